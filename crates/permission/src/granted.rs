@@ -1,0 +1,61 @@
+//! Proof that a call was allowed.
+//!
+//! [`Granted`] has a private field, no `Clone` and no `Deserialize`: it comes from [`crate::decide`]
+//! or from answering a [`Question`] that was really asked, and from nowhere else. Tools take one,
+//! so a replayed session cannot start a tool by accident.
+
+use windlass_vocabulary::{Json, PermissionQuestion, ToolCall};
+
+/// Proof that the value inside may be acted on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Granted<T> {
+    inner: T,
+}
+
+impl<T> Granted<T> {
+    pub(crate) fn new(inner: T) -> Self {
+        Self { inner }
+    }
+
+    /// What was granted.
+    pub fn get(&self) -> &T {
+        &self.inner
+    }
+
+    /// Gives the proof up.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+}
+
+/// A question that was asked and waits for its answer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Question {
+    view: PermissionQuestion,
+}
+
+impl Question {
+    pub(crate) fn new(call: ToolCall, why: String, suggestions: Vec<String>) -> Self {
+        Self { view: PermissionQuestion { call, why, suggestions } }
+    }
+
+    /// What to show to whoever answers.
+    pub fn view(&self) -> &PermissionQuestion {
+        &self.view
+    }
+
+    /// The answer was yes, to exactly this call.
+    pub fn allow(self) -> Granted<ToolCall> {
+        Granted::new(self.view.call)
+    }
+
+    /// The answer was yes with another input. The caller must have it judged again.
+    pub fn with_input(self, input: Json) -> ToolCall {
+        ToolCall { input, ..self.view.call }
+    }
+
+    /// The answer was no.
+    pub fn into_call(self) -> ToolCall {
+        self.view.call
+    }
+}

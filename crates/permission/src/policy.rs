@@ -1,0 +1,18 @@
+//! Everything a ruling rests on besides the call itself.
+
+use windlass_vocabulary::Mode;
+
+use crate::rule::Rules;
+
+/// The policy in force. Part of the context a tool result may update.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// What happens when no rule speaks.
+    pub mode: Mode,
+    /// The rules, all layers together.
+    pub rules: Rules,
+    /// Working directories, absolute, without a slash at the end; the first is where we are.
+    pub directories: Vec<String>,
+    /// Is there somebody who can answer a question?
+    pub can_ask: bool,
+}

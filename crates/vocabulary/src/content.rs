@@ -1,0 +1,104 @@
+//! What a message is made of.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::id::ToolCallId;
+use crate::json::Json;
+use crate::model::Wire;
+use crate::tool::ToolCall;
+
+/// One block of a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Block {
+    /// Plain text.
+    Text(String),
+    /// Reasoning, which goes back only to the model that wrote it, unaltered.
+    Thinking(Thinking),
+    /// The model asks for a tool.
+    ToolUse(ToolCall),
+    /// What a tool answered.
+    ToolResult(ToolResult),
+    /// An image or a document.
+    Media(Media),
+    /// A block only its own provider understands; kept verbatim for replay.
+    Provider(ProviderBlock),
+}
+
+/// Reasoning text with the provider's seal on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thinking {
+    /// May be empty: some models send only the signature.
+    pub text: String,
+    /// Bound to the model that wrote it.
+    pub signature: Option<Arc<str>>,
+}
+
+/// The answer to one tool call, as the model will see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call this answers.
+    pub call: ToolCallId,
+    /// Text and media, in order.
+    pub content: Vec<ResultPart>,
+    /// A failure is content for the model, marked as such.
+    pub is_error: bool,
+}
+
+/// One part of a tool's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResultPart {
+    /// Text.
+    Text(String),
+    /// An image or a document.
+    Media(Media),
+}
+
+/// An image or a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// For example `image/png`.
+    pub media_type: Arc<str>,
+    /// Base64.
+    pub data: Arc<str>,
+    /// What to call it when it has to be left out.
+    pub name: Arc<str>,
+}
+
+/// A block that only its own provider understands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderBlock {
+    /// The wire it came over.
+    pub wire: Wire,
+    /// The provider's own type name.
+    pub kind: Arc<str>,
+    /// The block, verbatim.
+    pub json: Json,
+}
+
+impl ToolResult {
+    /// A result that is one piece of text.
+    #[must_use]
+    pub fn text(call: ToolCallId, text: impl Into<String>, is_error: bool) -> Self {
+        Self { call, content: alloc::vec![ResultPart::Text(text.into())], is_error }
+    }
+
+    /// Bytes of text and media, the measure every budget starts from.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.content.iter().map(ResultPart::bytes).sum()
+    }
+}
+
+impl ResultPart {
+    /// Bytes of this part.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Media(media) => media.data.len(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Words about users' hooks: when they run and what they may say.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::json::Json;
+use crate::tool::Inspection;
+
+/// The moments of the loop at which hooks run and are waited for, or are only told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum HookPoint {
+    /// Before a tool, after its input was found valid.
+    PreToolUse,
+    /// After a tool succeeded.
+    PostToolUse,
+    /// After a tool failed.
+    PostToolUseFailure,
+    /// The main session is about to end well.
+    Stop,
+    /// A sub-agent is about to end well.
+    SubagentStop,
+    /// The run ended in an error; told, never waited for.
+    StopFailure,
+}
+
+/// The joint verdict of every hook at one point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookReport {
+    /// What they decided.
+    pub verdict: HookVerdict,
+    /// The hook that decided, for the record.
+    pub name: String,
+    /// Text for the model, beside the verdict.
+    pub context: Vec<String>,
+    /// A changed tool input with what the registry says of it; permission is asked again.
+    pub updated: Option<(Json, Inspection)>,
+}
+
+/// What hooks may say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HookVerdict {
+    /// No opinion.
+    #[default]
+    Pass,
+    /// Run the tool without asking. Never lifts a deny rule.
+    Allow,
+    /// Ask first, whatever the rules say.
+    Ask(String),
+    /// Before a tool: do not run it. At a stop: do not stop yet. Carries the reason for the model.
+    Block(String),
+    /// End the run. Carries the reason for people.
+    Halt(String),
+}

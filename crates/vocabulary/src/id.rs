@@ -1,0 +1,84 @@
+//! Names of things, as newtypes so that one cannot be mistaken for another.
+//!
+//! Numbers are handed out by the engine in rising order; strings come from outside (a provider
+//! names its tool calls, a front end names its session). Nothing here is random.
+
+use alloc::sync::Arc;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// The id after this one.
+            #[must_use]
+            pub fn next(self) -> Self {
+                Self(self.0.saturating_add(1))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+    };
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Arc<str>);
+
+        impl $name {
+            /// The text as it came.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(Arc::from(text))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+number_id!(
+    /// Position of a message in the transcript of its session.
+    MessageId, "m");
+number_id!(
+    /// One request to one model. Events of any other attempt than the current one are stale.
+    AttemptId, "a");
+number_id!(
+    /// One asynchronous errand other than a model call or a tool: a hook, a summary, a timer, a
+    /// prefetch. The event that answers it carries the same ticket.
+    Ticket, "t");
+text_id!(
+    /// One conversation, kept in one journal.
+    SessionId);
+text_id!(
+    /// A tool call, as the provider named it.
+    ToolCallId);
+text_id!(
+    /// Who is speaking: the main session or a sub-agent.
+    AgentId);
+
+pub(crate) use text_id;

@@ -1,0 +1,106 @@
+//! Models as the loop knows them: a name, limits, prices.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+use crate::id::text_id;
+use crate::usage::{MicroUsd, Tokens, Usage};
+use alloc::sync::Arc;
+
+text_id!(
+    /// A model's name, as its provider spells it.
+    ModelName);
+
+/// The languages spoken to model servers, named by wire and never by company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    /// `POST /v1/messages`.
+    AnthropicMessages,
+    /// `POST /v1/responses`.
+    OpenaiResponses,
+    /// `POST /v1/chat/completions`.
+    OpenaiChat,
+    /// `POST /v1beta/models/…:streamGenerateContent`.
+    Gemini,
+}
+
+/// What the loop must know of a model to decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// Its name.
+    pub name: ModelName,
+    /// Tokens of input and output together.
+    pub window: Tokens,
+    /// Asked for when nothing else is set.
+    pub output_default: Tokens,
+    /// The most it can give in one answer.
+    pub output_max: Tokens,
+    /// What it costs.
+    pub prices: Prices,
+}
+
+/// Micro-dollars per million tokens, so that money stays an integer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prices {
+    /// Fresh input.
+    pub input: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+    /// Input written to the provider's cache.
+    pub cache_write: u64,
+    /// Input read from the provider's cache.
+    pub cache_read: u64,
+}
+
+/// How hard the model should think.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Least.
+    Low,
+    /// Some.
+    Medium,
+    /// The providers' own default.
+    #[default]
+    High,
+    /// More.
+    Xhigh,
+    /// Most.
+    Max,
+}
+
+/// Whether reasoning is on.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingMode {
+    /// Not mentioned to the provider, whose default holds.
+    #[default]
+    Unset,
+    /// The model decides how much.
+    Adaptive,
+    /// Off.
+    Disabled,
+}
+
+impl Prices {
+    /// What this usage costs, rounded up so that a sum of rows is never below the bill.
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> MicroUsd {
+        let per_million = u128::from(usage.input.0) * u128::from(self.input)
+            + u128::from(usage.output.0) * u128::from(self.output)
+            + u128::from(usage.cache_write.0) * u128::from(self.cache_write)
+            + u128::from(usage.cache_read.0) * u128::from(self.cache_read);
+        MicroUsd(u64::try_from(per_million.div_ceil(1_000_000)).unwrap_or(u64::MAX))
+    }
+
+    /// The dearest way to send one token in.
+    #[must_use]
+    pub fn dearest_input(&self) -> u64 {
+        self.input.max(self.cache_write).max(self.cache_read)
+    }
+}

@@ -1,0 +1,179 @@
+//! What a front end is told. A closed list; front ends see these and never engine types.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::delta::Delta;
+use crate::failure::ModelFailure;
+use crate::hook::HookPoint;
+use crate::id::{AttemptId, ToolCallId};
+use crate::message::Message;
+use crate::model::ModelName;
+use crate::permission::PermissionQuestion;
+use crate::reason::{Outcome, Terminal, Transition};
+use crate::time::Millis;
+use crate::tool::{ToolCall, ToolOutcome};
+use crate::usage::{MicroUsd, Tokens, Usage};
+
+/// One thing a front end may want to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A run began.
+    RunStarted,
+    /// A request went out.
+    RequestStarted {
+        /// Its id.
+        attempt: AttemptId,
+        /// The model asked.
+        model: ModelName,
+        /// The turn it belongs to.
+        turn: u32,
+        /// Estimated input.
+        input_estimate: Tokens,
+    },
+    /// A piece of an answer. Shown at once; may be retracted.
+    Streamed {
+        /// The attempt it belongs to.
+        attempt: AttemptId,
+        /// The piece.
+        delta: Delta,
+    },
+    /// Everything shown of this attempt is void: a tombstone.
+    Retracted {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Why.
+        why: String,
+    },
+    /// The stream was cut after a tool had started: the answer is kept up to its last whole block.
+    Sealed {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// The transcript grew.
+    MessageAdded(Arc<Message>),
+    /// A tool started.
+    ToolStarted(ToolCall),
+    /// A tool says how far it is.
+    ToolProgressed {
+        /// The call.
+        call: ToolCallId,
+        /// What it says.
+        text: String,
+    },
+    /// A tool ended.
+    ToolEnded {
+        /// The call.
+        call: ToolCallId,
+        /// What came of it.
+        outcome: ToolOutcome,
+    },
+    /// A call may not run.
+    ToolDenied {
+        /// The call.
+        call: ToolCall,
+        /// Why.
+        why: String,
+    },
+    /// Somebody must answer.
+    PermissionAsked(PermissionQuestion),
+    /// A question is withdrawn; an answer to it would be ignored.
+    PermissionWithdrawn(ToolCallId),
+    /// We wait before we try again.
+    Waiting {
+        /// What happened.
+        failure: ModelFailure,
+        /// This try.
+        attempt: u8,
+        /// Of at most so many.
+        attempts_max: u8,
+        /// How long.
+        wait: Millis,
+    },
+    /// Another model is asked from now on.
+    ModelSwitched {
+        /// From.
+        from: ModelName,
+        /// To.
+        to: ModelName,
+        /// Why.
+        why: String,
+    },
+    /// The request was repaired: something was left out.
+    Repaired {
+        /// What was left out and why.
+        why: String,
+    },
+    /// A context level made the projection smaller.
+    ContextShrunk {
+        /// Which level, 1 to 5.
+        level: u8,
+        /// Estimated tokens freed.
+        freed: Tokens,
+        /// What was dropped: the loss record.
+        losses: Vec<String>,
+    },
+    /// The loop goes round again.
+    Continued {
+        /// Why.
+        transition: Transition,
+        /// The turn it is now.
+        turn: u32,
+    },
+    /// A hook said something.
+    HookSpoke {
+        /// When.
+        point: HookPoint,
+        /// Which.
+        name: String,
+        /// What.
+        text: String,
+    },
+    /// A short label for the last batch of tools.
+    ToolsLabelled(String),
+    /// Input is kept for later.
+    InputQueued(String),
+    /// A request was paid for.
+    Billed {
+        /// The attempt.
+        attempt: AttemptId,
+        /// What it used.
+        usage: Usage,
+        /// What it cost.
+        cost: MicroUsd,
+        /// What the session has cost.
+        total: MicroUsd,
+    },
+    /// Something people should know; nothing else follows from it.
+    Warning(String),
+    /// The turn limit stops the run.
+    MaxTurnsReached {
+        /// The turn that would have come.
+        turn: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// The run is over. The last notice of a run, exactly once.
+    RunEnded(Ending),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The reason.
+    pub terminal: Terminal,
+    /// How, when it completed.
+    pub outcome: Option<Outcome>,
+    /// In words.
+    pub why: String,
+    /// A failure that was held back until nothing more could be done about it.
+    pub failure: Option<ModelFailure>,
+    /// Turns taken.
+    pub turns: u32,
+    /// Usage of this run.
+    pub usage: Usage,
+    /// Cost of the session so far.
+    pub cost: MicroUsd,
+}

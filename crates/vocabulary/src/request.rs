@@ -1,0 +1,61 @@
+//! One request to one model, in one form for every wire. The engine makes it, a dialect encodes it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentId, AttemptId};
+use crate::message::Message;
+use crate::model::{Effort, ModelName, ThinkingMode};
+use crate::tool::ToolSpec;
+use crate::usage::Tokens;
+
+/// One request to one model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelRequest {
+    /// Which attempt this is; every event that answers it carries the same id.
+    pub attempt: AttemptId,
+    /// The model asked.
+    pub model: ModelName,
+    /// The system prompt, in pieces that change rarely to often.
+    pub system: Vec<Arc<str>>,
+    /// Tools on offer, in stable order.
+    pub tools: Arc<[ToolSpec]>,
+    /// The projection of the transcript.
+    pub messages: Vec<Arc<Message>>,
+    /// The most output asked for.
+    pub output_max: Tokens,
+    /// Reasoning.
+    pub thinking: ThinkingMode,
+    /// Effort.
+    pub effort: Effort,
+    /// Who asks, for the ledger and for attribution.
+    pub source: Source,
+    /// Which agent asks.
+    pub agent: AgentId,
+    /// What to leave out this time because the provider refused the request before.
+    pub repair: Repair,
+}
+
+/// Why a request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The loop itself.
+    Main,
+    /// A summary that replaces history.
+    Compaction,
+    /// A short label for a batch of tools.
+    ToolLabel,
+}
+
+/// What a dialect leaves out because the provider refused it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Repair {
+    /// All reasoning blocks of earlier answers.
+    pub without_reasoning: bool,
+    /// All images and documents.
+    pub without_media: bool,
+    /// Blocks only one provider understands.
+    pub without_provider_blocks: bool,
+}

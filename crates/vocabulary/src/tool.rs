@@ -1,0 +1,150 @@
+//! Tools as the loop knows them: a name, a description, a call, an outcome.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::content::ResultPart;
+use crate::id::{text_id, ToolCallId};
+use crate::json::Json;
+use crate::permission::Mode;
+use crate::usage::MicroUsd;
+use core::fmt;
+
+text_id!(
+    /// A tool's name, matched literally by rules and hooks.
+    ToolName);
+
+/// What a model is told about a tool, and what the loop must know of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: ToolName,
+    /// What it does, in our words.
+    pub description: Arc<str>,
+    /// JSON Schema of its input; an object at the root.
+    pub input_schema: Json,
+    /// A result longer than this many bytes is shortened and spilled.
+    pub result_bytes_max: usize,
+}
+
+/// One call, complete and parsed as JSON, not yet judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's name for it.
+    pub id: ToolCallId,
+    /// The tool wanted.
+    pub name: ToolName,
+    /// Its arguments: JSON text as received. Not necessarily valid if the model wrote nonsense;
+    /// then `Inspection::problem` says so and the call never runs.
+    pub input: Json,
+    /// Some providers seal each call; goes back unaltered.
+    pub signature: Option<Arc<str>>,
+}
+
+/// What the registry says of a call without running it. Facts for the engine's rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inspection {
+    /// Unknown tool or invalid input, in words the model can act on.
+    pub problem: Option<String>,
+    /// May it run beside others?
+    pub concurrency: Concurrency,
+    /// What running it twice would mean.
+    pub class: EffectClass,
+    /// It starts a nested session that draws on our purse.
+    pub spends: bool,
+}
+
+/// May a call run beside others?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Concurrency {
+    /// Together with other shared calls.
+    Shared,
+    /// Alone, in order.
+    Exclusive,
+}
+
+/// What running a call twice would mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EffectClass {
+    /// Reads only; may run again.
+    Pure,
+    /// May run again with its key.
+    Idempotent,
+    /// Changes the world; never run again.
+    Effect,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolOutcome {
+    /// For the model. Errors are plain text here; the engine adds the error tags.
+    pub content: Vec<ResultPart>,
+    /// It failed.
+    pub is_error: bool,
+    /// It is known to have changed files of the workspace.
+    pub changed_workspace: bool,
+    /// The structured object that hooks and clients see.
+    pub structured: Option<Json>,
+    /// Applies from the next iteration.
+    pub update: Option<ContextUpdate>,
+    /// What a nested session spent of the allowance.
+    pub spent: MicroUsd,
+}
+
+/// A change a tool asks for in the context of the following iterations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextUpdate {
+    /// A new permission mode (plan mode entered or left).
+    pub mode: Option<Mode>,
+    /// More working directories.
+    pub directories: Vec<Arc<str>>,
+    /// Tools to offer from now on, after those already there.
+    pub tools: Vec<ToolSpec>,
+}
+
+impl Inspection {
+    /// A call that may run, alone, and changes the world: the safe assumption.
+    pub const EXCLUSIVE_EFFECT: Self = Self {
+        problem: None,
+        concurrency: Concurrency::Exclusive,
+        class: EffectClass::Effect,
+        spends: false,
+    };
+
+    /// A call that only reads.
+    pub const SHARED_READ: Self = Self {
+        problem: None,
+        concurrency: Concurrency::Shared,
+        class: EffectClass::Pure,
+        spends: false,
+    };
+
+    /// A call that cannot run.
+    #[must_use]
+    pub fn refused(problem: impl Into<String>) -> Self {
+        Self { problem: Some(problem.into()), ..Self::SHARED_READ }
+    }
+}
+
+impl ToolOutcome {
+    /// A plain text outcome.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: alloc::vec![ResultPart::Text(text.into())],
+            is_error: false,
+            changed_workspace: false,
+            structured: None,
+            update: None,
+            spent: MicroUsd(0),
+        }
+    }
+
+    /// A failure, told to the model.
+    #[must_use]
+    pub fn failure(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+}
