@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::delta::Delta;
 use crate::failure::ModelFailure;
 use crate::hook::HookPoint;
-use crate::id::{AttemptId, ToolCallId};
+use crate::id::{AttemptId, Ticket, ToolCallId};
 use crate::message::Message;
 use crate::model::ModelName;
 use crate::permission::PermissionQuestion;
@@ -77,10 +77,15 @@ pub enum Notice {
         /// Why.
         why: String,
     },
-    /// Somebody must answer.
-    PermissionAsked(PermissionQuestion),
+    /// Somebody must answer. The answer names the ticket, so it cannot hit another question.
+    PermissionAsked {
+        /// The question's ticket.
+        ticket: Ticket,
+        /// The question.
+        question: PermissionQuestion,
+    },
     /// A question is withdrawn; an answer to it would be ignored.
-    PermissionWithdrawn(ToolCallId),
+    PermissionWithdrawn(Ticket),
     /// We wait before we try again.
     Waiting {
         /// What happened.

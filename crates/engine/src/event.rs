@@ -1,0 +1,116 @@
+//! Everything that can happen. Past tense; a closed list.
+//!
+//! The driver reports these and nothing else reaches the engine. Each event that answers an effect
+//! carries the id of that effect, so that a late or doubled one is recognised in `stale.rs`.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+use windlass_vocabulary::{
+    Answer, AttachmentKind, AttemptId, Block, Delta, HookReport, Inspection, ModelFailure, Stop,
+    Ticket, ToolOutcome, Usage,
+};
+
+/// Something happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// A person or a client sent a message.
+    UserSubmitted {
+        /// What it says.
+        content: Vec<Block>,
+        /// It survives every context level.
+        pinned: bool,
+    },
+    /// Somebody wants the run to end now.
+    Interrupted(Interrupt),
+    /// The server accepted the request and begins to answer.
+    ModelStarted {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// A piece of the answer arrived.
+    ModelDelta {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The piece.
+        delta: Delta,
+    },
+    /// The answer is complete.
+    ModelEnded {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Why the model stopped.
+        stop: Stop,
+        /// The provider's final figures.
+        usage: Usage,
+    },
+    /// The call failed, before or in the middle of the answer.
+    ModelFailed {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Why.
+        failure: ModelFailure,
+    },
+    /// A running tool says how far it is.
+    ToolProgressed {
+        /// The errand.
+        ticket: Ticket,
+        /// What it says.
+        text: String,
+    },
+    /// A tool ended, well or badly.
+    ToolEnded {
+        /// The errand.
+        ticket: Ticket,
+        /// What came of it.
+        outcome: ToolOutcome,
+    },
+    /// A permission question was answered.
+    PermissionAnswered {
+        /// The question.
+        ticket: Ticket,
+        /// The answer.
+        answer: Answer,
+        /// What the registry says of a changed input.
+        inspection: Option<Inspection>,
+    },
+    /// Every hook at one point has spoken, or failed to.
+    HookEnded {
+        /// The errand.
+        ticket: Ticket,
+        /// Their joint verdict.
+        report: HookReport,
+    },
+    /// A summary or a label came back.
+    SummaryEnded {
+        /// The errand.
+        ticket: Ticket,
+        /// The text, or why there is none.
+        result: Result<String, ModelFailure>,
+        /// What it used.
+        usage: Usage,
+    },
+    /// Something to slip in at the next tool boundary is ready.
+    AttachmentArrived {
+        /// What it is.
+        kind: AttachmentKind,
+        /// The text.
+        text: String,
+    },
+    /// A timer the engine set has run out.
+    TimerFired {
+        /// The errand.
+        ticket: Ticket,
+    },
+}
+
+/// Why a run is interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Interrupt {
+    /// A person pressed the key.
+    User,
+    /// A new message replaces what is going on; it says itself why, so no note is added.
+    NewMessage,
+    /// The process is ending, or its storage failed.
+    Shutdown,
+}

@@ -1,0 +1,224 @@
+//! The immutable snapshot taken when a run starts: limits, models, switches.
+//!
+//! Nothing in here changes inside a run. What a tool may change lives in `ToolContext`.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use windlass_permission::Policy;
+use windlass_vocabulary::{
+    AgentId, Effort, MicroUsd, ModelFacts, ThinkingMode, Tokens, ToolSpec,
+};
+
+/// Everything a run's decisions rest on besides what happens in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The model, first choice of every run.
+    pub model: ModelFacts,
+    /// Whom to ask when it is overloaded or gone, in order.
+    pub fallbacks: Vec<ModelFacts>,
+    /// The model that writes summaries and labels; `None` means the main one.
+    pub small_model: Option<ModelFacts>,
+    /// The counters' limits.
+    pub limits: Limits,
+    /// The system prompt.
+    pub system_prompt: Arc<str>,
+    /// Appended to the system prompt as `key: value` lines.
+    pub system_context: Vec<(String, String)>,
+    /// Goes first, as a hidden user message.
+    pub user_context: Option<Arc<str>>,
+    /// Reasoning.
+    pub thinking: ThinkingMode,
+    /// Effort.
+    pub effort: Effort,
+    /// Tools on offer when the session starts.
+    pub tools: Arc<[ToolSpec]>,
+    /// Permissions when the session starts.
+    pub policy: Policy,
+    /// Which hook points have hooks.
+    pub hooks: Hooks,
+    /// Who we are.
+    pub agent: Agent,
+    /// The context levels.
+    pub context: Context,
+    /// The most money this session may cost.
+    pub budget_max: Option<MicroUsd>,
+    /// Output tokens the run should use before it stops by itself.
+    pub token_budget: Option<Tokens>,
+    /// Run tools only after the answer is complete.
+    pub batch_tools: bool,
+    /// Ask the small model for a label of each batch of tools.
+    pub tool_labels: bool,
+    /// Look for memories and skills beside the first call.
+    pub prefetch: bool,
+    /// Seed of the retry jitter: randomness is an input.
+    pub jitter_seed: u64,
+}
+
+/// The limits every counter of the loop runs against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Turns in a run.
+    pub turns_max: u32,
+    /// Models in the chain; filled in by [`Settings::limits`].
+    pub models: u8,
+    /// Tries after the first, per model and iteration.
+    pub retries_max: u8,
+    /// Overloads in a row before the next model is asked.
+    pub overloads_max: u8,
+    /// Resumed answers after a pause, per iteration.
+    pub pauses_max: u8,
+    /// Resumes of a cut answer between two good turns.
+    pub output_recoveries_max: u8,
+    /// Objections of stop hooks in a run.
+    pub stop_blocks_max: u8,
+    /// The same objection, one after the other.
+    pub stop_same_max: u8,
+    /// Token-budget continuations in a run; filled in as 0 when there is no token budget.
+    pub nudges_max: u8,
+    /// Summary failures in a row that switch auto-compaction off.
+    pub summary_failures_max: u8,
+    /// Compactions in quick succession that stop the run.
+    pub refills_max: u8,
+    /// What counts as quick: fewer turns than this since the last one.
+    pub refill_turns: u8,
+    /// Shared calls that may run at once.
+    pub tools_parallel_max: u8,
+    /// Is auto-compaction on?
+    pub auto_compact: bool,
+    /// Is reactive compaction available?
+    pub reactive_compact: bool,
+    /// Are there stop hooks?
+    pub stop_hooks: bool,
+}
+
+/// Which hook points have hooks; a point without hooks costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Before a tool.
+    pub pre_tool_use: bool,
+    /// After a tool that succeeded.
+    pub post_tool_use: bool,
+    /// After a tool that failed.
+    pub post_tool_use_failure: bool,
+    /// After an error ended the run.
+    pub stop_failure: bool,
+}
+
+/// Who runs this loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// A nested session: no token budget, its own stop hook.
+    pub is_subagent: bool,
+}
+
+/// Thresholds of the context levels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Level 1: bytes of all results in one message.
+    pub message_result_bytes_max: usize,
+    /// Level 1: bytes kept at each end of a shortened result.
+    pub result_bytes_kept: usize,
+    /// Level 2: turns kept; `None` switches the level off.
+    pub turns_kept: Option<u32>,
+    /// Level 3: begins at this share of the window, in percent.
+    pub microcompact_percent: u8,
+    /// Levels 3 and 4 leave this many recent turns alone.
+    pub recent_turns: u32,
+    /// Level 3: a result at most this long is not verbose.
+    pub verbose_bytes: usize,
+    /// Level 4: begins at this share of the window, in percent; 101 switches the level off.
+    pub collapse_percent: u8,
+    /// Level 5: room kept for the summary itself.
+    pub summary_tokens: Tokens,
+}
+
+impl Limits {
+    /// The default profile.
+    pub const DEFAULT: Self = Self {
+        turns_max: 500,
+        models: 1,
+        retries_max: 10,
+        overloads_max: 3,
+        pauses_max: 8,
+        output_recoveries_max: 3,
+        stop_blocks_max: 8,
+        stop_same_max: 3,
+        nudges_max: 32,
+        summary_failures_max: 3,
+        refills_max: 3,
+        refill_turns: 3,
+        tools_parallel_max: 10,
+        auto_compact: true,
+        reactive_compact: true,
+        stop_hooks: false,
+    };
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            message_result_bytes_max: 200_000,
+            result_bytes_kept: 8_000,
+            turns_kept: None,
+            microcompact_percent: 60,
+            recent_turns: 5,
+            verbose_bytes: 2_000,
+            collapse_percent: 75,
+            summary_tokens: Tokens(16_000),
+        }
+    }
+}
+
+impl Settings {
+    /// A session with one model, no tools and the default limits.
+    #[must_use]
+    pub fn new(model: ModelFacts) -> Self {
+        Self {
+            model,
+            fallbacks: Vec::new(),
+            small_model: None,
+            limits: Limits::DEFAULT,
+            system_prompt: Arc::from(""),
+            system_context: Vec::new(),
+            user_context: None,
+            thinking: ThinkingMode::Unset,
+            effort: Effort::High,
+            tools: Arc::from([]),
+            policy: Policy::default(),
+            hooks: Hooks::default(),
+            agent: Agent { id: AgentId::from("main"), is_subagent: false },
+            context: Context::default(),
+            budget_max: None,
+            token_budget: None,
+            batch_tools: false,
+            tool_labels: false,
+            prefetch: false,
+            jitter_seed: 0,
+        }
+    }
+
+    /// The limits as the rules see them: what follows from other settings filled in.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        let has_budget = self.token_budget.is_some() && !self.agent.is_subagent;
+        Limits {
+            models: u8::try_from(self.fallbacks.len() + 1).unwrap_or(u8::MAX),
+            nudges_max: if has_budget { self.limits.nudges_max } else { 0 },
+            ..self.limits
+        }
+    }
+
+    /// The model at this place of the chain; the last one if the place is beyond it.
+    #[must_use]
+    pub fn model_at(&self, place: u8) -> &ModelFacts {
+        match usize::from(place).checked_sub(1) {
+            None => &self.model,
+            Some(index) => {
+                self.fallbacks.get(index).or(self.fallbacks.last()).unwrap_or(&self.model)
+            }
+        }
+    }
+}
