@@ -1,0 +1,139 @@
+//! Which crate may see which. The table is the whole of it; any other edge is refused.
+//!
+//! A crate sees floors below its own. Two crates also see a neighbour on the same floor: `engine`
+//! sees `permission`, and `mcp` sees `tool`. Tests may see a little more, because they need a world
+//! to run in, but never the other way round: what stands in for the world is not shipped.
+
+use super::{Crate, Finding, Tree};
+
+/// Each crate and what it may depend on.
+pub const EDGES: &[(&str, &[&str])] = &[
+    ("vocabulary", &[]),
+    ("permission", &["vocabulary"]),
+    ("engine", &["vocabulary", "permission"]),
+    ("dialect", &["vocabulary"]),
+    ("tool", &["vocabulary", "permission"]),
+    ("hook", &["vocabulary"]),
+    ("mcp", &["vocabulary", "tool"]),
+    ("journal", &["vocabulary", "engine"]),
+    ("rehearsal", &["vocabulary", "dialect"]),
+    (
+        "driver",
+        &[
+            "vocabulary",
+            "permission",
+            "engine",
+            "dialect",
+            "tool",
+            "hook",
+            "mcp",
+            "journal",
+            "rehearsal",
+        ],
+    ),
+    (
+        "cli",
+        &["vocabulary", "permission", "journal", "driver", "rehearsal"],
+    ),
+    (
+        "lab",
+        &[
+            "vocabulary",
+            "permission",
+            "engine",
+            "dialect",
+            "journal",
+            "rehearsal",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// What tests of any crate but `xtask` may see besides: the stand-ins for the world.
+pub const STAND_INS: &[&str] = &["lab", "rehearsal"];
+
+/// What tests of one crate may see besides, because the type under test is made elsewhere.
+pub const TEST_EDGES: &[(&str, &[&str])] = &[
+    // Only `permission` makes a proof, and a remote tool is run with one like any other.
+    ("mcp", &["permission"]),
+    // A journal is tested with settings, and settings hold a policy.
+    ("journal", &["permission"]),
+];
+
+/// Refuses every edge that is not in the table, and every crate that has no row in it.
+#[must_use]
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for one in &tree.crates {
+        let place = format!("{}/Cargo.toml", one.folder);
+        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == one.name) else {
+            findings.push(Finding::at(
+                place,
+                "no row in the floor table (xtask/src/tidy/edges.rs)",
+            ));
+            continue;
+        };
+        for (section, name) in ours(one) {
+            let is_test = section == "dev-dependencies";
+            if allowed.contains(&name.as_str()) || (is_test && is_for_tests(&one.name, &name)) {
+                continue;
+            }
+            let problem = format!(
+                "`{}` may not see `{name}` ({section}); see ARCHITECTURE.md",
+                one.name
+            );
+            findings.push(Finding::at(&place, problem));
+        }
+    }
+    for (name, _) in EDGES {
+        if !tree.crates.iter().any(|one| one.name == *name) {
+            findings.push(Finding::at(
+                *name,
+                "has a row in the floor table but no folder",
+            ));
+        }
+    }
+    findings
+}
+
+fn is_for_tests(seer: &str, seen: &str) -> bool {
+    let besides = TEST_EDGES.iter().filter(|(name, _)| *name == seer);
+    seer != "xtask"
+        && (STAND_INS.contains(&seen) || besides.into_iter().any(|(_, more)| more.contains(&seen)))
+}
+
+/// Every dependency of this crate on a crate of ours, by section, by the folder's name.
+fn ours(one: &Crate) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let mut tables = vec![&one.manifest];
+    if let Some(targets) = one.manifest.get("target").and_then(toml::Value::as_table) {
+        tables.extend(targets.values().filter_map(toml::Value::as_table));
+    }
+    for table in tables {
+        for section in ["dependencies", "build-dependencies", "dev-dependencies"] {
+            let Some(entries) = table.get(section).and_then(toml::Value::as_table) else {
+                continue;
+            };
+            for (key, value) in entries {
+                // A renamed dependency carries its real name in `package`.
+                let package = value
+                    .get("package")
+                    .and_then(toml::Value::as_str)
+                    .unwrap_or(key);
+                if let Some(name) = folder_name(package) {
+                    found.push((section, name.to_owned()));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The folder a package of ours lives in.
+fn folder_name(package: &str) -> Option<&str> {
+    match package {
+        "windlass" => Some("cli"),
+        "xtask" => Some("xtask"),
+        other => other.strip_prefix("windlass-"),
+    }
+}

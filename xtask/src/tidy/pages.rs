@@ -1,0 +1,95 @@
+//! The pages people add to keep their form: decisions, glossary, changelog.
+//!
+//! A decision nobody can find is taken again, differently; a noun defined twice means two things.
+
+use super::{File, Finding, Tree};
+
+const DECISIONS: &str = "docs/decisions";
+
+/// Every decision page answers these, in this order.
+const QUESTIONS: &[&str] = &[
+    "## Context",
+    "## Decision",
+    "## Road not taken",
+    "## Consequence",
+];
+
+/// What a line of the changelog starts with.
+const KINDS: &[&str] = &["Added:", "Changed:", "Fixed:", "Removed:", "Security:"];
+
+/// Looks at the three kinds of page.
+#[must_use]
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    decisions(tree, &mut findings);
+    match tree.file("docs/glossary.md") {
+        Some(file) => glossary(file, &mut findings),
+        None => findings.push(Finding::at("docs/glossary.md", "is missing")),
+    }
+    match tree.file("CHANGELOG.md") {
+        Some(file) => changelog(file, &mut findings),
+        None => findings.push(Finding::at("CHANGELOG.md", "is missing")),
+    }
+    findings
+}
+
+fn decisions(tree: &Tree, findings: &mut Vec<Finding>) {
+    let index_path = format!("{DECISIONS}/README.md");
+    let index = tree.file(&index_path).map_or("", |file| file.text.as_str());
+    let pages = tree.below(DECISIONS).filter(|file| file.path != index_path);
+    for (position, page) in pages.enumerate() {
+        let name = page.path.rsplit('/').next().unwrap_or(&page.path);
+        if !name.starts_with(&format!("{:04}-", position + 1)) || !name.ends_with(".md") {
+            let problem = format!(
+                "decision pages are numbered without gaps; {:04} was due",
+                position + 1
+            );
+            findings.push(Finding::at(&page.path, problem));
+        }
+        if !index.contains(&format!("({name})")) {
+            findings.push(Finding::at(&index_path, format!("does not link {name}")));
+        }
+        let headings: Vec<&str> = page
+            .text
+            .lines()
+            .filter(|line| line.starts_with("## "))
+            .collect();
+        if headings != QUESTIONS {
+            let problem = format!("must have exactly the headings {}", QUESTIONS.join(", "));
+            findings.push(Finding::at(&page.path, problem));
+        }
+    }
+}
+
+fn glossary(file: &File, findings: &mut Vec<Finding>) {
+    let mut last = String::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let Some(entry) = line.strip_prefix("- **") else {
+            continue;
+        };
+        let noun = entry.split("**").next().unwrap_or(entry).to_lowercase();
+        if noun == last {
+            findings.push(Finding::on_line(
+                &file.path,
+                index,
+                format!("`{noun}` is defined twice"),
+            ));
+        } else if noun < last {
+            let problem = format!("`{noun}` comes before `{last}` in the alphabet");
+            findings.push(Finding::on_line(&file.path, index, problem));
+        }
+        last = noun;
+    }
+}
+
+fn changelog(file: &File, findings: &mut Vec<Finding>) {
+    for (index, line) in file.text.lines().enumerate() {
+        let Some(entry) = line.strip_prefix("- ") else {
+            continue;
+        };
+        if !KINDS.iter().any(|kind| entry.starts_with(kind)) {
+            let problem = format!("a line starts with one of {}", KINDS.join(" "));
+            findings.push(Finding::on_line(&file.path, index, problem));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Names that admit anything, and leftovers.
+//!
+//! A folder called after nothing in particular collects everything in particular. A note to do
+//! something later is never read later; a test that is switched off asserts nothing.
+
+use super::source::{split, words};
+use super::{File, Finding, Tree};
+
+/// Names that say nothing, refused as a whole name or as a part of one.
+const VAGUE: &[&str] = &[
+    "core",
+    "common",
+    "util",
+    "utils",
+    "helper",
+    "helpers",
+    "manager",
+    "service",
+    "handler",
+    "processor",
+    "data",
+    "info",
+    "misc",
+];
+
+/// Notes to do something later.
+const LATER: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
+
+/// Code that is not finished, or tests that do not run.
+const UNFINISHED: &[&str] = &["dbg!", "todo!", "unimplemented!", "#[ignore"];
+
+/// Looks at every name and every line that people write.
+#[must_use]
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for one in &tree.crates {
+        name(&one.folder, &one.name, &mut findings);
+    }
+    for file in &tree.files {
+        if file.path.ends_with(".rs") {
+            for part in source_names(&file.path) {
+                name(&file.path, part, &mut findings);
+            }
+            rust(file, &mut findings);
+        } else if file.path.ends_with(".md") {
+            prose(file, &mut findings);
+        } else if file.path.ends_with(".toml") || file.path.starts_with(".ci/") {
+            later(&file.path, &file.text, &mut findings);
+        }
+    }
+    findings
+}
+
+/// The folder and file names below `src`, `tests`, `benches` or `examples`.
+fn source_names(path: &str) -> impl Iterator<Item = &str> {
+    let stem = path.strip_suffix(".rs").unwrap_or(path);
+    stem.split('/')
+        .skip_while(|part| !["src", "tests", "benches", "examples"].contains(part))
+        .skip(1)
+}
+
+fn name(place: &str, name: &str, findings: &mut Vec<Finding>) {
+    for part in name.split(['_', '-']) {
+        if VAGUE.contains(&part) {
+            let problem = format!("`{part}` says nothing; name it after what it is or does");
+            findings.push(Finding::at(place, problem));
+        }
+    }
+    let version = name.rsplit_once("_v").map(|(_, number)| number);
+    if version.is_some_and(|number| number.parse::<u32>().is_ok()) {
+        findings.push(Finding::at(
+            place,
+            "a second version beside the first; replace it instead",
+        ));
+    }
+}
+
+fn rust(file: &File, findings: &mut Vec<Finding>) {
+    let source = split(&file.text);
+    later(&file.path, &source.comments, findings);
+    for (index, line) in source.code.lines().enumerate() {
+        for leftover in UNFINISHED {
+            if stands_alone(line, leftover) {
+                let problem = format!("`{leftover}` is not for the main branch");
+                findings.push(Finding::on_line(&file.path, index, problem));
+            }
+        }
+        if let Some(module) = declared_module(line) {
+            name(&format!("{}:{}", file.path, index + 1), module, findings);
+        }
+    }
+}
+
+/// Is this text here, and not merely the end of a longer word?
+fn stands_alone(line: &str, text: &str) -> bool {
+    line.match_indices(text).any(|(at, _)| {
+        let before = line.split_at_checked(at).map_or("", |(before, _)| before);
+        !before
+            .chars()
+            .next_back()
+            .is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// The module a line declares.
+fn declared_module(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let declared = match line.strip_prefix("pub") {
+        Some(rest) => rest
+            .split_once("mod ")
+            .map(|(_, after)| after)
+            .filter(|_| rest.trim_start().starts_with("mod ") || rest.starts_with('('))?,
+        None => line.strip_prefix("mod ")?,
+    };
+    declared
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .next()
+}
+
+/// Prose may speak of these notes between backticks, as this rule's own documentation must.
+fn prose(file: &File, findings: &mut Vec<Finding>) {
+    let mut is_fenced = false;
+    let mut plain = String::new();
+    for line in file.text.lines() {
+        is_fenced ^= line.trim_start().starts_with("```");
+        if !is_fenced {
+            line.split('`')
+                .step_by(2)
+                .for_each(|piece| plain.push_str(piece));
+        }
+        plain.push('\n');
+    }
+    later(&file.path, &plain, findings);
+}
+
+fn later(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    for (line, word) in words(text) {
+        if LATER.contains(&word) {
+            let problem = format!("`{word}`: do it, or write down why not in docs/decisions");
+            findings.push(Finding::on_line(path, line, problem));
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! Every tidy rule on small trees that break it. A rule that refuses nothing is no rule.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test says no")]
+
+use std::fs;
+
+use serde_json::json;
+use xtask::tidy::dependencies::{Policy, judge};
+use xtask::tidy::{RULES, Tree, sizes};
+
+/// A crate manifest with this name and these further lines.
+fn manifest(name: &str, more: &str) -> String {
+    format!("[package]\nname = \"windlass-{name}\"\n\n[lints]\nworkspace = true\n\n{more}\n")
+}
+
+fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Tree) {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let tree = Tree::read(root.path()).unwrap();
+    (root, tree)
+}
+
+/// What one rule finds in a small tree.
+fn findings(rule: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let (_root, tree) = tree(files);
+    let rule = RULES.iter().find(|one| one.name == rule).unwrap();
+    (rule.check)(&tree)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// The rule must find something that says `expected` when the file is like this.
+fn refuses(rule: &str, files: &[(&str, &str)], expected: &str) {
+    let found = findings(rule, files);
+    assert!(
+        found.iter().any(|line| line.contains(expected)),
+        "{expected:?} not in {found:#?}"
+    );
+}
+
+/// The rule must say nothing about a path that starts like this.
+fn accepts(rule: &str, files: &[(&str, &str)], path: &str) {
+    let found = findings(rule, files);
+    assert!(
+        !found.iter().any(|line| line.starts_with(path)),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn edges_refuses_what_the_table_does_not_list() {
+    let upward = manifest("engine", "[dependencies]\nwindlass-tool.workspace = true");
+    refuses(
+        "edges",
+        &[("crates/engine/Cargo.toml", &upward)],
+        "`engine` may not see `tool`",
+    );
+
+    let renamed = manifest(
+        "dialect",
+        "[dependencies]\nloop = { package = \"windlass-engine\", path = \"../engine\" }",
+    );
+    refuses(
+        "edges",
+        &[("crates/dialect/Cargo.toml", &renamed)],
+        "`dialect` may not see `engine`",
+    );
+
+    let shipped = manifest("driver", "[dependencies]\nwindlass-lab.workspace = true");
+    refuses(
+        "edges",
+        &[("crates/driver/Cargo.toml", &shipped)],
+        "`driver` may not see `lab`",
+    );
+
+    let by_platform = manifest(
+        "hook",
+        "[target.'cfg(unix)'.dependencies]\nwindlass-tool.workspace = true",
+    );
+    refuses(
+        "edges",
+        &[("crates/hook/Cargo.toml", &by_platform)],
+        "`hook` may not see `tool`",
+    );
+
+    let unknown = manifest("attic", "");
+    refuses(
+        "edges",
+        &[("crates/attic/Cargo.toml", &unknown)],
+        "no row in the floor table",
+    );
+
+    let tested = manifest(
+        "engine",
+        "[dev-dependencies]\nwindlass-lab.workspace = true",
+    );
+    accepts(
+        "edges",
+        &[("crates/engine/Cargo.toml", &tested)],
+        "crates/engine",
+    );
+}
+
+#[test]
+fn purity_refuses_the_world() {
+    let engine = manifest("engine", "[dependencies]\nserde = \"1\"\ntokio = \"1\"");
+    let permission = manifest("permission", "");
+    let files = [
+        ("crates/engine/Cargo.toml", engine.as_str()),
+        (
+            "crates/engine/src/lib.rs",
+            "//! A loop.\nmod a;\nmod b;\nmod c;\n",
+        ),
+        (
+            "crates/engine/src/a.rs",
+            "//! A.\nuse std::time::Instant;\n",
+        ),
+        (
+            "crates/engine/src/b.rs",
+            "//! B.\nuse hashbrown::HashMap;\n",
+        ),
+        (
+            "crates/engine/src/c.rs",
+            "//! Says std::fs in words only.\nconst A: &str = \"std::fs\";\n\
+             #[cfg(test)]\nmod tests {\n    extern crate std;\n    use std::fs;\n}\n",
+        ),
+        ("crates/permission/Cargo.toml", permission.as_str()),
+        (
+            "crates/permission/src/lib.rs",
+            "//! Rules.\nmod path;\nmod rule;\npub use path::a;\n",
+        ),
+        (
+            "crates/permission/src/path.rs",
+            "//! P.\nuse std::{\n    sync::Arc,\n    fs::{self},\n};\n",
+        ),
+    ];
+    refuses(
+        "purity",
+        &files,
+        "crates/engine/src/lib.rs: must declare #![no_std]",
+    );
+    refuses("purity", &files, "crates/engine/src/a.rs:2: std::time");
+    refuses("purity", &files, "crates/engine/src/b.rs:2: HashMap");
+    refuses("purity", &files, "`tokio` is not among the packages");
+    refuses("purity", &files, "crates/permission/src/path.rs:2: std::fs");
+    let found = findings("purity", &files);
+    assert_eq!(
+        found.len(),
+        5,
+        "words, strings and tests are free: {found:#?}"
+    );
+}
+
+#[test]
+fn purity_waits_for_a_crate_that_is_not_begun() {
+    let files = [("crates/engine/src/lib.rs", "//! Under construction.\n")];
+    assert_eq!(findings("purity", &files), Vec::<String>::new());
+}
+
+#[test]
+fn branches_refuses_a_rule_in_the_driver() {
+    let decides = "//! Runs.\nfn f(t: Terminal) -> bool {\n    t == Terminal::Completed\n}\n";
+    refuses(
+        "branches",
+        &[("crates/driver/src/run.rs", decides)],
+        "run.rs:3: Terminal::",
+    );
+    let carries = "//! Runs.\nfn f(t: Terminal) -> bool {\n    Terminal::is_error(t)\n}\n\
+                   #[cfg(test)]\nmod tests {\n    const T: Terminal = Terminal::Completed;\n}\n";
+    accepts(
+        "branches",
+        &[("crates/driver/src/run.rs", carries)],
+        "crates",
+    );
+}
+
+#[test]
+fn lints_refuses_an_unlinted_crate_and_features() {
+    let bare = "[package]\nname = \"windlass-hook\"\n";
+    refuses(
+        "lints",
+        &[("crates/hook/Cargo.toml", bare)],
+        "[lints] workspace = true",
+    );
+    let featured = manifest("hook", "[features]\nfast = []");
+    refuses(
+        "lints",
+        &[("crates/hook/Cargo.toml", &featured)],
+        "has Cargo features",
+    );
+}
+
+#[test]
+fn headers_refuses_a_file_that_does_not_introduce_itself() {
+    refuses(
+        "headers",
+        &[("crates/a/src/b.rs", "use a::b;\n//! Too late to say.\n")],
+        "b.rs",
+    );
+    refuses(
+        "headers",
+        &[("crates/a/tests/b.rs", "//! Tests.\n")],
+        "b.rs",
+    );
+    accepts(
+        "headers",
+        &[("crates/a/src/b.rs", "//! Splits a line into words.\n")],
+        "crates",
+    );
+}
+
+#[test]
+fn words_refuses_vague_names() {
+    let header = "//! Something or other.\n";
+    for path in [
+        "crates/a/src/utils.rs",
+        "crates/a/src/common/mod.rs",
+        "crates/a/src/tool_manager.rs",
+        "crates/a/tests/helper.rs",
+        "crates/a/src/compact_v2.rs",
+    ] {
+        refuses("words", &[(path, header)], path);
+    }
+    refuses(
+        "words",
+        &[("crates/core/Cargo.toml", &manifest("core", ""))],
+        "`core` says nothing",
+    );
+    refuses(
+        "words",
+        &[("a/src/b.rs", "//! B.\npub(crate) mod helper {}\n")],
+        "b.rs:2: `helper`",
+    );
+    accepts("words", &[("crates/a/src/record/v1.rs", header)], "crates");
+    accepts("words", &[("crates/a/src/database.rs", header)], "crates");
+}
+
+#[test]
+fn words_refuses_leftovers() {
+    for (text, expected) in [
+        ("//! B.\nfn f() { todo!() }\n", "b.rs:2: `todo!`"),
+        ("//! B.\nfn f() { dbg!(1); }\n", "b.rs:2: `dbg!`"),
+        (
+            "//! B.\nfn f() { unimplemented!(\"later\") }\n",
+            "b.rs:2: `unimplemented!`",
+        ),
+        ("//! B.\n// TODO: later.\n", "b.rs:2: `TODO`"),
+        ("//! B.\n/* a\n FIXME b */\n", "b.rs:3: `FIXME`"),
+        (
+            "//! B.\n#[test]\n#[ignore = \"slow\"]\nfn f() {}\n",
+            "b.rs:3: `#[ignore`",
+        ),
+    ] {
+        refuses("words", &[("a/src/b.rs", text)], expected);
+    }
+    refuses(
+        "words",
+        &[("docs/a.md", "Say `TODO` so.\nTODO: finish.\n")],
+        "a.md:2: `TODO`",
+    );
+    refuses("words", &[("deny.toml", "# FIXME\n")], "deny.toml:1");
+    let free = "//! Lists TodoWrite.\nconst A: &str = \"TODO: todo!() #[ignore]\";\n\
+                const B: &str = r#\"a \" TODO\"#;\nconst C: char = '\"'; // 'a is a lifetime.\n";
+    accepts("words", &[("a/src/b.rs", free)], "a");
+}
+
+#[test]
+fn paths_refuses_machines_registries_and_keys() {
+    let lines = [
+        concat!("cd /ro", "ot/project"),
+        concat!("see /wo", "rk/project"),
+        concat!("https://mirror.example/arti", "factory/api"),
+        concat!("key = \"sk", "-ant-api03-Zm9vYmFyYmF6cXV4MTIzNDU2\""),
+        concat!("-----BEGIN PRIVATE K", "EY-----"),
+        concat!("authorization: Bear", "er abcdef0123456789abcdef0123456789"),
+    ];
+    for line in lines {
+        refuses("paths", &[("docs/a.md", line)], "docs/a.md:1");
+    }
+    let lock = "[[package]]\nsource = \"registry+https://mirror.example/index\"\n";
+    refuses("paths", &[("Cargo.lock", lock)], "Cargo.lock:2");
+    let fine = "a task-oriented tool, /home/u, sk-test-00000000000000000000, network/roots\n";
+    accepts("paths", &[("docs/a.md", fine)], "docs");
+}
+
+#[test]
+fn folders_refuses_a_member_without_a_scenario_and_the_reverse() {
+    let begun = "//! One.\npub fn a() {}\npub fn b() {}\npub fn c() {}\n";
+    let files = [
+        ("crates/lab/src/lib.rs", begun),
+        ("crates/engine/src/lib.rs", begun),
+        ("crates/engine/src/transition/mod.rs", begun),
+        ("crates/engine/src/transition/next_turn.rs", begun),
+        ("crates/engine/src/transition/told.rs", begun),
+        ("crates/engine/src/terminal/completed.rs", begun),
+        ("crates/engine/src/context/level_1_budget.rs", begun),
+        ("crates/engine/src/context/estimate.rs", begun),
+        ("scenarios/transition/told.txt", "told\n"),
+        ("scenarios/terminal/completed.txt", "told\n"),
+        ("scenarios/terminal/finished.txt", "told\n"),
+        ("scenarios/context/level_1_budget.txt", "told\n"),
+    ];
+    assert_eq!(
+        findings("folders", &files),
+        [
+            "crates/engine/src/transition/next_turn.rs: no scenario \
+             scenarios/transition/next_turn.txt",
+            "scenarios/terminal/finished.txt: no member crates/engine/src/terminal/finished.rs; \
+             variations go to regression/",
+        ]
+    );
+}
+
+#[test]
+fn map_refuses_a_table_and_paths_that_are_not_true() {
+    let map = "| crate | does | may see |\n|---|---|---|\n\
+               | `engine` | Decides. | `vocabulary` |\n| `attic` | Keeps. | nothing |\n\n\
+               Open `crates/engine/src/gone.rs` and `crates/engine/src/l*.rs`.\n\
+               Later `crates/hook/src/run.rs`; `docs/<any>/missing.md`.\n";
+    let begun = "//! One.\npub fn a() {}\npub fn b() {}\npub fn c() {}\n";
+    let files = [
+        ("ARCHITECTURE.md", map),
+        ("crates/engine/Cargo.toml", &manifest("engine", "")),
+        ("crates/engine/src/lib.rs", begun),
+        ("crates/hook/Cargo.toml", &manifest("hook", "")),
+        ("crates/hook/src/lib.rs", "//! Under construction.\n"),
+    ];
+    assert_eq!(
+        findings("map", &files),
+        [
+            "ARCHITECTURE.md: what `engine` may see differs from xtask/src/tidy/edges.rs",
+            "ARCHITECTURE.md: the crate table lacks `hook`",
+            "ARCHITECTURE.md: the crate table has `attic`, the tree has not",
+            "ARCHITECTURE.md:6: `crates/engine/src/gone.rs` is not there",
+            "ARCHITECTURE.md:7: `docs/<any>/missing.md` is not there",
+        ]
+    );
+}
+
+#[test]
+fn pages_refuses_gaps_doubles_and_kindless_lines() {
+    let page = "# A\n## Context\n## Decision\n## Road not taken\n## Consequence\n";
+    let files = [
+        ("docs/decisions/README.md", "[a](0001-a.md)\n"),
+        ("docs/decisions/0001-a.md", page),
+        ("docs/decisions/0003-c.md", "# C\n## Decision\n"),
+        (
+            "docs/glossary.md",
+            "- **Run**: a.\n- **Attempt**: b.\n- **attempt**: c.\n",
+        ),
+        ("CHANGELOG.md", "# Unreleased\n- Added: a.\n- More b.\n"),
+    ];
+    for expected in [
+        "0003-c.md: decision pages are numbered without gaps; 0002 was due",
+        "README.md: does not link 0003-c.md",
+        "0003-c.md: must have exactly the headings",
+        "glossary.md:2: `attempt` comes before `run`",
+        "glossary.md:3: `attempt` is defined twice",
+        "CHANGELOG.md:3: a line starts with one of",
+    ] {
+        refuses("pages", &files, expected);
+    }
+    assert_eq!(findings("pages", &files).len(), 6);
+}
+
+#[test]
+fn dependencies_refuses_licences_sources_and_duplicates_without_a_reason() {
+    let policy = Policy::read(
+        "[graph]\ntargets = [\"x86_64-unknown-linux-gnu\"]\n\
+         [licenses]\nallow = [\"MIT\", \"Apache-2.0 WITH LLVM-exception\", \"Zlib\"]\n\
+         exceptions = [{ crate = \"seal\", allow = [\"ISC\"] }]\n\
+         [bans]\nskip = [{ crate = \"old@1.0.0\", reason = \"wanted by elder until 2.0\" },\n\
+         { crate = \"gone@1.0.0\", reason = \"wanted by nobody at all\" },\n\
+         { crate = \"twin@1.0.0\" }]\n",
+    )
+    .unwrap();
+    let registry = "registry+https://host.example/crates.io-index";
+    let package = |name: &str, version: &str, licence: &str, source: &str| {
+        json!({ "id": format!("{name}{version}"), "name": name, "version": version,
+                "license": licence, "source": source })
+    };
+    let packages = [
+        package("fine", "1.0.0", "(MIT OR GPL-3.0) AND Zlib", registry),
+        package("slash", "1.0.0", "Apache-2.0/MIT", registry),
+        package("llvm", "1.0.0", "Apache-2.0 WITH LLVM-exception", registry),
+        package("seal", "1.0.0", "MIT AND ISC", registry),
+        package("free", "1.0.0", "MIT AND GPL-3.0", registry),
+        package("odd", "1.0.0", "MIT OR", registry),
+        package("forked", "1.0.0", "MIT", "git+https://host.example/forked"),
+        package("old", "1.0.0", "MIT", registry),
+        package("old", "2.0.0", "MIT", registry),
+        package("twin", "1.0.0", "MIT", registry),
+        package("twin", "2.0.0", "MIT", registry),
+        package("pair", "1.0.0", "MIT", registry),
+        package("pair", "2.0.0", "MIT", registry),
+        package("guest", "1.0.0", "MIT", registry),
+        package("guest", "2.0.0", "MIT", registry),
+    ];
+    // Everything is built but the older half of one duplicate, which only a test wants.
+    let deps = packages.iter().map(|one| {
+        let kind = if one["id"] == "guest1.0.0" {
+            json!("dev")
+        } else {
+            json!(null)
+        };
+        json!({ "pkg": one["id"], "dep_kinds": [{ "kind": kind }] })
+    });
+    let mut nodes = vec![json!({ "id": "ours", "deps": deps.collect::<Vec<_>>() })];
+    nodes.extend(
+        packages
+            .iter()
+            .map(|one| json!({ "id": one["id"], "deps": [] })),
+    );
+    let metadata = json!({ "packages": packages, "resolve": { "nodes": nodes },
+                           "workspace_members": ["ours"] });
+    let found: Vec<String> = judge(&metadata, &policy)
+        .iter()
+        .map(|finding| finding.place.clone())
+        .collect();
+    // In order: two licences, a source, a duplicate, a stale exception, one without a reason.
+    assert_eq!(
+        found,
+        [
+            "free@1.0.0",
+            "odd@1.0.0",
+            "forked@1.0.0",
+            "pair",
+            "deny.toml",
+            "deny.toml"
+        ]
+    );
+}
+
+#[test]
+fn sizes_notes_long_files_and_functions() {
+    let long = format!(
+        "//! Long.\nfn grown() {{\n{}}}\n",
+        "    step();\n".repeat(71)
+    );
+    let short = format!(
+        "//! Short.\nfn fits() {{\n{}}}\n",
+        "    // Why.\n    step();\n".repeat(70)
+    );
+    let tall = format!("//! Tall.\n{}", "const A: u8 = 1;\n".repeat(400));
+    let (_root, tree) = tree(&[
+        ("crates/hook/src/long.rs", &long),
+        ("crates/hook/src/short.rs", &short),
+        ("crates/hook/src/tall.rs", &tall),
+        ("crates/engine/src/tall.rs", &tall),
+    ]);
+    let notes: Vec<String> = sizes::report(&tree)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        notes,
+        [
+            "crates/engine/src/tall.rs: 401 lines, look again when over 400",
+            "crates/hook/src/long.rs:2: fn grown has 71 lines",
+        ]
+    );
+}

@@ -1,0 +1,39 @@
+//! Every tidy rule on this repository, so that `cargo test` finds what `cargo xtask tidy` would.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test says no")]
+
+use std::path::Path;
+
+use xtask::tidy::{RULES, Tree};
+
+fn obeys(name: &str) {
+    let tree = Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
+    let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
+    let findings: Vec<String> = (rule.check)(&tree)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(
+        findings.is_empty(),
+        "{}:\n{}",
+        rule.promise,
+        findings.join("\n")
+    );
+}
+
+macro_rules! rules {
+    ($($name:ident)+) => {
+        $(#[test]
+        fn $name() {
+            obeys(stringify!($name));
+        })+
+
+        #[test]
+        fn every_rule_is_run_here() {
+            let run = [$(stringify!($name)),+];
+            let all: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+            assert_eq!(all, run);
+        }
+    };
+}
+
+rules!(edges purity branches lints headers words paths folders map pages dependencies);
