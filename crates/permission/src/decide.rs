@@ -34,15 +34,25 @@ pub enum Opinion {
 }
 
 /// Rules on one call.
-pub fn decide(policy: &Policy, call: ToolCall, inspection: &Inspection, opinion: Opinion) -> Ruling {
+pub fn decide(
+    policy: &Policy,
+    call: ToolCall,
+    inspection: &Inspection,
+    opinion: Opinion,
+) -> Ruling {
     let _ = opinion;
     match policy.mode {
         Mode::BypassPermissions => Ruling::Allow(Granted::new(call)),
         _ if inspection.class == EffectClass::Pure => Ruling::Allow(Granted::new(call)),
-        _ if policy.can_ask => {
-            Ruling::Ask(Question::new(call, "no rule allows it".to_owned(), Vec::new()))
-        }
-        _ => Ruling::Deny { call, why: "no rule allows it and nobody can be asked".to_owned() },
+        _ if policy.can_ask => Ruling::Ask(Question::new(
+            call,
+            "no rule allows it".to_owned(),
+            Vec::new(),
+        )),
+        _ => Ruling::Deny {
+            call,
+            why: "no rule allows it and nobody can be asked".to_owned(),
+        },
     }
 }
 

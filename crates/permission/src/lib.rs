@@ -6,8 +6,10 @@
 //!
 //! Pure: no files, no clock. Only this crate can make a [`Granted`].
 
+pub mod command;
 pub mod decide;
 pub mod granted;
+pub mod path;
 pub mod policy;
 pub mod rule;
 

@@ -52,7 +52,12 @@ impl Rule {
     /// Reads one rule.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
-        let fail = |problem| Err(RuleError { rule: text.to_owned(), problem });
+        let fail = |problem| {
+            Err(RuleError {
+                rule: text.to_owned(),
+                problem,
+            })
+        };
         let (tool, content) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => match rest.strip_suffix(')') {
@@ -63,10 +68,16 @@ impl Rule {
         if tool.is_empty() {
             return fail("the tool's name is missing");
         }
-        if !tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.*".contains(c)) {
+        if !tool
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-.*".contains(c))
+        {
             return fail("a tool's name is letters, digits, `_`, `-`");
         }
         let content = content.filter(|content| !content.is_empty() && *content != "*");
-        Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned) })
+        Ok(Self {
+            tool: tool.to_owned(),
+            content: content.map(str::to_owned),
+        })
     }
 }
