@@ -1,1 +1,18 @@
-//! Under construction.
+//! The built-in tools and the one trait every tool obeys.
+//!
+//! Reading order: [`tool`] (the trait and what a call is given), [`surroundings`] (what calls of a
+//! session share), [`registry`] (name to tool), then the tools themselves. Nothing here decides
+//! whether a call may run: `run` takes a proof that it may.
+
+pub mod bash;
+mod file;
+pub mod input;
+pub mod output;
+pub mod read;
+pub mod registry;
+pub mod surroundings;
+pub mod tool;
+
+pub use registry::Registry;
+pub use surroundings::{Limits, Surroundings};
+pub use tool::{Job, Progress, Running, Tool};

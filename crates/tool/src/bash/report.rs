@@ -1,0 +1,213 @@
+//! What came of a command, in words for the model and as an object for hooks and clients.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass_vocabulary::{Json, ToolOutcome};
+
+use super::process::{Cause, Ended};
+use crate::output::Spilled;
+use crate::surroundings::Limits;
+
+/// Of what is shown, standard error gets at most a third unless there is room to spare.
+const STDERR_SHARE: usize = 3;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Structured<'a> {
+    stdout: &'a str,
+    stderr: &'a str,
+    interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timed_out_after_ms: Option<u128>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persisted_output_path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persisted_output_size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_code_interpretation: Option<&'static str>,
+}
+
+pub(super) fn outcome(
+    ended: Ended,
+    words: Option<&[String]>,
+    limits: &Limits,
+    limit: Duration,
+    moved: Option<String>,
+) -> ToolOutcome {
+    let (stdout, stderr) = shown(&ended, limits.output_inline_max);
+    let meaning = ended
+        .status
+        .and_then(|status| meaning(words?, status.code()?));
+    let mut notes = Vec::new();
+    notes.extend(cause_note(ended.cause, limit, limits.output_spill_max));
+    if ended.cause == Cause::Itself && meaning.is_none() {
+        notes.extend(status_note(ended.status));
+    }
+    let is_error = !notes.is_empty();
+    let mut text = notes.join("\n");
+    for part in [stdout.trim_end_matches('\n'), stderr.trim_end_matches('\n')] {
+        add(&mut text, part);
+    }
+    add(&mut text, meaning.unwrap_or_default());
+    let mut saved = None;
+    match &ended.spilled {
+        Spilled::NotNeeded => {}
+        Spilled::Saved { path, bytes } => {
+            add(
+                &mut text,
+                &format!("[All {bytes} bytes are in {}]", path.display()),
+            );
+            saved = Some((path.display().to_string(), *bytes));
+        }
+        Spilled::Failed { path, problem } => add(
+            &mut text,
+            &format!(
+                "[The whole output could not be saved on the file system of {}: {problem}]",
+                path.display()
+            ),
+        ),
+    }
+    if ended.left_over {
+        add(&mut text, "[Processes left in the background were stopped]");
+    }
+    if let Some(moved) = &moved {
+        add(&mut text, &format!("[{moved}]"));
+    }
+    if text.is_empty() {
+        text.push_str("[The command wrote nothing]");
+    }
+    let structured = Structured {
+        stdout: &stdout,
+        stderr: &stderr,
+        interrupted: ended.cause != Cause::Itself,
+        timed_out_after_ms: (ended.cause == Cause::Deadline).then(|| limit.as_millis()),
+        persisted_output_path: saved.as_ref().map(|(path, _)| path.clone()),
+        persisted_output_size: saved.map(|(_, bytes)| bytes),
+        return_code_interpretation: meaning,
+    };
+    ToolOutcome {
+        is_error,
+        structured: json(&structured),
+        ..ToolOutcome::text(text)
+    }
+}
+
+/// Why a shell that was wanted is not there.
+pub(super) fn not_started(error: &io::Error, shell: &Path) -> String {
+    let advice = match error
+        .raw_os_error()
+        .map(rustix::io::Errno::from_raw_os_error)
+    {
+        Some(rustix::io::Errno::TOOBIG) => {
+            " The command is too long: write it to a file and run that."
+        }
+        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+            " Too many files are open: run fewer calls at a time."
+        }
+        Some(rustix::io::Errno::AGAIN) => " Too many processes are running: run fewer at a time.",
+        _ => "",
+    };
+    format!(
+        "The shell {} could not be started: {error}.{advice}",
+        shell.display()
+    )
+}
+
+fn shown(ended: &Ended, inline_max: usize) -> (String, String) {
+    let size = |total: u64| usize::try_from(total).unwrap_or(usize::MAX);
+    let (out, err) = (size(ended.stdout.total()), size(ended.stderr.total()));
+    let share = err.min((inline_max / STDERR_SHARE).max(inline_max.saturating_sub(out)));
+    (
+        ended.stdout.render(inline_max.saturating_sub(share)),
+        ended.stderr.render(share),
+    )
+}
+
+fn cause_note(cause: Cause, limit: Duration, spill_max: u64) -> Option<String> {
+    match cause {
+        Cause::Itself => None,
+        Cause::Deadline => Some(format!(
+            "Timed out after {} ms and was stopped.",
+            limit.as_millis()
+        )),
+        Cause::Cancel => Some("Interrupted before it ended.".to_owned()),
+        Cause::Flood => Some(format!(
+            "Stopped: it wrote more than {spill_max} bytes, the most that is kept."
+        )),
+    }
+}
+
+fn status_note(status: Option<ExitStatus>) -> Option<String> {
+    let Some(status) = status else {
+        return Some("It could not be killed; its exit was not seen.".to_owned());
+    };
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => match code.checked_sub(128).and_then(signal_name) {
+            Some(name) => Some(format!("Exit code {code} (as after {name})")),
+            None => Some(format!("Exit code {code}")),
+        },
+        (None, Some(signal)) => Some(match signal_name(signal) {
+            Some(name) => format!("Killed by {name} (signal {signal})"),
+            None => format!("Killed by signal {signal}"),
+        }),
+        (None, None) => Some("Ended without an exit code".to_owned()),
+    }
+}
+
+/// Exit codes that say something other than failure, for a command that is one program.
+fn meaning(words: &[String], code: i32) -> Option<&'static str> {
+    match (words.first()?.as_str(), code) {
+        ("grep" | "egrep" | "fgrep" | "rg", 1) => Some("No matches found"),
+        ("diff" | "cmp", 1) => Some("Files differ"),
+        ("test" | "[", 1) => Some("Condition is false"),
+        ("find", 1) => Some("Some directories were inaccessible"),
+        _ => None,
+    }
+}
+
+fn signal_name(signal: i32) -> Option<&'static str> {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        10 => "SIGUSR1",
+        11 => "SIGSEGV",
+        12 => "SIGUSR2",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        _ => return None,
+    };
+    Some(name)
+}
+
+fn add(text: &mut String, part: &str) {
+    if part.is_empty() {
+        return;
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(part);
+}
+
+fn json(structured: &impl Serialize) -> Option<Json> {
+    serde_json::to_string(structured)
+        .ok()
+        .map(|text| Json::from_checked(&text))
+}

@@ -1,0 +1,158 @@
+//! From the path a model wrote to an open regular file, or a reason in words.
+
+use std::fs::{File, Metadata};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use windlass_permission::path::resolve;
+
+use crate::surroundings::Surroundings;
+
+/// Another process renaming directories can make the kernel ask us to look again.
+const LOOKS_MAX: u8 = 8;
+
+/// A regular file, open for reading.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) metadata: Metadata,
+}
+
+/// The absolute path a model meant.
+pub(crate) fn path_of(surroundings: &Surroundings, raw: &str) -> Result<PathBuf, String> {
+    if raw.is_empty() || raw.contains('\0') {
+        return Err("The path is empty or contains a NUL byte. Give an absolute path.".to_owned());
+    }
+    if raw == "~" || raw.starts_with("~/") {
+        return Err(format!(
+            "`{raw}` is not expanded here. Give the absolute path."
+        ));
+    }
+    Ok(resolve(&surroundings.cwd, Path::new(raw)))
+}
+
+/// Opens a regular file without following links, waiting, or touching a device.
+pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, String> {
+    if is_of_the_system(path) {
+        return Err(format!(
+            "`{}` is not a file on disk, so it is not read.",
+            path.display()
+        ));
+    }
+    let file = without_links(surroundings, path).map_err(|errno| problem_with(path, errno))?;
+    let metadata = file
+        .metadata()
+        .map_err(|error| format!("`{}`: {error}", path.display()))?;
+    if metadata.is_file() {
+        return Ok(Opened { file, metadata });
+    }
+    let kind = metadata.file_type();
+    let what = if kind.is_dir() {
+        "a directory; list it with Glob, or with `ls`"
+    } else if kind.is_fifo() {
+        "a named pipe, and reading it could wait for ever"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    };
+    Err(format!(
+        "`{}` is {what}. Only regular files can be read.",
+        path.display()
+    ))
+}
+
+/// What went wrong with a path, with the system's own name for it.
+pub(crate) fn problem_with(path: &Path, errno: Errno) -> String {
+    let shown = path.display();
+    match errno {
+        Errno::LOOP => match path.canonicalize() {
+            Ok(real) => format!(
+                "`{shown}` leads over a symbolic link to `{}`. Use that path, so that it can be \
+                 judged.",
+                real.display()
+            ),
+            Err(error) => {
+                format!("`{shown}` leads over a symbolic link that ends nowhere: {error}.")
+            }
+        },
+        Errno::NOENT => format!("`{shown}` does not exist. {}", nearest_directory(path)),
+        Errno::NXIO => format!("`{shown}` is a socket or a pipe, not a regular file."),
+        Errno::MFILE | Errno::NFILE => {
+            format!("`{shown}`: too many files are open ({errno}). Run fewer calls at a time.")
+        }
+        errno => format!("`{shown}`: {errno}."),
+    }
+}
+
+fn nearest_directory(path: &Path) -> String {
+    match path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()) {
+        Some(directory) => format!(
+            "The nearest directory that does is `{}`.",
+            directory.display()
+        ),
+        None => String::new(),
+    }
+}
+
+/// Made up by the system, some of them endless, some of them secret.
+fn is_of_the_system(path: &Path) -> bool {
+    ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|place| path.starts_with(place))
+}
+
+fn without_links(surroundings: &Surroundings, path: &Path) -> Result<File, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let root = surroundings
+        .directories()
+        .into_iter()
+        .find(|root| path.starts_with(root));
+    // The way to a working directory may lead over links: the user chose it.
+    let (start, rest) = match &root {
+        Some(root) => {
+            let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let opened = rustix::fs::open(root, directory, Mode::empty())?;
+            (Some(opened), path.strip_prefix(root).unwrap_or(path))
+        }
+        None => (None, path),
+    };
+    let rest = if rest.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        rest
+    };
+    let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    for _ in 0..LOOKS_MAX {
+        let opened = match &start {
+            Some(start) => rustix::fs::openat2(start, rest, flags, Mode::empty(), resolving),
+            None => rustix::fs::openat2(CWD, rest, flags, Mode::empty(), resolving),
+        };
+        match opened {
+            Ok(opened) => return Ok(File::from(opened)),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::NOSYS | Errno::PERM) => return by_comparison(path, root.as_deref(), flags),
+            Err(errno) => return Err(errno),
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+/// Where the kernel cannot refuse links itself: compare the real path with the spelled one.
+fn by_comparison(path: &Path, root: Option<&Path>, flags: OFlags) -> Result<File, Errno> {
+    let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    let real = path.canonicalize().map_err(errno)?;
+    let expected = match root {
+        Some(root) => {
+            let rest = path.strip_prefix(root).unwrap_or(path);
+            root.canonicalize().map_err(errno)?.join(rest)
+        }
+        None => path.to_path_buf(),
+    };
+    if real != expected {
+        return Err(Errno::LOOP);
+    }
+    rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty()).map(File::from)
+}

@@ -1,0 +1,190 @@
+//! Shows a file or a range of its lines, numbered, or an image.
+//!
+//! Memory is bounded by what is shown, whatever the size of the file. Remembers what was read, so
+//! that an edit of a file that has changed since can be refused. Never resizes images, never reads
+//! anything that is not a regular file.
+
+mod image;
+mod lines;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use windlass_permission::Granted;
+use windlass_vocabulary::{Inspection, Json, Media, ResultPart, ToolCall, ToolOutcome, ToolSpec};
+
+use crate::file::{self, FileState, Opened};
+use crate::input;
+use crate::surroundings::Surroundings;
+use crate::tool::{Job, Running, Tool, blocking};
+use lines::{Range, Shown};
+
+/// The tool.
+#[derive(Debug)]
+pub struct Read {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Absolute path of the file.
+    file_path: String,
+    /// First line to show, counted from 1.
+    #[serde(default, deserialize_with = "input::whole_number")]
+    offset: Option<u64>,
+    /// How many lines to show: 2000 unless given.
+    #[serde(default, deserialize_with = "input::whole_number")]
+    limit: Option<u64>,
+}
+
+const DESCRIPTION: &str = "Reads a file. Text comes with line numbers, 2000 lines from the start \
+unless offset and limit say otherwise; longer lines are cut at 2000 characters. PNG, JPEG, GIF and \
+WebP images are shown as images. Read a file before you edit it.";
+
+const LINES_DEFAULT: u64 = 2_000;
+/// What is shown, the numbers and a closing remark.
+const RESULT_BYTES_MAX: usize = 130_000;
+/// Encoded it must stay under what providers take for one image.
+const IMAGE_BYTES_MAX: u64 = 3_750_000;
+
+impl Read {
+    /// The tool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            spec: input::spec::<Input>("Read", DESCRIPTION, RESULT_BYTES_MAX),
+        }
+    }
+}
+
+impl Default for Read {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Read {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> Inspection {
+        match input::parse::<Input>("Read", input) {
+            Ok(_) => Inspection::SHARED_READ,
+            Err(problem) => Inspection::refused(problem),
+        }
+    }
+
+    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
+        Box::pin(async move {
+            match input::parse::<Input>("Read", &call.get().input) {
+                Ok(input) => {
+                    blocking(&job, move |job| {
+                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
+                    })
+                    .await
+                }
+                Err(problem) => ToolOutcome::failure(problem),
+            }
+        })
+    }
+}
+
+fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+    let path = file::path_of(&job.surroundings, &input.file_path)?;
+    let mut opened = file::open(&job.surroundings, &path)?;
+    let failed =
+        |error: std::io::Error| format!("`{}` could not be read: {error}.", path.display());
+    let start = lines::start_of(&mut opened.file).map_err(failed)?;
+    if let Some(kind) = image::kind(&start) {
+        return picture(&opened, &path, kind);
+    }
+    if let Some(why) = lines::binary(&start) {
+        return Err(format!(
+            "`{}` is {why}, so it is not shown.",
+            path.display()
+        ));
+    }
+    let range = Range {
+        first: input.offset.unwrap_or(1).max(1),
+        count: input
+            .limit
+            .filter(|limit| *limit > 0)
+            .unwrap_or(LINES_DEFAULT),
+    };
+    let stop = || job.cancel.is_cancelled();
+    let shown = lines::read(&opened, &range, &stop).map_err(failed)?;
+    remember(&job.surroundings, &path, &opened, &shown);
+    if shown.lines == 0 && shown.total >= 1 {
+        return Err(format!(
+            "`{}` has {} lines; there is no line {}.",
+            path.display(),
+            shown.total,
+            range.first
+        ));
+    }
+    Ok(text(&path, &range, &shown))
+}
+
+fn remember(surroundings: &Surroundings, path: &std::path::Path, opened: &Opened, shown: &Shown) {
+    surroundings.remember(
+        path.to_path_buf(),
+        FileState::new(&opened.metadata, shown.digest),
+    );
+}
+
+fn text(path: &std::path::Path, range: &Range, shown: &Shown) -> ToolOutcome {
+    let structured = json!({"type": "text", "file": {
+        "filePath": path.to_string_lossy(),
+        "content": shown.content,
+        "numLines": shown.lines,
+        "startLine": range.first,
+        "totalLines": shown.total,
+    }});
+    let mut numbered = shown.numbered(range.first);
+    for remark in shown.remarks(range) {
+        numbered.push_str(&remark);
+        numbered.push('\n');
+    }
+    let structured = Some(Json::from_checked(&structured.to_string()));
+    ToolOutcome {
+        structured,
+        ..ToolOutcome::text(numbered)
+    }
+}
+
+fn picture(
+    opened: &Opened,
+    path: &std::path::Path,
+    kind: &'static str,
+) -> Result<ToolOutcome, String> {
+    let bytes = opened.metadata.len();
+    if bytes > IMAGE_BYTES_MAX {
+        return Err(format!(
+            "`{}` is an image of {bytes} bytes; at most {IMAGE_BYTES_MAX} can be shown. Make a \
+             smaller copy first.",
+            path.display()
+        ));
+    }
+    let content = lines::all(&opened.file, IMAGE_BYTES_MAX)
+        .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
+    let data = BASE64_STANDARD.encode(content);
+    let structured = json!({"type": "image", "file": {
+        "base64": data, "type": kind, "originalSize": bytes,
+    }});
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into());
+    let media = Media {
+        media_type: kind.into(),
+        data: data.into(),
+        name: name.into(),
+    };
+    Ok(ToolOutcome {
+        content: vec![ResultPart::Media(media)],
+        structured: Some(Json::from_checked(&structured.to_string())),
+        ..ToolOutcome::text("")
+    })
+}

@@ -1,0 +1,96 @@
+//! The trait every tool obeys, and what one call is given to work with.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use windlass_permission::Granted;
+use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+
+use crate::surroundings::Surroundings;
+
+/// A call under way. Dropping it ends whatever it started.
+pub type Running<'a> = Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
+
+/// Something a model may call.
+pub trait Tool: Send + Sync {
+    /// What the model is told of it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Looks at an input without acting on it.
+    fn inspect(&self, input: &Json) -> Inspection;
+
+    /// Does it. A failure is content for the model, so there is no error to return.
+    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a>;
+}
+
+/// What one call is given.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What it shares with the other calls of its session.
+    pub surroundings: Arc<Surroundings>,
+    /// Ends the call early; what it has so far is its outcome.
+    pub cancel: CancellationToken,
+    /// Where it may say how far it is.
+    pub progress: Progress,
+}
+
+impl Job {
+    /// A job that nobody cancels and nobody watches.
+    #[must_use]
+    pub fn new(surroundings: Arc<Surroundings>) -> Self {
+        Self {
+            surroundings,
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+        }
+    }
+}
+
+/// Words on how far a call is. Never waits: what cannot be taken at once is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Option<mpsc::Sender<String>>);
+
+impl Progress {
+    /// Says it into this channel.
+    #[must_use]
+    pub fn into_channel(sender: mpsc::Sender<String>) -> Self {
+        Self(Some(sender))
+    }
+
+    /// Says how far the call is.
+    pub fn say(&self, text: impl FnOnce() -> String) {
+        if let Some(sender) = &self.0
+            && let Ok(permit) = sender.try_reserve()
+        {
+            permit.send(text());
+        }
+    }
+}
+
+/// Runs file work where it may block. A cancelled call ends at once; what is still under way is
+/// told to stop by the same token and its result is dropped, so only reading may use this.
+pub(crate) async fn blocking(
+    job: &Job,
+    work: impl FnOnce(Job) -> ToolOutcome + Send + 'static,
+) -> ToolOutcome {
+    let inner = job.clone();
+    let worker = tokio::task::spawn_blocking(move || work(inner));
+    tokio::select! {
+        ended = worker => joined(ended),
+        () = job.cancel.cancelled() => ToolOutcome::failure("Interrupted before it ended."),
+    }
+}
+
+/// A panic goes on to whoever runs the tool, who turns it into an error result.
+pub(crate) fn joined(ended: Result<ToolOutcome, tokio::task::JoinError>) -> ToolOutcome {
+    match ended {
+        Ok(outcome) => outcome,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => ToolOutcome::failure("The program is shutting down; the call was dropped."),
+        },
+    }
+}

@@ -1,0 +1,5 @@
+//! The tools against real processes and real files, one file per tool.
+
+mod bash;
+mod read;
+mod world;

@@ -1,0 +1,108 @@
+//! A session with a directory of its own, and the shortest way to call a tool in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
+use windlass_tool::{Job, Registry, Surroundings};
+use windlass_vocabulary::{
+    Inspection, Json, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
+};
+
+pub(crate) struct World {
+    _directory: TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) registry: Registry,
+    pub(crate) surroundings: Arc<Surroundings>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Surroundings)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        let root = top.join("project");
+        std::fs::create_dir(&root).unwrap();
+        let mut surroundings = Surroundings::new(&root, top.join("spill"));
+        change(&mut surroundings);
+        Self {
+            _directory: directory,
+            root,
+            registry: Registry::builtin(),
+            surroundings: Arc::new(surroundings),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn job(&self) -> Job {
+        Job::new(Arc::clone(&self.surroundings))
+    }
+
+    pub(crate) async fn call(&self, tool: &str, input: Value) -> ToolOutcome {
+        self.call_in(tool, input, self.job()).await
+    }
+
+    pub(crate) async fn call_in(&self, tool: &str, input: Value, job: Job) -> ToolOutcome {
+        let granted = granted(tool, &input);
+        self.registry.get(tool).unwrap().run(granted, job).await
+    }
+
+    pub(crate) async fn bash(&self, command: &str) -> ToolOutcome {
+        self.call("Bash", serde_json::json!({ "command": command }))
+            .await
+    }
+
+    pub(crate) async fn read(&self, path: &Path) -> ToolOutcome {
+        self.call("Read", serde_json::json!({ "file_path": path }))
+            .await
+    }
+
+    pub(crate) fn inspect(&self, tool: &str, input: &Value) -> Inspection {
+        self.registry
+            .inspect(tool, &Json::from_checked(&input.to_string()))
+    }
+}
+
+/// A proof, got the only way there is: by asking in a mode that allows everything.
+pub(crate) fn granted(tool: &str, input: &Value) -> Granted<ToolCall> {
+    let call = ToolCall {
+        id: ToolCallId::from("call"),
+        name: ToolName::from(tool),
+        input: Json::from_checked(&input.to_string()),
+        signature: None,
+    };
+    let policy = Policy {
+        mode: Mode::BypassPermissions,
+        ..Policy::default()
+    };
+    match decide(&policy, call, &Inspection::EXCLUSIVE_EFFECT, Opinion::None) {
+        Ruling::Allow(granted) => granted,
+        other => panic!("not allowed: {other:?}"),
+    }
+}
+
+pub(crate) fn text(outcome: &ToolOutcome) -> &str {
+    match outcome.content.as_slice() {
+        [ResultPart::Text(text)] => text,
+        other => panic!("not one text: {other:?}"),
+    }
+}
+
+pub(crate) fn structured(outcome: &ToolOutcome) -> Value {
+    serde_json::from_str(outcome.structured.as_ref().unwrap().as_str()).unwrap()
+}
