@@ -1,1 +1,59 @@
-//! Under construction.
+//! A model server with a script instead of a model.
+//!
+//! For people who want to see their hooks, rules and budgets at work without spending tokens, for
+//! the demonstration, and for every end-to-end test. Read in this order: [`Script`], [`Fault`],
+//! [`Rehearsal`], then the files of `wire`.
+//!
+//! # What can be rehearsed
+//!
+//! - Conversations over four wires, on their usual paths: text, reasoning, tool calls (with valid
+//!   arguments, broken ones or repeated ids), every reason to stop, usage.
+//! - An answer that depends on what was said last, on a tool result, on the model, on who asks.
+//! - Refusals with any status, headers and body; a web page, or broken compression, instead of an
+//!   answer.
+//! - A stream that is cut at an event or a byte, falls silent, comes byte by byte, carries broken
+//!   JSON or an error; a connection that is dropped or reset; bytes of your own.
+//! - On the messages wire, a request whose history breaks the provider's law is refused, as the
+//!   provider would. [`Script::lenient`] turns that off.
+//!
+//! # What cannot
+//!
+//! - Anything before HTTP: names that do not resolve, TLS, proxies. Anything but HTTP/1.1.
+//! - A listener on anything but 127.0.0.1.
+//! - Judgement. The script does not know whether a tool's result was right; it only finds words.
+//! - The law of the other three wires, server-side tools, caches: what a provider does behind its
+//!   wire is played only as far as the script says so.
+//!
+//! # A script
+//!
+//! Answers are used in order: the first that is not used up and whose conditions all hold.
+//!
+//! ```
+//! let script = windlass_rehearsal::Script::parse(r#"
+//!     [[answer]]
+//!     when = "fix"
+//!     text = "I will run the tests."
+//!     tool = [{ name = "Bash", input = { command = "cargo test" } }]
+//!
+//!     [[answer]]
+//!     fault = { status = 529, headers = { "retry-after" = "1" } }
+//!
+//!     [[answer]]
+//!     when_result = "1 failed"
+//!     text = "One test fails."
+//! "#)?;
+//! assert_eq!(script.answers().len(), 3);
+//! # Ok::<(), windlass_rehearsal::ScriptError>(())
+//! ```
+#![doc = include_str!("script/FORMAT.md")]
+
+pub mod demo;
+mod fault;
+mod plan;
+mod script;
+mod serve;
+mod wire;
+
+pub use fault::Fault;
+pub use script::{Answer, Script, ScriptError, StopReason};
+pub use serve::{Recorded, Rehearsal, StartError, StartOptions};

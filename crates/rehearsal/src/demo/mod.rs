@@ -1,0 +1,57 @@
+//! The demonstration: a small broken project and the conversation that mends it.
+//!
+//! The project needs a POSIX shell and nothing else, so that an installed binary can show it on a
+//! machine without a toolchain.
+
+use std::io;
+use std::path::Path;
+
+use crate::script::Script;
+
+/// The project: path, contents, and whether the file is a program.
+#[must_use]
+pub fn files() -> &'static [(&'static str, &'static str, bool)] {
+    &[
+        (
+            "days_in_month.sh",
+            include_str!("project/days_in_month.sh"),
+            true,
+        ),
+        ("test.sh", include_str!("project/test.sh"), true),
+    ]
+}
+
+/// Writes the project into a directory that exists.
+///
+/// # Errors
+///
+/// When a file cannot be written or made a program.
+pub fn lay_out(project_dir: &Path) -> io::Result<()> {
+    for (path, contents, executable) in files() {
+        let path = project_dir.join(path);
+        std::fs::write(&path, contents)?;
+        #[cfg(unix)]
+        if *executable {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        }
+        #[cfg(not(unix))]
+        let _ = executable;
+    }
+    Ok(())
+}
+
+/// What the user asks.
+#[must_use]
+pub fn prompt() -> &'static str {
+    "The date test fails. Find out why and fix it."
+}
+
+/// The conversation, for a project in this directory. Slow enough to watch; [`Script::pace`] with
+/// no pause makes it fast.
+#[must_use]
+pub fn script(project_dir: &Path) -> Script {
+    // A test holds that the embedded script is sound, so the empty one is never seen.
+    let script = Script::parse(include_str!("demo.toml")).unwrap_or_default();
+    script.fill("project", &project_dir.to_string_lossy())
+}

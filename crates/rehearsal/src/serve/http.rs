@@ -1,0 +1,231 @@
+//! HTTP/1.1, as much as model clients speak: a request with a body in, a head out.
+//!
+//! Written by hand over the socket because a rehearsal must be able to break every rule at a byte
+//! of its choosing, which a server library exists to prevent.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// One request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) method: String,
+    /// With its query.
+    pub(super) target: String,
+    /// Names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Why there is no request.
+#[derive(Debug)]
+pub(super) enum NoRequest {
+    /// The client left, or was silent for too long.
+    Gone,
+    /// Not something to answer with the script; answer with this status and close.
+    Refused(u16, &'static str),
+}
+
+impl From<io::Error> for NoRequest {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+impl Request {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn path(&self) -> &str {
+        self.target
+            .split_once('?')
+            .map_or(self.target.as_str(), |(path, _)| path)
+    }
+
+    fn says(&self, name: &str, word: &str) -> bool {
+        self.header(name)
+            .is_some_and(|value| value.to_ascii_lowercase().contains(word))
+    }
+
+    pub(super) fn wants_close(&self) -> bool {
+        self.says("connection", "close")
+    }
+}
+
+/// Reads one request. `buffer` holds what came too early and is left for the next one.
+pub(super) async fn read(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> Result<Request, NoRequest> {
+    if buffer.is_empty() {
+        timeout(IDLE, more(stream, buffer))
+            .await
+            .map_err(|_| NoRequest::Gone)??;
+    }
+    timeout(ARRIVAL, read_begun(stream, buffer))
+        .await
+        .map_err(|_| NoRequest::Gone)?
+}
+
+async fn read_begun(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Request, NoRequest> {
+    let mut request = loop {
+        if let Some((head_bytes, request)) = head(buffer)? {
+            buffer.drain(..head_bytes);
+            break request;
+        }
+        if buffer.len() > HEAD_MAX {
+            return Err(NoRequest::Refused(
+                431,
+                "the request head is longer than 64 KiB",
+            ));
+        }
+        more(stream, buffer).await?;
+    };
+    let chunked = request.says("transfer-encoding", "chunked");
+    let announced = match request.header("content-length") {
+        Some(text) => text
+            .parse::<usize>()
+            .map_err(|_| NoRequest::Refused(400, "content-length is not a number"))?,
+        None => 0,
+    };
+    if announced > BODY_MAX {
+        return Err(TOO_LARGE);
+    }
+    if request.says("expect", "100-continue") {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+    }
+    request.body = if chunked {
+        chunks(stream, buffer).await?
+    } else {
+        exactly(stream, buffer, announced).await?
+    };
+    Ok(request)
+}
+
+/// The head, if it is complete: its length and the request without its body.
+fn head(buffer: &[u8]) -> Result<Option<(usize, Request)>, NoRequest> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let bytes = match parsed.parse(buffer) {
+        Ok(httparse::Status::Complete(bytes)) => bytes,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(NoRequest::Refused(400, "this is not an HTTP/1.1 request")),
+    };
+    if parsed.version != Some(1) {
+        return Err(NoRequest::Refused(505, "only HTTP/1.1 is served"));
+    }
+    let headers = parsed.headers.iter().map(|header| {
+        let value = String::from_utf8_lossy(header.value).into_owned();
+        (header.name.to_ascii_lowercase(), value)
+    });
+    let request = Request {
+        method: parsed.method.unwrap_or_default().to_owned(),
+        target: parsed.path.unwrap_or_default().to_owned(),
+        headers: headers.collect(),
+        body: Vec::new(),
+    };
+    Ok(Some((bytes, request)))
+}
+
+async fn exactly(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+    bytes: usize,
+) -> Result<Vec<u8>, NoRequest> {
+    while buffer.len() < bytes {
+        more(stream, buffer).await?;
+    }
+    let rest = buffer.split_off(bytes);
+    Ok(std::mem::replace(buffer, rest))
+}
+
+async fn chunks(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Vec<u8>, NoRequest> {
+    let mut body = Vec::new();
+    loop {
+        let (line, size) = loop {
+            match httparse::parse_chunk_size(buffer) {
+                Ok(httparse::Status::Complete(found)) => break found,
+                Ok(httparse::Status::Partial) if buffer.len() < CHUNK_LINE_MAX => {
+                    more(stream, buffer).await?;
+                }
+                _ => return Err(NoRequest::Refused(400, "a chunk size is not a number")),
+            }
+        };
+        let size = usize::try_from(size).map_err(|_| TOO_LARGE)?;
+        if size > BODY_MAX.saturating_sub(body.len()) {
+            return Err(TOO_LARGE);
+        }
+        buffer.drain(..line);
+        if size == 0 {
+            trailer(stream, buffer).await?;
+            return Ok(body);
+        }
+        body.append(&mut exactly(stream, buffer, size).await?);
+        if exactly(stream, buffer, 2).await? != b"\r\n" {
+            return Err(NoRequest::Refused(400, "a chunk is longer than it said"));
+        }
+    }
+}
+
+/// Lines after the last chunk, up to an empty one. Nobody needs them.
+async fn trailer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), NoRequest> {
+    loop {
+        if let Some(end) = buffer.windows(2).position(|two| two == b"\r\n") {
+            buffer.drain(..end + 2);
+            if end == 0 {
+                return Ok(());
+            }
+        } else if buffer.len() > HEAD_MAX {
+            return Err(NoRequest::Refused(431, "the trailer is longer than 64 KiB"));
+        } else {
+            more(stream, buffer).await?;
+        }
+    }
+}
+
+async fn more(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), NoRequest> {
+    match stream.read_buf(buffer).await? {
+        0 => Err(NoRequest::Gone),
+        _ => Ok(()),
+    }
+}
+
+/// The head of a response. What would break out of a header line is left out.
+pub(super) fn response_head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
+    let reason = match status {
+        200 => "OK",
+        400 => "Bad Request",
+        404 => "Not Found",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        529 => "Overloaded",
+        _ => "Rehearsed",
+    };
+    let mut head = format!("HTTP/1.1 {status} {reason}\r\n");
+    for (name, value) in headers {
+        let line: String = format!("{name}: {value}")
+            .chars()
+            .filter(|char| !char.is_control())
+            .collect();
+        head.push_str(&line);
+        head.push_str("\r\n");
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+const TOO_LARGE: NoRequest = NoRequest::Refused(413, "the body is longer than 64 MiB");
+const BODY_MAX: usize = 64 * 1024 * 1024;
+const HEAD_MAX: usize = 64 * 1024;
+const HEADERS_MAX: usize = 100;
+const CHUNK_LINE_MAX: usize = 1024;
+/// A kept connection may rest this long.
+const IDLE: Duration = Duration::from_secs(600);
+/// A request that has begun must have arrived within this time.
+const ARRIVAL: Duration = Duration::from_secs(60);

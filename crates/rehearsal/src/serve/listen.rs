@@ -1,0 +1,92 @@
+//! Takes connections in, and sees them out when the server stops.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::connection::Connection;
+use super::stage::Stage;
+
+/// A server that has a port and no runtime yet.
+pub(super) struct Bound {
+    pub(super) listener: std::net::TcpListener,
+    pub(super) stage: Arc<Stage>,
+    pub(super) stopped: watch::Receiver<bool>,
+    /// Dropped when all is over.
+    pub(super) finished: watch::Sender<()>,
+}
+
+/// A server about to run.
+pub(super) struct Server {
+    listener: TcpListener,
+    stage: Arc<Stage>,
+    stopped: watch::Receiver<bool>,
+    finished: watch::Sender<()>,
+}
+
+impl Bound {
+    /// Joins the current runtime.
+    pub(super) fn listen(self) -> io::Result<Server> {
+        let Self {
+            listener,
+            stage,
+            stopped,
+            finished,
+        } = self;
+        Ok(Server {
+            listener: TcpListener::from_std(listener)?,
+            stage,
+            stopped,
+            finished,
+        })
+    }
+}
+
+impl Server {
+    /// Serves until told to stop.
+    pub(super) async fn run(self) {
+        let Self {
+            listener,
+            stage,
+            mut stopped,
+            finished,
+        } = self;
+        let mut connections = JoinSet::new();
+        loop {
+            let room = connections.len() < CONNECTIONS_MAX;
+            tokio::select! {
+                () = stop(&mut stopped) => break,
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                accepted = listener.accept(), if room => match accepted {
+                    Ok((stream, _)) => {
+                        let connection = Connection::new(stream, Arc::clone(&stage), stopped.clone());
+                        connections.spawn(connection.serve());
+                    }
+                    // Out of files, or a client that left at once. Not a reason to stop, and the
+                    // pause keeps the loop from spinning until files are free again.
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                },
+            }
+        }
+        drop(listener);
+        let all = async { while connections.join_next().await.is_some() {} };
+        if timeout(GRACE, all).await.is_err() {
+            connections.shutdown().await;
+        }
+        drop(finished);
+    }
+}
+
+/// Returns when the server is to stop: told so, or its handle is gone.
+pub(super) async fn stop(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+const CONNECTIONS_MAX: usize = 256;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+const GRACE: Duration = Duration::from_secs(1);
