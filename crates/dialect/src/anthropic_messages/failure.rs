@@ -1,0 +1,155 @@
+//! What a complaint in this wire's words demands of the loop. The phrases are matched loosely:
+//! they are written for people and change without notice.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use serde::Deserialize;
+
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
+use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, phrase};
+use crate::write::first_line;
+
+/// A reply that is not a stream.
+pub(super) fn classify(reply: &Reply<'_>) -> ModelFailure {
+    let complaint = core::str::from_utf8(reply.body).ok().and_then(complaint);
+    let mut failure = reply.failure(complaint, |complaint| judge(reply, complaint));
+    failure.request_id = super::request_id(reply.headers).or(failure.request_id);
+    failure
+}
+
+/// An `error` event inside a stream that began well.
+pub(super) fn in_stream(data: &str) -> ModelFailure {
+    let complaint = complaint(data).unwrap_or_default();
+    let kind = by_words(&complaint)
+        .or_else(|| by_type(&complaint.kind))
+        .unwrap_or(FailureKind::ServerFault);
+    let mut message = first_line(&complaint.message);
+    if message.is_empty() {
+        message = String::from("the server reported an error in the middle of the answer");
+    }
+    ModelFailure {
+        request_id: complaint.request_id,
+        ..ModelFailure::new(kind, message)
+    }
+}
+
+fn judge(reply: &Reply<'_>, complaint: &Complaint) -> FailureKind {
+    let words = by_words(complaint);
+    match reply.status {
+        // A limit per minute says when to come back; a spending limit does not.
+        429 if words == Some(FailureKind::Quota) && !reply.asks_to_wait() => FailureKind::Quota,
+        429 => FailureKind::RateLimited,
+        400 | 413 | 422 => words.unwrap_or_else(|| by_status(reply.status)),
+        // A stream was promised; an error came instead.
+        200..=299 => words
+            .or_else(|| by_type(&complaint.kind))
+            .unwrap_or(FailureKind::ServerFault),
+        status => by_status(status),
+    }
+}
+
+fn by_words(complaint: &Complaint) -> Option<FailureKind> {
+    match complaint.kind.as_str() {
+        ""
+        | "invalid_request_error"
+        | "request_too_large"
+        | "rate_limit_error"
+        | "billing_error" => by_phrase(PHRASES, &complaint.message),
+        _ => None,
+    }
+}
+
+fn by_type(kind: &str) -> Option<FailureKind> {
+    Some(match kind {
+        "overloaded_error" => FailureKind::Overloaded,
+        "rate_limit_error" => FailureKind::RateLimited,
+        "api_error" | "timeout_error" | "conflict_error" => FailureKind::ServerFault,
+        "invalid_request_error" => FailureKind::InvalidRequest,
+        "request_too_large" => FailureKind::PromptTooLong,
+        "authentication_error" | "permission_error" => FailureKind::Unauthorised,
+        "billing_error" => FailureKind::Quota,
+        "not_found_error" => FailureKind::ModelGone,
+        _ => return None,
+    })
+}
+
+fn complaint(body: &str) -> Option<Complaint> {
+    let Envelope { error, request_id } = serde_json::from_str(body).ok()?;
+    let Error { kind, message } = error?;
+    Some(Complaint {
+        kind: kind.unwrap_or_default().into_owned(),
+        code: String::new(),
+        message: message.unwrap_or_default().into_owned(),
+        request_id: request_id
+            .map(|id| first_line(&id))
+            .filter(|id| !id.is_empty()),
+    })
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    error: Option<Error<'a>>,
+    #[serde(borrow)]
+    request_id: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Error<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+}
+
+/// In order of priority: money first, because no repair helps there; then size, then single
+/// pieces that can be taken out.
+const PHRASES: &[Phrase] = &[
+    phrase(FailureKind::Quota, &["credit balance"]),
+    phrase(FailureKind::Quota, &["spend", "limit"]),
+    phrase(FailureKind::Quota, &["usage limit"]),
+    phrase(FailureKind::Quota, &["billing"]),
+    phrase(
+        FailureKind::Unauthorised,
+        &["organization has been disabled"],
+    ),
+    phrase(FailureKind::MediaTooLarge, &["image", "exceed"]),
+    phrase(FailureKind::MediaTooLarge, &["too many images"]),
+    phrase(FailureKind::MediaTooLarge, &["too much media"]),
+    phrase(FailureKind::MediaTooLarge, &["too many", "documents"]),
+    phrase(FailureKind::MediaTooLarge, &["pdf pages"]),
+    phrase(FailureKind::BadImage, &["could not process image"]),
+    phrase(FailureKind::BadImage, &["could not process pdf"]),
+    phrase(FailureKind::BadImage, &["image", "media type"]),
+    phrase(FailureKind::BadImage, &["image", "does not match"]),
+    phrase(FailureKind::BadImage, &["image", "base64"]),
+    phrase(FailureKind::BadImage, &["invalid base64"]),
+    phrase(FailureKind::BadImage, &["image", "unsupported"]),
+    phrase(FailureKind::BadImage, &["pdf", "not valid"]),
+    phrase(FailureKind::BadImage, &["pdf", "password"]),
+    phrase(FailureKind::PromptTooLong, &["prompt is too long"]),
+    phrase(FailureKind::PromptTooLong, &["context limit"]),
+    phrase(FailureKind::PromptTooLong, &["context window"]),
+    phrase(FailureKind::PromptTooLong, &["context length"]),
+    phrase(FailureKind::PromptTooLong, &["maximum number of tokens"]),
+    phrase(FailureKind::PromptTooLong, &["input is too long"]),
+    phrase(FailureKind::PromptTooLong, &["too many total text bytes"]),
+    phrase(
+        FailureKind::PromptTooLong,
+        &["request exceeds the maximum size"],
+    ),
+    phrase(FailureKind::ForeignSignature, &["signature", "thinking"]),
+    phrase(FailureKind::ForeignSignature, &["invalid", "signature"]),
+    phrase(
+        FailureKind::ForeignSignature,
+        &["thinking", "cannot be modified"],
+    ),
+    phrase(
+        FailureKind::ForeignSignature,
+        &["must start with a thinking block"],
+    ),
+    phrase(FailureKind::Refused, &["content filtering policy"]),
+    phrase(FailureKind::Refused, &["usage policy"]),
+    phrase(FailureKind::ModelGone, &["model", "does not exist"]),
+];

@@ -1,0 +1,95 @@
+//! The dialect of `POST /v1/messages`.
+//!
+//! What is peculiar to it: tool results must come first in the very next user message; reasoning
+//! is sealed by the model that wrote it; usage is cumulative; errors may come inside a stream that
+//! began with success; the prompt cache is steered by markers in the request.
+
+mod draft;
+mod event;
+mod failure;
+mod foreign_block;
+pub mod request;
+mod stream;
+mod tools;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+
+use crate::decode::StreamDecoder;
+use crate::fault::Reply;
+use crate::law::{ANTHROPIC_MESSAGES, Law};
+use crate::{Credential, Decode, Dialect, Encoded, Headers};
+
+/// The dialect of `POST /v1/messages`.
+#[derive(Clone, Copy, Debug)]
+pub struct AnthropicMessages;
+
+impl Dialect for AnthropicMessages {
+    fn wire(&self) -> Wire {
+        Wire::AnthropicMessages
+    }
+
+    fn law(&self) -> &'static Law {
+        &ANTHROPIC_MESSAGES
+    }
+
+    fn path(&self, _model: &ModelName) -> String {
+        String::from("/v1/messages")
+    }
+
+    fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
+        let mut headers = alloc::vec![
+            (
+                String::from("content-type"),
+                String::from("application/json")
+            ),
+            (String::from("accept"), String::from("text/event-stream")),
+            (String::from("anthropic-version"), String::from(VERSION)),
+        ];
+        match credential {
+            Credential::None => {}
+            Credential::Key(key) => headers.push((String::from("x-api-key"), key.clone())),
+            Credential::Bearer(token) => {
+                headers.push((String::from("authorization"), format!("Bearer {token}")));
+            }
+        }
+        headers
+    }
+
+    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
+        request::encode(request, law)
+    }
+
+    fn decoder(&self) -> Box<dyn Decode + Send> {
+        Box::new(StreamDecoder::new(stream::Reader::default()))
+    }
+
+    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+        request_id(headers)
+    }
+
+    fn classify(
+        &self,
+        status: u16,
+        headers: Headers<'_>,
+        body: &[u8],
+        now_unix_seconds: u64,
+    ) -> ModelFailure {
+        failure::classify(&Reply {
+            status,
+            headers,
+            body,
+            now_unix_seconds,
+        })
+    }
+}
+
+fn request_id(headers: Headers<'_>) -> Option<String> {
+    headers("request-id").or_else(|| headers("x-request-id"))
+}
+
+const VERSION: &str = "2023-06-01";

@@ -1,0 +1,96 @@
+//! Tools on offer, in the order given. A tool whose name or schema the provider would refuse is
+//! bent into shape if only its schema's root is wrong, and left out with a note otherwise: one bad
+//! tool from somebody's server must not cost the session.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::ToolSpec;
+
+use super::request::splice_mark;
+use crate::law::Law;
+use crate::normalize::Notes;
+use crate::object;
+use crate::write::{field, list, raw, string};
+
+/// A tool that may be sent.
+pub(super) struct LegalTool<'a> {
+    spec: &'a ToolSpec,
+    schema: Cow<'a, str>,
+}
+
+/// The tools that may be sent.
+pub(super) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> Vec<LegalTool<'a>> {
+    let mut names = BTreeSet::new();
+    let mut legal = Vec::with_capacity(tools.len());
+    for spec in tools {
+        let name = spec.name.as_str();
+        let is_legal_name = !name.is_empty()
+            && name.len() <= law.tool_name_chars_max
+            && name.chars().all(Law::is_name_char);
+        if !is_legal_name || !names.insert(name) {
+            notes.add(format!(
+                "the tool {name:?} was left out: its name is not allowed or taken"
+            ));
+            continue;
+        }
+        match schema(spec.input_schema.as_str(), law) {
+            Some(schema) => legal.push(LegalTool { spec, schema }),
+            None => {
+                notes.add(format!(
+                    "the tool {name:?} was left out: its schema is not an object"
+                ));
+            }
+        }
+    }
+    legal
+}
+
+/// Writes them.
+pub(super) fn write(out: &mut Vec<u8>, tools: &[LegalTool<'_>], marks_last: bool) {
+    list(out, tools.iter().enumerate(), |out, (position, tool)| {
+        let start = out.len();
+        out.push(b'{');
+        field(out, "name", tool.spec.name.as_str());
+        out.push(b',');
+        field(out, "description", &tool.spec.description);
+        raw(out, ",\"input_schema\":");
+        raw(out, &tool.schema);
+        out.push(b'}');
+        if marks_last && position + 1 == tools.len() {
+            splice_mark(out, start);
+        }
+    });
+}
+
+/// The schema verbatim if the provider takes it, else without what it refuses at the root.
+fn schema<'a>(json: &'a str, law: &Law) -> Option<Cow<'a, str>> {
+    let fields = object::fields(json).ok()?;
+    let is_refused = |key: &str| law.schema_root_forbidden.contains(&key);
+    let types: Vec<&str> = fields
+        .iter()
+        .filter(|(key, _)| key == "type")
+        .map(|(_, value)| value.get())
+        .collect();
+    if types == ["\"object\""] && !fields.iter().any(|(key, _)| is_refused(key)) {
+        return Some(Cow::Borrowed(json.trim()));
+    }
+    if types.iter().any(|kind| *kind != "\"object\"") {
+        return None;
+    }
+    let mut out = Vec::from(*b"{\"type\":\"object\"");
+    for (key, value) in fields
+        .iter()
+        .filter(|(key, _)| key != "type" && !is_refused(key))
+    {
+        out.push(b',');
+        string(&mut out, key);
+        out.push(b':');
+        raw(&mut out, value.get());
+    }
+    out.push(b'}');
+    String::from_utf8(out).ok().map(Cow::Owned)
+}

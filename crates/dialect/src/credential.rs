@@ -1,0 +1,25 @@
+//! What proves who asks. Held here only on its way into a header; never shown.
+
+use alloc::string::String;
+use core::fmt;
+
+/// What proves who asks.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// Nothing: a local server that asks for no proof.
+    None,
+    /// The provider's own kind of key.
+    Key(String),
+    /// A bearer token.
+    Bearer(String),
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Key(_) => "Key(hidden)",
+            Self::Bearer(_) => "Bearer(hidden)",
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! What every `classify` shares: status classes, tables of phrases, and how a reply that is not a
+//! stream becomes a [`ModelFailure`]. Which phrases mean what stands in each dialect's own table.
+
+use alloc::format;
+use alloc::string::String;
+
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
+use crate::Headers;
+use crate::retry_after::retry_after;
+use crate::write::first_line;
+
+/// What a provider said went wrong, in its own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    /// The provider's name for the kind of error.
+    pub(crate) kind: String,
+    /// A finer name some providers add.
+    pub(crate) code: String,
+    /// For people.
+    pub(crate) message: String,
+    /// The provider's name for the request, if the body has it.
+    pub(crate) request_id: Option<String>,
+}
+
+/// A phrase that says what a failure is, whatever its status. All parts must occur, in any case.
+pub(crate) struct Phrase {
+    pub(crate) kind: FailureKind,
+    pub(crate) parts: &'static [&'static str],
+}
+
+/// Names an error by all the parts that must occur in it.
+pub(crate) const fn phrase(kind: FailureKind, parts: &'static [&'static str]) -> Phrase {
+    Phrase { kind, parts }
+}
+
+/// The first row whose parts all occur. The table's order is its priority.
+pub(crate) fn by_phrase(table: &[Phrase], message: &str) -> Option<FailureKind> {
+    let message = message.to_ascii_lowercase();
+    table
+        .iter()
+        .find(|row| row.parts.iter().all(|part| message.contains(part)))
+        .map(|row| row.kind)
+}
+
+/// What a status says by itself.
+pub(crate) fn by_status(status: u16) -> FailureKind {
+    match status {
+        300..=399 | 407 => FailureKind::Misconfigured,
+        401 | 403 => FailureKind::Unauthorised,
+        402 => FailureKind::Quota,
+        404 => FailureKind::ModelGone,
+        413 => FailureKind::PromptTooLong,
+        429 => FailureKind::RateLimited,
+        451 => FailureKind::Refused,
+        503 | 529 => FailureKind::Overloaded,
+        408 | 409 | 425 => FailureKind::ServerFault,
+        400..=499 => FailureKind::InvalidRequest,
+        _ => FailureKind::ServerFault,
+    }
+}
+
+/// A reply that is not a stream, before it is judged.
+pub(crate) struct Reply<'a> {
+    pub(crate) status: u16,
+    pub(crate) headers: Headers<'a>,
+    pub(crate) body: &'a [u8],
+    pub(crate) now_unix_seconds: u64,
+}
+
+impl Reply<'_> {
+    /// Builds the failure. `judge` names the kind of a complaint the body holds; without one the
+    /// status decides.
+    pub(crate) fn failure(
+        &self,
+        complaint: Option<Complaint>,
+        judge: impl FnOnce(&Complaint) -> FailureKind,
+    ) -> ModelFailure {
+        let kind = match &complaint {
+            Some(complaint) if !matches!(self.status, 300..=399 | 407) => judge(complaint),
+            _ => self.without_complaint(),
+        };
+        let Complaint {
+            message,
+            request_id,
+            ..
+        } = complaint.unwrap_or_default();
+        ModelFailure {
+            kind: self.told_to_retry(kind),
+            message: self.words(&message),
+            status: Some(self.status),
+            retry_after: retry_after(self.headers, self.now_unix_seconds),
+            request_id,
+        }
+    }
+
+    /// Does the server ask for a pause?
+    pub(crate) fn asks_to_wait(&self) -> bool {
+        retry_after(self.headers, self.now_unix_seconds).is_some()
+    }
+
+    /// A page or plain text instead of the provider's own error: a proxy, or a wrong address.
+    fn without_complaint(&self) -> FailureKind {
+        let is_other_text = !self.body.trim_ascii().is_empty();
+        match self.status {
+            404 if is_other_text => FailureKind::Misconfigured,
+            status => by_status(status),
+        }
+    }
+
+    /// The server may know better than its status whether another try makes sense.
+    fn told_to_retry(&self, kind: FailureKind) -> FailureKind {
+        let wish = (self.headers)("x-should-retry");
+        match (wish.as_deref().map(str::trim), kind) {
+            (Some("false"), FailureKind::RateLimited) => FailureKind::Quota,
+            (Some("false"), FailureKind::ServerFault | FailureKind::Overloaded) => {
+                FailureKind::Refused
+            }
+            (Some("true"), FailureKind::InvalidRequest) => FailureKind::ServerFault,
+            _ => kind,
+        }
+    }
+
+    fn words(&self, message: &str) -> String {
+        let line = first_line(message);
+        if !line.is_empty() {
+            return line;
+        }
+        if let (300..=399, Some(target)) = (self.status, (self.headers)("location")) {
+            return first_line(&format!(
+                "the server redirects to {target}; set the address to where it really is"
+            ));
+        }
+        let head = self.body.get(..BODY_BYTES_SHOWN).unwrap_or(self.body);
+        match first_line(&String::from_utf8_lossy(head)) {
+            line if line.is_empty() => format!("the server answered with status {}", self.status),
+            line => first_line(&format!("status {}: {line}", self.status)),
+        }
+    }
+}
+
+/// `text/event-stream`, in any case and with any parameters. A missing type gets the benefit of
+/// the doubt: the stream reader finds out soon enough.
+pub(crate) fn is_event_stream(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.is_empty() || essence.eq_ignore_ascii_case("text/event-stream")
+}
+
+/// Enough of an unknown body to find its first line.
+const BODY_BYTES_SHOWN: usize = 4096;

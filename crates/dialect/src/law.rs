@@ -1,0 +1,216 @@
+//! What each provider accepts, as data, and the check that a request obeys before it is sent.
+//!
+//! Normalisation reads the same table to make a request legal; the check exists because a rule
+//! forgotten there would otherwise cost a round trip and, worse, a session. What cannot be made
+//! legal by leaving something out (the body is too big, there are too many tools) is refused here.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{FailureKind, ModelFailure, Wire};
+
+use crate::projection::{Projection, Turn, UserPart};
+
+/// What one provider accepts. Public and plain, so that a caller who knows better (a partner cloud
+/// with smaller limits, a local server without any) can pass a changed copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Law {
+    /// Whose law it is.
+    pub wire: Wire,
+    /// Bytes of the whole body.
+    pub body_bytes_max: usize,
+    /// Images and documents in one request, those inside tool results included.
+    pub media_count_max: usize,
+    /// When there are too many, this many more go at once, so that the prefix breaks rarely.
+    pub media_count_batch: usize,
+    /// Base64 bytes of one item.
+    pub media_item_bytes_max: usize,
+    /// Base64 bytes of all items together; leaves room for the text.
+    pub media_total_bytes_max: usize,
+    /// Pixels of an image's longer edge.
+    pub image_edge_max: u32,
+    /// With more images than this, the edge is bounded by the next field instead.
+    pub image_crowd: usize,
+    /// Pixels of the longer edge in a crowd.
+    pub image_crowd_edge_max: u32,
+    /// Image types that can be sent.
+    pub image_types: &'static [&'static str],
+    /// Document types that can be sent.
+    pub document_types: &'static [&'static str],
+    /// May a failed tool's result hold media?
+    pub media_in_failed_results: bool,
+    /// Characters of a call's id, which may hold letters, digits, `-` and `_` only.
+    pub call_id_chars_max: usize,
+    /// Characters of a tool's name, of the same alphabet.
+    pub tool_name_chars_max: usize,
+    /// Tools in one request.
+    pub tools_max: usize,
+    /// Words that may not stand at the root of a tool's input schema.
+    pub schema_root_forbidden: &'static [&'static str],
+    /// Does reasoning go back at all, and must it be sealed?
+    pub reasoning: ReasoningLaw,
+    /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
+    pub reasoning_kinds: &'static [&'static str],
+    /// Kinds of provider blocks that need a switch we do not turn on.
+    pub refused_kinds: &'static [&'static str],
+    /// Must a list of messages end with the user's side? (An answer that paused in the middle of
+    /// the provider's own tools is sent back as it is, whatever this says.)
+    pub ends_with_user: bool,
+    /// Cache markers in one request.
+    pub cache_marks_max: usize,
+}
+
+/// How reasoning goes back to the model that wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningLaw {
+    /// Only with its seal.
+    Sealed,
+    /// Never.
+    Never,
+}
+
+/// The law of `POST /v1/messages`.
+pub const ANTHROPIC_MESSAGES: Law = Law {
+    wire: Wire::AnthropicMessages,
+    body_bytes_max: 32_000_000,
+    media_count_max: 100,
+    media_count_batch: 20,
+    media_item_bytes_max: 10_000_000,
+    media_total_bytes_max: 24_000_000,
+    image_edge_max: 8000,
+    image_crowd: 20,
+    image_crowd_edge_max: 2000,
+    image_types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
+    document_types: &["application/pdf"],
+    media_in_failed_results: false,
+    call_id_chars_max: 64,
+    tool_name_chars_max: 128,
+    tools_max: 10_000,
+    schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+    reasoning: ReasoningLaw::Sealed,
+    reasoning_kinds: &["redacted_thinking"],
+    refused_kinds: &[
+        "compaction",
+        "fallback",
+        "advisor_tool_result",
+        "mcp_tool_use",
+        "mcp_tool_result",
+    ],
+    ends_with_user: true,
+    cache_marks_max: 4,
+};
+
+impl Law {
+    /// May this stand in a call's id or a tool's name?
+    pub(crate) fn is_name_char(c: char) -> bool {
+        c.is_ascii_alphanumeric() || c == '-' || c == '_'
+    }
+
+    /// Every rule the projection breaks, in words. Empty after normalisation.
+    #[must_use]
+    pub fn breaches(&self, projection: &Projection<'_>) -> Vec<String> {
+        let mut breaches = Vec::new();
+        let mut ids = BTreeSet::new();
+        let mut media = Media::default();
+        for (position, turn) in projection.turns().enumerate() {
+            if turn.is_empty() {
+                breaches.push(format!("message {position} is empty"));
+            }
+            match turn {
+                Turn::Answer(exchange) => {
+                    for call in exchange.calls() {
+                        if !self.is_name(call.id(), self.call_id_chars_max) {
+                            breaches.push(format!("the call id {:?} is not allowed", call.id()));
+                        }
+                        if !self.is_name(call.name(), self.tool_name_chars_max) {
+                            breaches
+                                .push(format!("the tool name {:?} is not allowed", call.name()));
+                        }
+                        if !ids.insert(call.id()) {
+                            breaches.push(format!("the call id {:?} occurs twice", call.id()));
+                        }
+                    }
+                }
+                Turn::User { calls, parts } => {
+                    calls
+                        .iter()
+                        .for_each(|call| media.add(call.result().parts()));
+                    media.add(parts);
+                }
+            }
+        }
+        let ends_well = projection.ends_with_user() || projection.is_paused();
+        if self.ends_with_user && !ends_well {
+            breaches.push(String::from("the last message is not the user's"));
+        }
+        self.check_media(&media, &mut breaches);
+        breaches
+    }
+
+    /// The failure to report instead of sending, if there is one.
+    #[must_use]
+    pub fn refusal(
+        &self,
+        projection: &Projection<'_>,
+        tools: usize,
+        body_bytes: usize,
+    ) -> Option<ModelFailure> {
+        if body_bytes > self.body_bytes_max {
+            return Some(ModelFailure::new(
+                FailureKind::PromptTooLong,
+                format!(
+                    "the request has {body_bytes} bytes and the provider takes {}",
+                    self.body_bytes_max
+                ),
+            ));
+        }
+        if tools > self.tools_max {
+            return Some(ModelFailure::new(
+                FailureKind::Misconfigured,
+                format!(
+                    "{tools} tools are on offer and the provider takes {}",
+                    self.tools_max
+                ),
+            ));
+        }
+        let first = self.breaches(projection).into_iter().next()?;
+        Some(ModelFailure::new(FailureKind::InvalidRequest, first))
+    }
+
+    fn is_name(&self, text: &str, chars_max: usize) -> bool {
+        !text.is_empty() && text.len() <= chars_max && text.chars().all(Self::is_name_char)
+    }
+
+    fn check_media(&self, media: &Media, breaches: &mut Vec<String>) {
+        if media.count > self.media_count_max {
+            breaches.push(format!("{} media items are too many", media.count));
+        }
+        if media.largest > self.media_item_bytes_max || media.total > self.media_total_bytes_max {
+            breaches.push(format!(
+                "media of {} bytes in one item and {} in all are too much",
+                media.largest, media.total
+            ));
+        }
+    }
+}
+
+#[derive(Default)]
+struct Media {
+    count: usize,
+    largest: usize,
+    total: usize,
+}
+
+impl Media {
+    fn add(&mut self, parts: &[UserPart<'_>]) {
+        for part in parts {
+            if let UserPart::Media(item) = part {
+                self.count += 1;
+                self.largest = self.largest.max(item.data.len());
+                self.total = self.total.saturating_add(item.data.len());
+            }
+        }
+    }
+}
