@@ -1,1 +1,48 @@
-//! Under construction.
+//! Performs the engine's effects and reports what happened; decides nothing.
+//!
+//! This is the crate to embed: [`Builder`] starts a session, [`Session`] speaks to it, [`Notices`]
+//! tells what happens. Inside, one task owns the engine's state and does nothing but take an event,
+//! write it down, ask the engine for the next state and effects, and start each effect as a task of
+//! its own that reports back as an event. So a slow tool or server never makes the session deaf,
+//! and an interrupt is served at once.
+//!
+//! What a driver owes the engine: each effect is performed once, in order; every errand that is
+//! not cancelled reports exactly one end, even if it panics; an event is on disk before its effects
+//! are performed; and no rule of the loop is repeated here: there is no branch on a transition or a
+//! terminal reason in this crate.
+//!
+//! Reading order: [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
+//! `permission`, `hook`, `spill`. Rooms kept for later: nested sessions belong beside
+//! `tool/execute.rs`, prefetches (memories, skills) get a folder `attachment`.
+
+mod clock;
+mod compact;
+mod error;
+mod guard;
+mod hook;
+mod journal;
+mod model;
+mod notices;
+mod perform;
+mod permission;
+mod run;
+pub mod session;
+mod spill;
+mod tool;
+
+use std::time::Duration;
+
+pub use error::{SendError, StartError};
+pub use model::{Endpoint, Timeouts};
+pub use notices::Notices;
+pub use session::{Builder, Session, Submission};
+
+pub use windlass_dialect::Credential;
+pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
+pub use windlass_engine::{Interrupt, Settings};
+pub use windlass_hook::HookSet;
+pub use windlass_journal::Durability;
+pub use windlass_tool::{Job, Progress, Registry, Running, Surroundings, Tool};
+
+/// The longest time [`Session::close`] takes: tools get 3 seconds to be gone, then they are dropped.
+pub const CLOSE_MAX: Duration = Duration::from_secs(4);

@@ -1,0 +1,21 @@
+//! The only place that reads the time.
+//!
+//! Spans are measured on the monotonic clock of the runtime, so that a jump of the wall clock
+//! breaks no deadline; the wall clock is read only for what must make sense to others.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::Instant;
+
+/// The monotonic clock.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// The wall clock, in milliseconds since 1970; zero if it stands before that.
+pub(crate) fn unix_millis() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

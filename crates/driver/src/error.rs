@@ -1,0 +1,57 @@
+//! What can go wrong with a session itself, sorted by who is at fault.
+//!
+//! A failing model call or tool is not an error here: it is an event for the engine.
+
+use std::path::PathBuf;
+
+use windlass_journal::JournalError;
+use windlass_vocabulary::Wire;
+
+/// A session could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration names an address that cannot be called.
+    #[error("the model server's address `{url}` cannot be used: {problem}")]
+    Address {
+        /// The address as configured.
+        url: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The configuration names a wire that is not spoken yet.
+    #[error("the wire {0:?} is not spoken here yet")]
+    Wire(Wire),
+    /// A configured header cannot be sent. Its value is not repeated: it may be a secret.
+    #[error("the request header `{name}` cannot be sent: {problem}")]
+    Header {
+        /// The header's name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The working directory is not there.
+    #[error("the working directory {path} cannot be used: {source}", path = path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The journal cannot be opened or read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// There is no tokio runtime with a clock here.
+    #[error("a session must be started inside a tokio runtime")]
+    NoRuntime,
+}
+
+/// The session is over, or so much is waiting in its inbox that nothing more is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The session is closed.
+    #[error("the session is closed")]
+    Closed,
+    /// The session has not yet taken what was sent before.
+    #[error("the session has too many messages waiting; read its notices first")]
+    Full,
+}

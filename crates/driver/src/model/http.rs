@@ -1,0 +1,191 @@
+//! The HTTP client: one pool of connections per session, made when the first request goes out.
+//!
+//! Redirects are not followed, so a credential never leaves its origin. There are no cookies and no
+//! decompression (a server that compresses unasked is refused by the content check of the caller).
+//! Root certificates are loaded only for `https`: on a plain connection they would cost
+//! milliseconds of start-up for nothing. It does not read bodies and sorts nothing but errors of
+//! the connection itself.
+
+use std::error::Error;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use rustls::{ClientConfig, RootCertStore};
+use windlass_dialect::Dialect;
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
+use super::{Endpoint, Timeouts};
+use crate::error::StartError;
+
+/// A door to one server.
+#[derive(Debug)]
+pub(crate) struct Http {
+    base: Url,
+    headers: HeaderMap,
+    connect: Duration,
+    client: OnceLock<Client>,
+}
+
+impl Http {
+    /// Checks address and headers; opens nothing yet.
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        dialect: &dyn Dialect,
+        timeouts: Timeouts,
+    ) -> Result<Self, StartError> {
+        Ok(Self {
+            base: base_url(&endpoint.base_url)?,
+            headers: headers(endpoint, dialect)?,
+            connect: timeouts.connect,
+            client: OnceLock::new(),
+        })
+    }
+
+    /// Sends a body and waits for the headers of the reply. The caller sets the deadline.
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<reqwest::Response, ModelFailure> {
+        let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
+        let request = self
+            .client()?
+            .post(url)
+            .headers(self.headers.clone())
+            .body(body);
+        request.send().await.map_err(|error| transport(&error))
+    }
+
+    fn client(&self) -> Result<&Client, ModelFailure> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = build(self.base.scheme() == "https", self.connect)
+            .map_err(|error| misconfigured(format!("no HTTP client: {}", chain(&error))))?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+fn build(is_https: bool, connect: Duration) -> Result<Client, reqwest::Error> {
+    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(connect)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Duration::from_secs(60))
+        .pool_max_idle_per_host(POOL_IDLE_MAX);
+    if is_https {
+        return builder.https_only(true).build();
+    }
+    let no_roots = ClientConfig::builder()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    builder.tls_backend_preconfigured(no_roots).build()
+}
+
+fn base_url(text: &str) -> Result<Url, StartError> {
+    let refuse = |problem: String| StartError::Address {
+        url: text.to_owned(),
+        problem,
+    };
+    let url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("only http and https are spoken here".to_owned()));
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(refuse("it names no host".to_owned()));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("it must end with its path".to_owned()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        // Not repeated: it holds a secret.
+        return Err(StartError::Address {
+            url: format!(
+                "{}://…@{}",
+                url.scheme(),
+                url.host_str().unwrap_or_default()
+            ),
+            problem: "put the secret into the credential".to_owned(),
+        });
+    }
+    Ok(url)
+}
+
+fn headers(endpoint: &Endpoint, dialect: &dyn Dialect) -> Result<HeaderMap, StartError> {
+    let mut headers = HeaderMap::new();
+    let own = dialect.headers(&endpoint.credential);
+    for (name, value) in own.iter().chain(&endpoint.headers) {
+        let refuse = |problem| StartError::Header {
+            name: name.clone(),
+            problem,
+        };
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| refuse("the name has characters no header name may have"))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| refuse("the value has characters no header may have"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+/// Sorts an error of the connection.
+pub(crate) fn transport(error: &reqwest::Error) -> ModelFailure {
+    let words = chain(error);
+    if error.is_builder() || has_bad_certificate(error) {
+        return misconfigured(words);
+    }
+    let what = if error.is_connect() {
+        "the server cannot be reached"
+    } else {
+        "the connection failed"
+    };
+    ModelFailure::new(FailureKind::Transport, format!("{what}: {words}"))
+}
+
+fn misconfigured(words: String) -> ModelFailure {
+    ModelFailure::new(FailureKind::Misconfigured, words)
+}
+
+/// A certificate nobody trusts stays untrusted however often we ask.
+fn has_bad_certificate(error: &reqwest::Error) -> bool {
+    causes(error).any(|cause| {
+        let inner = cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let direct = cause.downcast_ref::<rustls::Error>();
+        let wrapped = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        matches!(
+            direct.or(wrapped),
+            Some(rustls::Error::InvalidCertificate(_))
+        )
+    })
+}
+
+/// The error and its causes, innermost last, without the address: it may name a private host in a
+/// place where only the host's owner should see it, and the front end knows it anyway.
+fn chain(error: &reqwest::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for cause in causes(error) {
+        let text = cause.to_string();
+        if !words.iter().any(|earlier| earlier.contains(&text)) {
+            words.push(text);
+        }
+    }
+    if words.is_empty() {
+        return "no cause is known".to_owned();
+    }
+    words.join(": ")
+}
+
+fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    core::iter::successors(error.source(), |&cause| cause.source())
+}
+
+/// Idle connections kept per host: the main call and a summary beside it.
+const POOL_IDLE_MAX: usize = 4;

@@ -1,0 +1,264 @@
+//! The channel on which a front end is told what happens.
+//!
+//! Telling never waits: the engine must not stand still because nobody reads. Three rules keep
+//! memory bounded all the same.
+//!
+//! 1. Neighbouring pieces of the same text are joined while they wait to be read.
+//! 2. Over [`DECORATION_BYTES_MAX`] unread bytes, pieces that only decorate (streamed pieces, tool
+//!    progress, raw events) are dropped; what they said arrives again, whole, in `MessageAdded` and
+//!    `ToolEnded`.
+//! 3. Over [`NOTICES_MAX`] unread notices or [`BYTES_MAX`] unread bytes, the oldest go, except
+//!    `RunEnded` and permission questions, which are never dropped.
+//!
+//! Whatever was dropped is counted and told in a `Warning` in its place. What a reader does with
+//! the notices is not decided here.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{Block, Delta, MicroUsd, Notice, ResultPart, Terminal, Usage};
+
+/// The reading end: what a session tells, in order.
+#[derive(Debug)]
+pub struct Notices {
+    shared: Arc<Shared>,
+}
+
+/// The telling end, held by the session's task.
+#[derive(Clone, Debug)]
+pub(crate) struct Teller {
+    shared: Arc<Shared>,
+}
+
+/// A teller and its reader.
+pub(crate) fn channel() -> (Teller, Notices) {
+    let shared = Arc::new(Shared::default());
+    (
+        Teller {
+            shared: Arc::clone(&shared),
+        },
+        Notices { shared },
+    )
+}
+
+impl Notices {
+    /// The next notice, or `None` when the session is closed and everything was read. Dropping the
+    /// future loses nothing.
+    pub async fn next(&mut self) -> Option<Notice> {
+        loop {
+            {
+                let mut queue = self.shared.queue();
+                if let Some(notice) = queue.pop() {
+                    return Some(notice);
+                }
+                if queue.is_closed {
+                    return None;
+                }
+            }
+            // What is told between the look and the wait leaves a permit, so no wake-up is lost.
+            self.shared.woken.notified().await;
+        }
+    }
+
+    /// The next notice if one waits.
+    pub fn try_next(&mut self) -> Option<Notice> {
+        self.shared.queue().pop()
+    }
+
+    /// Reads on until the run is over; everything on the way is dropped. `None` when the session
+    /// closed without a run having ended.
+    pub async fn ending(&mut self) -> Option<Ending> {
+        loop {
+            if let Notice::RunEnded(ending) = self.next().await? {
+                return Some(ending);
+            }
+        }
+    }
+}
+
+impl Teller {
+    pub(crate) fn tell(&self, notice: Notice) {
+        self.shared.queue().push(notice);
+        self.shared.woken.notify_one();
+    }
+
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        self.tell(Notice::Warning(text.into()));
+    }
+
+    /// The session broke down. A run that is under way ends here, because nobody else will say so.
+    pub(crate) fn fail(&self, why: String) {
+        self.warn(why.clone());
+        if self.shared.queue().is_running {
+            self.tell(Notice::RunEnded(Ending {
+                terminal: Terminal::ModelError,
+                outcome: None,
+                why,
+                failure: None,
+                turns: 0,
+                usage: Usage::default(),
+                cost: MicroUsd(0),
+            }));
+        }
+    }
+
+    /// No notice follows.
+    pub(crate) fn close(&self) {
+        self.shared.queue().is_closed = true;
+        self.shared.woken.notify_one();
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    woken: Notify,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<(Notice, usize)>,
+    bytes: usize,
+    dropped: u64,
+    /// A run began and its end was not told.
+    is_running: bool,
+    is_closed: bool,
+}
+
+impl Queue {
+    fn push(&mut self, notice: Notice) {
+        match notice {
+            Notice::RunStarted => self.is_running = true,
+            Notice::RunEnded(_) => self.is_running = false,
+            _ => {}
+        }
+        let Some((notice, size)) = self.join_last(notice) else {
+            return;
+        };
+        if is_decoration(&notice) && self.bytes + size > DECORATION_BYTES_MAX {
+            self.dropped += 1;
+            return;
+        }
+        self.waiting.push_back((notice, size));
+        self.bytes += size;
+        while self.waiting.len() > NOTICES_MAX || self.bytes > BYTES_MAX {
+            let Some(place) = self
+                .waiting
+                .iter()
+                .position(|(notice, _)| !must_arrive(notice))
+            else {
+                return;
+            };
+            if let Some((_, size)) = self.waiting.remove(place) {
+                self.bytes -= size;
+                self.dropped += 1;
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<Notice> {
+        if self.dropped > 0 {
+            let dropped = core::mem::take(&mut self.dropped);
+            return Some(Notice::Warning(format!(
+                "{dropped} notices were dropped because they were not read in time; \
+                 finished messages and results are complete"
+            )));
+        }
+        let (notice, size) = self.waiting.pop_front()?;
+        self.bytes -= size;
+        Some(notice)
+    }
+
+    /// Joins a piece of text to the unread piece before it, or gives the notice back with its size.
+    fn join_last(&mut self, notice: Notice) -> Option<(Notice, usize)> {
+        if let Some((last, size)) = self.waiting.back_mut()
+            && let Some((tail, piece)) = same_text(last, &notice)
+            && self.bytes + piece.len() <= DECORATION_BYTES_MAX
+        {
+            tail.push_str(piece);
+            *size += piece.len();
+            self.bytes += piece.len();
+            return None;
+        }
+        let size = size_of(&notice);
+        Some((notice, size))
+    }
+}
+
+/// The two texts, when the second notice goes on where the first stopped.
+fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut String, &'a str)> {
+    let (
+        Notice::Streamed {
+            attempt: a,
+            delta: tail,
+        },
+        Notice::Streamed {
+            attempt: b,
+            delta: piece,
+        },
+    ) = (last, next)
+    else {
+        return None;
+    };
+    match (tail, piece) {
+        _ if a != b => None,
+        (Delta::Text(tail), Delta::Text(piece))
+        | (Delta::Thinking(tail), Delta::Thinking(piece))
+        | (Delta::CallInput(tail), Delta::CallInput(piece)) => Some((tail, piece)),
+        _ => None,
+    }
+}
+
+fn is_decoration(notice: &Notice) -> bool {
+    matches!(
+        notice,
+        Notice::Streamed { .. } | Notice::ToolProgressed { .. }
+    )
+}
+
+fn must_arrive(notice: &Notice) -> bool {
+    matches!(notice, Notice::RunEnded(_) | Notice::PermissionAsked { .. })
+}
+
+/// Bytes a notice keeps alive by itself; the fixed part is a round figure.
+fn size_of(notice: &Notice) -> usize {
+    let own = match notice {
+        Notice::Streamed { delta, .. } => match delta {
+            Delta::Text(text) | Delta::Thinking(text) | Delta::CallInput(text) => text.len(),
+            Delta::Call { call, .. } => call.input.as_str().len(),
+            Delta::Block(block) => block_size(block),
+            Delta::Raw(json) => json.as_str().len(),
+            Delta::CallStarted { .. } | Delta::Usage(_) => 0,
+        },
+        Notice::ToolProgressed { text, .. } | Notice::Warning(text) => text.len(),
+        Notice::ToolEnded { outcome, .. } => outcome.content.iter().map(ResultPart::bytes).sum(),
+        _ => 0,
+    };
+    own + 200
+}
+
+fn block_size(block: &Block) -> usize {
+    match block {
+        Block::Text(text) => text.len(),
+        Block::Thinking(thinking) => thinking.text.len(),
+        Block::ToolUse(call) => call.input.as_str().len(),
+        Block::ToolResult(result) => result.bytes(),
+        Block::Media(media) => media.data.len(),
+        Block::Provider(block) => block.json.as_str().len(),
+    }
+}
+
+/// Unread bytes over which decoration is dropped.
+const DECORATION_BYTES_MAX: usize = 16 << 20;
+/// Unread bytes over which the oldest notices are dropped.
+const BYTES_MAX: usize = 64 << 20;
+/// Unread notices over which the oldest are dropped.
+const NOTICES_MAX: usize = 100_000;

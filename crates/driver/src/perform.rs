@@ -1,0 +1,203 @@
+//! One match arm per effect. Starts, never waits; what comes of it arrives as an event.
+//!
+//! There is no rule here and no branch on why the engine wants something.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use windlass_engine::{Effect, Event, Settings};
+use windlass_hook::HookSet;
+use windlass_tool::{Registry, Surroundings};
+use windlass_vocabulary::{
+    Answer, AttemptId, FailureKind, Millis, ModelFailure, ModelRequest, Notice, Ticket,
+};
+
+use crate::guard::caught;
+use crate::model::ModelPort;
+use crate::notices::Teller;
+use crate::permission::Questions;
+use crate::spill::Spills;
+use crate::tool::Tools;
+use crate::{compact, hook};
+
+/// Everything under way, and what is needed to start more.
+pub(crate) struct Performer {
+    model: Arc<ModelPort>,
+    tools: Tools,
+    questions: Questions,
+    hooks: HookSet,
+    spills: Arc<Spills>,
+    settings: Arc<Settings>,
+    teller: Teller,
+    events: mpsc::Sender<Event>,
+    attempts: HashMap<AttemptId, AbortHandle>,
+    /// Model calls, summaries, timers, spills: dropped with the session.
+    errands: JoinSet<()>,
+}
+
+/// What a performer is made of.
+pub(crate) struct Parts {
+    pub(crate) model: Arc<ModelPort>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) hooks: HookSet,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) teller: Teller,
+    pub(crate) events: mpsc::Sender<Event>,
+}
+
+impl Performer {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts {
+            model,
+            registry,
+            surroundings,
+            hooks,
+            settings,
+            teller,
+            events,
+        } = parts;
+        Self {
+            model,
+            spills: Arc::new(Spills::new(surroundings.spill.clone(), teller.clone())),
+            questions: Questions::new(Arc::clone(&registry), teller.clone()),
+            tools: Tools::new(registry, surroundings, events.clone()),
+            hooks,
+            settings,
+            teller,
+            events,
+            attempts: HashMap::new(),
+            errands: JoinSet::new(),
+        }
+    }
+
+    /// Starts what the engine asks for.
+    pub(crate) fn perform(&mut self, effect: Effect) {
+        while self.errands.try_join_next().is_some() {}
+        match effect {
+            Effect::CallModel(request) => self.call_model(request),
+            Effect::CancelModel { attempt } => {
+                if let Some(call) = self.attempts.remove(&attempt) {
+                    call.abort();
+                }
+            }
+            // What a nested session may spend matters once there are nested sessions.
+            Effect::StartTool {
+                ticket,
+                granted,
+                allowance: _,
+            } => {
+                self.tools.start(ticket, granted);
+            }
+            Effect::CancelTool { ticket } => self.tools.cancel(ticket),
+            Effect::AskPermission { ticket, question } => self.questions.ask(ticket, question),
+            Effect::RunHook {
+                ticket,
+                point,
+                subject: _,
+            } => {
+                let report = hook::run(&self.hooks, ticket, point);
+                self.report(report);
+            }
+            Effect::Summarize { ticket, request } => self.summarize(ticket, *request),
+            Effect::Spill { name, text } => self.spill(name, text),
+            // Nothing looks for memories or skills yet, and a prefetch that finds nothing says so
+            // by not arriving.
+            Effect::Prefetch { kind: _, prompt: _ } => {}
+            Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
+            Effect::Tell(notice) => self.tell(notice),
+            Effect::Finish(ending) => self.tell(Notice::RunEnded(ending)),
+        }
+    }
+
+    /// A question was answered by a front end.
+    pub(crate) fn answered(&mut self, ticket: Ticket, answer: Answer) -> Event {
+        self.questions.answered(ticket, answer)
+    }
+
+    /// Tells people something the engine does not know.
+    pub(crate) fn warn(&self, words: String) {
+        self.teller.warn(words);
+    }
+
+    /// Drops everything but the tools and asks those to end.
+    pub(crate) fn cancel_all(&mut self) {
+        self.errands.abort_all();
+        self.tools.cancel_all();
+    }
+
+    /// Is a tool still there?
+    pub(crate) fn has_tools(&self) -> bool {
+        self.tools.are_running()
+    }
+
+    /// Waits for the end of any tool.
+    pub(crate) async fn tool_gone(&mut self) {
+        self.tools.one_gone().await;
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        if let Notice::PermissionWithdrawn(ticket) = &notice {
+            self.questions.forget(*ticket);
+        }
+        self.teller.tell(notice);
+    }
+
+    fn call_model(&mut self, request: Box<ModelRequest>) {
+        let attempt = request.attempt;
+        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let call = self.errands.spawn(async move {
+            let report = |event| report(&events, event);
+            if let Err(words) = caught(model.attempt(&request, report)).await {
+                let failure = ModelFailure::new(
+                    FailureKind::Misconfigured,
+                    format!("a fault inside Windlass ended the call: {words}"),
+                );
+                let _ = events.send(Event::ModelFailed { attempt, failure }).await;
+            }
+        });
+        self.attempts.retain(|_, call| !call.is_finished());
+        self.attempts.insert(attempt, call);
+    }
+
+    fn summarize(&mut self, ticket: Ticket, request: ModelRequest) {
+        let (model, settings) = (Arc::clone(&self.model), Arc::clone(&self.settings));
+        let events = self.events.clone();
+        self.errands.spawn(async move {
+            let event = compact::summarize(&model, &settings, ticket, request).await;
+            let _ = events.send(event).await;
+        });
+    }
+
+    fn spill(&mut self, name: Arc<str>, text: String) {
+        let spills = Arc::clone(&self.spills);
+        self.errands
+            .spawn_blocking(move || spills.write(&name, &text));
+    }
+
+    fn set_timer(&mut self, ticket: Ticket, after: Millis) {
+        let events = self.events.clone();
+        self.errands.spawn(async move {
+            tokio::time::sleep(Duration::from_millis(after.0)).await;
+            let _ = events.send(Event::TimerFired { ticket }).await;
+        });
+    }
+
+    /// Sends an event that is already there, without waiting for room in the inbox we serve.
+    fn report(&mut self, event: Option<Event>) {
+        if let Some(event) = event {
+            let events = self.events.clone();
+            self.errands.spawn(async move {
+                let _ = events.send(event).await;
+            });
+        }
+    }
+}
+
+/// A session that is gone needs no more events.
+async fn report(events: &mpsc::Sender<Event>, event: Event) {
+    let _ = events.send(event).await;
+}

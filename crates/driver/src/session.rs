@@ -1,0 +1,284 @@
+//! The handle a front end or an embedder holds: submit, answer, interrupt, close.
+//!
+//! A [`Builder`] starts a session on the tokio runtime it is called in (one thread is enough) and
+//! gives two ends: a [`Session`] to speak into and [`Notices`] to read from. Speaking never waits;
+//! whatever comes of it is told as a notice. Nothing is decided here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use windlass_engine::{Interrupt, Settings};
+use windlass_hook::HookSet;
+use windlass_journal::Durability;
+use windlass_tool::{Registry, Surroundings};
+use windlass_vocabulary::{Answer, Block, Ticket};
+
+use crate::error::{SendError, StartError};
+use crate::journal::Journal;
+use crate::model::{Endpoint, ModelPort, Timeouts};
+use crate::notices::{self, Notices};
+use crate::perform::{Parts, Performer};
+use crate::run::{self, Command, Run};
+
+/// Puts a session together.
+///
+/// ```no_run
+/// # async fn example(facts: windlass_vocabulary::ModelFacts) -> Result<(), Box<dyn std::error::Error>> {
+/// use windlass_driver::{Builder, Endpoint, Registry, Settings};
+/// use windlass_vocabulary::Wire;
+///
+/// let endpoint = Endpoint::new(Wire::AnthropicMessages, "http://127.0.0.1:8080");
+/// let (session, mut notices) = Builder::new(Settings::new(facts), endpoint)
+///     .registry(Registry::builtin())
+///     .start()?;
+/// session.submit("What does this project do?")?;
+/// let ending = notices.ending().await;
+/// session.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    settings: Settings,
+    endpoint: Endpoint,
+    registry: Registry,
+    surroundings: Option<Surroundings>,
+    hooks: HookSet,
+    journal: Option<(PathBuf, Durability)>,
+    timeouts: Timeouts,
+    raw_events: bool,
+}
+
+impl Builder {
+    /// A session with these settings at this endpoint, without tools and without a journal.
+    #[must_use]
+    pub fn new(settings: Settings, endpoint: Endpoint) -> Self {
+        Self {
+            settings,
+            endpoint,
+            registry: Registry::empty(),
+            surroundings: None,
+            hooks: HookSet::default(),
+            journal: None,
+            timeouts: Timeouts::default(),
+            raw_events: false,
+        }
+    }
+
+    /// With these tools. What the model is told of them replaces `Settings::tools`.
+    #[must_use]
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.settings.tools = registry.specs().into();
+        self.registry = registry;
+        self
+    }
+
+    /// Where tools work. Without this: the current directory, with a spill directory of the
+    /// session's own below the system's temporary one, removed when the session ends.
+    #[must_use]
+    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = Some(surroundings);
+        self
+    }
+
+    /// With these hooks.
+    #[must_use]
+    pub fn hooks(mut self, hooks: HookSet) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// Writes every event down before its effects are performed. A journal that already holds a
+    /// session is continued: its events are replayed, and a run that was cut off is closed as
+    /// interrupted.
+    #[must_use]
+    pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
+        self.journal = Some((path.into(), durability));
+        self
+    }
+
+    /// Waits this long for the model server.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Also tells every event of the wire, verbatim, as `Delta::Raw`.
+    #[must_use]
+    pub fn raw_events(mut self, on: bool) -> Self {
+        self.raw_events = on;
+        self
+    }
+
+    /// Starts the session's task on the current tokio runtime. No request goes out before the
+    /// first message is submitted.
+    ///
+    /// # Errors
+    ///
+    /// When the endpoint, a directory or the journal cannot be used, or no runtime is here.
+    pub fn start(self) -> Result<(Session, Notices), StartError> {
+        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        let (surroundings, scratch) = match self.surroundings {
+            Some(surroundings) => (surroundings, None),
+            None => own_surroundings()?,
+        };
+        let (teller, notices) = notices::channel();
+        let registry = Arc::new(self.registry);
+        let model = ModelPort::new(
+            &self.endpoint,
+            self.timeouts,
+            self.raw_events,
+            Arc::clone(&registry),
+            teller.clone(),
+        )?;
+        let settings = Arc::new(self.settings);
+        let (journal, state) = Journal::open(self.journal, &settings, &teller)?;
+        let (report, events) = mpsc::channel(run::EVENTS_MAX);
+        let performer = Performer::new(Parts {
+            model: Arc::new(model),
+            registry,
+            surroundings: Arc::new(surroundings),
+            hooks: self.hooks,
+            settings: Arc::clone(&settings),
+            teller: teller.clone(),
+            events: report,
+        });
+        let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
+        let (over, closed) = watch::channel(false);
+        let run = Run {
+            state,
+            settings,
+            journal,
+            performer,
+            commands,
+            events,
+        };
+        runtime.spawn(run::supervise(run, teller, scratch, over));
+        Ok((
+            Session {
+                commands: orders,
+                closed,
+            },
+            notices,
+        ))
+    }
+}
+
+/// The handle of a running session. Clones speak to the same session; when the last one is
+/// dropped, the session closes.
+#[derive(Clone, Debug)]
+pub struct Session {
+    commands: mpsc::Sender<Command>,
+    closed: watch::Receiver<bool>,
+}
+
+impl Session {
+    /// Sends a message. Between runs it starts one; during a run it is kept and delivered at the
+    /// next tool boundary.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn submit(&self, message: impl Into<Submission>) -> Result<(), SendError> {
+        self.send(Command::Submit(message.into()))
+    }
+
+    /// Answers a question told as `Notice::PermissionAsked`. An answer to a question that is no
+    /// longer open changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn answer(&self, ticket: Ticket, answer: Answer) -> Result<(), SendError> {
+        self.send(Command::Answer(ticket, answer))
+    }
+
+    /// Ends what is going on, whatever it is. The end is told as `Notice::RunEnded`.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn interrupt(&self, why: Interrupt) -> Result<(), SendError> {
+        self.send(Command::Interrupt(why))
+    }
+
+    /// Interrupts what is going on, waits until every process of every tool is gone, and closes
+    /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX). May be called again.
+    pub async fn close(&self) {
+        let mut closed = self.closed.clone();
+        // A session that does not even take this command is past helping; the deadline is below.
+        let _ = self.commands.try_send(Command::Close);
+        let done = closed.wait_for(|is_closed| *is_closed);
+        let _ = tokio::time::timeout(crate::CLOSE_MAX, done).await;
+    }
+
+    /// Is the session over?
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        *self.closed.borrow()
+    }
+
+    fn send(&self, command: Command) -> Result<(), SendError> {
+        self.commands
+            .try_send(command)
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => SendError::Full,
+                mpsc::error::TrySendError::Closed(_) => SendError::Closed,
+            })
+    }
+}
+
+/// A message for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// What it says.
+    pub content: Vec<Block>,
+    /// It survives every context level word for word.
+    pub pinned: bool,
+}
+
+impl Submission {
+    /// Makes it survive every context level.
+    #[must_use]
+    pub fn pinned(mut self) -> Self {
+        self.pinned = true;
+        self
+    }
+}
+
+impl From<Vec<Block>> for Submission {
+    fn from(content: Vec<Block>) -> Self {
+        Self {
+            content,
+            pinned: false,
+        }
+    }
+}
+
+impl From<String> for Submission {
+    fn from(text: String) -> Self {
+        Self::from(vec![Block::Text(text)])
+    }
+}
+
+impl From<&str> for Submission {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+/// Surroundings in the current directory, and the scratch directory to remove at the end.
+fn own_surroundings() -> Result<(Surroundings, Option<PathBuf>), StartError> {
+    static SESSIONS: AtomicU64 = AtomicU64::new(0);
+    let cwd = std::env::current_dir().map_err(|source| StartError::Directory {
+        path: PathBuf::from("."),
+        source,
+    })?;
+    let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
+    let spill = std::env::temp_dir().join(format!("windlass-{}-{number}", std::process::id()));
+    Ok((Surroundings::new(cwd, &spill), Some(spill)))
+}

@@ -1,0 +1,65 @@
+//! One granted call, from start to its one `ToolEnded`.
+//!
+//! A panic, an unknown name and a tool that does not stop when asked all end in an outcome the
+//! model can read. The tool's future is dropped at the end, and with it whatever it started.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use windlass_engine::Event;
+use windlass_permission::Granted;
+use windlass_tool::{Job, Registry};
+use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
+
+use crate::guard::caught;
+
+/// Runs the call and reports its progress and its end.
+pub(crate) async fn execute(
+    registry: &Registry,
+    ticket: Ticket,
+    granted: Granted<ToolCall>,
+    job: Job,
+    mut said: mpsc::Receiver<String>,
+    events: &mpsc::Sender<Event>,
+) {
+    let outcome = {
+        let mut run = Box::pin(outcome(registry, granted, job));
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut run => break outcome,
+                Some(text) = said.recv() => {
+                    let _ = events.send(Event::ToolProgressed { ticket, text }).await;
+                }
+            }
+        }
+    };
+    let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
+}
+
+async fn outcome(registry: &Registry, granted: Granted<ToolCall>, job: Job) -> ToolOutcome {
+    let name = granted.get().name.clone();
+    let Some(tool) = registry.get(name.as_str()) else {
+        return ToolOutcome::failure(format!("There is no tool `{name}` any more."));
+    };
+    let cancel = job.cancel.clone();
+    let overdue = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        ended = caught(async { tool.run(granted, job).await }) => ended.unwrap_or_else(|words| {
+            ToolOutcome::failure(format!(
+                "The tool `{name}` broke down ({words}). What it did before that is not known."
+            ))
+        }),
+        () = overdue => ToolOutcome::failure(format!(
+            "The tool `{name}` was asked to stop, did not, and was dropped. What it did before \
+             that is not known."
+        )),
+    }
+}
+
+/// How long a cancelled tool may take to end by itself.
+const CANCEL_GRACE: Duration = Duration::from_millis(2_800);

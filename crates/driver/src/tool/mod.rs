@@ -1,0 +1,97 @@
+//! Runs granted calls, each as a task of its own.
+//!
+//! A call ends in exactly one `ToolEnded`, whatever happens inside: see `execute`. Which calls may
+//! run together, and in which order their results are shown, is the engine's to say. A nested
+//! session will be a tool like any other, started from a file beside `execute`.
+
+mod execute;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use windlass_engine::Event;
+use windlass_permission::Granted;
+use windlass_tool::{Job, Progress, Registry, Surroundings};
+use windlass_vocabulary::{Ticket, ToolCall};
+
+/// The calls under way.
+pub(crate) struct Tools {
+    registry: Arc<Registry>,
+    surroundings: Arc<Surroundings>,
+    events: mpsc::Sender<Event>,
+    cancels: HashMap<Ticket, CancellationToken>,
+    running: JoinSet<Ticket>,
+}
+
+impl Tools {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        surroundings: Arc<Surroundings>,
+        events: mpsc::Sender<Event>,
+    ) -> Self {
+        let (cancels, running) = (HashMap::new(), JoinSet::new());
+        Self {
+            registry,
+            surroundings,
+            events,
+            cancels,
+            running,
+        }
+    }
+
+    /// Starts a call.
+    pub(crate) fn start(&mut self, ticket: Ticket, granted: Granted<ToolCall>) {
+        while let Some(gone) = self.running.try_join_next() {
+            self.forget(gone.ok());
+        }
+        let cancel = CancellationToken::new();
+        self.cancels.insert(ticket, cancel.clone());
+        let (progress, said) = mpsc::channel(PROGRESS_MAX);
+        let job = Job {
+            surroundings: Arc::clone(&self.surroundings),
+            cancel,
+            progress: Progress::into_channel(progress),
+        };
+        let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
+        self.running.spawn(async move {
+            execute::execute(&registry, ticket, granted, job, said, &events).await;
+            ticket
+        });
+    }
+
+    /// Asks a call to end, with everything it started.
+    pub(crate) fn cancel(&self, ticket: Ticket) {
+        if let Some(cancel) = self.cancels.get(&ticket) {
+            cancel.cancel();
+        }
+    }
+
+    pub(crate) fn cancel_all(&self) {
+        for cancel in self.cancels.values() {
+            cancel.cancel();
+        }
+    }
+
+    pub(crate) fn are_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Waits for the end of any call; at once if none is under way.
+    pub(crate) async fn one_gone(&mut self) {
+        if let Some(gone) = self.running.join_next().await {
+            self.forget(gone.ok());
+        }
+    }
+
+    fn forget(&mut self, ticket: Option<Ticket>) {
+        if let Some(ticket) = ticket {
+            self.cancels.remove(&ticket);
+        }
+    }
+}
+
+/// Words of progress that may wait; more are dropped, as progress is decoration.
+const PROGRESS_MAX: usize = 16;
