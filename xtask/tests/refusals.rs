@@ -163,14 +163,26 @@ fn purity_waits_for_a_crate_that_is_not_begun() {
 
 #[test]
 fn branches_refuses_a_rule_in_the_driver() {
-    let decides = "//! Runs.\nfn f(t: Terminal) -> bool {\n    t == Terminal::Completed\n}\n";
-    refuses(
-        "branches",
-        &[("crates/driver/src/run.rs", decides)],
-        "run.rs:3: Terminal::",
-    );
+    for decides in [
+        "t == Terminal::Completed",
+        "vocabulary::Terminal::Completed != t",
+        "matches!(t, Some(Terminal::Completed))",
+        "match t { Terminal::Completed => 1, _ => 2 }",
+        "match t { Terminal::Completed\n| Terminal::MaxTurns => 1, _ => 2 }",
+        "match e { Ending { terminal: Terminal::Completed, .. } => 1, _ => 2 }",
+        "if let Some(Transition::NextTurn) = t { 1 }",
+        "match t { Transition::NextTurn if late => 1, _ => 2 }",
+    ] {
+        let text = format!("//! Runs.\nfn f() {{\n    {decides}\n}}\n");
+        refuses(
+            "branches",
+            &[("crates/driver/src/run.rs", &text)],
+            "run.rs:3: a branch on",
+        );
+    }
     let carries = "//! Runs.\nfn f(t: Terminal) -> bool {\n    Terminal::is_error(t)\n}\n\
-                   #[cfg(test)]\nmod tests {\n    const T: Terminal = Terminal::Completed;\n}\n";
+                   fn g() -> Ending {\n    Ending { terminal: Terminal::ModelError, why: 1 }\n}\n\
+                   #[cfg(test)]\nmod tests {\n    fn h() { t == Terminal::Completed }\n}\n";
     accepts(
         "branches",
         &[("crates/driver/src/run.rs", carries)],

@@ -1,8 +1,10 @@
 //! The driver performs and does not decide.
 //!
-//! Naming a member of `Transition` or `Terminal` in the driver means that some rule of the loop has
-//! slipped out of the engine, where the checker can no longer see it. Carrying such a value along,
-//! or asking it a question of its own (`is_error`), is fine.
+//! Telling the members of `Transition` or `Terminal` apart in the driver means that some rule of the
+//! loop has slipped out of the engine, where the walk can no longer see it. Carrying such a value
+//! along, asking it a question of its own (`is_error`), or making one because the engine itself broke
+//! down, is fine. A branch is recognised by what stands around the name: an arrow, a comparison, or
+//! `matches!`.
 
 use super::source::{split, without_tests};
 use super::{Finding, Tree};
@@ -14,17 +16,20 @@ const FAMILIES: &[&str] = &["Transition::", "Terminal::"];
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.below("crates/driver/src") {
-        if !file.path.ends_with(".rs") {
-            continue;
-        }
+    for file in tree
+        .below("crates/driver/src")
+        .filter(|file| file.path.ends_with(".rs"))
+    {
         let code = without_tests(&split(&file.text).code);
-        for (index, line) in code.lines().enumerate() {
-            for family in FAMILIES {
-                if names_member(line, family) {
+        for family in FAMILIES {
+            for (at, _) in code.match_indices(family) {
+                let (before, after) = code.split_at_checked(at).unwrap_or((&code, ""));
+                let member = after.strip_prefix(family).unwrap_or(after);
+                if is_branch(before, member) {
                     let problem =
-                        format!("{family}… is named; which one it is, the engine decides");
-                    findings.push(Finding::on_line(&file.path, index, problem));
+                        format!("a branch on {family}…; which one it is, the engine decides");
+                    let line = before.matches('\n').count();
+                    findings.push(Finding::on_line(&file.path, line, problem));
                 }
             }
         }
@@ -32,15 +37,26 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Is a variant or a constant of this family named here? Methods begin with a small letter.
-fn names_member(line: &str, family: &str) -> bool {
-    line.match_indices(family).any(|(at, _)| {
-        let (before, after) = line.split_at_checked(at).unwrap_or((line, ""));
-        let is_whole = !before
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let member = after.strip_prefix(family).unwrap_or(after);
-        is_whole && member.starts_with(|c: char| c.is_uppercase() || c == '{' || c == '*')
-    })
+/// Is the member that begins here told apart from the others? Methods begin with a small letter.
+fn is_branch(before: &str, member: &str) -> bool {
+    if !member.starts_with(char::is_uppercase) {
+        return false;
+    }
+    let statement = before.rsplit([';', '{', '}']).next().unwrap_or(before);
+    let path = statement
+        .rsplit(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
+        .next();
+    let leading = statement
+        .strip_suffix(path.unwrap_or(""))
+        .unwrap_or(statement)
+        .trim_end();
+    let is_compared = leading.ends_with("==") || leading.ends_with("!=");
+    // Past the name itself and past what closes a pattern, a branch shows itself.
+    let following = member
+        .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
+        .trim_start_matches(|c: char| c.is_whitespace() || ",.)}".contains(c));
+    let is_pattern = ["=>", "==", "!=", "= ", "if ", "| "]
+        .iter()
+        .any(|s| following.starts_with(s));
+    is_compared || is_pattern || statement.contains("matches!")
 }
