@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_permission::Policy;
 use windlass_vocabulary::{
-    AgentId, Effort, MicroUsd, ModelFacts, ThinkingMode, Tokens, ToolSpec,
+    AgentId, Effort, MicroUsd, Millis, ModelFacts, Prices, ThinkingMode, Tokens, ToolSpec,
 };
 
 /// Everything a run's decisions rest on besides what happens in it.
@@ -53,6 +53,8 @@ pub struct Settings {
     pub prefetch: bool,
     /// Seed of the retry jitter: randomness is an input.
     pub jitter_seed: u64,
+    /// The longest a run may spend waiting between tries, all waits together.
+    pub wait_max: Millis,
 }
 
 /// The limits every counter of the loop runs against.
@@ -121,6 +123,8 @@ pub struct Context {
     pub message_result_bytes_max: usize,
     /// Level 1: bytes kept at each end of a shortened result.
     pub result_bytes_kept: usize,
+    /// Level 1: where the driver keeps full texts, as the model must spell it.
+    pub spill_directory: Arc<str>,
     /// Level 2: turns kept; `None` switches the level off.
     pub turns_kept: Option<u32>,
     /// Level 3: begins at this share of the window, in percent.
@@ -155,6 +159,13 @@ impl Limits {
         reactive_compact: true,
         stop_hooks: false,
     };
+
+    /// Turns after which a compaction is no longer a refill; at least one, or every iteration could
+    /// compact for ever.
+    #[must_use]
+    pub fn refill_span(&self) -> u8 {
+        self.refill_turns.max(1)
+    }
 }
 
 impl Default for Context {
@@ -162,6 +173,7 @@ impl Default for Context {
         Self {
             message_result_bytes_max: 200_000,
             result_bytes_kept: 8_000,
+            spill_directory: Arc::from("spill"),
             turns_kept: None,
             microcompact_percent: 60,
             recent_turns: 5,
@@ -189,7 +201,10 @@ impl Settings {
             tools: Arc::from([]),
             policy: Policy::default(),
             hooks: Hooks::default(),
-            agent: Agent { id: AgentId::from("main"), is_subagent: false },
+            agent: Agent {
+                id: AgentId::from("main"),
+                is_subagent: false,
+            },
             context: Context::default(),
             budget_max: None,
             token_budget: None,
@@ -197,6 +212,7 @@ impl Settings {
             tool_labels: false,
             prefetch: false,
             jitter_seed: 0,
+            wait_max: Millis(30 * 60 * 1_000),
         }
     }
 
@@ -206,7 +222,11 @@ impl Settings {
         let has_budget = self.token_budget.is_some() && !self.agent.is_subagent;
         Limits {
             models: u8::try_from(self.fallbacks.len() + 1).unwrap_or(u8::MAX),
-            nudges_max: if has_budget { self.limits.nudges_max } else { 0 },
+            nudges_max: if has_budget {
+                self.limits.nudges_max
+            } else {
+                0
+            },
             ..self.limits
         }
     }
@@ -216,9 +236,19 @@ impl Settings {
     pub fn model_at(&self, place: u8) -> &ModelFacts {
         match usize::from(place).checked_sub(1) {
             None => &self.model,
-            Some(index) => {
-                self.fallbacks.get(index).or(self.fallbacks.last()).unwrap_or(&self.model)
-            }
+            Some(index) => self
+                .fallbacks
+                .get(index)
+                .or(self.fallbacks.last())
+                .unwrap_or(&self.model),
         }
     }
 }
+
+/// No price. A nested session's own ledger knows what it spends.
+pub(crate) const FREE: Prices = Prices {
+    input: 0,
+    output: 0,
+    cache_write: 0,
+    cache_read: 0,
+};

@@ -52,6 +52,8 @@ pub enum FailureKind {
     Quota,
     /// Refused as a matter of policy.
     Refused,
+    /// The answer was cut at the output limit and every resume is spent.
+    OutputLimit,
     /// The client itself cannot make this request (bad address, TLS, redirect to another host).
     Misconfigured,
 }
@@ -83,7 +85,11 @@ impl FailureKind {
             }
             Self::ModelGone => Demand::Switch,
             Self::BadImage | Self::InvalidRequest | Self::ForeignSignature => Demand::Repair,
-            Self::Unauthorised | Self::Quota | Self::Refused | Self::Misconfigured => Demand::Stop,
+            Self::Unauthorised
+            | Self::Quota
+            | Self::Refused
+            | Self::OutputLimit
+            | Self::Misconfigured => Demand::Stop,
         }
     }
 }
@@ -92,6 +98,12 @@ impl ModelFailure {
     /// A failure with nothing known but its kind and some words.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
+        Self {
+            kind,
+            message: message.into(),
+            status: None,
+            retry_after: None,
+            request_id: None,
+        }
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::content::ResultPart;
-use crate::id::{text_id, ToolCallId};
+use crate::id::{ToolCallId, text_id};
 use crate::json::Json;
 use crate::permission::Mode;
 use crate::usage::MicroUsd;
@@ -124,7 +124,10 @@ impl Inspection {
     /// A call that cannot run.
     #[must_use]
     pub fn refused(problem: impl Into<String>) -> Self {
-        Self { problem: Some(problem.into()), ..Self::SHARED_READ }
+        Self {
+            problem: Some(problem.into()),
+            ..Self::SHARED_READ
+        }
     }
 }
 
@@ -145,6 +148,9 @@ impl ToolOutcome {
     /// A failure, told to the model.
     #[must_use]
     pub fn failure(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
     }
 }

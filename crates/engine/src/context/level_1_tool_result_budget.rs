@@ -1,0 +1,151 @@
+//! Level 1: a result over its limit becomes head, tail and a pointer to the full text on disk.
+//!
+//! Frees        what is over the limit, at once, before the model ever sees it.
+//! Costs        nothing in the prompt cache: the message is new.
+//! Leaves alone results within their limit, media, pinned messages.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use windlass_vocabulary::{Block, Message, MessageId, ResultPart, ToolResult};
+
+use super::{Memory, Report, Shrink, View, with_content};
+use crate::settings::Context;
+
+pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
+    let first = memory.budgeted.map_or(MessageId(0), MessageId::next);
+    let skip = usize::try_from(first.0).unwrap_or(usize::MAX);
+    for entry in view.transcript.entries().iter().skip(skip) {
+        memory.budgeted = Some(entry.message.id);
+        if entry.message.pinned {
+            continue;
+        }
+        let Some(content) = shortened(&entry.message, view, report) else {
+            continue;
+        };
+        let short = with_content(&entry.message, content);
+        report.shrunk.push(Shrink {
+            level: 1,
+            freed: entry.raw.saturating_sub(short.raw),
+            losses: Vec::new(),
+        });
+        memory.shortened.insert(entry.message.id, short);
+    }
+}
+
+/// The content with oversized results cut, or `None` if all are within their limits. When the
+/// message as a whole is over its limit, its largest results are cut as well.
+fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<Vec<Block>> {
+    let context = &view.settings.context;
+    let total: usize = message.results().map(ToolResult::bytes).sum();
+    let share = match message.results().count() {
+        0 => return None,
+        count => context.message_result_bytes_max / count,
+    };
+    let is_crowded = total > context.message_result_bytes_max;
+    let mut is_cut = false;
+    let content = message
+        .content
+        .iter()
+        .map(|block| match block {
+            Block::ToolResult(result) => {
+                let own = limit_of(result, view);
+                let limit = if is_crowded { own.min(share) } else { own };
+                if result.bytes() <= limit {
+                    return block.clone();
+                }
+                is_cut = true;
+                Block::ToolResult(cut(result, limit, context, report))
+            }
+            other => other.clone(),
+        })
+        .collect();
+    is_cut.then_some(content)
+}
+
+fn limit_of(result: &ToolResult, view: &View<'_>) -> usize {
+    // The call is in the answer before the results; its tool knows the limit.
+    let name = view.transcript.messages().rev().find_map(|message| {
+        message
+            .calls()
+            .find(|call| call.id == result.call)
+            .map(|call| call.name.clone())
+    });
+    name.and_then(|name| view.tools.iter().find(|spec| spec.name == name))
+        .map_or(view.settings.context.message_result_bytes_max, |spec| {
+            spec.result_bytes_max
+        })
+}
+
+fn cut(result: &ToolResult, limit: usize, context: &Context, report: &mut Report) -> ToolResult {
+    let kept = context.result_bytes_kept.min(limit / 2);
+    let mut number = 0u32;
+    let content = result
+        .content
+        .iter()
+        .map(|part| match part {
+            ResultPart::Text(text) if text.len() > kept.saturating_mul(2) => {
+                let name: Arc<str> = Arc::from(spill_name(result.call.as_str(), number));
+                number += 1;
+                report.spills.push((name.clone(), text.clone()));
+                let pointer = format!("{}/{name}", context.spill_directory);
+                ResultPart::Text(head_and_tail(text, kept, &pointer))
+            }
+            other => other.clone(),
+        })
+        .collect();
+    ToolResult {
+        call: result.call.clone(),
+        content,
+        is_error: result.is_error,
+    }
+}
+
+/// A file name made of the call id alone, so that it is the same on every replay.
+fn spill_name(call: &str, number: u32) -> String {
+    let safe: String = call
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(80)
+        .collect();
+    match number {
+        0 => format!("{safe}.txt"),
+        n => format!("{safe}.{n}.txt"),
+    }
+}
+
+fn head_and_tail(text: &str, kept: usize, pointer: &str) -> String {
+    let head = floor(text, kept);
+    let tail = ceil(text, text.len().saturating_sub(kept));
+    let (head, tail) = (
+        text.get(..head).unwrap_or(""),
+        text.get(tail..).unwrap_or(""),
+    );
+    let left_out = text.len() - head.len() - tail.len();
+    format!(
+        "{head}\n[{left_out} of {} bytes left out here. The whole text is in the file \
+         {pointer}; read the part you need.]\n{tail}",
+        text.len()
+    )
+}
+
+/// The last character boundary at or before `at`.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    (at.min(text.len())..=text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len())
+}

@@ -1,0 +1,140 @@
+//! Level 4: turns already digested are staged, and sent as one line when space is short.
+//!
+//! Frees        calls, results and remarks of one old turn at a time.
+//! Costs        a break of the cached prefix per committed collapse.
+//! Leaves alone recent turns, turns with pinned messages, what the user said.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use windlass_vocabulary::{Message, MessageId, Origin};
+
+use super::{Memory, Report, Shrink, View, estimate, turn_starts};
+use crate::context::level_1_tool_result_budget::floor;
+use crate::transcript::{Entry, Transcript};
+
+/// A stretch of the transcript that may be sent as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collapse {
+    /// Its first message: an answer with calls.
+    pub first: MessageId,
+    /// Its last message: the results.
+    pub last: MessageId,
+    /// What is sent instead.
+    pub line: Entry,
+    /// Staged, or in force.
+    pub is_committed: bool,
+}
+
+/// Bytes of a call's input that the line keeps.
+const INPUT_KEPT: usize = 120;
+
+pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
+    let context = &view.settings.context;
+    if context.collapse_percent > 100 {
+        return;
+    }
+    stage(memory, view);
+    if view.tokens(memory) > view.room.percent(context.collapse_percent) {
+        commit(memory, view.transcript, 1, report);
+    }
+}
+
+/// Are there stretches that could be committed?
+pub(crate) fn is_staged(memory: &Memory) -> bool {
+    memory
+        .collapses
+        .iter()
+        .any(|collapse| !collapse.is_committed)
+}
+
+/// Commits every staged stretch.
+pub(crate) fn drain(memory: &mut Memory, transcript: &Transcript, report: &mut Report) {
+    commit(memory, transcript, usize::MAX, report);
+}
+
+/// Stages every old turn that is not staged yet.
+fn stage(memory: &mut Memory, view: &View<'_>) {
+    let from = memory
+        .collapses
+        .last()
+        .map_or(MessageId(0), |collapse| collapse.last.next());
+    let from = memory
+        .boundary
+        .as_ref()
+        .map_or(from, |b| from.max(b.summary.next()));
+    let from = memory
+        .snipped_before
+        .map_or(from, |first_kept| from.max(first_kept));
+    let starts = turn_starts(view.transcript, from);
+    let recent = usize::try_from(view.settings.context.recent_turns).unwrap_or(usize::MAX);
+    for first in starts.iter().take(starts.len().saturating_sub(recent)) {
+        let last = first.next();
+        let (Some(answer), Some(results)) = (
+            view.transcript.message(*first),
+            view.transcript.message(last),
+        ) else {
+            continue;
+        };
+        if results.origin != Origin::ToolResults || answer.pinned || results.pinned {
+            continue;
+        }
+        let message = Message::user_text(*first, Origin::Summary, line(answer, results));
+        let raw = estimate::message(&message);
+        let line = Entry {
+            message: Arc::new(message),
+            raw,
+        };
+        memory.collapses.push(Collapse {
+            first: *first,
+            last,
+            line,
+            is_committed: false,
+        });
+    }
+}
+
+fn commit(memory: &mut Memory, transcript: &Transcript, most: usize, report: &mut Report) {
+    let mut freed = 0;
+    let mut losses = vec![];
+    for collapse in memory
+        .collapses
+        .iter_mut()
+        .filter(|c| !c.is_committed)
+        .take(most)
+    {
+        collapse.is_committed = true;
+        let whole: u64 = [collapse.first, collapse.last]
+            .iter()
+            .filter_map(|id| memory.shortened.get(id).or(transcript.entry(*id)))
+            .map(|entry| entry.raw)
+            .sum();
+        freed += whole.saturating_sub(collapse.line.raw);
+        losses.push(format!("the turn of message {}", collapse.first));
+    }
+    if !losses.is_empty() {
+        report.shrunk.push(Shrink {
+            level: 4,
+            freed,
+            losses,
+        });
+    }
+}
+
+/// One line for a whole turn: which calls were made and whether they failed.
+fn line(answer: &Message, results: &Message) -> String {
+    let mut line = String::from("[An earlier turn, in short:");
+    for call in answer.calls() {
+        let input = call.input.as_str();
+        let short = input.get(..floor(input, INPUT_KEPT)).unwrap_or("");
+        let dots = if short.len() < input.len() { "…" } else { "" };
+        let is_error = results
+            .results()
+            .any(|result| result.call == call.id && result.is_error);
+        let end = if is_error { "failed" } else { "done" };
+        line.push_str(&format!(" {} {short}{dots}: {end}.", call.name));
+    }
+    line.push(']');
+    line
+}

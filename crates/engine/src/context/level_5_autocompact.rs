@@ -1,0 +1,229 @@
+//! Level 5: everything old becomes one summary; a boundary is set behind it.
+//!
+//! Frees        all but a recent tail.
+//! Costs        a model call and the whole cached prefix.
+//! Leaves alone pinned messages, the hidden first message, the last user request, the tail.
+//!
+//! The contract is checked here after every compaction: the result fits its target and is smaller
+//! than before. A summary that breaks it is replaced by a deterministic cut; if even the cut frees
+//! nothing, nothing is done.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use windlass_vocabulary::{
+    AttachmentKind, Block, Message, MessageId, Origin, ResultPart, Role, Tokens, ToolResult,
+};
+
+use super::projection::is_permanent;
+use super::{Memory, Projection, Report, Shrink, View, level_1_tool_result_budget, with_content};
+use crate::signal::Shrunk;
+use crate::text;
+use crate::transcript::Transcript;
+
+/// The last summary and what is sent beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// Older messages that survive verbatim, sent before the summary.
+    pub before: Vec<MessageId>,
+    /// The summary itself, a message of the transcript.
+    pub summary: MessageId,
+    /// The recent tail, sent after the summary.
+    pub after: Vec<MessageId>,
+}
+
+/// What a compaction would keep and drop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    before: Vec<MessageId>,
+    after: Vec<MessageId>,
+    dropped: Vec<MessageId>,
+    target: Tokens,
+}
+
+/// Earlier requests a cut quotes, and how much of each.
+const QUOTED_REQUESTS: usize = 10;
+const QUOTED_BYTES: usize = 200;
+
+/// What a compaction would do now; `None` if there is nothing it could drop.
+pub(crate) fn plan(memory: &Memory, view: &View<'_>) -> Option<Plan> {
+    let now = view.tokens(memory);
+    let target = Tokens(view.room.threshold.0 / 2).min(Tokens(now.0 / 2));
+    plan_with_tail(memory, view, target, Tokens(target.0 / 2))
+}
+
+fn plan_with_tail(
+    memory: &Memory,
+    view: &View<'_>,
+    target: Tokens,
+    tail_room: Tokens,
+) -> Option<Plan> {
+    let shown = Projection::new(memory, view.transcript).messages;
+    let tail_len = tail(&shown, memory, view, tail_room);
+    let (old, recent) = shown.split_at(shown.len() - tail_len);
+    let request = shown.iter().rposition(|message| is_request(message));
+    let mut before = Vec::new();
+    let mut dropped = Vec::new();
+    for (index, message) in old.iter().enumerate() {
+        if is_permanent(message) || Some(index) == request {
+            before.push(message.id);
+        } else {
+            dropped.push(message.id);
+        }
+    }
+    let after = recent.iter().map(|message| message.id).collect();
+    (!dropped.is_empty()).then_some(Plan {
+        before,
+        after,
+        dropped,
+        target,
+    })
+}
+
+/// Messages at the end that fit the room and begin where a turn or a request begins.
+fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) -> usize {
+    let last_collapsed = memory
+        .collapses
+        .iter()
+        .rev()
+        .find(|c| c.is_committed)
+        .map(|collapse| collapse.last);
+    let mut raw = 0;
+    let mut len = 0;
+    for (count, message) in shown.iter().rev().enumerate() {
+        let is_behind_summary = message.origin == Origin::Summary
+            || last_collapsed.is_some_and(|last| message.id <= last);
+        raw += memory
+            .shortened
+            .get(&message.id)
+            .or(view.transcript.entry(message.id))
+            .map_or(0, |entry| entry.raw);
+        if is_behind_summary || (view.estimate)(raw) > room {
+            break;
+        }
+        if message.role == Role::Assistant || is_request(message) {
+            len = count + 1;
+        }
+    }
+    len
+}
+
+/// Something a person asked for.
+fn is_request(message: &Message) -> bool {
+    matches!(
+        message.origin,
+        Origin::User | Origin::Attachment(AttachmentKind::QueuedInput)
+    )
+}
+
+/// Places a summary, or a cut in its place, and checks the contract.
+pub(crate) fn place(
+    memory: &mut Memory,
+    transcript: &mut Transcript,
+    view: &dyn Fn(&Memory, &Transcript) -> Tokens,
+    plan: Plan,
+    summary: Option<&str>,
+    report: &mut Report,
+) -> (Shrunk, Option<Arc<Message>>) {
+    let before = view(memory, transcript);
+    let raw_before = Projection::raw(memory, transcript);
+    let tried =
+        summary.map(|summary| (Shrunk::Summary, text::summary(summary), plan.after.clone()));
+    let cut = text::cut(plan.dropped.len(), &quotes(transcript, &plan.dropped));
+    let candidates = tried.into_iter().chain([
+        (Shrunk::Cut, cut.clone(), plan.after.clone()),
+        (Shrunk::Cut, cut, Vec::new()),
+    ]);
+    for (shrunk, words, after) in candidates {
+        let mut next = Memory {
+            boundary: Some(Boundary {
+                before: plan.before.clone(),
+                summary: transcript.next_id(),
+                after,
+            }),
+            collapses: Vec::new(),
+            snipped_before: None,
+            shortened: memory.shortened.clone(),
+            budgeted: memory.budgeted,
+        };
+        let message = Message::user_text(transcript.next_id(), Origin::Summary, words);
+        let mut trial = transcript.clone();
+        let message = trial.push(Message::clone(&message));
+        let now = view(&next, &trial);
+        let is_kept = now <= plan.target || shrunk == Shrunk::Cut && now < before;
+        if !is_kept || now >= before {
+            continue;
+        }
+        next.budgeted = Some(message.id);
+        let freed = raw_before.saturating_sub(Projection::raw(&next, &trial));
+        let losses = vec![format!("{} messages", plan.dropped.len())];
+        report.shrunk.push(Shrink {
+            level: 5,
+            freed,
+            losses,
+        });
+        *memory = next;
+        *transcript = trial;
+        return (shrunk, Some(message));
+    }
+    (Shrunk::Nothing, None)
+}
+
+/// The beginnings of earlier requests, so that a cut still says what it was about.
+fn quotes(transcript: &Transcript, dropped: &[MessageId]) -> Vec<String> {
+    dropped
+        .iter()
+        .filter_map(|id| transcript.message(*id))
+        .filter(|message| is_request(message))
+        .take(QUOTED_REQUESTS)
+        .map(|message| {
+            let words = message.text();
+            let end = level_1_tool_result_budget::floor(&words, QUOTED_BYTES);
+            String::from(words.get(..end).unwrap_or(""))
+        })
+        .collect()
+}
+
+/// Takes every image and document out of what will be sent; says how many there were.
+pub(crate) fn strip_media(memory: &mut Memory, transcript: &Transcript) -> usize {
+    let mut count = 0;
+    for message in Projection::new(memory, transcript).messages {
+        let content: Vec<Block> = message
+            .content
+            .iter()
+            .map(|block| match block {
+                Block::Media(media) => {
+                    count += 1;
+                    Block::Text(text::media_removed(&media.name))
+                }
+                Block::ToolResult(result) => Block::ToolResult(ToolResult {
+                    content: result
+                        .content
+                        .iter()
+                        .map(|part| without(part, &mut count))
+                        .collect(),
+                    ..result.clone()
+                }),
+                other => other.clone(),
+            })
+            .collect();
+        if content != message.content {
+            memory
+                .shortened
+                .insert(message.id, with_content(&message, content));
+        }
+    }
+    count
+}
+
+fn without(part: &ResultPart, count: &mut usize) -> ResultPart {
+    match part {
+        ResultPart::Media(media) => {
+            *count += 1;
+            ResultPart::Text(text::media_removed(&media.name))
+        }
+        ResultPart::Text(words) => ResultPart::Text(words.clone()),
+    }
+}

@@ -1,0 +1,150 @@
+//! The five levels, light to heavy, that keep the projection within the window.
+//!
+//! Each is a projection over the transcript, never a rewrite of it, and remembers what it did:
+//! what was shortened once stays shortened the same way, or the provider's prompt cache is lost.
+//! Levels 1 to 4 run here in order before every request; level 5 is asked for by the rules.
+
+pub mod estimate;
+pub mod level_1_tool_result_budget;
+pub mod level_2_history_snip;
+pub mod level_3_microcompact;
+pub mod level_4_context_collapse;
+pub mod level_5_autocompact;
+pub mod projection;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use windlass_vocabulary::{Message, MessageId, Tokens, ToolSpec};
+
+use crate::settings::Settings;
+use crate::transcript::{Entry, Transcript};
+
+pub use level_4_context_collapse::Collapse;
+pub use level_5_autocompact::Boundary;
+pub use projection::Projection;
+
+/// What the levels did. The projection is a function of this and the transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Levels 1 and 3, and media taken out: messages that are sent in a shorter form.
+    pub shortened: BTreeMap<MessageId, Entry>,
+    /// Level 1: the newest message already looked at.
+    pub budgeted: Option<MessageId>,
+    /// Level 2: messages before this one are not sent, pinned ones excepted.
+    pub snipped_before: Option<MessageId>,
+    /// Level 4: stretches that may be, or are, sent as one line.
+    pub collapses: Vec<Collapse>,
+    /// Level 5: the last summary and what is kept beside it.
+    pub boundary: Option<Boundary>,
+}
+
+/// What one pass of the levels did, for the record and for the driver.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Full texts that go to disk.
+    pub spills: Vec<(Arc<str>, String)>,
+    /// What each level freed and dropped.
+    pub shrunk: Vec<Shrink>,
+}
+
+/// What one level freed and dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shrink {
+    /// The level, 1 to 5.
+    pub level: u8,
+    /// Raw estimate of what was freed.
+    pub freed: u64,
+    /// What was dropped, for people.
+    pub losses: Vec<String>,
+}
+
+/// The sizes that matter for one model, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Tokens of input and output together.
+    pub window: Tokens,
+    /// Over this nothing can be sent.
+    pub limit: Tokens,
+    /// Over this a summary is asked for.
+    pub threshold: Tokens,
+}
+
+impl Room {
+    /// The room a model gives: what is reserved for its output comes off first, then the summary's
+    /// own size.
+    #[must_use]
+    pub fn new(settings: &Settings, place: u8) -> Self {
+        let model = settings.model_at(place);
+        let reserved = model.output_default.min(Tokens(model.window.0 / 2));
+        let limit = model.window.less(reserved);
+        let summary = settings.context.summary_tokens.min(Tokens(limit.0 / 4));
+        Self {
+            window: model.window,
+            limit,
+            threshold: limit.less(summary),
+        }
+    }
+
+    /// So many percent of the window.
+    #[must_use]
+    pub fn percent(&self, percent: u8) -> Tokens {
+        Tokens(self.window.0.saturating_mul(u64::from(percent)) / 100)
+    }
+}
+
+/// What the levels look at.
+pub(crate) struct View<'a> {
+    pub(crate) transcript: &'a Transcript,
+    pub(crate) settings: &'a Settings,
+    pub(crate) tools: &'a [ToolSpec],
+    pub(crate) room: Room,
+    /// Raw estimate to tokens, as the ledger knows it now.
+    pub(crate) estimate: &'a dyn Fn(u64) -> Tokens,
+    /// Raw estimate of system prompt and tools.
+    pub(crate) overhead: u64,
+}
+
+impl View<'_> {
+    /// Tokens of the projection as it stands.
+    pub(crate) fn tokens(&self, memory: &Memory) -> Tokens {
+        (self.estimate)(self.overhead + Projection::raw(memory, self.transcript))
+    }
+}
+
+/// Runs levels 1 to 4 in order.
+pub(crate) fn prepare(memory: &mut Memory, view: &View<'_>) -> Report {
+    let mut report = Report::default();
+    level_1_tool_result_budget::apply(memory, view, &mut report);
+    level_2_history_snip::apply(memory, view, &mut report);
+    level_3_microcompact::apply(memory, view, &mut report);
+    level_4_context_collapse::apply(memory, view, &mut report);
+    report
+}
+
+/// The turns of a transcript: where each begins. A turn is an answer with everything that follows
+/// it up to the next answer; what comes before the first answer is no turn.
+pub(crate) fn turn_starts(transcript: &Transcript, from: MessageId) -> Vec<MessageId> {
+    let skip = usize::try_from(from.0).unwrap_or(usize::MAX);
+    transcript
+        .entries()
+        .iter()
+        .skip(skip)
+        .filter(|entry| entry.message.calls().next().is_some())
+        .map(|entry| entry.message.id)
+        .collect()
+}
+
+/// The same message with other content.
+pub(crate) fn with_content(message: &Message, content: Vec<windlass_vocabulary::Block>) -> Entry {
+    let message = Message {
+        content,
+        ..message.clone()
+    };
+    let raw = estimate::message(&message);
+    Entry {
+        message: Arc::new(message),
+        raw,
+    }
+}

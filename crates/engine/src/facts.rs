@@ -1,0 +1,133 @@
+//! The few answers a decision may rest on, read off transcript, ledger and events here only.
+
+use windlass_vocabulary::{Block, FailureKind, Millis, ModelFailure, Stop, Tokens};
+
+use crate::budget::tokens;
+use crate::context::{Room, level_4_context_collapse};
+use crate::control::OutputCap;
+use crate::retry;
+use crate::settings::Settings;
+use crate::signal::{AnswerEnd, Budget, Fault, Size};
+use crate::state::State;
+
+/// The output limit is raised to this, or to what the model can give, whichever is lower.
+const RAISED: Tokens = Tokens(64_000);
+
+/// How an answer ended.
+pub(crate) fn answer_end(state: &State, settings: &Settings, stop: Stop) -> AnswerEnd {
+    if !state.queue.entries.is_empty() {
+        return AnswerEnd::Calls;
+    }
+    match stop {
+        Stop::EndTurn if is_empty(state) => AnswerEnd::Empty {
+            budget: budget(state, settings),
+        },
+        Stop::EndTurn => AnswerEnd::Text {
+            budget: budget(state, settings),
+        },
+        Stop::OutputLimit => AnswerEnd::OutputLimit {
+            can_raise: can_raise(state, settings),
+        },
+        Stop::WindowFull => AnswerEnd::WindowFull {
+            staged: is_staged(state),
+        },
+        Stop::Pause => AnswerEnd::Pause,
+        Stop::Refusal => AnswerEnd::Refusal,
+    }
+}
+
+/// Nothing in the answer that a person or the provider would miss.
+pub(crate) fn is_empty(state: &State) -> bool {
+    state.answer.blocks.iter().all(|block| match block {
+        Block::Text(text) => text.trim().is_empty(),
+        Block::Thinking(_) => true,
+        _ => false,
+    })
+}
+
+pub(crate) fn budget(state: &State, settings: &Settings) -> Budget {
+    let run = state.ledger.run_usage().output;
+    tokens::read(settings, run, state.answer.output())
+}
+
+fn can_raise(state: &State, settings: &Settings) -> bool {
+    raised_cap(state, settings) > normal_cap(state, settings)
+}
+
+fn normal_cap(state: &State, settings: &Settings) -> Tokens {
+    let model = settings.model_at(state.control.model);
+    model.output_default.min(model.output_max)
+}
+
+fn raised_cap(state: &State, settings: &Settings) -> Tokens {
+    let normal = normal_cap(state, settings);
+    settings
+        .model_at(state.control.model)
+        .output_max
+        .min(RAISED)
+        .max(normal)
+}
+
+/// The output limit the next request wants.
+pub(crate) fn output_cap(state: &State, settings: &Settings) -> Tokens {
+    match state.control.output_cap {
+        OutputCap::Normal => normal_cap(state, settings),
+        OutputCap::Raised => raised_cap(state, settings),
+    }
+}
+
+pub(crate) fn is_staged(state: &State) -> bool {
+    level_4_context_collapse::is_staged(&state.context)
+}
+
+/// How the projection fits.
+pub(crate) fn size(tokens: Tokens, room: Room) -> Size {
+    if tokens > room.limit {
+        Size::OverLimit
+    } else if tokens > room.threshold {
+        Size::OverThreshold
+    } else {
+        Size::Fits
+    }
+}
+
+/// What a failure demands here and now.
+pub(crate) fn fault(state: &State, settings: &Settings, failure: &ModelFailure) -> Fault {
+    if state.queue.has_started() {
+        return Fault::Sealed;
+    }
+    match failure.kind {
+        FailureKind::PromptTooLong => Fault::TooLong {
+            staged: is_staged(state),
+        },
+        FailureKind::MediaTooLarge => Fault::MediaTooLarge,
+        FailureKind::BadImage => Fault::BadImage,
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => Fault::Invalid,
+        FailureKind::ModelGone => Fault::Gone,
+        FailureKind::Unauthorised
+        | FailureKind::Quota
+        | FailureKind::Refused
+        | FailureKind::OutputLimit
+        | FailureKind::Misconfigured => Fault::Fatal,
+        FailureKind::Overloaded
+        | FailureKind::RateLimited
+        | FailureKind::ServerFault
+        | FailureKind::Transport => {
+            let Millis(wait) = next_wait(state, settings, failure);
+            if state.waited.0.saturating_add(wait) > settings.wait_max.0 {
+                Fault::WaitedOut
+            } else if failure.kind == FailureKind::Overloaded {
+                Fault::Overloaded
+            } else {
+                Fault::Wait
+            }
+        }
+    }
+}
+
+/// The wait this failure would lead to.
+pub(crate) fn next_wait(state: &State, settings: &Settings, failure: &ModelFailure) -> Millis {
+    let retry = state.control.attempt.retries.saturating_add(1);
+    let attempt = state.answer.attempt.unwrap_or_default();
+    retry::wait(failure, retry, attempt, settings.jitter_seed)
+}

@@ -1,0 +1,178 @@
+//! What was used and what it cost: a row per request, integers only.
+//!
+//! Also keeps the anchor of the token estimate, because it is the provider's own figures that it
+//! is anchored on.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use windlass_vocabulary::{AttemptId, MicroUsd, ModelName, Prices, Source, Ticket, Tokens, Usage};
+
+/// The account of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    rows: Vec<Row>,
+    open: BTreeMap<Account, Open>,
+    spent: MicroUsd,
+    reserved: MicroUsd,
+    run_usage: Usage,
+    anchor: Option<Anchor>,
+}
+
+/// One request, paid for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The model asked.
+    pub model: ModelName,
+    /// What for.
+    pub source: Source,
+    /// Input we thought it would be.
+    pub predicted: Tokens,
+    /// What the provider says.
+    pub billed: Usage,
+    /// What it cost.
+    pub cost: MicroUsd,
+}
+
+/// What a reservation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Account {
+    /// A request of the loop.
+    Attempt(AttemptId),
+    /// A summary, a label or a nested session.
+    Errand(Ticket),
+}
+
+/// A request that is out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// The model asked.
+    pub model: ModelName,
+    /// Its prices.
+    pub prices: Prices,
+    /// What for.
+    pub source: Source,
+    /// Input we think it is.
+    pub predicted: Tokens,
+    /// The raw estimate behind `predicted`.
+    pub raw: u64,
+    /// What is set aside.
+    pub reserved: MicroUsd,
+}
+
+/// The provider's own count of some input, beside our raw estimate of the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Anchor {
+    raw: u64,
+    billed: u64,
+}
+
+impl Ledger {
+    /// What is spent and what is set aside.
+    #[must_use]
+    pub fn committed(&self) -> MicroUsd {
+        self.spent + self.reserved
+    }
+
+    /// What is spent.
+    #[must_use]
+    pub fn spent(&self) -> MicroUsd {
+        self.spent
+    }
+
+    /// What is set aside.
+    #[must_use]
+    pub fn reserved(&self) -> MicroUsd {
+        self.reserved
+    }
+
+    /// Every request paid for.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Usage of the run under way.
+    #[must_use]
+    pub fn run_usage(&self) -> Usage {
+        self.run_usage
+    }
+
+    pub(crate) fn begin_run(&mut self) {
+        self.run_usage = Usage::default();
+    }
+
+    pub(crate) fn reserve(&mut self, account: Account, open: Open) {
+        self.reserved = self.reserved + open.reserved;
+        self.open.insert(account, open);
+    }
+
+    /// Is this request still out?
+    #[must_use]
+    pub fn is_open(&self, account: Account) -> bool {
+        self.open.contains_key(&account)
+    }
+
+    /// The request was refused before it cost anything.
+    pub(crate) fn release(&mut self, account: Account) {
+        if let Some(open) = self.open.remove(&account) {
+            self.reserved = self.reserved.less(open.reserved);
+        }
+    }
+
+    /// The bill is known. A request that got as far as an answer is billed at least its input, even
+    /// if the figures never came: the larger of the two counts.
+    pub(crate) fn settle(&mut self, account: Account, usage: Usage) -> Option<MicroUsd> {
+        let open = self.open.remove(&account)?;
+        self.reserved = self.reserved.less(open.reserved);
+        let mut billed = usage;
+        if billed.input_total() == Tokens(0) {
+            billed.input = open.predicted;
+        } else if open.source == Source::Main && open.raw > 0 {
+            self.anchor = Some(Anchor {
+                raw: open.raw,
+                billed: billed.input_total().0,
+            });
+        }
+        let cost = open.prices.cost(&billed);
+        self.spent = self.spent + cost;
+        self.run_usage += billed;
+        let Open {
+            model,
+            source,
+            predicted,
+            ..
+        } = open;
+        self.rows.push(Row {
+            model,
+            source,
+            predicted,
+            billed,
+            cost,
+        });
+        Some(cost)
+    }
+
+    /// A nested session came back with its own bill.
+    pub(crate) fn settle_nested(&mut self, ticket: Ticket, spent: MicroUsd) {
+        self.release(Account::Errand(ticket));
+        self.spent = self.spent + spent;
+    }
+
+    /// Our estimate of an input, anchored on the provider's last count and calibrated by it.
+    #[must_use]
+    pub fn estimate(&self, raw: u64) -> Tokens {
+        let Some(anchor) = self.anchor else {
+            return Tokens(raw);
+        };
+        // The ratio is kept within a factor of four: a provider that reports nonsense must not be
+        // able to switch compaction off.
+        let low = anchor.raw / 4;
+        let high = anchor.raw.saturating_mul(4);
+        let billed = anchor.billed.clamp(low, high);
+        let scaled = u128::from(raw) * u128::from(billed);
+        let ratio = scaled
+            .checked_div(u128::from(anchor.raw))
+            .unwrap_or(u128::from(raw));
+        Tokens(u64::try_from(ratio).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,50 @@
+//! The tools are done: take in what arrived beside them, and what they changed for the next turn.
+//!
+//! Nothing is waited for. What is not ready stays for the next tool boundary.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use windlass_vocabulary::{AttachmentKind, Message, Notice, Origin, ToolSpec};
+
+use crate::budget::turns;
+use crate::signal::Signal;
+use crate::step::Loop;
+
+impl Loop<'_> {
+    pub(crate) fn attach(&mut self) -> Signal {
+        self.apply_updates();
+        for submission in core::mem::take(&mut self.state.inbox.queued) {
+            self.add_submission(submission, Origin::Attachment(AttachmentKind::QueuedInput));
+        }
+        for (kind, text) in core::mem::take(&mut self.state.inbox.arrived) {
+            let id = self.state.transcript.next_id();
+            self.add(Message::user_text(id, Origin::Attachment(kind), text));
+        }
+        if !turns::has_another(&self.state.control, &self.limits) {
+            let turn = self.state.control.turn.saturating_add(1);
+            self.tell(Notice::MaxTurnsReached {
+                turn,
+                limit: self.limits.turns_max,
+            });
+        }
+        Signal::Attached
+    }
+
+    /// Updates that tool results carried apply from the next iteration on.
+    fn apply_updates(&mut self) {
+        let context = &mut self.state.tool_context;
+        for update in core::mem::take(&mut context.updates) {
+            if let Some(mode) = update.mode {
+                context.policy.mode = mode;
+            }
+            for directory in update.directories {
+                context.policy.directories.push(directory.as_ref().into());
+            }
+            if !update.tools.is_empty() {
+                let mut tools: Vec<ToolSpec> = context.tools.to_vec();
+                tools.extend(update.tools);
+                context.tools = Arc::from(tools);
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The model is done; the stop hooks have the next word.
+
+use windlass_vocabulary::{HookPoint, HookReport, HookVerdict, Notice};
+
+use crate::effect::{Effect, HookSubject};
+use crate::facts;
+use crate::signal::{Signal, StopVerdict};
+use crate::state::Errand;
+use crate::step::Loop;
+
+impl Loop<'_> {
+    pub(crate) fn run_stop_hooks(&mut self) {
+        let ticket = self.state.next.ticket();
+        self.state.errand = Some(Errand {
+            ticket,
+            attempt: None,
+        });
+        let hook = self.state.control.stop_hook;
+        let answer = self
+            .state
+            .transcript
+            .messages()
+            .next_back()
+            .map(|m| m.text());
+        self.effects.push(Effect::RunHook {
+            ticket: Some(ticket),
+            point: match self.settings.agent.is_subagent {
+                true => HookPoint::SubagentStop,
+                false => HookPoint::Stop,
+            },
+            subject: HookSubject::Stop {
+                is_retry: hook.is_retry,
+                blocks: hook.blocks,
+                blocks_max: self.limits.stop_blocks_max,
+                answer: answer.unwrap_or_default(),
+            },
+        });
+    }
+
+    pub(crate) fn stop_hooks_ended(&mut self, report: HookReport) {
+        self.state.errand = None;
+        let HookReport { verdict, name, .. } = report;
+        let verdict = match verdict {
+            HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => StopVerdict::Pass,
+            HookVerdict::Halt(why) => {
+                self.state.objection = Some((name, why));
+                StopVerdict::Prevent
+            }
+            HookVerdict::Block(why) => {
+                let last = self.state.objection.as_ref().map(|(_, words)| words);
+                let is_same = last == Some(&why);
+                let (point, text) = (HookPoint::Stop, why.clone());
+                self.tell(Notice::HookSpoke {
+                    point,
+                    name: name.clone(),
+                    text,
+                });
+                self.state.objection = Some((name, why));
+                StopVerdict::Object { is_same }
+            }
+        };
+        let budget = facts::budget(&self.state, self.settings);
+        self.drive(Signal::HooksEnded { verdict, budget });
+    }
+}

@@ -1,0 +1,171 @@
+//! The model answers; tools may start before it is done.
+
+use alloc::vec::Vec;
+use windlass_vocabulary::{
+    AttemptId, Block, Delta, Message, ModelFailure, Notice, Origin, Role, Stop, Usage,
+};
+
+use crate::facts;
+use crate::ledger::Account;
+use crate::signal::{AnswerEnd, Fault, Signal};
+use crate::state::Answer;
+use crate::step::Loop;
+
+impl Loop<'_> {
+    /// A piece of the answer. Only whole blocks count; everything else is for showing.
+    pub(crate) fn streamed(&mut self, attempt: AttemptId, delta: Delta) {
+        let answer = &mut self.state.answer;
+        answer.has_started = true;
+        answer.is_shown = true;
+        match &delta {
+            Delta::Text(text) => answer.partial.push_str(text),
+            Delta::Thinking(_)
+            | Delta::CallStarted { .. }
+            | Delta::CallInput(_)
+            | Delta::Raw(_) => {}
+            Delta::Block(block) => {
+                answer.partial.clear();
+                answer.blocks.push(block.clone());
+            }
+            Delta::Call { call, inspection } => {
+                answer.partial.clear();
+                let call = self.receive(call.clone(), inspection.clone());
+                self.state.answer.blocks.push(Block::ToolUse(call));
+            }
+            Delta::Usage(usage) => {
+                answer.usage = answer.usage.max(usage);
+                return;
+            }
+        }
+        self.tell(Notice::Streamed { attempt, delta });
+    }
+
+    /// The answer is complete.
+    pub(crate) fn answered(&mut self, stop: Stop, usage: Usage) {
+        self.state.answer.usage = self.state.answer.usage.max(&usage);
+        self.settle();
+        let end = facts::answer_end(&self.state, self.settings, stop);
+        match end {
+            AnswerEnd::Calls | AnswerEnd::Text { .. } | AnswerEnd::Empty { .. } => {
+                self.state.withheld = None;
+                self.commit_answer();
+            }
+            AnswerEnd::Pause => self.commit_answer(),
+            AnswerEnd::Refusal => self.commit_refusal(),
+            AnswerEnd::WindowFull { .. } => {
+                self.withhold_window_full();
+                self.retract("the window is full");
+            }
+            // Retracted if the limit can be raised, kept if not: the transition decides.
+            AnswerEnd::OutputLimit { .. } => self.withhold_output_limit(),
+        }
+        self.drive(Signal::Answered(end));
+    }
+
+    /// The call failed. If a tool had started the answer is sealed at its last whole block and goes
+    /// on from there; otherwise nothing of it remains.
+    pub(crate) fn failed(&mut self, failure: ModelFailure) {
+        let fault = facts::fault(&self.state, self.settings, &failure);
+        match self.state.answer.has_started {
+            true => self.settle(),
+            false => self.release(),
+        }
+        if fault == Fault::Sealed {
+            if let Some(attempt) = self.state.answer.attempt {
+                self.tell(Notice::Sealed { attempt });
+            }
+            self.commit_answer();
+        } else {
+            self.retract(&failure.message);
+            self.state.withheld = Some(failure);
+        }
+        self.drive(Signal::Failed(fault));
+    }
+
+    /// Writes the whole blocks of the answer into the transcript, once.
+    pub(crate) fn commit_answer(&mut self) {
+        let is_worth_keeping = !facts::is_empty(&self.state);
+        let answer = &mut self.state.answer;
+        let blocks: Vec<Block> = core::mem::take(&mut answer.blocks);
+        answer.partial.clear();
+        if answer.is_committed || !is_worth_keeping {
+            return;
+        }
+        answer.is_committed = true;
+        self.add_answer(blocks, Origin::Model);
+    }
+
+    /// A refusal is shown to people and not sent back: providers ask for that.
+    fn commit_refusal(&mut self) {
+        let blocks = core::mem::take(&mut self.state.answer.blocks);
+        if !blocks.is_empty() {
+            self.add_answer(blocks, Origin::Display);
+        }
+    }
+
+    /// Keeps what was shown of an interrupted answer.
+    pub(crate) fn commit_partial(&mut self) {
+        let partial = core::mem::take(&mut self.state.answer.partial);
+        if !partial.trim().is_empty() {
+            self.state.answer.blocks.push(Block::Text(partial));
+        }
+        self.commit_answer();
+    }
+
+    fn add_answer(&mut self, content: Vec<Block>, origin: Origin) {
+        let model = self
+            .settings
+            .model_at(self.state.control.model)
+            .name
+            .clone();
+        self.add(Message {
+            id: self.state.transcript.next_id(),
+            role: Role::Assistant,
+            origin,
+            content,
+            model: Some(model),
+            pinned: false,
+        });
+    }
+
+    /// Takes back everything shown of the answer: a tombstone, and nothing in the transcript.
+    pub(crate) fn retract(&mut self, why: &str) {
+        self.discard_calls();
+        let answer = core::mem::take(&mut self.state.answer);
+        if let (Some(attempt), true) = (answer.attempt, answer.is_shown) {
+            self.tell(Notice::Retracted {
+                attempt,
+                why: why.into(),
+            });
+        }
+        // The attempt stays known: the wait before the next try is derived from it.
+        self.state.answer = Answer {
+            attempt: answer.attempt,
+            ..Answer::default()
+        };
+    }
+
+    /// Pays for the request.
+    pub(crate) fn settle(&mut self) {
+        let Some(attempt) = self.state.answer.attempt else {
+            return;
+        };
+        let usage = self.state.answer.usage;
+        if let Some(cost) = self.state.ledger.settle(Account::Attempt(attempt), usage) {
+            let total = self.state.ledger.spent();
+            self.tell(Notice::Billed {
+                attempt,
+                usage,
+                cost,
+                total,
+            });
+        }
+    }
+
+    /// The request was refused before it cost anything.
+    fn release(&mut self) {
+        if let Some(attempt) = self.state.answer.attempt {
+            self.state.ledger.release(Account::Attempt(attempt));
+        }
+    }
+}

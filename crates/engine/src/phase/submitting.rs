@@ -1,0 +1,82 @@
+//! A message arrives: it begins a run, or waits for the next tool boundary of the one under way.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use windlass_vocabulary::{
+    AttachmentKind, Block, Message, MetaKind, Millis, Notice, Origin, Repair, Role,
+};
+
+use crate::effect::Effect;
+use crate::signal::Signal;
+use crate::state::Submission;
+use crate::step::Loop;
+use crate::text;
+
+impl Loop<'_> {
+    pub(crate) fn submitted(&mut self, content: Vec<Block>, pinned: bool) {
+        let submission = Submission { content, pinned };
+        if self.state.control.phase.is_running() {
+            self.tell(Notice::InputQueued(words(&submission.content)));
+            self.state.inbox.queued.push(submission);
+            return;
+        }
+        self.begin_run(submission);
+        self.drive(Signal::Submitted);
+    }
+
+    /// Everything that belongs to one run starts afresh.
+    pub(crate) fn begin_run(&mut self, submission: Submission) {
+        self.state.ledger.begin_run();
+        self.state.circle.forget();
+        self.state.waited = Millis(0);
+        self.state.objection = None;
+        self.state.repair = Repair::default();
+        self.tell(Notice::RunStarted);
+        self.add_context();
+        let prompt = words(&submission.content);
+        self.add_submission(submission, Origin::User);
+        if self.settings.prefetch {
+            for kind in [AttachmentKind::Memory, AttachmentKind::Skills] {
+                self.effects.push(Effect::Prefetch {
+                    kind,
+                    prompt: prompt.clone(),
+                });
+            }
+        }
+    }
+
+    /// The user's context goes first, once per session, as a hidden message of the transcript, so
+    /// that it is replayed byte for byte.
+    fn add_context(&mut self) {
+        if !self.state.transcript.entries().is_empty() {
+            return;
+        }
+        if let Some(context) = self.settings.user_context.clone() {
+            let id = self.state.transcript.next_id();
+            let origin = Origin::Meta(MetaKind::Context);
+            self.add(Message::user_text(id, origin, text::user_context(&context)));
+        }
+    }
+
+    pub(crate) fn add_submission(&mut self, submission: Submission, origin: Origin) {
+        let Submission { content, pinned } = submission;
+        self.add(Message {
+            id: self.state.transcript.next_id(),
+            role: Role::User,
+            origin,
+            content,
+            model: None,
+            pinned,
+        });
+    }
+}
+
+fn words(content: &[Block]) -> String {
+    let mut words = String::new();
+    for block in content {
+        if let Block::Text(text) = block {
+            words.push_str(text);
+        }
+    }
+    words
+}

@@ -1,0 +1,35 @@
+//! A pause before the next try. Told with its cause, so that nothing waits in silence.
+
+use windlass_vocabulary::{Millis, Notice};
+
+use crate::effect::Effect;
+use crate::retry;
+use crate::state::Errand;
+use crate::step::Loop;
+
+impl Loop<'_> {
+    pub(crate) fn back_off(&mut self) {
+        let Some(failure) = self.state.withheld.clone() else {
+            return;
+        };
+        let attempt = self.state.answer.attempt.unwrap_or_default();
+        let retries = self.state.control.attempt.retries;
+        let wait = retry::wait(&failure, retries, attempt, self.settings.jitter_seed);
+        self.state.waited = Millis(self.state.waited.0.saturating_add(wait.0));
+        let ticket = self.state.next.ticket();
+        self.state.errand = Some(Errand {
+            ticket,
+            attempt: None,
+        });
+        self.tell(Notice::Waiting {
+            failure,
+            attempt: retries,
+            attempts_max: self.limits.retries_max,
+            wait,
+        });
+        self.effects.push(Effect::SetTimer {
+            ticket,
+            after: wait,
+        });
+    }
+}

@@ -1,0 +1,81 @@
+//! One model request: the projection with system context appended and user context in front.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use windlass_vocabulary::{
+    AttemptId, Message, MetaKind, ModelName, ModelRequest, Origin, Repair, Source, Tokens,
+};
+
+use crate::settings::Settings;
+use crate::state::State;
+
+/// The system prompt, in pieces that change rarely to often.
+pub(crate) fn system(settings: &Settings) -> Vec<Arc<str>> {
+    let mut pieces = Vec::new();
+    if !settings.system_prompt.is_empty() {
+        pieces.push(settings.system_prompt.clone());
+    }
+    if !settings.system_context.is_empty() {
+        let mut lines = String::new();
+        for (key, value) in &settings.system_context {
+            if !lines.is_empty() {
+                lines.push('\n');
+            }
+            lines.push_str(key);
+            lines.push_str(": ");
+            lines.push_str(value);
+        }
+        pieces.push(Arc::from(lines));
+    }
+    pieces
+}
+
+/// What differs between the requests of one state.
+pub(crate) struct Order {
+    pub(crate) attempt: AttemptId,
+    pub(crate) model: ModelName,
+    pub(crate) messages: Vec<Arc<Message>>,
+    pub(crate) output_max: Tokens,
+    pub(crate) source: Source,
+    pub(crate) repair: Repair,
+}
+
+/// Puts a request together.
+pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<ModelRequest> {
+    let Order {
+        attempt,
+        model,
+        messages,
+        output_max,
+        source,
+        repair,
+    } = order;
+    Box::new(ModelRequest {
+        attempt,
+        model,
+        system: system(settings),
+        tools: state.tool_context.tools.clone(),
+        messages,
+        output_max,
+        thinking: settings.thinking,
+        effort: settings.effort,
+        source,
+        agent: state.tool_context.agent.clone(),
+        repair,
+    })
+}
+
+/// The projection followed by an order of ours that is not part of the conversation.
+pub(crate) fn with_instruction(
+    state: &State,
+    mut messages: Vec<Arc<Message>>,
+    instruction: &str,
+) -> Vec<Arc<Message>> {
+    let id = state.transcript.next_id();
+    let message = Message::user_text(id, Origin::Meta(MetaKind::Context), instruction);
+    messages.extend(vec![Arc::new(message)]);
+    messages
+}

@@ -1,0 +1,197 @@
+//! Where the loop is: a finite part the rules look at, and the large parts they do not.
+//!
+//! Ten fields survive an iteration. `auto_compact`, `output_recoveries`, `reactive_compact_tried`,
+//! `output_cap`, `stop_hook`, `turn` and `transition` are in [`Control`]; `messages` is
+//! [`Transcript`], and `tool_context` and `pending_tool_summary` stand here under their own names.
+//! Everything else in [`State`] belongs to the iteration under way, to the session's account, or
+//! to what was said of the outside and not yet taken in.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use windlass_permission::Policy;
+use windlass_vocabulary::{
+    AgentId, AttachmentKind, AttemptId, Block, Millis, ModelFailure, Ticket, Tokens, ToolSpec,
+    Usage,
+};
+
+use crate::context::Memory;
+use crate::control::Control;
+use crate::ledger::Ledger;
+use crate::settings::Settings;
+use crate::tool::circle::Circle;
+use crate::tool::queue::Queue;
+use crate::transcript::Transcript;
+
+/// Where the loop is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct State {
+    /// What the rules look at.
+    pub control: Control,
+    /// `messages`: the transcript.
+    pub transcript: Transcript,
+    /// `tool_context`: what a tool result may update.
+    pub tool_context: ToolContext,
+    /// `pending_tool_summary`: the label of the last batch of tools, being written beside the loop.
+    pub pending_tool_summary: Option<PendingLabel>,
+    /// Usage and money.
+    pub ledger: Ledger,
+    /// What the context levels did and must do again the same way.
+    pub context: Memory,
+    /// The answer under way.
+    pub answer: Answer,
+    /// The calls of the answer under way.
+    pub queue: Queue,
+    /// What waits for the next tool boundary.
+    pub inbox: Inbox,
+    /// The failure held back until every recovery is spent.
+    pub withheld: Option<ModelFailure>,
+    /// What the current iteration leaves out at the provider's demand.
+    pub repair: windlass_vocabulary::Repair,
+    /// What the loop did lately, to see circles.
+    pub circle: Circle,
+    /// The stop hook's last words, to see repetition, and its name.
+    pub objection: Option<(String, String)>,
+    /// All waits of this run together.
+    pub waited: Millis,
+    /// The one errand this phase waits for: a timer, a summary, the stop hooks.
+    pub errand: Option<Errand>,
+    /// Numbers handed out.
+    pub next: Next,
+}
+
+/// What a tool may see and, through its result, change from the next iteration on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolContext {
+    /// Tools on offer.
+    pub tools: Arc<[ToolSpec]>,
+    /// Mode, rules, working directories.
+    pub policy: Policy,
+    /// Who runs this loop.
+    pub agent: AgentId,
+    /// Tools and modes asked for by results of this turn.
+    pub updates: Vec<windlass_vocabulary::ContextUpdate>,
+}
+
+/// An errand the current phase waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errand {
+    /// Its ticket.
+    pub ticket: Ticket,
+    /// The model call behind it, if there is one.
+    pub attempt: Option<AttemptId>,
+}
+
+/// A label that was asked for, and its text once it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingLabel {
+    /// The errand.
+    pub ticket: Ticket,
+    /// The text, if it came.
+    pub text: Option<String>,
+}
+
+/// The answer under way. It is not in the transcript before it is complete.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The attempt that brings it; `None` when no request is out.
+    pub attempt: Option<AttemptId>,
+    /// Whole blocks so far.
+    pub blocks: Vec<Block>,
+    /// Text shown of the block that is not whole yet.
+    pub partial: String,
+    /// Usage so far.
+    pub usage: Usage,
+    /// The server has begun to answer, so it will send a bill.
+    pub has_started: bool,
+    /// Something of it was shown.
+    pub is_shown: bool,
+    /// Its message is in the transcript.
+    pub is_committed: bool,
+}
+
+/// What waits for the next tool boundary.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inbox {
+    /// Input typed while the run was going on, in order.
+    pub queued: Vec<Submission>,
+    /// Attachments that are ready, in order.
+    pub arrived: Vec<(AttachmentKind, String)>,
+}
+
+/// A message that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// What it says.
+    pub content: Vec<Block>,
+    /// It survives every context level.
+    pub pinned: bool,
+}
+
+/// Numbers handed out, in rising order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Next {
+    attempt: AttemptId,
+    ticket: Ticket,
+}
+
+impl Next {
+    pub(crate) fn attempt(&mut self) -> AttemptId {
+        self.attempt = self.attempt.next();
+        self.attempt
+    }
+
+    pub(crate) fn ticket(&mut self) -> Ticket {
+        self.ticket = self.ticket.next();
+        self.ticket
+    }
+}
+
+impl State {
+    /// A session in which nothing has happened.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            control: Control::IDLE,
+            transcript: Transcript::default(),
+            tool_context: ToolContext {
+                tools: settings.tools.clone(),
+                policy: settings.policy.clone(),
+                agent: settings.agent.id.clone(),
+                updates: Vec::new(),
+            },
+            pending_tool_summary: None,
+            ledger: Ledger::default(),
+            context: Memory::default(),
+            answer: Answer::default(),
+            queue: Queue::default(),
+            inbox: Inbox::default(),
+            withheld: None,
+            repair: windlass_vocabulary::Repair::default(),
+            circle: Circle::default(),
+            objection: None,
+            waited: Millis(0),
+            errand: None,
+            next: Next::default(),
+        }
+    }
+}
+
+impl Answer {
+    /// Output the provider has counted so far.
+    pub(crate) fn output(&self) -> Tokens {
+        self.usage.output
+    }
+
+    /// The calls in it, whole ones only.
+    pub(crate) fn call_ids(&self) -> BTreeSet<windlass_vocabulary::ToolCallId> {
+        self.blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::ToolUse(call) => Some(call.id.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+}

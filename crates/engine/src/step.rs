@@ -1,0 +1,183 @@
+//! The only door: an event goes in, the next state and a list of effects come out.
+//!
+//! It cannot fail and cannot wait. Whatever goes wrong outside is an event.
+
+use alloc::vec::Vec;
+use windlass_vocabulary::{Answer, Message, Notice};
+
+use crate::bound::calls_left;
+use crate::decide::{Act, decide};
+use crate::effect::Effect;
+use crate::event::{Event, Interrupt};
+use crate::settings::{Limits, Settings};
+use crate::signal::Signal;
+use crate::stale;
+use crate::state::State;
+
+/// What a step gives back.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where we are now.
+    pub state: State,
+    /// What to do, in the order in which it must be started.
+    pub effects: Vec<Effect>,
+}
+
+/// Takes in one event.
+#[must_use]
+pub fn step(state: State, event: Event, settings: &Settings) -> Step {
+    let limits = settings.limits();
+    let mut turn = Loop {
+        state,
+        settings,
+        limits,
+        effects: Vec::new(),
+        interrupt: None,
+    };
+    if !stale::is_stale(&turn.state, &event) {
+        turn.take(event);
+    }
+    Step {
+        state: turn.state,
+        effects: turn.effects,
+    }
+}
+
+/// One step under way. The phases add their methods to it, each in its own file.
+pub(crate) struct Loop<'a> {
+    pub(crate) state: State,
+    pub(crate) settings: &'a Settings,
+    pub(crate) limits: Limits,
+    pub(crate) effects: Vec<Effect>,
+    /// Who interrupts, while an interrupt is being carried out.
+    pub(crate) interrupt: Option<Interrupt>,
+}
+
+impl Loop<'_> {
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::UserSubmitted { content, pinned } => self.submitted(content, pinned),
+            Event::Interrupted(why) => self.interrupted(why),
+            Event::ModelStarted { attempt: _ } => self.state.answer.has_started = true,
+            Event::ModelDelta { attempt, delta } => self.streamed(attempt, delta),
+            Event::ModelEnded {
+                attempt: _,
+                stop,
+                usage,
+            } => self.answered(stop, usage),
+            Event::ModelFailed {
+                attempt: _,
+                failure,
+            } => self.failed(failure),
+            Event::ToolProgressed { ticket, text } => self.tool_progressed(ticket, text),
+            Event::ToolEnded { ticket, outcome } => {
+                if let Some(place) = self.state.queue.position(ticket) {
+                    self.tool_ended(place, ticket, outcome);
+                    self.tools_moved();
+                }
+            }
+            Event::PermissionAnswered {
+                ticket,
+                answer,
+                inspection,
+            } => {
+                let is_interrupt = matches!(
+                    answer,
+                    Answer::Deny {
+                        interrupt: true,
+                        ..
+                    }
+                );
+                if let Some(place) = self.state.queue.position(ticket) {
+                    self.permission_answered(place, answer, inspection);
+                }
+                match is_interrupt {
+                    true => self.interrupted(Interrupt::User),
+                    false => self.tools_moved(),
+                }
+            }
+            Event::HookEnded { ticket, report } => match self.state.queue.position(ticket) {
+                Some(place) => {
+                    self.tool_hook_ended(place, report);
+                    self.tools_moved();
+                }
+                None => self.stop_hooks_ended(report),
+            },
+            Event::SummaryEnded {
+                ticket,
+                result,
+                usage,
+            } => {
+                self.summary_ended(ticket, result, usage);
+            }
+            Event::AttachmentArrived { kind, text } => {
+                self.state.inbox.arrived.push((kind, text));
+            }
+            Event::TimerFired { ticket: _ } => {
+                self.state.errand = None;
+                self.drive(Signal::TimerFired);
+            }
+        }
+    }
+
+    pub(crate) fn interrupted(&mut self, why: Interrupt) {
+        self.interrupt = Some(why);
+        self.drive(Signal::Interrupted);
+    }
+
+    /// Decides and acts until there is something to wait for. Control changes here and nowhere else.
+    pub(crate) fn drive(&mut self, first: Signal) {
+        let mut signal = first;
+        loop {
+            let before = self.state.control;
+            let decision = decide(before, signal, &self.limits);
+            let is_new_run = signal == Signal::Submitted;
+            assert!(
+                is_new_run
+                    || calls_left(&decision.control, &self.limits)
+                        + u64::from(decision.act == Act::Call)
+                        <= calls_left(&before, &self.limits),
+                "the loop must come nearer to its end: {before:?} -> {decision:?}"
+            );
+            self.state.control = decision.control;
+            match self.act(decision.act) {
+                Some(next) => signal = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Carries a decision out. Returns what that showed at once, if anything.
+    fn act(&mut self, act: Act) -> Option<Signal> {
+        match act {
+            Act::Nothing => None,
+            Act::Prepare(because) => Some(self.prepare(because)),
+            Act::Call => {
+                self.call();
+                None
+            }
+            Act::Backoff => {
+                self.back_off();
+                None
+            }
+            Act::Summarize(what) => self.summarize(what),
+            Act::AwaitTools => self.await_tools(),
+            Act::Attach => Some(self.attach()),
+            Act::RunStopHooks => {
+                self.run_stop_hooks();
+                None
+            }
+            Act::Finish(terminal, why) => self.finish(terminal, why),
+        }
+    }
+
+    pub(crate) fn tell(&mut self, notice: Notice) {
+        self.effects.push(Effect::Tell(notice));
+    }
+
+    /// Adds a message to the transcript and tells of it.
+    pub(crate) fn add(&mut self, message: Message) {
+        let message = self.state.transcript.push(message);
+        self.tell(Notice::MessageAdded(message));
+    }
+}

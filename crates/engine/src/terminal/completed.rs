@@ -1,0 +1,33 @@
+//! The model finished, in one of the ways its outcome names.
+//!
+//! Owes the transcript  the withheld failure, if one is left.
+//! Tells the user       nothing but the outcome; the answer speaks.
+
+use windlass_vocabulary::Outcome;
+
+use super::Owed;
+use crate::decide::Why;
+use crate::step::Loop;
+
+pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
+    let outcome = match why {
+        Why::Outcome(outcome) => outcome,
+        _ => Outcome::Natural,
+    };
+    if outcome == Outcome::OutputLimitExhausted {
+        turn.commit_answer();
+    }
+    let failure = turn.release_withheld();
+    let words = match outcome {
+        Outcome::Natural => "the model finished",
+        Outcome::Refusal => "the model refused",
+        Outcome::OutputLimitExhausted => "the answer was cut at the output limit, again and again",
+        Outcome::Empty => "the model gave an empty answer",
+        Outcome::PausesExhausted => "the model kept pausing",
+    };
+    Owed {
+        outcome: Some(outcome),
+        why: words.into(),
+        failure,
+    }
+}

@@ -1,0 +1,40 @@
+//! An image or a document cannot be used.
+//!
+//! Owes the transcript  nothing: media are left out of requests, not out of the transcript.
+//! Tells the user       that the session can go on without it.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use windlass_vocabulary::{Block, ResultPart};
+
+use super::Owed;
+use crate::context::level_5_autocompact;
+use crate::step::Loop;
+
+pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
+    let failure = turn.release_withheld();
+    let names = media_names(turn);
+    // The next message must work: what the provider refused is not sent again.
+    let state = &mut turn.state;
+    level_5_autocompact::strip_media(&mut state.context, &state.transcript);
+    let why = format!("the provider cannot use {names}; the session can go on without it");
+    Owed {
+        outcome: None,
+        why,
+        failure,
+    }
+}
+
+fn media_names(turn: &Loop<'_>) -> String {
+    let newest = turn.state.transcript.messages().rev().find_map(|message| {
+        message.content.iter().rev().find_map(|block| match block {
+            Block::Media(media) => Some(media.name.clone()),
+            Block::ToolResult(result) => result.content.iter().rev().find_map(|part| match part {
+                ResultPart::Media(media) => Some(media.name.clone()),
+                ResultPart::Text(_) => None,
+            }),
+            _ => None,
+        })
+    });
+    newest.map_or_else(|| "an image".to_string(), |name| name.to_string())
+}

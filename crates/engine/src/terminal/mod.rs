@@ -1,0 +1,125 @@
+//! The eleven ways to stop, one file each, named as in the specification.
+//!
+//! Each pays what it owes the transcript and says why in words; here is what all have in common.
+
+mod aborted_streaming;
+mod aborted_tools;
+mod blocking_limit;
+mod completed;
+mod hook_stopped;
+mod image_error;
+mod max_budget_usd;
+mod max_turns;
+mod model_error;
+mod prompt_too_long;
+mod stop_hook_prevented;
+
+use alloc::string::String;
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{Message, MetaKind, ModelFailure, Origin, Outcome, Usage};
+
+pub use windlass_vocabulary::Terminal;
+
+use crate::decide::Why;
+use crate::effect::Effect;
+use crate::event::Interrupt;
+use crate::ledger::Account;
+use crate::signal::Signal;
+use crate::state::Answer;
+use crate::step::Loop;
+use crate::text;
+
+/// What a terminal says of the run.
+pub(crate) struct Owed {
+    outcome: Option<Outcome>,
+    why: String,
+    failure: Option<ModelFailure>,
+}
+
+impl Owed {
+    fn plain(why: &str) -> Self {
+        Self {
+            outcome: None,
+            why: why.into(),
+            failure: None,
+        }
+    }
+}
+
+impl Loop<'_> {
+    /// Ends the run. If input is waiting that was not meant to be interrupted, the next begins.
+    pub(crate) fn finish(&mut self, terminal: Terminal, why: Why) -> Option<Signal> {
+        let Owed {
+            outcome,
+            why,
+            failure,
+        } = self.pay(terminal, why);
+        assert!(
+            self.state.queue.entries.is_empty(),
+            "every call is closed at every terminal"
+        );
+        self.state.withheld = None;
+        self.state.errand = None;
+        self.state.answer = Answer::default();
+        self.effects.push(Effect::Finish(Ending {
+            terminal,
+            outcome,
+            why,
+            failure,
+            turns: self.state.control.turn,
+            usage: self.state.ledger.run_usage(),
+            cost: self.state.ledger.spent(),
+        }));
+        if terminal.is_abort() || self.state.inbox.queued.is_empty() {
+            return None;
+        }
+        let next = self.state.inbox.queued.remove(0);
+        self.begin_run(next);
+        Some(Signal::Submitted)
+    }
+
+    fn pay(&mut self, terminal: Terminal, why: Why) -> Owed {
+        match terminal {
+            Terminal::Completed => completed::completed(self, why),
+            Terminal::BlockingLimit => blocking_limit::blocking_limit(self, why),
+            Terminal::PromptTooLong => prompt_too_long::prompt_too_long(self),
+            Terminal::ImageError => image_error::image_error(self),
+            Terminal::ModelError => model_error::model_error(self),
+            Terminal::AbortedStreaming => aborted_streaming::aborted_streaming(self),
+            Terminal::AbortedTools => aborted_tools::aborted_tools(self),
+            Terminal::StopHookPrevented => stop_hook_prevented::stop_hook_prevented(self, why),
+            Terminal::HookStopped => hook_stopped::hook_stopped(self),
+            Terminal::MaxTurns => max_turns::max_turns(self),
+            Terminal::MaxBudgetUsd => max_budget_usd::max_budget_usd(self),
+        }
+    }
+
+    /// Drops every request that is out. What they cost is taken as estimated where no figures came.
+    pub(crate) fn cancel_calls_to_models(&mut self) {
+        if let Some(attempt) = self.state.answer.attempt
+            && self.state.ledger.is_open(Account::Attempt(attempt))
+        {
+            self.effects.push(Effect::CancelModel { attempt });
+            self.settle();
+        }
+        if let Some(errand) = self.state.errand
+            && let Some(attempt) = errand.attempt
+        {
+            self.effects.push(Effect::CancelModel { attempt });
+            let _ = self
+                .state
+                .ledger
+                .settle(Account::Errand(errand.ticket), Usage::default());
+        }
+    }
+
+    /// Tells the model why its work broke off, unless a new message says it.
+    pub(crate) fn note_interruption(&mut self) {
+        if self.interrupt == Some(Interrupt::NewMessage) {
+            return;
+        }
+        let id = self.state.transcript.next_id();
+        let origin = Origin::Meta(MetaKind::Interruption);
+        self.add(Message::user_text(id, origin, text::INTERRUPTION));
+    }
+}

@@ -1,0 +1,31 @@
+//! The call failed for good.
+//!
+//! Owes the transcript  nothing: no call of a failed answer is in the transcript.
+//! Tells the user       the provider's own words; stop-failure hooks hear of it and are not waited for.
+
+use alloc::string::String;
+use windlass_vocabulary::HookPoint;
+
+use super::Owed;
+use crate::effect::{Effect, HookSubject};
+use crate::step::Loop;
+
+pub(super) fn model_error(turn: &mut Loop<'_>) -> Owed {
+    let failure = turn.release_withheld();
+    let words = failure
+        .as_ref()
+        .map_or("the model call failed", |f| f.message.as_str());
+    let why: String = words.into();
+    if turn.settings.hooks.stop_failure {
+        turn.effects.push(Effect::RunHook {
+            ticket: None,
+            point: HookPoint::StopFailure,
+            subject: HookSubject::Failure(why.clone()),
+        });
+    }
+    Owed {
+        outcome: None,
+        why,
+        failure,
+    }
+}

@@ -1,0 +1,98 @@
+//! The guard against going in circles: the same call, the same result, nothing changed in between.
+//!
+//! Looks only at what the loop itself saw. A call that changed the workspace, or a different call
+//! with effects, makes everything before it count for nothing, so re-running a test after an edit
+//! is never a circle.
+
+use alloc::collections::BTreeMap;
+use windlass_vocabulary::{EffectClass, Inspection, ResultPart, ToolCall, ToolOutcome};
+
+/// After so many equal results the model gets a hint.
+pub const HINT: usize = 3;
+/// After so many the run asks, or stops.
+pub const STOP: usize = 5;
+/// Different calls remembered; older memory is dropped whole, which can only delay the guard.
+const REMEMBERED: usize = 256;
+
+/// What was seen since the workspace last changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Circle {
+    seen: BTreeMap<u128, Seen>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    result: u128,
+    count: usize,
+}
+
+impl Circle {
+    /// Takes in one more result; says how often it has now been the same.
+    pub(crate) fn record(
+        &mut self,
+        call: &ToolCall,
+        inspection: &Inspection,
+        outcome: &ToolOutcome,
+    ) -> usize {
+        let key = digest_call(call);
+        let has_effects = inspection.class != EffectClass::Pure && !outcome.is_error;
+        if outcome.changed_workspace || has_effects && !self.seen.contains_key(&key) {
+            self.seen.clear();
+        }
+        if self.seen.len() >= REMEMBERED {
+            self.seen.clear();
+        }
+        let result = digest_outcome(outcome);
+        let seen = self.seen.entry(key).or_insert(Seen { result, count: 0 });
+        if seen.result == result {
+            seen.count += 1;
+        } else {
+            *seen = Seen { result, count: 1 };
+        }
+        seen.count
+    }
+
+    /// How often this call has given the same result so far.
+    pub(crate) fn count(&self, call: &ToolCall) -> usize {
+        self.seen
+            .get(&digest_call(call))
+            .map_or(0, |seen| seen.count)
+    }
+
+    /// Somebody wants this call again all the same.
+    pub(crate) fn forgive(&mut self, call: &ToolCall) {
+        self.seen.remove(&digest_call(call));
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.seen.clear();
+    }
+}
+
+fn digest_call(call: &ToolCall) -> u128 {
+    let hash = fnv(FNV_START, call.name.as_str().as_bytes());
+    fnv(fnv(hash, &[0]), call.input.as_str().as_bytes())
+}
+
+fn digest_outcome(outcome: &ToolOutcome) -> u128 {
+    let mut hash = fnv(FNV_START, &[u8::from(outcome.is_error)]);
+    for part in &outcome.content {
+        hash = match part {
+            ResultPart::Text(words) => fnv(hash, words.as_bytes()),
+            ResultPart::Media(media) => fnv(hash, media.data.as_bytes()),
+        };
+    }
+    hash
+}
+
+const FNV_START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+/// FNV-1a, 128 bits: no secret to protect, only the same answer on every machine.
+fn fnv(mut hash: u128, bytes: &[u8]) -> u128 {
+    for byte in bytes {
+        hash ^= u128::from(*byte);
+        hash = hash.wrapping_mul(FNV_PRIME);
+    }
+    hash
+}

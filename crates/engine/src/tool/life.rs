@@ -1,0 +1,329 @@
+//! The life of one call: valid input, pre-tool hooks, permission, run, post-tool hooks, result.
+
+use alloc::string::String;
+use windlass_permission::{Opinion, Ruling, circle_question, decide};
+use windlass_vocabulary::{
+    Answer, HookPoint, HookReport, HookVerdict, Inspection, Json, MicroUsd, Notice, Source, Ticket,
+    ToolCall, ToolOutcome,
+};
+
+use super::circle;
+use super::queue::{Entry, Stage};
+use super::schedule::startable;
+use crate::budget::usd;
+use crate::effect::{Effect, HookSubject};
+use crate::ledger::{Account, Open};
+use crate::settings::FREE;
+use crate::step::Loop;
+use crate::text;
+
+impl Loop<'_> {
+    /// A call is complete: it joins the queue and, unless tools wait for the end of the answer,
+    /// begins its life.
+    pub(crate) fn receive(&mut self, mut call: ToolCall, inspection: Inspection) -> ToolCall {
+        call.id = self.state.transcript.claim_call_id(call.id);
+        self.state
+            .queue
+            .entries
+            .push(Entry::new(call.clone(), inspection));
+        if !self.settings.batch_tools {
+            self.begin(self.state.queue.entries.len() - 1);
+            self.start_ready();
+        }
+        call
+    }
+
+    /// The answer is complete: calls that waited for it begin their lives.
+    pub(crate) fn begin_waiting(&mut self) {
+        for place in 0..self.state.queue.entries.len() {
+            if self
+                .entry(place)
+                .is_some_and(|entry| entry.stage == Stage::Received)
+            {
+                self.begin(place);
+            }
+        }
+        self.start_ready();
+    }
+
+    fn begin(&mut self, place: usize) {
+        let Some(entry) = self.entry(place) else {
+            return;
+        };
+        if let Some(problem) = entry.inspection.problem.clone() {
+            self.done(place, ToolOutcome::failure(problem));
+        } else if self.settings.hooks.pre_tool_use {
+            let call = entry.call.clone();
+            let ticket = self.state.next.ticket();
+            self.set_stage(place, Stage::Hooked(ticket));
+            self.effects.push(Effect::RunHook {
+                ticket: Some(ticket),
+                point: HookPoint::PreToolUse,
+                subject: HookSubject::Call(call),
+            });
+        } else {
+            self.judge(place, Opinion::None);
+        }
+    }
+
+    /// Asks the policy. The guard against circles comes first: no rule may wave a circle through.
+    fn judge(&mut self, place: usize, opinion: Opinion) {
+        let Some(entry) = self.entry(place) else {
+            return;
+        };
+        let call = entry.call.clone();
+        let count = self.state.circle.count(&call);
+        if count >= circle::STOP && self.state.tool_context.policy.can_ask {
+            let question = circle_question(call, text::circle_question(count));
+            return self.ask(place, question);
+        }
+        let inspection = entry.inspection.clone();
+        match decide(&self.state.tool_context.policy, call, &inspection, opinion) {
+            Ruling::Allow(granted) => self.set_stage(place, Stage::Ready(granted)),
+            Ruling::Ask(question) => self.ask(place, question),
+            Ruling::Deny { call, why } => self.deny(place, call, why),
+        }
+    }
+
+    fn ask(&mut self, place: usize, question: windlass_permission::Question) {
+        let ticket = self.state.next.ticket();
+        let view = question.view().clone();
+        self.set_stage(place, Stage::Asked(ticket, question));
+        self.effects.push(Effect::AskPermission {
+            ticket,
+            question: view,
+        });
+    }
+
+    fn deny(&mut self, place: usize, call: ToolCall, why: String) {
+        self.tell(Notice::ToolDenied {
+            call,
+            why: why.clone(),
+        });
+        self.done(place, ToolOutcome::failure(why));
+    }
+
+    /// Starts what the schedule allows. Called after every change of the queue.
+    pub(crate) fn start_ready(&mut self) {
+        for place in startable(&self.state.queue, self.limits.tools_parallel_max) {
+            let ticket = self.state.next.ticket();
+            let Some(entry) = self.state.queue.entries.get_mut(place) else {
+                continue;
+            };
+            let spends = entry.inspection.spends;
+            match core::mem::replace(&mut entry.stage, Stage::Running(ticket)) {
+                Stage::Ready(granted) => {
+                    entry.has_started = true;
+                    let call = granted.get().clone();
+                    let allowance = if spends {
+                        self.reserve_allowance(ticket)
+                    } else {
+                        None
+                    };
+                    self.effects.push(Effect::StartTool {
+                        ticket,
+                        granted,
+                        allowance,
+                    });
+                    self.tell(Notice::ToolStarted(call));
+                }
+                other => entry.stage = other,
+            }
+        }
+    }
+
+    fn reserve_allowance(&mut self, ticket: Ticket) -> Option<MicroUsd> {
+        let allowance = usd::allowance(self.settings, &self.state.ledger)?;
+        let open = Open {
+            model: self.settings.model.name.clone(),
+            prices: FREE,
+            source: Source::Main,
+            predicted: windlass_vocabulary::Tokens(0),
+            raw: 0,
+            reserved: allowance,
+        };
+        self.state.ledger.reserve(Account::Errand(ticket), open);
+        Some(allowance)
+    }
+
+    pub(crate) fn tool_ended(&mut self, place: usize, ticket: Ticket, outcome: ToolOutcome) {
+        let Some(entry) = self.entry(place) else {
+            return;
+        };
+        let (call, is_error) = (entry.call.clone(), outcome.is_error);
+        if entry.inspection.spends {
+            self.state.ledger.settle_nested(ticket, outcome.spent);
+        }
+        self.tell(Notice::ToolEnded {
+            call: call.id.clone(),
+            outcome: outcome.clone(),
+        });
+        let (point, is_hooked) = match is_error {
+            false => (HookPoint::PostToolUse, self.settings.hooks.post_tool_use),
+            true => (
+                HookPoint::PostToolUseFailure,
+                self.settings.hooks.post_tool_use_failure,
+            ),
+        };
+        if !is_hooked {
+            return self.done(place, outcome);
+        }
+        let ticket = self.state.next.ticket();
+        let subject = HookSubject::Outcome(call, outcome.clone());
+        self.set_stage(place, Stage::Reviewed(ticket, outcome));
+        self.effects.push(Effect::RunHook {
+            ticket: Some(ticket),
+            point,
+            subject,
+        });
+    }
+
+    /// Hooks before or after a tool have spoken.
+    pub(crate) fn tool_hook_ended(&mut self, place: usize, report: HookReport) {
+        self.state.queue.remarks.extend(report.context);
+        let is_before = self
+            .entry(place)
+            .is_some_and(|e| matches!(e.stage, Stage::Hooked(_)));
+        if let HookVerdict::Halt(why) = &report.verdict {
+            self.state
+                .queue
+                .halt
+                .get_or_insert((report.name.clone(), why.clone()));
+        }
+        if !is_before {
+            return self.reviewed(place, &report.verdict);
+        }
+        if let Some((input, inspection)) = report.updated {
+            if let Some(problem) = self.replace_input(place, input, inspection) {
+                return self.done(place, ToolOutcome::failure(problem));
+            }
+        }
+        match report.verdict {
+            HookVerdict::Pass => self.judge(place, Opinion::None),
+            HookVerdict::Allow => self.judge(place, Opinion::Allow),
+            HookVerdict::Ask(why) => self.judge(place, Opinion::Ask(why)),
+            HookVerdict::Block(why) | HookVerdict::Halt(why) => {
+                let Some(call) = self.entry(place).map(|entry| entry.call.clone()) else {
+                    return;
+                };
+                self.deny(place, call, why);
+            }
+        }
+    }
+
+    /// What came of the call is final; an objection after the fact is told to the model.
+    fn reviewed(&mut self, place: usize, verdict: &HookVerdict) {
+        if let HookVerdict::Block(why) = verdict {
+            self.state.queue.remarks.push(why.clone());
+        }
+        let Some(entry) = self.state.queue.entries.get_mut(place) else {
+            return;
+        };
+        let stage = core::mem::replace(&mut entry.stage, Stage::Received);
+        match stage {
+            Stage::Reviewed(_, outcome) => self.done(place, outcome),
+            other => entry.stage = other,
+        }
+    }
+
+    pub(crate) fn permission_answered(
+        &mut self,
+        place: usize,
+        answer: Answer,
+        inspection: Option<Inspection>,
+    ) {
+        let Some(entry) = self.state.queue.entries.get_mut(place) else {
+            return;
+        };
+        let Stage::Asked(_, question) = core::mem::replace(&mut entry.stage, Stage::Received)
+        else {
+            return;
+        };
+        match answer {
+            Answer::Deny {
+                message,
+                interrupt: _,
+            } => {
+                let call = question.into_call();
+                self.deny(place, call, message);
+            }
+            Answer::Allow {
+                updated_input: None,
+                remember,
+            } => {
+                self.remember(&remember);
+                self.state.circle.forgive(&question.view().call);
+                self.set_stage(place, Stage::Ready(question.allow()));
+            }
+            Answer::Allow {
+                updated_input: Some(input),
+                remember,
+            } => {
+                self.remember(&remember);
+                let inspection = inspection.unwrap_or(Inspection::EXCLUSIVE_EFFECT);
+                match self.replace_input(place, input, inspection) {
+                    Some(problem) => self.done(place, ToolOutcome::failure(problem)),
+                    // Whoever changed the input wants it to run; deny rules still hold.
+                    None => self.judge(place, Opinion::Allow),
+                }
+            }
+        }
+    }
+
+    /// The call runs with another input than the answer says. Returns what is wrong with it.
+    fn replace_input(
+        &mut self,
+        place: usize,
+        input: Json,
+        inspection: Inspection,
+    ) -> Option<String> {
+        let entry = self.state.queue.entries.get_mut(place)?;
+        entry.call.input = input;
+        let problem = inspection.problem.clone();
+        entry.inspection = inspection;
+        problem
+    }
+
+    fn remember(&mut self, rules: &[String]) {
+        for text in rules {
+            match windlass_permission::Rule::parse(text) {
+                Ok(rule) => self.state.tool_context.policy.rules.allow.push(rule),
+                Err(error) => self.tell(Notice::Warning(alloc::format!("{error}"))),
+            }
+        }
+    }
+
+    /// The call has its result.
+    pub(crate) fn done(&mut self, place: usize, mut outcome: ToolOutcome) {
+        let Some(entry) = self.state.queue.entries.get_mut(place) else {
+            return;
+        };
+        let count = self
+            .state
+            .circle
+            .record(&entry.call, &entry.inspection, &outcome);
+        let update = outcome.update.take();
+        entry.stage = Stage::Done(outcome);
+        self.state.tool_context.updates.extend(update);
+        if count >= circle::HINT {
+            self.state.queue.remarks.push(text::circle_hint(count));
+        }
+        if count >= circle::STOP && !self.state.tool_context.policy.can_ask {
+            let why = text::circle_stop(count);
+            self.state
+                .queue
+                .halt
+                .get_or_insert((String::from("guard against circles"), why));
+        }
+    }
+
+    fn entry(&self, place: usize) -> Option<&Entry> {
+        self.state.queue.entries.get(place)
+    }
+
+    fn set_stage(&mut self, place: usize, stage: Stage) {
+        if let Some(entry) = self.state.queue.entries.get_mut(place) {
+            entry.stage = stage;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Every call gets exactly one result: when all have ended, and when the run ends before they have.
+
+use alloc::vec::Vec;
+use windlass_vocabulary::{Block, Message, Notice, Origin, Role, ToolOutcome};
+
+use super::queue::{self, Stage};
+use crate::effect::Effect;
+use crate::step::Loop;
+use crate::text;
+
+impl Loop<'_> {
+    /// Writes the results of the batch, in the order of the calls, and clears the queue.
+    pub(crate) fn commit_results(&mut self) {
+        let queue = core::mem::take(&mut self.state.queue);
+        let mut content: Vec<Block> = Vec::new();
+        for entry in &queue.entries {
+            if let Stage::Done(outcome) = &entry.stage {
+                content.push(Block::ToolResult(queue::result(&entry.call, outcome)));
+            }
+        }
+        content.extend(queue.remarks.into_iter().map(Block::Text));
+        if content.is_empty() {
+            return;
+        }
+        self.add(Message {
+            id: self.state.transcript.next_id(),
+            role: Role::User,
+            origin: Origin::ToolResults,
+            content,
+            model: None,
+            pinned: false,
+        });
+    }
+
+    /// Ends every call that has not ended: what runs is cancelled, what is asked is withdrawn, and
+    /// each gets a result that says so.
+    pub(crate) fn close_open_calls(&mut self) {
+        let mut effects = Vec::new();
+        for entry in &mut self.state.queue.entries {
+            let why = match &entry.stage {
+                Stage::Done(_) => continue,
+                Stage::Running(ticket) => {
+                    effects.push(Effect::CancelTool { ticket: *ticket });
+                    text::INTERRUPTED_RESULT
+                }
+                Stage::Reviewed(_, outcome) => {
+                    entry.stage = Stage::Done(outcome.clone());
+                    continue;
+                }
+                Stage::Asked(ticket, _) => {
+                    effects.push(Effect::Tell(Notice::PermissionWithdrawn(*ticket)));
+                    text::NOT_STARTED_RESULT
+                }
+                Stage::Received | Stage::Hooked(_) | Stage::Ready(_) => text::NOT_STARTED_RESULT,
+            };
+            entry.stage = Stage::Done(ToolOutcome::failure(why));
+        }
+        self.effects.append(&mut effects);
+    }
+
+    /// Nothing of a discarded answer may leak: its questions are withdrawn, its calls forgotten.
+    pub(crate) fn discard_calls(&mut self) {
+        let queue = core::mem::take(&mut self.state.queue);
+        for entry in queue.entries {
+            if let Stage::Asked(ticket, _) = entry.stage {
+                self.tell(Notice::PermissionWithdrawn(ticket));
+            }
+            self.state.transcript.release_call_id(&entry.call.id);
+        }
+    }
+}
