@@ -75,17 +75,14 @@ pub(super) async fn read(
 
 async fn read_begun(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Request, NoRequest> {
     let mut request = loop {
-        if let Some((head_bytes, request)) = head(buffer)? {
-            buffer.drain(..head_bytes);
-            break request;
+        match head(buffer)? {
+            Some((head_bytes, request)) if head_bytes <= HEAD_MAX => {
+                buffer.drain(..head_bytes);
+                break request;
+            }
+            None if buffer.len() <= HEAD_MAX => more(stream, buffer).await?,
+            _ => return Err(HEAD_TOO_LARGE),
         }
-        if buffer.len() > HEAD_MAX {
-            return Err(NoRequest::Refused(
-                431,
-                "the request head is longer than 64 KiB",
-            ));
-        }
-        more(stream, buffer).await?;
     };
     let chunked = request.says("transfer-encoding", "chunked");
     let announced = match request.header("content-length") {
@@ -190,6 +187,7 @@ async fn trailer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), NoR
 }
 
 async fn more(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), NoRequest> {
+    buffer.reserve(READ_AT_ONCE);
     match stream.read_buf(buffer).await? {
         0 => Err(NoRequest::Gone),
         _ => Ok(()),
@@ -220,10 +218,12 @@ pub(super) fn response_head(status: u16, headers: &[(String, String)]) -> Vec<u8
     head.into_bytes()
 }
 
+const HEAD_TOO_LARGE: NoRequest = NoRequest::Refused(431, "the request head is longer than 64 KiB");
 const TOO_LARGE: NoRequest = NoRequest::Refused(413, "the body is longer than 64 MiB");
 const BODY_MAX: usize = 64 * 1024 * 1024;
 const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 100;
+const READ_AT_ONCE: usize = 16 * 1024;
 const CHUNK_LINE_MAX: usize = 1024;
 /// A kept connection may rest this long.
 const IDLE: Duration = Duration::from_secs(600);

@@ -1,0 +1,178 @@
+//! Which answer a request gets.
+
+use serde_json::json;
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_vocabulary::Source;
+
+use crate::client::{Client, play, prompt, prompt_with_result};
+
+fn said(rehearsal: &Rehearsal, body: &serde_json::Value) -> String {
+    Client::connect(rehearsal.address()).ask(body).said()
+}
+
+#[test]
+fn answers_are_used_in_order_and_each_as_often_as_it_says() {
+    let rehearsal = play(
+        Script::new()
+            .answer(Answer::text("once"))
+            .answer(Answer::text("twice").repeat(2))
+            .answer(Answer::text("ever").repeat(0)),
+    );
+    let heard: Vec<_> = (0..6).map(|_| said(&rehearsal, &prompt("hello"))).collect();
+    assert_eq!(heard, ["once", "twice", "twice", "ever", "ever", "ever"]);
+    assert!(rehearsal.answers_left().is_empty());
+}
+
+#[test]
+fn the_first_that_fits_is_taken_and_the_others_stay() {
+    let rehearsal = play(
+        Script::new()
+            .answer(Answer::text("to blue").when("blue"))
+            .answer(Answer::text("to red").when("red"))
+            .answer(Answer::text("to red again").when("red"))
+            .answer(Answer::text("to anything")),
+    );
+    let heard: Vec<_> = ["red", "red", "red", "blue"]
+        .iter()
+        .map(|colour| said(&rehearsal, &prompt(&format!("make it {colour}, please"))))
+        .collect();
+    assert_eq!(heard, ["to red", "to red again", "to anything", "to blue"]);
+}
+
+#[test]
+fn conditions_look_where_they_say() {
+    let table = [
+        // Condition, request, does it hold?
+        (
+            Answer::text("y").when("list"),
+            prompt_with_result("a list", "go on"),
+            true,
+        ),
+        (
+            Answer::text("y").when("go on"),
+            prompt_with_result("a list", "go on"),
+            true,
+        ),
+        // Said before the last answer.
+        (
+            Answer::text("y").when("begin"),
+            prompt_with_result("a list", "go on"),
+            false,
+        ),
+        (
+            Answer::text("y").when_result("list"),
+            prompt_with_result("a list", "go on"),
+            true,
+        ),
+        (
+            Answer::text("y").when_result("go on"),
+            prompt_with_result("a list", "go on"),
+            false,
+        ),
+        (
+            Answer::text("y").when_result("list"),
+            prompt("a list"),
+            false,
+        ),
+        (Answer::text("y").when_model("some"), prompt("hello"), true),
+        (
+            Answer::text("y").when_model("other"),
+            prompt("hello"),
+            false,
+        ),
+        // All conditions must hold.
+        (
+            Answer::text("y").when("hello").when_model("other"),
+            prompt("hello"),
+            false,
+        ),
+    ];
+    for (answer, body, holds) in table {
+        let rehearsal = play(
+            Script::new()
+                .answer(answer.clone())
+                .answer(Answer::text("n")),
+        );
+        let heard = said(&rehearsal, &body);
+        assert_eq!(heard, if holds { "y" } else { "n" }, "{answer:?}");
+    }
+}
+
+#[test]
+fn the_source_is_read_from_its_header() {
+    let answers = || {
+        Script::new()
+            .answer(Answer::text("summary").when_source(Source::Compaction))
+            .answer(Answer::text("label").when_source(Source::ToolLabel))
+            .answer(Answer::text("main"))
+    };
+    for (header, wanted) in [
+        ("compaction", "summary"),
+        ("tool_label", "label"),
+        ("main", "main"),
+        ("x", "main"),
+    ] {
+        let rehearsal = play(answers());
+        let mut client = Client::connect(rehearsal.address());
+        let body = prompt("hello").to_string();
+        let seen = client.post("/v1/messages", &[("X-Windlass-Source", header)], &body);
+        assert_eq!(seen.said(), wanted, "source {header}");
+    }
+}
+
+#[test]
+fn with_no_answer_left_the_error_names_what_was_asked_and_what_is_left() {
+    let rehearsal = play(
+        Script::new()
+            .answer(Answer::text("all done").when("finish"))
+            .answer(Answer::call("Bash", json!({})).when_result("ok")),
+    );
+    let seen = Client::connect(rehearsal.address()).ask(&prompt("start it"));
+    assert_eq!(seen.status, Some(400));
+    assert_eq!(seen.header("x-should-retry"), Some("false"));
+    let error = &seen.json()["error"];
+    assert_eq!(error["type"], "invalid_request_error");
+    assert_eq!(
+        error["message"],
+        "rehearsal: no answer left for model \"some-model\", said last: \"start it\"; answers \
+         left: answer 1 when \"finish\" says \"all done\"; answer 2 when_result \"ok\" calls Bash"
+    );
+    // The refused request used nothing up.
+    assert_eq!(said(&rehearsal, &prompt("finish")), "all done");
+    assert_eq!(rehearsal.answers_left().len(), 1);
+}
+
+#[test]
+fn a_request_that_cannot_be_read_uses_nothing_up() {
+    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let mut client = Client::connect(rehearsal.address());
+    for body in ["", "{", "[]", "{\"model\":\"m\",\"max_tokens\":1}"] {
+        let seen = client.post("/v1/messages", &[], body);
+        assert_eq!(seen.status, Some(400), "{body}");
+        assert!(seen.text().contains("rehearsal: "), "{body}");
+    }
+    assert_eq!(client.ask(&prompt("hello")).said(), "hi");
+}
+
+#[test]
+fn marks_are_filled_in_texts_conditions_and_inputs() {
+    let script = Script::parse(
+        r#"
+        [[answer]]
+        when = "in {{project}}"
+        text = "Reading {{project}}."
+        tool = [{ name = "Read", input = { file_path = "{{project}}/a" } }]
+        "#,
+    )
+    .expect("a sound script")
+    .fill("project", "/tmp/a \"b\"\\c");
+    let rehearsal = play(script);
+    let mut body = prompt("look in /tmp/a \"b\"\\c");
+    body["stream"] = json!(false);
+    let answer = Client::connect(rehearsal.address()).ask(&body).json();
+    assert_eq!(answer["content"][0]["text"], "Reading /tmp/a \"b\"\\c.");
+    assert_eq!(
+        answer["content"][1]["input"]["file_path"],
+        "/tmp/a \"b\"\\c/a"
+    );
+}
