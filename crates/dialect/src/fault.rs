@@ -3,12 +3,15 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use windlass_vocabulary::{FailureKind, ModelFailure};
 
-use crate::Headers;
 use crate::retry_after::retry_after;
 use crate::write::first_line;
+use crate::{Headers, loose};
 
 /// What a provider said went wrong, in its own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +24,68 @@ pub(crate) struct Complaint {
     pub(crate) message: String,
     /// The provider's name for the request, if the body has it.
     pub(crate) request_id: Option<String>,
+    /// The whole error, verbatim, for providers that hide more in it.
+    pub(crate) json: String,
+}
+
+/// Reads a complaint in any of the forms servers use: an `error` that is an object or a text, in
+/// an object or a list of one, or a bare `message` or `detail`.
+pub(crate) fn complaint(body: &str) -> Option<Complaint> {
+    let body = match serde_json::from_str::<Vec<&RawValue>>(body) {
+        Ok(list) => list.first()?.get(),
+        Err(_) => body,
+    };
+    let envelope: Envelope<'_> = serde_json::from_str(body).ok()?;
+    let request_id = envelope
+        .request_id
+        .map(|id| first_line(&id))
+        .filter(|id| !id.is_empty());
+    let Some(error) = envelope.error else {
+        let message = envelope.message.or(envelope.detail)?;
+        return Some(Complaint {
+            message,
+            request_id,
+            ..Complaint::default()
+        });
+    };
+    let Error {
+        kind,
+        status,
+        code,
+        message,
+    } = serde_json::from_str(error.get()).unwrap_or_default();
+    let text = serde_json::from_str::<String>(error.get()).ok();
+    Some(Complaint {
+        kind: kind.or(status).unwrap_or_default(),
+        code: code.unwrap_or_default(),
+        message: message.or(text).unwrap_or_default(),
+        request_id,
+        json: String::from(error.get()),
+    })
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    message: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    detail: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    request_id: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Error {
+    #[serde(rename = "type", default, deserialize_with = "loose::optional")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    status: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    code: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    message: Option<String>,
 }
 
 /// A phrase that says what a failure is, whatever its status. All parts must occur, in any case.

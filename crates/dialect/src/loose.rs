@@ -187,6 +187,16 @@ fn split_valid(bytes: &[u8]) -> (&str, Option<(u32, &[u8])>) {
     }
 }
 
+/// A field that is wanted but not needed: of the wrong shape it is as good as missing.
+pub(crate) fn optional<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let raw: &'de RawValue = Deserialize::deserialize(deserializer)?;
+    Ok(serde_json::from_str(raw.get()).ok())
+}
+
 /// Is this one complete JSON document?
 pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()

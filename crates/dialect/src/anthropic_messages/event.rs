@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use windlass_vocabulary::ModelFailure;
 
 use crate::decode::malformed;
-use crate::loose::{Count, Fragment};
+use crate::loose::{Count, Fragment, optional};
 
 /// Reads one event, or one part of it.
 pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelFailure> {
@@ -23,7 +23,7 @@ pub(super) struct Head<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct MessageStart<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "optional")]
     pub(super) message: Option<Opening<'a>>,
 }
 
@@ -33,6 +33,7 @@ pub(super) struct Opening<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) model: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "optional")]
     pub(super) usage: Option<WireUsage>,
 }
 
@@ -71,6 +72,7 @@ pub(super) struct BlockStop {
 pub(super) struct MessageDelta<'a> {
     #[serde(borrow)]
     pub(super) delta: Option<Change<'a>>,
+    #[serde(default, deserialize_with = "optional")]
     pub(super) usage: Option<WireUsage>,
 }
 
@@ -78,7 +80,7 @@ pub(super) struct MessageDelta<'a> {
 pub(super) struct Change<'a> {
     #[serde(borrow)]
     pub(super) stop_reason: Option<Cow<'a, str>>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "optional")]
     pub(super) stop_details: Option<StopDetails<'a>>,
 }
 

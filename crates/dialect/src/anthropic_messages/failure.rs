@@ -1,13 +1,11 @@
 //! What a complaint in this wire's words demands of the loop. The phrases are matched loosely:
 //! they are written for people and change without notice.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
-use serde::Deserialize;
 
 use windlass_vocabulary::{FailureKind, ModelFailure};
 
-use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, phrase};
+use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, complaint, phrase};
 use crate::write::first_line;
 
 /// A reply that is not a stream.
@@ -72,35 +70,6 @@ fn by_type(kind: &str) -> Option<FailureKind> {
         "not_found_error" => FailureKind::ModelGone,
         _ => return None,
     })
-}
-
-fn complaint(body: &str) -> Option<Complaint> {
-    let Envelope { error, request_id } = serde_json::from_str(body).ok()?;
-    let Error { kind, message } = error?;
-    Some(Complaint {
-        kind: kind.unwrap_or_default().into_owned(),
-        code: String::new(),
-        message: message.unwrap_or_default().into_owned(),
-        request_id: request_id
-            .map(|id| first_line(&id))
-            .filter(|id| !id.is_empty()),
-    })
-}
-
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    error: Option<Error<'a>>,
-    #[serde(borrow)]
-    request_id: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct Error<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    message: Option<Cow<'a, str>>,
 }
 
 /// In order of priority: money first, because no repair helps there; then size, then single

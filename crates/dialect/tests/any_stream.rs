@@ -1,0 +1,222 @@
+//! What holds for every wire and every stream: the chunking never matters, exactly one terminal
+//! item comes, a cut never yields half a call, nothing panics.
+
+mod stage;
+
+use proptest::prelude::*;
+use stage::{Answer, Say, assert_ends_once, decode, decode_whole, rich, spoken, tell};
+use windlass_dialect::Decoded;
+use windlass_vocabulary::{Block, FailureKind, Stop};
+
+#[test]
+fn a_cut_at_every_byte_yields_whole_pieces_only() {
+    for (wire, dialect) in spoken() {
+        let body = tell(wire, &rich());
+        let whole = decode_whole(dialect, &body);
+        assert!(matches!(
+            whole.last(),
+            Some(Decoded::Ended {
+                stop: Stop::EndTurn,
+                ..
+            })
+        ));
+        let counted: Vec<&Decoded> = whole.iter().filter(|item| counts(item)).collect();
+        for end in 0..body.len() {
+            let items = decode(dialect, [&body[..end]]);
+            assert_ends_once(&items);
+            let kept: Vec<&Decoded> = items.iter().filter(|item| counts(item)).collect();
+            assert!(
+                counted.starts_with(&kept),
+                "{wire:?} cut at {end}: {kept:?}"
+            );
+            match items.last() {
+                Some(Decoded::Failed(failure)) => {
+                    assert_eq!(
+                        failure.kind,
+                        FailureKind::Transport,
+                        "{wire:?} cut at {end}"
+                    );
+                }
+                Some(Decoded::Ended { .. }) => {
+                    assert_eq!(
+                        kept, counted,
+                        "{wire:?}: complete only with all blocks, at {end}"
+                    );
+                }
+                other => panic!("{wire:?} cut at {end}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_comes_after_the_end() {
+    for (wire, dialect) in spoken() {
+        let body = tell(wire, &rich());
+        let mut decoder = dialect.decoder();
+        let mut out = Vec::new();
+        decoder.push(&body, &mut out);
+        decoder.push(&body, &mut out);
+        decoder.finish(&mut out);
+        decoder.finish(&mut out);
+        decoder.push(&body, &mut out);
+        assert_eq!(out, decode_whole(dialect, &body), "{wire:?}");
+        assert_ends_once(&out);
+    }
+}
+
+#[test]
+fn raw_events_come_only_when_asked_for_and_change_nothing() {
+    for (wire, dialect) in spoken() {
+        let body = tell(wire, &rich());
+        let mut decoder = dialect.decoder();
+        decoder.keep_raw();
+        let mut out = Vec::new();
+        decoder.push(&body, &mut out);
+        decoder.finish(&mut out);
+        assert!(
+            out.iter().any(|item| matches!(item, Decoded::Raw(_))),
+            "{wire:?}"
+        );
+        out.retain(|item| !matches!(item, Decoded::Raw(_)));
+        assert_eq!(out, decode_whole(dialect, &body), "{wire:?}");
+    }
+}
+
+/// What goes into the transcript or runs.
+fn counts(item: &Decoded) -> bool {
+    matches!(item, Decoded::Block(_) | Decoded::Call { .. })
+}
+
+fn cut_into<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
+    let mut chunks = Vec::new();
+    let mut rest = bytes;
+    for size in sizes.iter().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let (chunk, tail) = rest.split_at((*size).min(rest.len()));
+        chunks.push(chunk);
+        rest = tail;
+    }
+    chunks
+}
+
+fn says() -> impl Strategy<Value = Vec<Say>> {
+    let pieces = || proptest::collection::vec("\\PC{0,8}", 0..4);
+    let say = prop_oneof![
+        pieces().prop_map(Say::Text),
+        (pieces(), "[A-Za-z0-9+/]{4,8}").prop_map(|(pieces, seal)| Say::Thinking { pieces, seal }),
+        ("[a-z]{1,8}", "[A-Za-z]{1,8}", arguments()).prop_map(|(id, name, arguments)| Say::Call {
+            id,
+            name,
+            arguments
+        }),
+    ];
+    proptest::collection::vec(say, 0..6)
+}
+
+/// Valid arguments, cut anywhere a character ends.
+fn arguments() -> impl Strategy<Value = Vec<String>> {
+    ("\\PC{0,12}", 1_usize..5).prop_map(|(text, size)| {
+        let json = serde_json::json!({ "text": text, "n": [1, 2, {"deep": true}] }).to_string();
+        let chars: Vec<char> = json.chars().collect();
+        chars
+            .chunks(size * 3)
+            .map(|chunk| chunk.iter().collect())
+            .collect()
+    })
+}
+
+/// A valid stream, spoiled: bytes changed, dropped, doubled.
+fn spoiled(mut body: Vec<u8>, edits: &[(usize, u8, u8)]) -> Vec<u8> {
+    for (place, kind, byte) in edits {
+        if body.is_empty() {
+            break;
+        }
+        let at = place % body.len();
+        match kind % 4 {
+            0 => body[at] = *byte,
+            1 => {
+                body.remove(at);
+            }
+            2 => body.insert(at, *byte),
+            _ => {
+                let end = (at + usize::from(*byte)).min(body.len());
+                let copy = body[at..end].to_vec();
+                body.splice(at..at, copy);
+            }
+        }
+    }
+    body
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn chunking_never_matters(
+        says in says(),
+        edits in proptest::collection::vec((any::<usize>(), any::<u8>(), any::<u8>()), 0..5),
+        sizes in proptest::collection::vec(1_usize..40, 1..30),
+    ) {
+        for (wire, dialect) in spoken() {
+            let answer = Answer { says: says.clone(), stop: Stop::EndTurn };
+            let body = spoiled(tell(wire, &answer), &edits);
+            let whole = decode_whole(dialect, &body);
+            assert_ends_once(&whole);
+            prop_assert_eq!(decode(dialect, cut_into(&body, &sizes)), whole);
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_what_is_read(says in says()) {
+        for (wire, dialect) in spoken() {
+            let answer = Answer { says: says.clone(), stop: Stop::EndTurn };
+            let items = decode_whole(dialect, &tell(wire, &answer));
+            let (mut text, mut calls) = (String::new(), Vec::new());
+            for item in &items {
+                match item {
+                    Decoded::Block(Block::Text(block)) => text.push_str(block),
+                    Decoded::Call { call, .. } => {
+                        calls.push((call.name.to_string(), call.input.to_string()));
+                    }
+                    _ => {}
+                }
+            }
+            let (mut said_text, mut said_calls) = (String::new(), Vec::new());
+            for say in &says {
+                match say {
+                    Say::Text(pieces) => said_text.push_str(&pieces.concat()),
+                    Say::Thinking { .. } => {}
+                    Say::Call { name, arguments, .. } => {
+                        said_calls.push((name.clone(), arguments.concat()));
+                    }
+                }
+            }
+            prop_assert_eq!(text, said_text, "{:?}", wire);
+            prop_assert_eq!(calls, said_calls, "{:?}", wire);
+            let ended = matches!(items.last(), Some(Decoded::Ended { .. }));
+            prop_assert!(ended, "{:?}", wire);
+        }
+    }
+
+    #[test]
+    fn any_bytes_end_once(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        for (_, dialect) in spoken() {
+            let whole = decode_whole(dialect, &bytes);
+            assert_ends_once(&whole);
+            prop_assert_eq!(decode(dialect, bytes.chunks(1)), whole);
+        }
+    }
+
+    #[test]
+    fn any_json_events_end_once(
+        events in proptest::collection::vec("\\{\"(type|index|delta|choices|candidates)\":(\"[a-z_.]{0,20}\"|[0-9]|\\{\\}|\\[\\]|null)\\}", 0..8),
+    ) {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        for (_, dialect) in spoken() {
+            assert_ends_once(&decode_whole(dialect, body.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Small builders for requests.
+
+use std::sync::Arc;
+
+use windlass_vocabulary::{
+    AgentId, AttemptId, Block, Effort, Json, Media, Message, MessageId, ModelName, ModelRequest,
+    Origin, ProviderBlock, Repair, ResultPart, Role, Source, Thinking, ThinkingMode, Tokens,
+    ToolCall, ToolCallId, ToolName, ToolResult, ToolSpec, Wire,
+};
+
+pub const MODEL: &str = "model-a";
+
+pub fn request(messages: Vec<Message>) -> ModelRequest {
+    ModelRequest {
+        attempt: AttemptId(1),
+        model: ModelName::from(MODEL),
+        system: vec![
+            Arc::from("You are a careful engineer."),
+            Arc::from("cwd: /w/repo"),
+        ],
+        tools: Arc::from(vec![tool("Read"), tool("Bash")]),
+        messages: messages.into_iter().map(Arc::new).collect(),
+        output_max: Tokens(8192),
+        thinking: ThinkingMode::Adaptive,
+        effort: Effort::High,
+        source: Source::Main,
+        agent: AgentId::from("main"),
+        repair: Repair::default(),
+    }
+}
+
+pub fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: ToolName::from(name),
+        description: Arc::from(format!("Use {name}.")),
+        input_schema: Json::from_checked(
+            r#"{"type":"object","properties":{"path":{"type":"string"}}}"#,
+        ),
+        result_bytes_max: 1000,
+    }
+}
+
+pub fn message(role: Role, origin: Origin, content: Vec<Block>) -> Message {
+    let model = (role == Role::Assistant).then(|| ModelName::from(MODEL));
+    Message {
+        id: MessageId(0),
+        role,
+        origin,
+        content,
+        model,
+        pinned: false,
+    }
+}
+
+pub fn user(content: Vec<Block>) -> Message {
+    message(Role::User, Origin::User, content)
+}
+
+pub fn answer(content: Vec<Block>) -> Message {
+    message(Role::Assistant, Origin::Model, content)
+}
+
+pub fn results(content: Vec<Block>) -> Message {
+    message(Role::User, Origin::ToolResults, content)
+}
+
+pub fn text(text: &str) -> Block {
+    Block::Text(text.into())
+}
+
+pub fn thinking(text: &str, seal: Option<&str>) -> Block {
+    Block::Thinking(Thinking {
+        text: text.into(),
+        signature: seal.map(Arc::from),
+    })
+}
+
+pub fn call(id: &str, name: &str, input: &str) -> Block {
+    Block::ToolUse(ToolCall {
+        id: ToolCallId::from(id),
+        name: ToolName::from(name),
+        input: Json::from_checked(input),
+        signature: None,
+    })
+}
+
+pub fn result(id: &str, text: &str) -> Block {
+    Block::ToolResult(ToolResult::text(ToolCallId::from(id), text, false))
+}
+
+pub fn failed_result(id: &str, content: Vec<ResultPart>) -> Block {
+    Block::ToolResult(ToolResult {
+        call: ToolCallId::from(id),
+        content,
+        is_error: true,
+    })
+}
+
+pub fn provider(wire: Wire, kind: &str, json: &str) -> Block {
+    Block::Provider(ProviderBlock {
+        wire,
+        kind: Arc::from(kind),
+        json: Json::from_checked(json),
+    })
+}
+
+pub fn media(name: &str, media_type: &str, data: &str) -> Media {
+    Media {
+        media_type: Arc::from(media_type),
+        data: Arc::from(data),
+        name: Arc::from(name),
+    }
+}
+
+/// A PNG's header with the given size, padded to some length.
+pub fn png(width: u32, height: u32, padding: usize) -> String {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    bytes.extend_from_slice(&width.to_be_bytes());
+    bytes.extend_from_slice(&height.to_be_bytes());
+    bytes.extend(std::iter::repeat_n(0_u8, padding));
+    base64(&bytes)
+}
+
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word = chunk
+            .iter()
+            .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
+        for position in 0..4 {
+            if position <= chunk.len() {
+                text.push(char::from(
+                    DIGITS[(word >> (18 - 6 * position) & 63) as usize],
+                ));
+            } else {
+                text.push('=');
+            }
+        }
+    }
+    text
+}
