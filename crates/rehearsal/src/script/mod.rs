@@ -4,6 +4,7 @@
 //! request happens in `serve::stage`; putting it in a provider's words happens in `wire`.
 
 mod answer;
+mod entry;
 mod mistake;
 mod read;
 mod read_fault;

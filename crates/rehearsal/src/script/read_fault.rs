@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::entry::{Entry, Table};
 use super::mistake::Mistake;
-use super::read::{Entry, Table};
 use crate::fault::Fault;
 
 /// Every kind with the keys that may stand beside it.

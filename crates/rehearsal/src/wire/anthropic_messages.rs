@@ -50,7 +50,7 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
         &[],
         None,
         &Usage {
-            output: Tokens(1),
+            output: reply.usage.output.min(Tokens(1)),
             ..reply.usage
         },
     );
