@@ -5,13 +5,15 @@
 //! whether a call may run: `run` takes a proof that it may.
 
 pub mod bash;
+pub mod edit;
 mod file;
-pub mod input;
-pub mod output;
+mod input;
+mod output;
 pub mod read;
 pub mod registry;
 pub mod surroundings;
 pub mod tool;
+pub mod write;
 
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};

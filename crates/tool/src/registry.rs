@@ -8,8 +8,10 @@ use std::sync::Arc;
 use windlass_vocabulary::{Inspection, Json, ToolSpec};
 
 use crate::bash::Bash;
+use crate::edit::Edit;
 use crate::read::Read;
 use crate::tool::Tool;
+use crate::write::Write;
 
 /// The tools of a session.
 #[derive(Clone, Default)]
@@ -28,7 +30,12 @@ impl Registry {
     #[must_use]
     pub fn builtin() -> Self {
         Self {
-            tools: vec![Arc::new(Bash::new()), Arc::new(Read::new())],
+            tools: vec![
+                Arc::new(Bash::new()),
+                Arc::new(Read::new()),
+                Arc::new(Edit::new()),
+                Arc::new(Write::new()),
+            ],
         }
     }
 

@@ -84,8 +84,20 @@ pub(crate) async fn blocking(
     }
 }
 
+/// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
+/// what is told is what happened.
+pub(crate) async fn finished(
+    job: Job,
+    work: impl FnOnce(Job) -> ToolOutcome + Send + 'static,
+) -> ToolOutcome {
+    if job.cancel.is_cancelled() {
+        return ToolOutcome::failure("Interrupted before it began.");
+    }
+    joined(tokio::task::spawn_blocking(move || work(job)).await)
+}
+
 /// A panic goes on to whoever runs the tool, who turns it into an error result.
-pub(crate) fn joined(ended: Result<ToolOutcome, tokio::task::JoinError>) -> ToolOutcome {
+fn joined(ended: Result<ToolOutcome, tokio::task::JoinError>) -> ToolOutcome {
     match ended {
         Ok(outcome) => outcome,
         Err(error) => match error.try_into_panic() {

@@ -95,7 +95,7 @@ impl Bash {
             }
         };
         let moved = place.settle(surroundings).await;
-        report::outcome(ended, words.as_deref(), limits, limit, moved)
+        report::outcome(&ended, words.as_deref(), limits, limit, moved.as_deref())
     }
 }
 

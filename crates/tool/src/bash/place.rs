@@ -82,6 +82,12 @@ impl Place {
         let Some(ended) = take_path(&file) else {
             return self.note;
         };
+        let Some(ended) = ended else {
+            return Some(format!(
+                "The directory the command ended in no longer exists. The next one runs in `{}`.",
+                self.directory.display()
+            ));
+        };
         if ended == self.directory {
             return self.note;
         }
@@ -127,12 +133,14 @@ async fn file_for(surroundings: &Surroundings) -> Option<PathBuf> {
     Some(surroundings.spill_path("directory"))
 }
 
-fn take_path(file: &Path) -> Option<PathBuf> {
+/// What the shell wrote: nothing at all when it never came to its end, an empty line when its
+/// directory was gone.
+fn take_path(file: &Path) -> Option<Option<PathBuf>> {
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).ok()?;
     opened.take(PATH_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let _ = std::fs::remove_file(file);
-    let path = bytes.strip_suffix(b"\n")?;
+    let path = bytes.strip_suffix(b"\n").unwrap_or_default();
     let path = PathBuf::from(OsString::from_vec(path.to_vec()));
-    path.is_absolute().then_some(path)
+    Some(path.is_absolute().then_some(path))
 }

@@ -22,7 +22,7 @@ use crate::tool::Job;
 const DRAIN: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_secs(2);
 const AFTER_KILL: Duration = Duration::from_millis(500);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 const CHUNK: usize = 32 * 1024;
 
@@ -78,14 +78,27 @@ pub(super) async fn run(command: Command<'_>, job: &Job) -> io::Result<Ended> {
     if status.is_none() {
         watch.group.kill_leader();
     }
+    let left_over = watch.group.is_alive();
+    if left_over {
+        watch.group.kill();
+        gone(&watch.group).await;
+    }
     Ok(Ended {
         status,
         cause: watch.cause,
-        left_over: watch.group.kill() && watch.cause == Cause::Itself,
+        left_over: left_over && watch.cause == Cause::Itself,
         stdout: watch.stdout.ends,
         stderr: watch.stderr.ends,
         spilled: watch.spill.finish().await,
     })
+}
+
+/// Waits until a killed group is no more, but not for what the kernel will not let go.
+async fn gone(group: &Group) {
+    let deadline = Instant::now() + AFTER_KILL;
+    while group.is_alive() && Instant::now() < deadline {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
 }
 
 fn spawn(command: &Command<'_>, surroundings: &Surroundings) -> io::Result<Child> {
@@ -128,7 +141,7 @@ fn spawn(command: &Command<'_>, surroundings: &Surroundings) -> io::Result<Child
 enum Stage {
     /// Timer: the deadline.
     Running,
-    /// It has exited by itself. Timer: the pipes have had their time.
+    /// It has exited. Timer: the pipes have had their time.
     Draining,
     /// It was asked to end. Timer: kill.
     Ending,
@@ -157,18 +170,22 @@ impl Watch {
         tokio::pin!(timer);
         let mut status = None;
         loop {
+            if status.is_some() && self.stage == Stage::Ending && !self.group.is_alive() {
+                self.stage = Stage::Draining;
+                timer.as_mut().reset(Instant::now() + DRAIN);
+            }
             if status.is_some() && self.is_over() {
                 return Ok(status);
             }
             let must_look = status.is_some() && self.stage == Stage::Ending;
             tokio::select! {
                 read = self.stdout.read() => {
-                    self.stdout.take(read);
+                    self.stdout.take(&read);
                     let room = self.spill.push(&self.stdout.chunk).await;
                     self.after_read(room, timer.as_mut(), job);
                 }
                 read = self.stderr.read() => {
-                    self.stderr.take(read);
+                    self.stderr.take(&read);
                     let room = self.spill.push(&self.stderr.chunk).await;
                     self.after_read(room, timer.as_mut(), job);
                 }
@@ -196,7 +213,7 @@ impl Watch {
     fn is_over(&self) -> bool {
         match self.stage {
             Stage::Running | Stage::Draining => !self.stdout.is_open() && !self.stderr.is_open(),
-            Stage::Ending => !self.group.is_alive(),
+            Stage::Ending => false,
             Stage::Killed => true,
         }
     }
@@ -226,7 +243,7 @@ impl Watch {
     }
 
     fn after_read(&mut self, room: Room, timer: std::pin::Pin<&mut Sleep>, job: &Job) {
-        if room == Room::None && matches!(self.stage, Stage::Running | Stage::Draining) {
+        if room == Room::None && self.cause == Cause::Itself {
             self.end(Cause::Flood, timer);
         }
         let now = Instant::now();
@@ -276,7 +293,7 @@ impl<R: AsyncRead + Unpin> Stream<R> {
     }
 
     /// An error on our end of a pipe means no more than that nothing more will come.
-    fn take(&mut self, read: io::Result<usize>) {
+    fn take(&mut self, read: &io::Result<usize>) {
         match read {
             Ok(0) | Err(_) => {
                 self.pipe = None;

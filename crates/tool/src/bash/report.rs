@@ -33,13 +33,13 @@ struct Structured<'a> {
 }
 
 pub(super) fn outcome(
-    ended: Ended,
+    ended: &Ended,
     words: Option<&[String]>,
     limits: &Limits,
     limit: Duration,
-    moved: Option<String>,
+    moved: Option<&str>,
 ) -> ToolOutcome {
-    let (stdout, stderr) = shown(&ended, limits.output_inline_max);
+    let (stdout, stderr) = shown(ended, limits.output_inline_max);
     let meaning = ended
         .status
         .and_then(|status| meaning(words?, status.code()?));
@@ -75,7 +75,7 @@ pub(super) fn outcome(
     if ended.left_over {
         add(&mut text, "[Processes left in the background were stopped]");
     }
-    if let Some(moved) = &moved {
+    if let Some(moved) = moved {
         add(&mut text, &format!("[{moved}]"));
     }
     if text.is_empty() {
@@ -85,7 +85,7 @@ pub(super) fn outcome(
         stdout: &stdout,
         stderr: &stderr,
         interrupted: ended.cause != Cause::Itself,
-        timed_out_after_ms: (ended.cause == Cause::Deadline).then(|| limit.as_millis()),
+        timed_out_after_ms: (ended.cause == Cause::Deadline).then_some(limit.as_millis()),
         persisted_output_path: saved.as_ref().map(|(path, _)| path.clone()),
         persisted_output_size: saved.map(|(_, bytes)| bytes),
         return_code_interpretation: meaning,

@@ -1,11 +1,17 @@
-//! Files as the tools touch them: found, opened and remembered.
+//! Files as the tools touch them: found, opened, remembered, replaced.
 //!
 //! A path is opened exactly as it was judged: by its spelling, with no symbolic link followed
 //! below the working directory. Only regular files are opened, and never in a way that could wait
-//! for somebody at the other end.
+//! for somebody at the other end. A file is replaced whole or not at all.
 
+mod content;
 mod open;
+mod patch;
+mod replace;
 mod state;
 
-pub(crate) use open::{Opened, open, path_of, problem_with};
+pub(crate) use content::{Content, known_content};
+pub(crate) use open::{Opened, open, path_of};
+pub(crate) use patch::hunks;
+pub(crate) use replace::{replace, write};
 pub(crate) use state::{FileState, digest};

@@ -1,6 +1,7 @@
 //! From the path a model wrote to an open regular file, or a reason in words.
 
 use std::fs::{File, Metadata};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,10 @@ pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, S
             path.display()
         ));
     }
-    let file = without_links(surroundings, path).map_err(|errno| problem_with(path, errno))?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = without_links(surroundings, path, flags)
+        .map(File::from)
+        .map_err(|errno| problem_with(path, errno))?;
     let metadata = file
         .metadata()
         .map_err(|error| format!("`{}`: {error}", path.display()))?;
@@ -104,8 +108,12 @@ fn is_of_the_system(path: &Path) -> bool {
         .any(|place| path.starts_with(place))
 }
 
-fn without_links(surroundings: &Surroundings, path: &Path) -> Result<File, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+/// Opens anything by its spelling alone.
+pub(super) fn without_links(
+    surroundings: &Surroundings,
+    path: &Path,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     let root = surroundings
         .directories()
         .into_iter()
@@ -131,7 +139,7 @@ fn without_links(surroundings: &Surroundings, path: &Path) -> Result<File, Errno
             None => rustix::fs::openat2(CWD, rest, flags, Mode::empty(), resolving),
         };
         match opened {
-            Ok(opened) => return Ok(File::from(opened)),
+            Ok(opened) => return Ok(opened),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(Errno::NOSYS | Errno::PERM) => return by_comparison(path, root.as_deref(), flags),
             Err(errno) => return Err(errno),
@@ -141,7 +149,7 @@ fn without_links(surroundings: &Surroundings, path: &Path) -> Result<File, Errno
 }
 
 /// Where the kernel cannot refuse links itself: compare the real path with the spelled one.
-fn by_comparison(path: &Path, root: Option<&Path>, flags: OFlags) -> Result<File, Errno> {
+fn by_comparison(path: &Path, root: Option<&Path>, flags: OFlags) -> Result<OwnedFd, Errno> {
     let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     let real = path.canonicalize().map_err(errno)?;
     let expected = match root {
@@ -154,5 +162,5 @@ fn by_comparison(path: &Path, root: Option<&Path>, flags: OFlags) -> Result<File
     if real != expected {
         return Err(Errno::LOOP);
     }
-    rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty()).map(File::from)
+    rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty())
 }

@@ -1,5 +1,13 @@
 //! The shell tool with real processes: every way to end, every way to misbehave.
 
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use windlass_tool::surroundings::child_environment;
+use windlass_vocabulary::{Concurrency, EffectClass};
+
 use crate::world::{World, structured, text};
 
 #[tokio::test]
@@ -19,6 +27,15 @@ async fn shows_output_and_exit_code() {
             "Exit code 137 (as after SIGKILL)",
         ),
         ("printf 'a\\0b\\xff\\n'", false, "a\u{fffd}b\u{fffd}"),
+        ("grep nothing /dev/null", false, "No matches found"),
+        ("cat", false, "[The command wrote nothing]"),
+        ("read -r x; echo got $?", false, "got 1"),
+        (
+            "$EDITOR notes; $PAGER /dev/null; tty",
+            true,
+            "Exit code 1\nnot a tty",
+        ),
+        ("foo (", true, "Exit code 2\n"),
     ];
     for (command, is_error, expected) in cases {
         let outcome = world.bash(command).await;
@@ -26,8 +43,406 @@ async fn shows_output_and_exit_code() {
         let shown = text(&outcome);
         assert!(shown.starts_with(expected), "{command}: {shown}");
     }
+    let both = structured(&world.bash("echo a; echo b >&2").await);
     assert_eq!(
-        structured(&world.bash("echo a; echo b >&2").await)["stderr"],
-        "b\n"
+        both,
+        json!({"stdout": "a\n", "stderr": "b\n", "interrupted": false})
     );
+}
+
+#[tokio::test]
+async fn a_hanging_command_that_ignores_the_request_to_end_is_killed_with_its_children() {
+    let world = World::new();
+    let command = "trap '' TERM; echo $$ > leader; (echo $BASHPID > child; while :; do sleep 0.2; \
+                   done) & echo before; while :; do sleep 0.2; done";
+    let began = Instant::now();
+    let outcome = world
+        .call("Bash", json!({"command": command, "timeout": 300}))
+        .await;
+    let took = began.elapsed();
+    assert!(
+        took >= Duration::from_millis(2300) && took < Duration::from_millis(3300),
+        "{took:?}"
+    );
+    assert!(outcome.is_error);
+    assert_eq!(
+        text(&outcome),
+        "Timed out after 300 ms and was stopped.\nbefore"
+    );
+    assert_eq!(structured(&outcome)["timedOutAfterMs"], 300);
+    assert!(!is_running(&world.path("leader")) && !is_running(&world.path("child")));
+}
+
+#[tokio::test]
+async fn a_command_that_ends_when_asked_may_clean_up() {
+    let world = World::new();
+    // The shell dies of the signal at once; its child takes a moment.
+    let child =
+        "trap 'sleep 0.4; echo cleaned; exit' TERM; echo ready; while :; do sleep 0.05; done";
+    let input = json!({"command": format!("bash -c '{}'; true", child.replace('\'', "'\\''")),
+                       "timeout": 300});
+    let began = Instant::now();
+    let outcome = world.call("Bash", input).await;
+    assert!(
+        text(&outcome).contains("\nready\ncleaned"),
+        "{}",
+        text(&outcome)
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_grandchild_that_holds_the_pipe_is_not_waited_for_and_does_not_survive() {
+    let world = World::new();
+    let began = Instant::now();
+    let outcome = world.bash("sleep 30 & echo $! > child; echo done").await;
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
+    assert!(!outcome.is_error);
+    assert_eq!(
+        text(&outcome),
+        "done\n[Processes left in the background were stopped]"
+    );
+    assert!(!is_running(&world.path("child")));
+
+    // Nor does one that gave the pipes up.
+    let outcome = world
+        .bash("sleep 30 >/dev/null 2>&1 & echo $! > child; echo done")
+        .await;
+    assert!(text(&outcome).contains("were stopped"));
+    assert!(!is_running(&world.path("child")));
+}
+
+#[tokio::test]
+async fn cancelling_keeps_what_was_written() {
+    let world = World::new();
+    let job = world.job();
+    let cancel = job.cancel.clone();
+    let fifo = Fifo::new(&world);
+    let command = "echo early; sleep 30 & exec 3>fifo; wait";
+    let (outcome, ()) = tokio::join!(
+        world.call_in("Bash", json!({ "command": command }), job),
+        async {
+            fifo.opened().await;
+            cancel.cancel();
+        }
+    );
+    assert_eq!(text(&outcome), "Interrupted before it ended.\nearly");
+    assert_eq!(structured(&outcome)["interrupted"], true);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_takes_its_processes_with_it() {
+    let world = World::new();
+    let fifo = Fifo::new(&world);
+    let opened = tokio::select! {
+        outcome = world.bash("exec 3>fifo; sleep 30 & sleep 30") => panic!("{outcome:?}"),
+        opened = fifo.opened() => opened,
+    };
+    // The end of the file comes when nobody holds the pipe any more.
+    let rest = tokio::task::spawn_blocking(move || opened.rest());
+    assert_eq!(
+        tokio::time::timeout(Duration::from_secs(5), rest)
+            .await
+            .unwrap()
+            .unwrap(),
+        ""
+    );
+}
+
+#[tokio::test]
+async fn long_output_shows_both_ends_and_is_kept_in_a_file() {
+    let world = World::new();
+    let outcome = world.bash("seq 1 20000").await;
+    let shown = text(&outcome);
+    assert!(shown.starts_with("1\n2\n3\n"));
+    assert!(
+        shown.contains("\n19999\n20000\n[All 108894 bytes are in "),
+        "{shown}"
+    );
+    assert!(shown.len() < 31_000);
+    let result = structured(&outcome);
+    assert_eq!(result["persistedOutputSize"], 108_894);
+    let kept = std::fs::read_to_string(result["persistedOutputPath"].as_str().unwrap()).unwrap();
+    assert!(kept.lines().eq((1..=20_000).map(|n| n.to_string())));
+
+    // Standard error is not pushed out by standard output, nor the other way round.
+    let shown = world.bash("seq 1 20000; seq 30001 50000 >&2").await;
+    let shown = text(&shown);
+    for end in ["1\n2\n", "\n20000\n", "\n30001\n", "\n50000\n"] {
+        assert!(shown.contains(end), "{end:?}");
+    }
+    assert!(shown.len() < 31_000);
+}
+
+#[tokio::test]
+async fn endless_output_is_stopped_in_constant_memory() {
+    let world = World::new();
+    let before = peak_kilobytes();
+    let outcome = world.bash("yes | tr -d '\\n'").await;
+    assert!(outcome.is_error);
+    assert!(text(&outcome).starts_with("Stopped: it wrote more than 67108864 bytes"));
+    let result = structured(&outcome);
+    assert_eq!(result["persistedOutputSize"], 67_108_864);
+    let kept = std::fs::metadata(result["persistedOutputPath"].as_str().unwrap()).unwrap();
+    assert_eq!(kept.len(), 67_108_864);
+    let grown = peak_kilobytes() - before;
+    assert!(grown < 24 * 1024, "memory grew by {grown} kB");
+}
+
+#[tokio::test]
+async fn output_that_cannot_be_saved_is_still_shown() {
+    let world = World::with(|surroundings| surroundings.spill = "/dev/null/spill".into());
+    let outcome = world.bash("seq 1 20000").await;
+    let shown = text(&outcome);
+    assert!(shown.contains("\n20000\n[The whole output could not be saved on the file system of"));
+    assert!(!outcome.is_error);
+}
+
+#[tokio::test]
+async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("it's a/sub")).unwrap();
+    let root = world.root.display().to_string();
+    // (command, error, output, where the next command runs)
+    let cases: &[(&str, bool, String, &str)] = &[
+        ("pwd", false, root.clone(), ""),
+        (
+            "cd \"it's a\"",
+            false,
+            "[The command wrote nothing]".into(),
+            "it's a",
+        ),
+        ("pwd", false, format!("{root}/it's a"), "it's a"),
+        ("cd sub && exit 4", true, "Exit code 4".into(), "it's a/sub"),
+        (
+            "(cd ..); pwd",
+            false,
+            format!("{root}/it's a/sub"),
+            "it's a/sub",
+        ),
+        (
+            "trap 'echo bye' EXIT; echo hi",
+            false,
+            "hi\nbye".into(),
+            "it's a/sub",
+        ),
+        (
+            "set -euo pipefail; cd ..; false",
+            true,
+            "Exit code 1".into(),
+            "it's a",
+        ),
+        (
+            "cd /; pwd",
+            false,
+            format!(
+                "/\n[The command ended in `/`, outside the working directories. The next one runs \
+                 in `{root}`.]"
+            ),
+            "",
+        ),
+    ];
+    for (command, is_error, expected, after) in cases {
+        let outcome = world.bash(command).await;
+        assert_eq!(text(&outcome), expected, "{command}");
+        assert_eq!(outcome.is_error, *is_error, "{command}");
+        assert_eq!(
+            world.surroundings.shell_directory(),
+            world.root.join(after),
+            "{command}"
+        );
+    }
+    let left = std::fs::read_dir(&world.surroundings.spill)
+        .unwrap()
+        .count();
+    assert_eq!(left, 0, "files were left behind");
+}
+
+#[tokio::test]
+async fn a_deleted_directory_is_told_and_left() {
+    let world = World::new();
+    let root = world.root.display();
+    let outcome = world.bash("mkdir sub && cd sub && rmdir ../sub").await;
+    let expected = format!(
+        "[The directory the command ended in no longer exists. The next one runs in `{root}`.]"
+    );
+    assert_eq!(text(&outcome), expected);
+
+    world.bash("mkdir sub && cd sub").await;
+    world.bash("rmdir ../sub").await;
+    let outcome = world.bash("pwd").await;
+    let expected = format!(
+        "{root}\n[The shell's directory `{root}/sub` no longer exists. The command ran in `{root}`.]"
+    );
+    assert_eq!(text(&outcome), expected);
+
+    world.bash("rm -rf ../project").await;
+    let outcome = world.bash("pwd").await;
+    assert!(outcome.is_error);
+    assert!(
+        text(&outcome).contains("no longer exists"),
+        "{}",
+        text(&outcome)
+    );
+}
+
+#[tokio::test]
+async fn children_get_neither_credentials_nor_editors() {
+    let ours = [
+        ("PATH", "/usr/bin:/bin"),
+        ("ANTHROPIC_API_KEY", "secret"),
+        ("ANTHROPIC_AUTH_TOKEN", "secret"),
+        ("OPENAI_API_KEY", "secret"),
+        ("GEMINI_API_KEY", "secret"),
+        ("GOOGLE_API_KEY", "secret"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "secret"),
+        ("BASH_ENV", "/dev/null"),
+        ("EDITOR", "vi"),
+        ("MINE", "kept"),
+    ];
+    let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
+    let world = World::with(|surroundings| surroundings.environment = child_environment(ours));
+    let outcome = world.bash("env").await;
+    let shown = text(&outcome);
+    assert!(
+        !shown.contains("secret") && !shown.contains("BASH_ENV"),
+        "{shown}"
+    );
+    for line in [
+        "MINE=kept",
+        "EDITOR=true",
+        "GIT_PAGER=cat",
+        "GIT_TERMINAL_PROMPT=0",
+        "CLAUDECODE=1",
+    ] {
+        assert!(
+            shown.lines().any(|shown| shown == line),
+            "{line} is not in {shown}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn parallel_calls_each_get_one_result() {
+    let world = World::new();
+    let third = world.job();
+    third.cancel.cancel();
+    let command = |text: &str| json!({ "command": text });
+    let (a, b, c, d, e) = tokio::join!(
+        world.call("Bash", command("echo a")),
+        world.call("Bash", command("exit 7")),
+        world.call_in("Bash", command("sleep 30"), third),
+        world.call("Bash", command("kill -9 $$")),
+        world.call("Bash", command("echo e")),
+    );
+    let shown: Vec<_> = [&a, &b, &c, &d, &e].into_iter().map(text).collect();
+    assert_eq!(
+        shown,
+        [
+            "a",
+            "Exit code 7",
+            "Interrupted before it ended.",
+            "Killed by SIGKILL (signal 9)",
+            "e"
+        ]
+    );
+}
+
+#[test]
+fn only_plain_reading_is_shared() {
+    let world = World::new();
+    let cases: &[(&str, bool)] = &[
+        ("ls -la", true),
+        ("cat a.txt", true),
+        ("git status", true),
+        ("git diff --stat HEAD", true),
+        ("find . -name '*.rs'", true),
+        ("sleep 1", true),
+        ("cd src", false),
+        ("find . -delete", false),
+        ("find . -exec rm '{}' +", false),
+        ("git diff --output=x", false),
+        ("git diff --outp=x", false),
+        ("git -c core.pager=x log", false),
+        ("git branch new", false),
+        ("sort -o x y", false),
+        ("sort -uo x y", false),
+        ("rg --pre sh x", false),
+        ("uniq a b", false),
+        ("ls > x", false),
+        ("ls; rm x", false),
+        ("FOO=1 ls", false),
+        ("cargo test", false),
+    ];
+    for (command, is_shared) in cases {
+        let inspection = world.inspect("Bash", &json!({ "command": command }));
+        assert_eq!(inspection.problem, None);
+        assert_eq!(
+            inspection.concurrency == Concurrency::Shared,
+            *is_shared,
+            "{command}"
+        );
+        assert_eq!(
+            inspection.class == EffectClass::Pure,
+            *is_shared,
+            "{command}"
+        );
+    }
+}
+
+/// A named pipe that a command opens to show that it has begun.
+struct Fifo(PathBuf);
+
+struct OpenedFifo(std::fs::File);
+
+impl Fifo {
+    fn new(world: &World) -> Self {
+        let path = world.path("fifo");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        Self(path)
+    }
+
+    async fn opened(&self) -> OpenedFifo {
+        let path = self.0.clone();
+        let open = tokio::task::spawn_blocking(move || std::fs::File::open(path).unwrap());
+        OpenedFifo(open.await.unwrap())
+    }
+}
+
+impl OpenedFifo {
+    fn rest(mut self) -> String {
+        let mut rest = String::new();
+        self.0.read_to_string(&mut rest).unwrap();
+        rest
+    }
+}
+
+/// Is the process whose number is in the file alive? A dead one nobody has buried yet is not.
+fn is_running(file: &Path) -> bool {
+    let pid = std::fs::read_to_string(file).unwrap();
+    match std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())) {
+        Ok(stat) => !matches!(
+            stat.rsplit(") ").next().unwrap().chars().next(),
+            Some('Z' | 'X')
+        ),
+        Err(_) => false,
+    }
+}
+
+fn peak_kilobytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

@@ -1,5 +1,14 @@
 //! The tools against real processes and real files, one file per tool.
 
+#[cfg(test)]
 mod bash;
+#[cfg(test)]
+mod edit;
+#[cfg(test)]
 mod read;
+#[cfg(test)]
+mod registry;
+#[cfg(test)]
 mod world;
+#[cfg(test)]
+mod write;

@@ -1,14 +1,194 @@
 //! The reading tool with real files of every kind.
 
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use serde_json::json;
+use windlass_vocabulary::ResultPart;
+
 use crate::world::{World, structured, text};
 
 #[tokio::test]
-async fn numbers_lines() {
+async fn shows_numbered_lines() {
     let world = World::new();
-    let path = world.write("a.txt", "one\ntwo\n");
+    // (content, input besides the path, what is shown)
+    let cases = [
+        ("one\ntwo\n", json!({}), "     1\tone\n     2\ttwo\n"),
+        ("one\ntwo", json!({}), "     1\tone\n     2\ttwo\n"),
+        ("", json!({}), "[The file is empty]\n"),
+        ("\n\n", json!({}), "     1\t\n     2\t\n"),
+        (
+            "a\nb\nc\nd\n",
+            json!({"offset": 2, "limit": 2}),
+            "     2\tb\n     3\tc\n[4 lines in all; the next is offset 4]\n",
+        ),
+        (
+            "a\nb\n",
+            json!({"offset": "2", "limit": 5.0}),
+            "     2\tb\n",
+        ),
+        (
+            "a\r\nb\r\n",
+            json!({}),
+            "     1\ta\n     2\tb\n[Lines end in CR LF]\n",
+        ),
+        ("\u{feff}a\n", json!({}), "     1\ta\n"),
+        ("a\u{1b}[31m\n", json!({}), "     1\ta\u{1b}[31m\n"),
+    ];
+    for (content, mut input, expected) in cases {
+        let path = world.write("a.txt", content);
+        input["file_path"] = json!(path);
+        let outcome = world.call("Read", input.clone()).await;
+        assert_eq!(text(&outcome), expected, "{content:?} {input}");
+        assert!(!outcome.is_error && !outcome.changed_workspace);
+    }
+    world.write("a.txt", b"caf\xe9\n");
+    assert_eq!(
+        text(&world.call("Read", json!({"file_path": "a.txt"})).await),
+        "     1\tcaf\u{fffd}\n"
+    );
+    world.write("a.txt", "a\nb\nc\n");
+    let range = json!({"file_path": "a.txt", "offset": 2, "limit": 1});
+    let expected = json!({"type": "text", "file": {
+        "filePath": world.path("a.txt"), "content": "b",
+        "numLines": 1, "startLine": 2, "totalLines": 3,
+    }});
+    assert_eq!(structured(&world.call("Read", range).await), expected);
+}
+
+#[tokio::test]
+async fn long_files_and_long_lines_are_cut_and_say_so() {
+    let world = World::new();
+    let many: String = (1..=3000).map(|n| format!("{n}\n")).collect();
+    let path = world.write("many", &many);
     let outcome = world.read(&path).await;
-    assert_eq!(text(&outcome), "     1\tone\n     2\ttwo\n");
-    let file = &structured(&outcome)["file"];
-    assert_eq!(file["content"], "one\ntwo");
-    assert_eq!(file["totalLines"], 2);
+    assert!(
+        text(&outcome).ends_with("  2000\t2000\n[3000 lines in all; the next is offset 2001]\n")
+    );
+
+    let path = world.write("wide", format!("{}\nnext\n", "é".repeat(5000)));
+    let outcome = world.read(&path).await;
+    let expected = format!(
+        "     1\t{}\n     2\tnext\n[1 lines were cut at 2000 characters]\n",
+        "é".repeat(2000)
+    );
+    assert_eq!(text(&outcome), expected);
+
+    let path = world.write("both", format!("{}\n", "x".repeat(1900)).repeat(200));
+    let outcome = world.read(&path).await;
+    assert!(text(&outcome).len() < 110_000);
+    assert!(text(&outcome).ends_with("[200 lines in all; the next is offset 53]\n"));
+}
+
+#[tokio::test]
+async fn refuses_what_is_not_a_readable_text_file() {
+    let world = World::new();
+    world.write("binary", b"ab\0cd");
+    world.write("utf16", b"\xff\xfea\0");
+    std::fs::create_dir(world.path("directory")).unwrap();
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, world.path("fifo"), fifo, mode, 0).unwrap();
+    let _socket = UnixListener::bind(world.path("socket")).unwrap();
+    std::os::unix::fs::symlink("loop", world.path("loop")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", world.path("link")).unwrap();
+    std::os::unix::fs::symlink("directory", world.path("inner")).unwrap();
+    world.write("directory/file", "x");
+    let long = "x".repeat(300);
+    let cases = [
+        ("binary", "is a binary file"),
+        ("utf16", "UTF-16"),
+        ("directory", "is a directory"),
+        ("fifo", "is a named pipe"),
+        ("socket", "socket"),
+        ("loop", "symbolic link that ends nowhere"),
+        ("link", "leads over a symbolic link to `/etc/passwd`"),
+        ("inner/file", "leads over a symbolic link to `"),
+        (
+            "missing/a.txt",
+            "does not exist. The nearest directory that does is `",
+        ),
+        ("binary/x", "Not a directory"),
+        (long.as_str(), "File name too long"),
+        ("/dev/zero", "is not a file on disk"),
+        ("/proc/self/environ", "is not a file on disk"),
+        ("~/x", "is not expanded"),
+        ("", "is empty"),
+        ("a\0b", "NUL"),
+    ];
+    let began = Instant::now();
+    for (path, expected) in cases {
+        let outcome = world.call("Read", json!({"file_path": path})).await;
+        assert!(outcome.is_error, "{path}");
+        assert!(
+            text(&outcome).contains(expected),
+            "{path}: {}",
+            text(&outcome)
+        );
+    }
+    assert!(began.elapsed() < Duration::from_secs(2));
+    let outcome = world
+        .call(
+            "Read",
+            json!({"file_path": world.write("a", "x\n"), "offset": 5}),
+        )
+        .await;
+    assert!(text(&outcome).ends_with("has 1 lines; there is no line 5."));
+}
+
+#[tokio::test]
+async fn a_range_of_a_huge_file_is_read_in_little_memory() {
+    let world = World::new();
+    let path = world.path("huge");
+    let mut file = File::create(&path).unwrap();
+    file.write_all("line\n".repeat(10_000).as_bytes()).unwrap();
+    // The rest is a hole of ten gigabytes.
+    file.seek(SeekFrom::Start(10_000_000_000)).unwrap();
+    file.write_all(b"\nlast\n").unwrap();
+    let began = Instant::now();
+    let input = json!({"file_path": path, "offset": 9_000, "limit": 2});
+    let outcome = world.call("Read", input).await;
+    assert_eq!(
+        text(&outcome),
+        "  9000\tline\n  9001\tline\n[More may follow; the next line is offset 9002]\n"
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn images_are_shown_as_images() {
+    let world = World::new();
+    let cases: &[(&[u8], &str)] = &[
+        (b"\x89PNG\r\n\x1a\n....", "image/png"),
+        (b"\xff\xd8\xff\xe0....", "image/jpeg"),
+        (b"GIF89a....", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+    ];
+    for (bytes, kind) in cases {
+        let path = world.write("picture.txt", bytes);
+        let outcome = world.read(&path).await;
+        let [ResultPart::Media(media)] = outcome.content.as_slice() else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!(&*media.media_type, *kind);
+        assert_eq!(&*media.name, "picture.txt");
+        let data = base64::prelude::BASE64_STANDARD
+            .decode(&*media.data)
+            .unwrap();
+        assert_eq!(data, *bytes);
+        assert_eq!(structured(&outcome)["file"]["originalSize"], bytes.len());
+    }
+    let path = world.write(
+        "big.png",
+        [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 4_000_000]].concat(),
+    );
+    let outcome = world.read(&path).await;
+    assert!(outcome.is_error && text(&outcome).contains("Make a smaller copy"));
 }

@@ -1,0 +1,181 @@
+//! Replaces exact text in a file. Every byte outside the replaced text stays as it is.
+//!
+//! Refuses when the file was not read in this session, has changed since, or does not hold the
+//! text exactly once (unless all of it is to be replaced). In a file whose lines all end in CR LF,
+//! the line ends of both texts are taken as CR LF, because that is how they were shown.
+
+mod near;
+mod substitute;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use windlass_permission::Granted;
+use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+
+use crate::file::{self, FileState};
+use crate::input;
+use crate::output::text_of;
+use crate::tool::{Job, Running, Tool, finished};
+use substitute::{Substituted, substitute};
+
+/// The tool.
+#[derive(Debug)]
+pub struct Edit {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Absolute path of the file.
+    file_path: String,
+    /// The text to replace, exactly as it stands in the file. Empty to create a new file.
+    old_string: String,
+    /// What to put in its place.
+    new_string: String,
+    /// Replace it wherever it stands.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+const DESCRIPTION: &str = "Replaces text in a file you have read. old_string must match the file \
+exactly, without the line numbers Read shows, and only once: add lines around it until it does, or \
+set replace_all. An empty old_string creates the file.";
+
+const RESULT_BYTES_MAX: usize = 10_000;
+/// Clients get the old content up to this size.
+pub(crate) const ORIGINAL_BYTES_MAX: usize = 256 * 1024;
+
+impl Edit {
+    /// The tool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            spec: input::spec::<Input>("Edit", DESCRIPTION, RESULT_BYTES_MAX),
+        }
+    }
+}
+
+impl Default for Edit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> Inspection {
+        match input::parse::<Input>("Edit", input) {
+            Ok(input) if input.old_string == input.new_string => Inspection::refused(
+                "The input of Edit is not valid: `old_string` and `new_string` are the same, so \
+                 there is nothing to change.",
+            ),
+            Ok(_) => Inspection::EXCLUSIVE_EFFECT,
+            Err(problem) => Inspection::refused(problem),
+        }
+    }
+
+    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
+        Box::pin(async move {
+            match input::parse::<Input>("Edit", &call.get().input) {
+                Ok(input) => {
+                    finished(job, move |job| {
+                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
+                    })
+                    .await
+                }
+                Err(problem) => ToolOutcome::failure(problem),
+            }
+        })
+    }
+}
+
+fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+    let path = file::path_of(&job.surroundings, &input.file_path)?;
+    if input.old_string.is_empty() {
+        return create(input, job, &path);
+    }
+    let content = file::known_content(&job.surroundings, &path)?;
+    let done = substitute(
+        &content.bytes,
+        &input.old_string,
+        &input.new_string,
+        input.replace_all,
+    )
+    .map_err(|problem| problem.explain(&path, &content.bytes, &input.old_string))?;
+    let metadata = file::replace(
+        &job.surroundings,
+        &path,
+        Some(&content.metadata),
+        &done.content,
+    )?;
+    let digest = file::digest(&done.content);
+    job.surroundings
+        .remember(path.clone(), FileState::new(&metadata, Some(digest)));
+    let said = said(&path, &done);
+    Ok(ToolOutcome {
+        changed_workspace: true,
+        structured: Some(structured(input, &path, &content.bytes, &done.content)),
+        ..ToolOutcome::text(said)
+    })
+}
+
+/// A file that is there is changed by naming what to change, unless there is nothing in it.
+fn create(input: &Input, job: &Job, path: &Path) -> Result<ToolOutcome, String> {
+    let old = match std::fs::symlink_metadata(path) {
+        Err(_) => None,
+        Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Some(metadata),
+        Ok(_) => {
+            return Err(format!(
+                "`{}` exists. Give the text to replace in `old_string`, or use Write to replace \
+                 all of it.",
+                path.display()
+            ));
+        }
+    };
+    let content = input.new_string.as_bytes();
+    let metadata = file::write(&job.surroundings, path, old.as_ref(), content)?;
+    let digest = file::digest(content);
+    job.surroundings
+        .remember(path.to_path_buf(), FileState::new(&metadata, Some(digest)));
+    Ok(ToolOutcome {
+        changed_workspace: true,
+        structured: Some(structured(input, path, b"", content)),
+        ..ToolOutcome::text(format!("Created `{}`.", path.display()))
+    })
+}
+
+fn said(path: &Path, done: &Substituted) -> String {
+    match done.lines.as_slice() {
+        [line] => format!("Changed `{}` at line {line}.", path.display()),
+        [line, ..] => {
+            let places = done.lines.len();
+            format!(
+                "Changed `{}` in {places} places, the first at line {line}.",
+                path.display()
+            )
+        }
+        [] => format!("Changed `{}`.", path.display()),
+    }
+}
+
+fn structured(input: &Input, path: &Path, old: &[u8], new: &[u8]) -> Json {
+    let original = text_of(old);
+    let patch = file::hunks(&original, &text_of(new));
+    let original = (original.len() <= ORIGINAL_BYTES_MAX).then_some(original);
+    let structured = json!({
+        "filePath": path.to_string_lossy(),
+        "oldString": input.old_string,
+        "newString": input.new_string,
+        "originalFile": original,
+        "structuredPatch": patch,
+        "userModified": false,
+        "replaceAll": input.replace_all,
+    });
+    Json::from_checked(&structured.to_string())
+}

@@ -1,0 +1,143 @@
+//! Why a text was not found: what the model probably meant, and how it differs.
+
+use crate::output::text_of;
+
+/// Larger files are not searched for what is nearly there.
+const SEARCHED_BYTES_MAX: usize = 4 * 1024 * 1024;
+const SHOWN_CHARS_MAX: usize = 600;
+
+/// One or two sentences.
+pub(super) fn explain(content: &[u8], old: &str) -> String {
+    if content.len() > SEARCHED_BYTES_MAX {
+        return "Read the place again and copy it exactly.".to_owned();
+    }
+    let text = text_of(content);
+    if let Some(bare) = without_numbers(old)
+        && text.contains(&bare)
+    {
+        return "It begins its lines with the numbers that Read shows; leave those out.".to_owned();
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    for (letters, what) in KINDS {
+        if let Some(found) = find(&lines, old, *letters) {
+            return format!(
+                "{what} There it reads:\n{}",
+                shown(found.lines, found.first)
+            );
+        }
+    }
+    match first_line(&lines, old) {
+        Some((line, at)) => format!(
+            "Its first line `{}` stands at line {at}, but what follows differs. Read that part \
+             again.",
+            cut(line)
+        ),
+        None => "Nothing like it was found. Read the file again.".to_owned(),
+    }
+}
+
+type Letters = fn(&str) -> String;
+
+/// From the smallest difference to the largest.
+const KINDS: &[(Letters, &str)] = &[
+    (
+        straight,
+        "Only quotation marks, dashes or special spaces differ.",
+    ),
+    (squeezed, "Only spaces, tabs or line ends differ."),
+    (
+        straight_and_squeezed,
+        "Only white space, quotation marks or dashes differ.",
+    ),
+];
+
+struct Found<'a> {
+    lines: &'a [&'a str],
+    first: usize,
+}
+
+/// Consecutive lines that are the same once looked at through `letters`.
+fn find<'a>(lines: &'a [&'a str], old: &str, letters: Letters) -> Option<Found<'a>> {
+    let wanted: Vec<String> = old.trim_matches('\n').lines().map(letters).collect();
+    if wanted.iter().all(String::is_empty) {
+        return None;
+    }
+    let keys: Vec<String> = lines.iter().map(|line| letters(line)).collect();
+    let first = match wanted.as_slice() {
+        [only] => keys.iter().position(|key| key.contains(only.as_str()))?,
+        wanted => keys
+            .windows(wanted.len())
+            .position(|window| reaches_over(window, wanted))?,
+    };
+    Some(Found {
+        lines: lines.get(first..first + wanted.len())?,
+        first: first + 1,
+    })
+}
+
+/// The first and the last line of what is sought may be parts of lines.
+fn reaches_over(window: &[String], wanted: &[String]) -> bool {
+    let (Some((first, rest)), Some((wanted_first, wanted_rest))) =
+        (window.split_first(), wanted.split_first())
+    else {
+        return false;
+    };
+    let (Some((last, middle)), Some((wanted_last, wanted_middle))) =
+        (rest.split_last(), wanted_rest.split_last())
+    else {
+        return false;
+    };
+    first.ends_with(wanted_first) && last.starts_with(wanted_last) && middle == wanted_middle
+}
+
+fn straight(line: &str) -> String {
+    let letter = |c| match c {
+        '\u{2018}' | '\u{2019}' | '\u{201b}' | '`' => '\'',
+        '\u{201c}' | '\u{201d}' | '\u{201f}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{a0}' | '\u{2007}' | '\u{202f}' => ' ',
+        c => c,
+    };
+    line.chars().map(letter).collect()
+}
+
+fn squeezed(line: &str) -> String {
+    line.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+fn straight_and_squeezed(line: &str) -> String {
+    squeezed(&straight(line))
+}
+
+/// The text without line numbers, if every line has one.
+fn without_numbers(old: &str) -> Option<String> {
+    let bare = |line: &str| -> Option<String> {
+        let (number, rest) = line.split_once('\t')?;
+        let number = number.trim_start();
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| rest.to_owned())
+    };
+    let lines: Option<Vec<String>> = old.trim_end_matches('\n').lines().map(bare).collect();
+    lines.map(|lines| lines.join("\n"))
+}
+
+fn first_line<'a>(lines: &[&str], old: &'a str) -> Option<(&'a str, usize)> {
+    let first = old.lines().find(|line| !line.trim().is_empty())?;
+    let at = lines.iter().position(|line| line.contains(first))?;
+    Some((first, at + 1))
+}
+
+fn shown(lines: &[&str], first: usize) -> String {
+    let numbered: Vec<_> = (first..)
+        .zip(lines)
+        .map(|(number, line)| format!("{number:>6}\t{line}"))
+        .collect();
+    cut(&numbered.join("\n"))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,53 @@
+//! The difference between two texts as the hunks clients and hooks are shown.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use similar::{ChangeTag, DiffOp, TextDiff};
+
+/// Past this the difference is less than minimal, but still right.
+const TIME_MAX: Duration = Duration::from_millis(200);
+const CONTEXT_LINES: usize = 3;
+
+/// Lines that changed, with a few around them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Hunk {
+    old_start: usize,
+    old_lines: usize,
+    new_start: usize,
+    new_lines: usize,
+    lines: Vec<String>,
+}
+
+/// What became of the old text.
+pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
+    let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(old, new);
+    diff.grouped_ops(CONTEXT_LINES)
+        .iter()
+        .filter_map(|ops| {
+            let (first, last) = (ops.first()?, ops.last()?);
+            let (old_start, new_start) = (first.old_range().start, first.new_range().start);
+            Some(Hunk {
+                old_start: old_start + 1,
+                old_lines: last.old_range().end - old_start,
+                new_start: new_start + 1,
+                new_lines: last.new_range().end - new_start,
+                lines: ops.iter().flat_map(|op| lines(&diff, op)).collect(),
+            })
+        })
+        .collect()
+}
+
+fn lines(diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> Vec<String> {
+    let line = |change: similar::Change<&str>| {
+        let sign = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        let text = change.value();
+        format!("{sign}{}", text.strip_suffix('\n').unwrap_or(text))
+    };
+    diff.iter_changes(op).map(line).collect()
+}
