@@ -1,4 +1,13 @@
 //! Replies of `POST /v1/messages` that are not a stream, and what each demands.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::unwrap_used,
+    reason = "a test may stop at what it did not expect, and a table is as long as it is"
+)]
 
 use windlass_dialect::{Dialect, dialect};
 use windlass_vocabulary::{FailureKind, Millis, ModelFailure, Wire};

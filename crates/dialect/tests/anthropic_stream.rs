@@ -1,4 +1,13 @@
 //! Streams of `POST /v1/messages`, one row per thing that can happen in them.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::unwrap_used,
+    reason = "a test may stop at what it did not expect, and a table is as long as it is"
+)]
 
 mod stage;
 

@@ -1,4 +1,13 @@
 //! Framing: the format's own rules, in every chunking.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::unwrap_used,
+    reason = "a test may stop at what it did not expect, and a table is as long as it is"
+)]
 
 use proptest::prelude::*;
 use windlass_dialect::sse::{Framer, Oversize};

@@ -3,10 +3,12 @@
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test file uses its own part"
+    clippy::needless_pass_by_value,
+    reason = "each test file uses its own part, and reads better with values"
 )]
 
 pub mod anthropic_messages;
+pub mod checker;
 pub mod transcript;
 
 use windlass_dialect::{Decoded, Dialect, dialect};

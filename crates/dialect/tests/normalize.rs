@@ -1,0 +1,630 @@
+//! Normalisation: whatever a transcript looks like, what is sent obeys the provider's law, and the
+//! beginning of what is sent does not change when the transcript grows.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::unwrap_used,
+    reason = "a test may stop at what it did not expect, and a table is as long as it is"
+)]
+
+mod stage;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use stage::checker::breaches;
+use stage::transcript::{
+    answer, call, failed_result, media, message, png, provider, request, result, results, text,
+    thinking, tool, user,
+};
+use windlass_dialect::{Dialect, Encoded, Law, dialect};
+use windlass_vocabulary::{
+    AttachmentKind, Block, FailureKind, Json, Message, MetaKind, ModelName, ModelRequest, Origin,
+    Repair, ResultPart, Role, ToolCallId, ToolResult, Wire,
+};
+
+fn wire() -> &'static dyn Dialect {
+    dialect(Wire::AnthropicMessages).expect("spoken")
+}
+
+fn encode(request: &ModelRequest) -> Encoded {
+    wire().encode(request, wire().law())
+}
+
+/// The messages without cache marks.
+fn sent(request: &ModelRequest) -> Vec<Value> {
+    let mut body: Value = serde_json::from_slice(&encode(request).body).expect("JSON");
+    unmark(&mut body);
+    body["messages"].as_array().expect("messages").clone()
+}
+
+fn unmark(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("cache_control");
+            fields.values_mut().for_each(unmark);
+        }
+        Value::Array(items) => items.iter_mut().for_each(unmark),
+        _ => {}
+    }
+}
+
+fn assert_legal(request: &ModelRequest) {
+    let encoded = encode(request);
+    let broken = breaches(&encoded.body);
+    let body = String::from_utf8_lossy(&encoded.body[..encoded.body.len().min(4000)]).into_owned();
+    assert_eq!(broken, Vec::<String>::new(), "{body}");
+    assert_eq!(encoded.refusal, None);
+}
+
+/// The texts of one message, in order, with other blocks by their kind.
+fn outline(message: &Value) -> Vec<String> {
+    let blocks = message["content"].as_array().expect("content").iter();
+    blocks
+        .map(|block| match block["type"].as_str().expect("type") {
+            "text" => block["text"].as_str().expect("text").to_string(),
+            "tool_result" => format!("result of {}", block["tool_use_id"].as_str().expect("id")),
+            kind => kind.to_string(),
+        })
+        .collect()
+}
+
+#[test]
+fn sides_alternate_and_results_come_first() {
+    let request = request(vec![
+        user(vec![text("one")]),
+        user(vec![text("two")]),
+        message(Role::User, Origin::Display, vec![text("for people")]),
+        answer(vec![text("a"), call("t1", "Read", "{}")]),
+        answer(vec![call("t2", "Read", "{\"path\":\"x\"}")]),
+        user(vec![text("by the way")]),
+        results(vec![result("t2", "second"), result("t1", "first")]),
+    ]);
+    let sent = sent(&request);
+    let outlines: Vec<Vec<String>> = sent.iter().map(outline).collect();
+    assert_eq!(
+        outlines,
+        [
+            vec!["one", "two"],
+            vec!["a", "tool_use", "tool_use"],
+            vec!["result of t1", "result of t2", "by the way"],
+        ]
+    );
+    assert_legal(&request);
+}
+
+#[test]
+fn attachments_move_up_to_the_nearest_result_or_answer() {
+    let attachment = |words: &str| {
+        message(
+            Role::User,
+            Origin::Attachment(AttachmentKind::Memory),
+            vec![text(words)],
+        )
+    };
+    let request = request(vec![
+        message(
+            Role::User,
+            Origin::Meta(MetaKind::Context),
+            vec![text("context")],
+        ),
+        user(vec![text("prompt")]),
+        attachment("memory 1"),
+        attachment("memory 2"),
+        answer(vec![call("t1", "Read", "{}")]),
+        results(vec![result("t1", "x")]),
+        user(vec![text("typed")]),
+        attachment("memory 3"),
+        answer(vec![text("done")]),
+        attachment("memory 4"),
+        user(vec![text("next")]),
+    ]);
+    let outlines: Vec<Vec<String>> = sent(&request).iter().map(outline).collect();
+    assert_eq!(
+        outlines,
+        [
+            vec!["context", "memory 1", "memory 2", "prompt"],
+            vec!["tool_use"],
+            vec!["result of t1", "memory 3", "typed"],
+            vec!["done"],
+            vec!["memory 4", "next"],
+        ]
+    );
+}
+
+#[test]
+fn what_is_missing_is_made_up_and_what_is_extra_goes() {
+    let request = request(vec![
+        answer(vec![text("orphaned start")]),
+        results(vec![result("ghost", "nobody asked")]),
+        answer(vec![call("t1", "Read", "{}"), call("t2", "Read", "{}")]),
+        results(vec![result("t1", "first"), result("t1", "again")]),
+        answer(vec![text("end")]),
+    ]);
+    let encoded = encode(&request);
+    assert_eq!(encoded.notes.len(), 3, "{:?}", encoded.notes);
+    let sent = sent(&request);
+    let outlines: Vec<Vec<String>> = sent.iter().map(outline).collect();
+    assert_eq!(
+        outlines,
+        [
+            vec!["[The beginning of this conversation is not included.]"],
+            vec!["orphaned start", "tool_use", "tool_use"],
+            vec!["result of t1", "result of t2"],
+            vec!["end"],
+            vec!["Go on."],
+        ]
+    );
+    assert_eq!(sent[2]["content"][0]["content"][0]["text"], "first");
+    assert_eq!(sent[2]["content"][1]["is_error"], true);
+    assert_eq!(
+        encode(&request),
+        encoded,
+        "made-up words are always the same"
+    );
+    assert_legal(&request);
+}
+
+#[test]
+fn reasoning_goes_back_only_to_its_author() {
+    let redacted = || {
+        provider(
+            Wire::AnthropicMessages,
+            "redacted_thinking",
+            "{\"type\":\"redacted_thinking\",\"data\":\"x\"}",
+        )
+    };
+    let blocks = || {
+        vec![
+            thinking("sealed", Some("seal")),
+            redacted(),
+            thinking("unsealed", None),
+            text("answer"),
+            thinking("leads to nothing", Some("seal")),
+        ]
+    };
+    let go = |change: fn(&mut ModelRequest)| {
+        let mut request = request(vec![
+            user(vec![text("q")]),
+            answer(blocks()),
+            user(vec![text("go on")]),
+        ]);
+        change(&mut request);
+        assert_legal(&request);
+        outline(&sent(&request)[1])
+    };
+    assert_eq!(go(|_| {}), ["thinking", "redacted_thinking", "answer"]);
+    assert_eq!(
+        go(|request| request.model = ModelName::from("model-b")),
+        ["answer"]
+    );
+    assert_eq!(
+        go(|request| request.repair.without_reasoning = true),
+        ["answer"]
+    );
+}
+
+#[test]
+fn reasoning_is_sent_back_verbatim() {
+    let request = request(vec![
+        user(vec![text("q")]),
+        answer(vec![thinking("", Some("c2VhbA==")), text("a")]),
+        user(vec![text("go on")]),
+    ]);
+    let expected = json!({"type": "thinking", "thinking": "", "signature": "c2VhbA=="});
+    assert_eq!(sent(&request)[1]["content"][0], expected);
+}
+
+#[test]
+fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
+    let own = Wire::AnthropicMessages;
+    let used = "{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\",\"input\":{}}";
+    let found = "{ \"type\":\"web_search_tool_result\",\"tool_use_id\":\"s1\",\"content\":[] }";
+    let open = "{\"type\":\"server_tool_use\",\"id\":\"s9\",\"name\":\"web_search\",\"input\":{}}";
+    let orphan = "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"s7\",\"content\":[]}";
+    let messages = || {
+        vec![
+            user(vec![text("q")]),
+            answer(vec![
+                provider(own, "server_tool_use", used),
+                provider(own, "web_search_tool_result", found),
+                provider(own, "server_tool_use", open),
+                provider(own, "web_search_tool_result", orphan),
+                provider(Wire::Gemini, "odd", "{\"type\":\"odd\"}"),
+                provider(
+                    own,
+                    "compaction",
+                    "{\"type\":\"compaction\",\"content\":\"x\"}",
+                ),
+                provider(own, "broken", "[]"),
+                text("a"),
+            ]),
+            user(vec![text("go on")]),
+            answer(vec![text("b"), provider(own, "server_tool_use", open)]),
+        ]
+    };
+    let mut request = request(messages());
+    let body = String::from_utf8(encode(&request).body).expect("text");
+    assert!(body.contains(found), "verbatim: {body}");
+    let sent_now = sent(&request);
+    let kept = ["server_tool_use", "web_search_tool_result", "a"];
+    assert_eq!(outline(&sent_now[1]), kept);
+    assert_eq!(
+        outline(&sent_now[3]),
+        ["b", "server_tool_use"],
+        "a paused answer is left alone"
+    );
+    assert_eq!(sent_now.len(), 4);
+    assert_legal(&request);
+    request.repair.without_provider_blocks = true;
+    assert_eq!(outline(&sent(&request)[1]), ["a"]);
+    assert_legal(&request);
+}
+
+#[test]
+fn arguments_are_objects_on_the_wire() {
+    let deep = format!("{}1{}", "{\"a\":".repeat(150), "}".repeat(150));
+    let table: &[(&str, Value)] = &[
+        ("{\"a\": 1}", json!({"a": 1})),
+        (" {} ", json!({})),
+        ("{\"a\":", json!({"unreadable_arguments": "{\"a\":"})),
+        ("[1]", json!({"unreadable_arguments": "[1]"})),
+        ("", json!({"unreadable_arguments": ""})),
+        (&deep, json!({"unreadable_arguments": deep})),
+    ];
+    for (input, expected) in table {
+        let request = request(vec![
+            user(vec![text("q")]),
+            answer(vec![call("t1", "Read", input)]),
+            results(vec![result("t1", "x")]),
+        ]);
+        assert_eq!(
+            sent(&request)[1]["content"][0]["input"],
+            *expected,
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn ids_and_names_are_made_legal_the_same_way_every_time() {
+    let turn = |id: &str, name: &str| {
+        [
+            answer(vec![call(id, name, "{}")]),
+            results(vec![result(id, "x")]),
+        ]
+    };
+    let long = "x".repeat(100);
+    let mut messages = vec![user(vec![text("q")])];
+    for (id, name) in [
+        ("a", "Read"),
+        ("a", "Read"),
+        ("a_2", "no such tool!"),
+        ("", ""),
+        ("ü|1", "R"),
+        (&long, "R"),
+    ] {
+        messages.extend(turn(id, name));
+    }
+    let request = request(messages);
+    assert_legal(&request);
+    let ids: Vec<String> = sent(&request)
+        .iter()
+        .filter(|message| message["role"] == "assistant")
+        .map(|message| {
+            let block = &message["content"][0];
+            format!(
+                "{} {}",
+                block["id"].as_str().unwrap(),
+                block["name"].as_str().unwrap()
+            )
+        })
+        .collect();
+    let short = "x".repeat(64);
+    assert_eq!(
+        ids,
+        [
+            "a Read",
+            "a_2 Read",
+            "a_2_2 no_such_tool_",
+            "unnamed unnamed",
+            "__1 R",
+            &format!("{short} R")
+        ]
+    );
+}
+
+#[test]
+fn media_that_cannot_go_leaves_words() {
+    let good = png(10, 10, 0);
+    let jpeg =
+        stage::transcript::base64(b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x11\x08\x27\x10\0\x10");
+    let table: &[(&str, &str, Option<&str>)] = &[
+        ("image/png", &good, Some("image/png")),
+        ("image/jpeg", &good, Some("image/png")),
+        ("image/tiff", &good, Some("image/png")),
+        ("image/jpeg", &jpeg, None),
+        ("image/png", "not base64!", None),
+        ("image/png", "", None),
+        ("image/png", "AAAA", None),
+        ("image/svg+xml", &stage::transcript::base64(b"<svg/>"), None),
+        (
+            "application/pdf",
+            &stage::transcript::base64(b"%PDF-1.7 ..."),
+            Some("application/pdf"),
+        ),
+        (
+            "application/pdf",
+            &stage::transcript::base64(b"no pdf"),
+            None,
+        ),
+        ("image/png", &png(9000, 10, 0), None),
+    ];
+    for (media_type, data, expected) in table {
+        let item = Block::Media(media("shot.png", media_type, data));
+        let request = request(vec![user(vec![text("look"), item])]);
+        assert_legal(&request);
+        let block = &sent(&request)[0]["content"][1];
+        match expected {
+            Some(expected) => assert_eq!(block["source"]["media_type"], *expected, "{media_type}"),
+            None => {
+                let words = block["text"].as_str().unwrap_or_default();
+                assert!(
+                    words.starts_with("[shot.png was left out: "),
+                    "{media_type}: {block}"
+                );
+            }
+        }
+    }
+    let mut refused = request(vec![user(vec![Block::Media(media(
+        "a",
+        "image/png",
+        &good,
+    ))])]);
+    refused.repair.without_media = true;
+    assert_eq!(
+        outline(&sent(&refused)[0]),
+        ["[a was left out: the provider refused it]"]
+    );
+}
+
+fn pictures(count: usize, edge: u32) -> ModelRequest {
+    let mut messages = vec![user(vec![text("go")])];
+    for number in 0..count {
+        let id = format!("t{number}");
+        let content = vec![ResultPart::Media(media(
+            &id,
+            "image/png",
+            &png(edge, 10, number),
+        ))];
+        messages.push(answer(vec![call(&id, "Read", "{}")]));
+        messages.push(results(vec![Block::ToolResult(ToolResult {
+            call: ToolCallId::from(id.as_str()),
+            content,
+            is_error: false,
+        })]));
+    }
+    request(messages)
+}
+
+fn pictures_sent(request: &ModelRequest) -> Vec<bool> {
+    let sent = sent(request);
+    let results = sent.iter().skip(2).step_by(2);
+    results
+        .map(|message| message["content"][0]["content"][0]["type"] == "image")
+        .collect()
+}
+
+#[test]
+fn the_oldest_media_goes_first_and_in_batches() {
+    let mut breaks = 0;
+    let mut before: Vec<bool> = Vec::new();
+    for count in (0..=150).step_by(3) {
+        let request = pictures(count, 10);
+        assert_legal(&request);
+        let now = pictures_sent(&request);
+        let kept = now.iter().filter(|sent| **sent).count();
+        assert!(kept >= count.min(80) && kept <= 100, "{kept} of {count}");
+        assert!(now.is_sorted(), "oldest out first");
+        breaks += usize::from(!now.starts_with(&before));
+        before = now;
+    }
+    assert_eq!(
+        breaks, 3,
+        "one break for every twenty pictures over a hundred"
+    );
+}
+
+#[test]
+fn a_crowd_of_images_must_be_smaller() {
+    assert!(pictures_sent(&pictures(20, 3000)).iter().all(|sent| *sent));
+    assert!(pictures_sent(&pictures(21, 3000)).iter().all(|sent| !*sent));
+    assert!(pictures_sent(&pictures(21, 1999)).iter().all(|sent| *sent));
+}
+
+#[test]
+fn media_bytes_are_bounded_together() {
+    let item = |name: &str| Block::Media(media(name, "image/png", &png(10, 10, 5_000)));
+    let request = request(vec![user((0..8).map(|n| item(&n.to_string())).collect())]);
+    let law = Law {
+        media_total_bytes_max: 24_000,
+        ..wire().law().clone()
+    };
+    let encoded = wire().encode(&request, &law);
+    let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
+    let kept = outline(&body["messages"][0])
+        .iter()
+        .filter(|kind| *kind == "image")
+        .count();
+    assert!((1..=3).contains(&kept), "{kept}");
+    assert_eq!(encoded.refusal, None);
+}
+
+#[test]
+fn a_body_over_the_limit_is_refused_before_the_network() {
+    let request = request(vec![user(vec![text(&"x".repeat(33_000))])]);
+    let law = Law {
+        body_bytes_max: 32_000,
+        ..wire().law().clone()
+    };
+    let refusal = wire().encode(&request, &law).refusal.expect("too large");
+    assert_eq!(refusal.kind, FailureKind::PromptTooLong);
+    assert_eq!(encode(&request).refusal, None, "the real limit is higher");
+}
+
+#[test]
+fn one_bad_tool_does_not_cost_the_others() {
+    let schema = |name: &str, json: &str| {
+        let mut tool = tool(name);
+        tool.input_schema = Json::from_checked(json);
+        tool
+    };
+    let mut request = request(vec![user(vec![text("q")])]);
+    request.tools = vec![
+        tool("Read"),
+        tool("Read"),
+        tool("bad name"),
+        tool(""),
+        schema("List", "[]"),
+        schema("Text", "{\"type\":\"string\"}"),
+        schema("Bare", "{}"),
+        schema("Either", "{\"anyOf\":[{}],\"properties\":{\"a\":{}}}"),
+    ]
+    .into();
+    assert_legal(&request);
+    let body: Value = serde_json::from_slice(&encode(&request).body).expect("JSON");
+    let tools = body["tools"].as_array().expect("tools");
+    let names: Vec<&str> = tools
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(names, ["Read", "Bare", "Either"]);
+    assert_eq!(
+        tools[2]["input_schema"],
+        json!({"type": "object", "properties": {"a": {}}})
+    );
+    assert_eq!(encode(&request).notes.len(), 5);
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let id = || prop_oneof![Just("t1"), Just("t2"), Just("t3"), Just(""), Just("odd id")];
+    prop_oneof![
+        4 => "[a-z \n]{0,6}".prop_map(|words| text(&words)),
+        2 => (any::<bool>()).prop_map(|sealed| thinking("hm", sealed.then_some("seal"))),
+        4 => (id(), prop_oneof![Just("{}"), Just("{\"a\":"), Just("7")])
+            .prop_map(|(id, input)| call(id, "Read", input)),
+        4 => (id(), "[a-z ]{0,4}").prop_map(|(id, words)| result(id, &words)),
+        1 => id().prop_map(|id| failed_result(id, vec![
+            ResultPart::Media(media("m", "image/png", &png(5, 5, 0))),
+        ])),
+        1 => id().prop_map(|id| failed_result(id, vec![])),
+        2 => Just(Block::Media(media("m", "image/png", &png(5, 5, 0)))),
+        1 => Just(Block::Media(media("", "image/bmp", "Qk0=")) ),
+        1 => Just(provider(Wire::AnthropicMessages, "redacted_thinking",
+            "{\"type\":\"redacted_thinking\",\"data\":\"x\"}")),
+        1 => Just(provider(Wire::AnthropicMessages, "server_tool_use",
+            "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"x\",\"input\":{}}")),
+        1 => Just(provider(Wire::Gemini, "part", "{}")),
+    ]
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
+    prop_oneof![
+        3 => Just(Origin::User),
+        3 => Just(Origin::Model),
+        2 => Just(Origin::ToolResults),
+        1 => Just(Origin::Attachment(AttachmentKind::Memory)),
+        1 => Just(Origin::Summary),
+        1 => Just(Origin::Hook),
+        1 => Just(Origin::Display),
+    ]
+}
+
+fn damaged() -> impl Strategy<Value = Vec<Message>> {
+    let author = prop_oneof![
+        3 => Just(Some("model-a")), 1 => Just(Some("model-b")), 1 => Just(None),
+    ];
+    let role = prop_oneof![Just(Role::User), Just(Role::Assistant)];
+    let any_message = (
+        role,
+        origin(),
+        proptest::collection::vec(block(), 0..5),
+        author,
+    )
+        .prop_map(|(role, origin, content, model)| Message {
+            model: model.map(ModelName::from),
+            ..message(role, origin, content)
+        });
+    proptest::collection::vec(any_message, 0..14)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn any_transcript_becomes_a_legal_request(
+        messages in damaged(),
+        repair in (any::<bool>(), any::<bool>(), any::<bool>()),
+        crowd in prop_oneof![9 => Just(0_usize), 1 => 90_usize..160],
+    ) {
+        let mut request = request(messages);
+        let crowd = (0..crowd).map(|_| Block::Media(media("m", "image/png", &png(5, 5, 0))));
+        request.messages.push(std::sync::Arc::new(user(crowd.collect())));
+        request.repair = Repair {
+            without_reasoning: repair.0,
+            without_media: repair.1,
+            without_provider_blocks: repair.2,
+        };
+        assert_legal(&request);
+        prop_assert_eq!(encode(&request), encode(&request));
+    }
+
+    #[test]
+    fn a_longer_conversation_begins_with_the_shorter_one(turns in proptest::collection::vec(turn(), 1..12)) {
+        let mut messages = vec![
+            message(Role::User, Origin::Meta(MetaKind::Context), vec![text("context")]),
+            user(vec![text("prompt")]),
+        ];
+        let mut before: Vec<Value> = Vec::new();
+        for turn in turns {
+            let request = request(messages.clone());
+            let now = sent(&request);
+            prop_assert!(now.starts_with(&before), "{before:?}\n{now:?}");
+            prop_assert!(now.len() > before.len());
+            before = now;
+            messages.extend(turn);
+        }
+    }
+}
+
+/// What one turn of the loop adds: an answer, and what is said in reply to it.
+fn turn() -> impl Strategy<Value = Vec<Message>> {
+    let words = "[a-z]{1,5}";
+    let attachment = any::<bool>();
+    (words, 0_usize..4, attachment, any::<bool>()).prop_map(
+        |(words, calls, has_attachment, thinks)| {
+            let mut content = Vec::new();
+            if thinks {
+                content.push(thinking("hm", Some("seal")));
+            }
+            content.push(text(&words));
+            content.extend((0..calls).map(|n| call(&format!("{words}{n}"), "Read", "{}")));
+            let mut turn = vec![answer(content)];
+            if calls > 0 {
+                let blocks = (0..calls)
+                    .rev()
+                    .map(|n| result(&format!("{words}{n}"), "x"));
+                turn.push(results(blocks.collect()));
+            } else {
+                turn.push(user(vec![text("next")]));
+            }
+            if has_attachment {
+                let origin = Origin::Attachment(AttachmentKind::Memory);
+                turn.push(message(Role::User, origin, vec![text("memory")]));
+            }
+            turn
+        },
+    )
+}
