@@ -7,6 +7,7 @@
 
 use windlass_vocabulary::{MicroUsd, Usage};
 
+use crate::decide::Act;
 use crate::control::{Compaction, Control, OutputCap, Overflow, Phase};
 use crate::settings::{Limits, Settings};
 
@@ -174,6 +175,16 @@ fn automatic_left(control: &Control, limits: &Limits, turns: u64) -> u64 {
         (allowance.saturating_sub(used), (turns + since) / span)
     };
     now + fresh_spans * allowance
+}
+
+/// Model calls an act makes, summaries included.
+#[must_use]
+pub fn cost(act: Act, limits: &Limits) -> u64 {
+    match act {
+        Act::Call => 1,
+        Act::Summarize(_) => summary_calls(limits),
+        _ => 0,
+    }
 }
 
 /// Calls one summary may take: each model of the chain once.

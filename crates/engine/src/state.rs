@@ -6,7 +6,6 @@
 //! Everything else in [`State`] belongs to the iteration under way, to the session's account, or
 //! to what was said of the outside and not yet taken in.
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -182,16 +181,5 @@ impl Answer {
     /// Output the provider has counted so far.
     pub(crate) fn output(&self) -> Tokens {
         self.usage.output
-    }
-
-    /// The calls in it, whole ones only.
-    pub(crate) fn call_ids(&self) -> BTreeSet<windlass_vocabulary::ToolCallId> {
-        self.blocks
-            .iter()
-            .filter_map(|block| match block {
-                Block::ToolUse(call) => Some(call.id.clone()),
-                _ => None,
-            })
-            .collect()
     }
 }

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 use windlass_vocabulary::{Answer, Message, Notice};
 
-use crate::bound::calls_left;
+use crate::bound::{calls_left, cost};
 use crate::decide::{Act, decide};
 use crate::effect::Effect;
 use crate::event::{Event, Interrupt};
@@ -135,7 +135,7 @@ impl Loop<'_> {
             assert!(
                 is_new_run
                     || calls_left(&decision.control, &self.limits)
-                        + u64::from(decision.act == Act::Call)
+                        + cost(decision.act, &self.limits)
                         <= calls_left(&before, &self.limits),
                 "the loop must come nearer to its end: {before:?} -> {decision:?}"
             );

@@ -1,5 +1,5 @@
 //! The three budgets: turns, tokens, money. Each answers one question for the rules.
 
-pub mod tokens;
-pub mod turns;
-pub mod usd;
+pub(crate) mod tokens;
+pub(crate) mod turns;
+pub(crate) mod usd;

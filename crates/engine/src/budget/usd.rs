@@ -15,11 +15,11 @@ const USEFUL_OUTPUT: Tokens = Tokens(512);
 
 /// The output limit and the reservation a request gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub(crate) struct Grant {
     /// The output limit, perhaps smaller than wanted.
-    pub output: Tokens,
+    pub(crate) output: Tokens,
     /// What is set aside.
-    pub reserved: MicroUsd,
+    pub(crate) reserved: MicroUsd,
 }
 
 /// What may be asked of this model for an input of at most `input` tokens; `None` if nothing useful

@@ -16,9 +16,9 @@ mod stop_hook_prevented;
 
 use alloc::string::String;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Message, MetaKind, ModelFailure, Origin, Outcome, Usage};
-
-pub use windlass_vocabulary::Terminal;
+use windlass_vocabulary::{
+    Message, MetaKind, ModelFailure, Origin, Outcome, Terminal, Usage,
+};
 
 use crate::decide::Why;
 use crate::effect::Effect;

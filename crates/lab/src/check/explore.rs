@@ -1,0 +1,131 @@
+//! Visits every control state a run can reach, and measures the longest run.
+
+use std::collections::HashMap;
+
+use windlass_engine::bound::cost;
+use windlass_engine::control::Control;
+use windlass_engine::decide::{Act, Decision, decide};
+use windlass_engine::settings::Limits;
+use windlass_engine::signal::Signal;
+
+/// Every state a run can reach and every edge between them.
+pub struct Graph {
+    states: Vec<Control>,
+    /// For each state, the signals that mean something there and where they lead.
+    edges: Vec<Vec<Edge>>,
+}
+
+/// One signal in one state.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    /// What happened.
+    pub signal: Signal,
+    /// What was decided.
+    pub act: Act,
+    /// The state it leads to.
+    pub to: usize,
+}
+
+/// The longest run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// Model calls in it, summaries included.
+    pub calls: u64,
+    /// Decisions in it.
+    pub steps: u64,
+}
+
+impl Graph {
+    /// Visits everything that can follow a submitted message. A run that ends is not continued.
+    #[must_use]
+    pub fn explore(limits: &Limits) -> Self {
+        let signals = Signal::all();
+        let start = decide(Control::IDLE, Signal::Submitted, limits).control;
+        let mut index = HashMap::from([(start, 0usize)]);
+        let mut graph = Self { states: vec![start], edges: Vec::new() };
+        while let Some(&control) = graph.states.get(graph.edges.len()) {
+            let mut edges = Vec::new();
+            for &signal in signals.iter().filter(|_| control.phase.is_running()) {
+                let Decision { control: next, act } = decide(control, signal, limits);
+                if act == Act::Nothing {
+                    continue;
+                }
+                let to = *index.entry(next).or_insert_with(|| {
+                    graph.states.push(next);
+                    graph.states.len() - 1
+                });
+                edges.push(Edge { signal, act, to });
+            }
+            graph.edges.push(edges);
+        }
+        graph
+    }
+
+    /// How many states there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Is there no state? Never, but a length wants it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// How many edges there are.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.edges.iter().map(Vec::len).sum()
+    }
+
+    /// Every state with its edges.
+    pub fn iter(&self) -> impl Iterator<Item = (Control, &[Edge])> {
+        self.states.iter().copied().zip(self.edges.iter().map(Vec::as_slice))
+    }
+
+    /// The state behind an edge.
+    #[must_use]
+    pub fn state(&self, place: usize) -> Option<Control> {
+        self.states.get(place).copied()
+    }
+
+    /// The longest run, or a state that can be reached from itself: a loop without an end.
+    pub fn longest(&self, limits: &Limits) -> Result<Walk, String> {
+        let mut best: Vec<Option<Walk>> = vec![None; self.states.len()];
+        let mut is_open = vec![false; self.states.len()];
+        let mut stack = vec![(0usize, 0usize)];
+        while let Some((place, next)) = stack.pop() {
+            if let Some(flag) = is_open.get_mut(place) {
+                *flag = true;
+            }
+            let edges = self.edges.get(place).map_or(&[][..], Vec::as_slice);
+            let Some(edge) = edges.get(next) else {
+                let walk = longest_of(edges, &best, limits);
+                if let (Some(slot), Some(flag)) = (best.get_mut(place), is_open.get_mut(place)) {
+                    (*slot, *flag) = (Some(walk), false);
+                }
+                continue;
+            };
+            stack.push((place, next + 1));
+            match (best.get(edge.to), is_open.get(edge.to)) {
+                (Some(None), Some(true)) => {
+                    return Err(format!("a cycle through {:?}", self.state(edge.to)));
+                }
+                (Some(None), _) => stack.push((edge.to, 0)),
+                _ => {}
+            }
+        }
+        best.first().copied().flatten().ok_or_else(|| "no state at all".to_owned())
+    }
+}
+
+fn longest_of(edges: &[Edge], best: &[Option<Walk>], limits: &Limits) -> Walk {
+    let mut longest = Walk::default();
+    for edge in edges {
+        let after = best.get(edge.to).copied().flatten().unwrap_or_default();
+        longest.calls = longest.calls.max(after.calls + cost(edge.act, limits));
+        longest.steps = longest.steps.max(after.steps + 1);
+    }
+    longest
+}
