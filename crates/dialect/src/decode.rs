@@ -4,6 +4,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use serde::Deserialize;
 
 use windlass_vocabulary::{FailureKind, Json, ModelFailure};
 
@@ -158,6 +159,18 @@ impl Allowance {
             .ok_or_else(|| nonsense(format!("the answer is over {ANSWER_BLOCKS_MAX} blocks")))?;
         Ok(())
     }
+}
+
+/// Passes a piece on for showing, unless there is nothing to show.
+pub(crate) fn shown(text: &str, piece: impl FnOnce(String) -> Decoded, out: &mut Vec<Decoded>) {
+    if !text.is_empty() {
+        out.push(piece(String::from(text)));
+    }
+}
+
+/// Reads one event, or one part of it.
+pub(crate) fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelFailure> {
+    serde_json::from_str(data).map_err(|error| malformed(&error))
 }
 
 /// The server broke the protocol.

@@ -2,7 +2,7 @@
 //!
 //! Normalisation reads the same table to make a request legal; the check exists because a rule
 //! forgotten there would otherwise cost a round trip and, worse, a session. What cannot be made
-//! legal by leaving something out (the body is too big, there are too many tools) is refused here.
+//! legal by leaving something out (the body is too big) is refused here.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -53,6 +53,8 @@ pub struct Law {
     pub reasoning: ReasoningLaw,
     /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
     pub reasoning_kinds: &'static [&'static str],
+    /// May reasoning be the last thing of an answer?
+    pub reasoning_may_end: bool,
     /// Kinds of provider blocks that need a switch we do not turn on.
     pub refused_kinds: &'static [&'static str],
     /// Must a list of messages end with the user's side? (An answer that paused in the middle of
@@ -91,6 +93,7 @@ pub const ANTHROPIC_MESSAGES: Law = Law {
     schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
     reasoning: ReasoningLaw::Sealed,
     reasoning_kinds: &["redacted_thinking"],
+    reasoning_may_end: false,
     refused_kinds: &[
         "compaction",
         "fallback",
@@ -151,27 +154,13 @@ impl Law {
 
     /// The failure to report instead of sending, if there is one.
     #[must_use]
-    pub fn refusal(
-        &self,
-        projection: &Projection<'_>,
-        tools: usize,
-        body_bytes: usize,
-    ) -> Option<ModelFailure> {
+    pub fn refusal(&self, projection: &Projection<'_>, body_bytes: usize) -> Option<ModelFailure> {
         if body_bytes > self.body_bytes_max {
             return Some(ModelFailure::new(
                 FailureKind::PromptTooLong,
                 format!(
                     "the request has {body_bytes} bytes and the provider takes {}",
                     self.body_bytes_max
-                ),
-            ));
-        }
-        if tools > self.tools_max {
-            return Some(ModelFailure::new(
-                FailureKind::Misconfigured,
-                format!(
-                    "{tools} tools are on offer and the provider takes {}",
-                    self.tools_max
                 ),
             ));
         }

@@ -17,6 +17,7 @@ pub mod normalize;
 pub mod projection;
 pub mod sse;
 
+mod calls;
 mod credential;
 mod decode;
 mod fault;
@@ -24,6 +25,7 @@ mod loose;
 mod object;
 mod picture;
 mod retry_after;
+mod tools;
 mod write;
 
 use alloc::boxed::Box;

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use windlass_vocabulary::{Block, Json, Thinking, ToolCall, ToolCallId, ToolName};
 
 use super::foreign_block::ProviderDraft;
-use crate::loose::{Fragment, Joined, check_arguments};
+use crate::calls::arguments;
+use crate::loose::{Fragment, Joined};
 
 /// A block that has begun.
 #[derive(Debug)]
@@ -150,20 +151,21 @@ impl CallDraft {
 
     fn finish(self) -> Finished {
         let streamed = self.arguments.into_text();
-        let call = |input: &str| ToolCall {
+        let call = |input| ToolCall {
             id: self.id.clone(),
             name: self.name.clone(),
-            input: Json::from_checked(input),
+            input,
             signature: None,
         };
         let input = match (streamed.trim(), &self.whole) {
-            ("", None) => return Finished::BareCall(call("{}")),
+            ("", None) => return Finished::BareCall(call(Json::empty_object())),
             ("", Some(whole)) => whole.as_str(),
             (streamed, _) => streamed,
         };
+        let (input, problem) = arguments(input);
         Finished::Call {
             call: call(input),
-            problem: check_arguments(input).err(),
+            problem,
         }
     }
 }

@@ -5,15 +5,7 @@ use alloc::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use windlass_vocabulary::ModelFailure;
-
-use crate::decode::malformed;
 use crate::loose::{Count, Fragment, optional};
-
-/// Reads one event, or one part of it.
-pub(super) fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, ModelFailure> {
-    serde_json::from_str(data).map_err(|error| malformed(&error))
-}
 
 #[derive(Deserialize)]
 pub(super) struct Head<'a> {

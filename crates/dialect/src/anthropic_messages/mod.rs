@@ -10,7 +10,6 @@ mod failure;
 mod foreign_block;
 pub mod request;
 mod stream;
-mod tools;
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
 
-use super::tools;
 use crate::Encoded;
 use crate::law::Law;
 use crate::normalize::normalize;
 use crate::projection::{AnswerPart, AnsweredCall, MediaPart, Turn, UserPart};
+use crate::tools::{self, LegalTool};
 use crate::write::{field, list, number, raw, string};
 
 /// The whole body.
@@ -42,7 +42,7 @@ pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
     if !tools.is_empty() {
         raw(&mut body, ",\"tools\":");
         let marks_last = system.is_empty() && spend(&mut marks);
-        tools::write(&mut body, &tools, marks_last);
+        write_tools(&mut body, &tools, marks_last);
     }
     if !system.is_empty() {
         raw(&mut body, ",\"system\":");
@@ -62,12 +62,28 @@ pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
     raw(&mut body, ",\"messages\":");
     write_messages(&mut body, &messages, marks.min(MESSAGE_MARKS));
     body.push(b'}');
-    let refusal = law.refusal(&projection, tools.len(), body.len());
+    let refusal = law.refusal(&projection, body.len());
     Encoded {
         body,
         notes: notes.into_lines(),
         refusal,
     }
+}
+
+fn write_tools(out: &mut Vec<u8>, tools: &[LegalTool<'_>], marks_last: bool) {
+    list(out, tools.iter().enumerate(), |out, (position, tool)| {
+        let start = out.len();
+        out.push(b'{');
+        field(out, "name", tool.name);
+        out.push(b',');
+        field(out, "description", tool.description);
+        raw(out, ",\"input_schema\":");
+        raw(out, &tool.schema);
+        out.push(b'}');
+        if marks_last && position + 1 == tools.len() {
+            splice_mark(out, start);
+        }
+    });
 }
 
 fn spend(marks: &mut usize) -> bool {
@@ -77,6 +93,10 @@ fn spend(marks: &mut usize) -> bool {
 }
 
 fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
+    if request.repair.without_reasoning {
+        // Whatever was wrong with the reasoning must not be asked for again.
+        return;
+    }
     match request.thinking {
         ThinkingMode::Unset => {}
         ThinkingMode::Adaptive => raw(body, ",\"thinking\":{\"type\":\"adaptive\"}"),
@@ -146,7 +166,7 @@ impl Written {
 }
 
 /// Puts a mark into the object that begins at `start` and ends the buffer.
-pub(super) fn splice_mark(out: &mut Vec<u8>, start: usize) {
+fn splice_mark(out: &mut Vec<u8>, start: usize) {
     if out.len() > start + 2 && out.pop() == Some(b'}') {
         raw(out, MARK);
         out.push(b'}');

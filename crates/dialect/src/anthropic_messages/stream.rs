@@ -6,21 +6,21 @@
 //! voids the answer: half an answer is worse than none. What to do about it is the engine's.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, Stop, ToolCall, ToolCallId, Usage};
+use windlass_vocabulary::{ModelFailure, ModelName, Stop, ToolCall, Usage};
 
 use super::draft::{Draft, Finished, Started};
 use super::event::{
     BlockDelta, BlockStart, BlockStop, Change, Head, MessageDelta, MessageStart, Opening, Piece,
-    StopDetails, WireUsage, read,
+    StopDetails, WireUsage,
 };
 use super::failure;
 use crate::Decoded;
-use crate::decode::{Allowance, Flow, Interpret, cut, malformed, nonsense};
+use crate::calls::{CUT_SHORT, Calls, derived_id, is_cut};
+use crate::decode::{Allowance, Flow, Interpret, cut, malformed, nonsense, read, shown};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(super) struct Reader {
     index_last: Option<u64>,
     /// A call without arguments, until it is sure that it was not merely cut short.
     held: Option<ToolCall>,
-    ids: BTreeSet<ToolCallId>,
+    calls: Calls,
     usage: Usage,
     stop: Option<(Stop, Option<String>)>,
     allowance: Allowance,
@@ -107,8 +107,9 @@ impl Reader {
         }
         self.allowance.spend_block()?;
         self.allowance.spend_bytes(data.len())?;
-        self.release_held(out);
-        let id_if_missing = self.derived_id(index);
+        // The model went on, so the call before was complete.
+        self.settle_held(Stop::EndTurn, out);
+        let id_if_missing = derived_id(self.message_id.as_deref(), index);
         let (draft, started) =
             Draft::begin(content_block.get(), &id_if_missing).map_err(|error| malformed(&error))?;
         match started {
@@ -148,7 +149,7 @@ impl Reader {
                     text: Some(piece), ..
                 },
             ) => {
-                show(text.push(&piece), Decoded::Text, out);
+                shown(text.push(&piece), Decoded::Text, out);
             }
             (
                 Draft::Thinking { text, .. },
@@ -157,7 +158,7 @@ impl Reader {
                     ..
                 },
             ) => {
-                show(text.push(&piece), Decoded::Thinking, out);
+                shown(text.push(&piece), Decoded::Thinking, out);
             }
             (
                 Draft::Thinking { signature, .. },
@@ -175,7 +176,7 @@ impl Reader {
                     ..
                 },
             ) => {
-                show(call.arguments.push(&piece), Decoded::CallInput, out);
+                shown(call.arguments.push(&piece), Decoded::CallInput, out);
             }
             (Draft::Provider(block), _) => {
                 block.grow(delta.get()).map_err(|error| malformed(&error))?;
@@ -203,8 +204,7 @@ impl Reader {
             Finished::Nothing => {}
             Finished::Block(block) => out.push(Decoded::Block(block)),
             Finished::Call { call, problem } => {
-                let (call, problem) = self.first_of_its_name(call, problem);
-                out.push(Decoded::Call { call, problem });
+                out.push(self.calls.complete(call, problem));
             }
             Finished::BareCall(call) => self.held = Some(call),
         }
@@ -274,60 +274,10 @@ impl Reader {
 
     /// The stop reason decides about a call without arguments: cut short, or complete.
     fn settle_held(&mut self, stop: Stop, out: &mut Vec<Decoded>) {
-        if !matches!(stop, Stop::OutputLimit | Stop::WindowFull) {
-            return self.release_held(out);
-        }
         if let Some(call) = self.held.take() {
-            let problem = String::from(
-                "The answer was cut short before the arguments of this call arrived, so it was \
-                 not run. Send the call again.",
-            );
-            let (call, problem) = self.first_of_its_name(call, Some(problem));
-            out.push(Decoded::Call { call, problem });
+            let problem = is_cut(stop).then(|| String::from(CUT_SHORT));
+            out.push(self.calls.complete(call, problem));
         }
-    }
-
-    fn release_held(&mut self, out: &mut Vec<Decoded>) {
-        if let Some(call) = self.held.take() {
-            let (call, problem) = self.first_of_its_name(call, None);
-            out.push(Decoded::Call { call, problem });
-        }
-    }
-
-    /// Two calls of one id could not be told apart by their results. The second gets an id derived
-    /// from its own and does not run.
-    fn first_of_its_name(
-        &mut self,
-        mut call: ToolCall,
-        problem: Option<String>,
-    ) -> (ToolCall, Option<String>) {
-        if self.ids.insert(call.id.clone()) {
-            return (call, problem);
-        }
-        let original = call.id.clone();
-        let mut number = 2_u64;
-        while !self.ids.insert(call.id.clone()) {
-            call.id = ToolCallId::from(format!("{original}_{number}").as_str());
-            number = number.saturating_add(1);
-        }
-        let repeated = String::from(
-            "This call has the same id as an earlier call of the same answer, so it was not run. \
-             Send the call again.",
-        );
-        (call, problem.or(Some(repeated)))
-    }
-
-    fn derived_id(&self, index: u64) -> String {
-        format!(
-            "call_{}_{index}",
-            self.message_id.as_deref().unwrap_or("unnamed")
-        )
-    }
-}
-
-fn show(text: &str, piece: impl FnOnce(String) -> Decoded, out: &mut Vec<Decoded>) {
-    if !text.is_empty() {
-        out.push(piece(String::from(text)));
     }
 }
 

@@ -37,6 +37,9 @@ pub(crate) fn strip(
         });
     }
     strip_half_pairs(projection, notes);
+    if law.reasoning_may_end {
+        return;
+    }
     for exchange in &mut projection.exchanges {
         // Reasoning that leads to nothing may not end an answer.
         while exchange

@@ -10,23 +10,33 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::ToolSpec;
 
-use super::request::splice_mark;
 use crate::law::Law;
 use crate::normalize::Notes;
 use crate::object;
-use crate::write::{field, list, raw, string};
+use crate::write::{raw, string};
 
 /// A tool that may be sent.
-pub(super) struct LegalTool<'a> {
-    spec: &'a ToolSpec,
-    schema: Cow<'a, str>,
+pub(crate) struct LegalTool<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// What the model is told.
+    pub(crate) description: &'a str,
+    /// A schema the provider takes.
+    pub(crate) schema: Cow<'a, str>,
 }
 
 /// The tools that may be sent.
-pub(super) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> Vec<LegalTool<'a>> {
+pub(crate) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> Vec<LegalTool<'a>> {
     let mut names = BTreeSet::new();
     let mut legal = Vec::with_capacity(tools.len());
     for spec in tools {
+        if legal.len() == law.tools_max {
+            notes.add(format!(
+                "the tool {:?} was left out: there are too many",
+                spec.name.as_str()
+            ));
+            continue;
+        }
         let name = spec.name.as_str();
         let is_legal_name = !name.is_empty()
             && name.len() <= law.tool_name_chars_max
@@ -38,7 +48,11 @@ pub(super) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> 
             continue;
         }
         match schema(spec.input_schema.as_str(), law) {
-            Some(schema) => legal.push(LegalTool { spec, schema }),
+            Some(schema) => legal.push(LegalTool {
+                name,
+                description: &spec.description,
+                schema,
+            }),
             None => {
                 notes.add(format!(
                     "the tool {name:?} was left out: its schema is not an object"
@@ -47,23 +61,6 @@ pub(super) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> 
         }
     }
     legal
-}
-
-/// Writes them.
-pub(super) fn write(out: &mut Vec<u8>, tools: &[LegalTool<'_>], marks_last: bool) {
-    list(out, tools.iter().enumerate(), |out, (position, tool)| {
-        let start = out.len();
-        out.push(b'{');
-        field(out, "name", tool.spec.name.as_str());
-        out.push(b',');
-        field(out, "description", &tool.spec.description);
-        raw(out, ",\"input_schema\":");
-        raw(out, &tool.schema);
-        out.push(b'}');
-        if marks_last && position + 1 == tools.len() {
-            splice_mark(out, start);
-        }
-    });
 }
 
 /// The schema verbatim if the provider takes it, else without what it refuses at the root.

@@ -1,0 +1,62 @@
+//! What every reader does with a call that is complete: give it an id of its own, and say why it
+//! cannot run if it cannot.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+
+use windlass_vocabulary::{Json, Stop, ToolCall, ToolCallId};
+
+use crate::Decoded;
+use crate::loose::check_arguments;
+
+/// The calls of one answer.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    ids: BTreeSet<ToolCallId>,
+}
+
+impl Calls {
+    /// A call whose arguments have been checked. Two calls of one id could not be told apart by
+    /// their results, so the second gets an id derived from its own and does not run.
+    pub(crate) fn complete(&mut self, mut call: ToolCall, problem: Option<String>) -> Decoded {
+        if self.ids.insert(call.id.clone()) {
+            return Decoded::Call { call, problem };
+        }
+        let original = call.id.clone();
+        let mut number = 2_u64;
+        while !self.ids.insert(call.id.clone()) {
+            call.id = ToolCallId::from(format!("{original}_{number}").as_str());
+            number = number.saturating_add(1);
+        }
+        Decoded::Call {
+            call,
+            problem: problem.or_else(|| Some(String::from(REPEATED))),
+        }
+    }
+}
+
+/// Arguments as a server sent them: the form they are kept in, and why they cannot be used.
+pub(crate) fn arguments(text: &str) -> (Json, Option<String>) {
+    match text.trim() {
+        "" => (Json::empty_object(), None),
+        text => (Json::from_checked(text), check_arguments(text).err()),
+    }
+}
+
+/// Did this stop cut the answer in the middle?
+pub(crate) fn is_cut(stop: Stop) -> bool {
+    matches!(stop, Stop::OutputLimit | Stop::WindowFull)
+}
+
+/// An id for a call its server did not name. The same stream gives the same id.
+pub(crate) fn derived_id(message_id: Option<&str>, index: u64) -> String {
+    format!("call_{}_{index}", message_id.unwrap_or("unnamed"))
+}
+
+/// Why a call without arguments does not run when the answer was cut.
+pub(crate) const CUT_SHORT: &str = "The answer was cut short before the arguments of this call \
+                                    arrived, so it was not run. Send the call again.";
+
+const REPEATED: &str = "This call has the same id as an earlier call of the same answer, so it \
+                        was not run. Send the call again.";
