@@ -7,8 +7,8 @@
 
 use windlass_vocabulary::{MicroUsd, Usage};
 
-use crate::decide::Act;
 use crate::control::{Compaction, Control, OutputCap, Overflow, Phase};
+use crate::decide::Act;
 use crate::settings::{Limits, Settings};
 
 /// The worst case for one set of settings.
@@ -33,10 +33,7 @@ pub fn bound(settings: &Settings) -> Bound {
     let labels = u64::from(settings.tool_labels);
     let calls_between_inputs =
         calls_left(&fresh, &limits) + labels * u64::from(limits.turns_max.saturating_sub(1));
-    let one_turn = Limits {
-        turns_max: 1,
-        ..limits
-    };
+    let one_turn = Limits { turns_max: 1, ..limits };
     Bound {
         calls_between_inputs,
         calls_between_turns: calls_left(&fresh, &one_turn) + labels,
@@ -54,10 +51,7 @@ fn money(settings: &Settings, calls: u64) -> Option<MicroUsd> {
         .chain(&settings.small_model)
         .map(|model| {
             let output = model.output_max;
-            let usage = Usage {
-                output,
-                ..Usage::default()
-            };
+            let usage = Usage { output, ..Usage::default() };
             let input = model.window.0.saturating_mul(model.prices.dearest_input());
             MicroUsd(input.div_ceil(1_000_000)) + model.prices.cost(&usage)
         })
@@ -72,12 +66,7 @@ pub fn calls_left(control: &Control, limits: &Limits) -> u64 {
         return 0;
     }
     let iterations = iterations_left(control, limits);
-    let switches = u64::from(
-        limits
-            .models
-            .saturating_sub(1)
-            .saturating_sub(control.model),
-    );
+    let switches = u64::from(limits.models.saturating_sub(1).saturating_sub(control.model));
     iterations * calls_per_iteration(limits)
         + switches * (1 + u64::from(limits.retries_max))
         + calls_left_in_iteration(control, limits)
@@ -89,11 +78,7 @@ fn iterations_left(control: &Control, limits: &Limits) -> u64 {
     let recoveries = u64::from(limits.output_recoveries_max);
     let turns = u64::from(limits.turns_max.saturating_sub(control.turn));
     let blocks = match limits.stop_hooks {
-        true => u64::from(
-            limits
-                .stop_blocks_max
-                .saturating_sub(control.stop_hook.blocks),
-        ),
+        true => u64::from(limits.stop_blocks_max.saturating_sub(control.stop_hook.blocks)),
         false => 0,
     };
     let nudges = u64::from(limits.nudges_max.saturating_sub(control.nudges.used));
@@ -127,10 +112,8 @@ fn calls_left_in_iteration(control: &Control, limits: &Limits) -> u64 {
         Phase::Preparing | Phase::Waiting | Phase::Compacting(Compaction::Auto) => 1,
         _ => 0,
     };
-    let is_over = matches!(
-        control.phase,
-        Phase::RunningTools | Phase::Attaching | Phase::Stopping
-    ) || matches!(control.phase, Phase::Compacting(what) if what != Compaction::Auto);
+    let is_over = matches!(control.phase, Phase::RunningTools | Phase::Attaching | Phase::Stopping)
+        || matches!(control.phase, Phase::Compacting(what) if what != Compaction::Auto);
     if is_over {
         return 0;
     }

@@ -143,41 +143,24 @@ pub struct Attempt {
 
 impl Attempt {
     /// Nothing tried yet.
-    pub const FRESH: Self = Self {
-        retries: 0,
-        overloads: 0,
-        repaired: false,
-        pauses: 0,
-        compacted: false,
-    };
+    pub const FRESH: Self =
+        Self { retries: 0, overloads: 0, repaired: false, pauses: 0, compacted: false };
 }
 
 impl AutoCompact {
     /// A session that never compacted.
-    pub const FRESH: Self = Self {
-        has_run: false,
-        turns_since: 0,
-        failures: 0,
-        refills: 0,
-    };
+    pub const FRESH: Self = Self { has_run: false, turns_since: 0, failures: 0, refills: 0 };
 
     /// One more turn went by.
     #[must_use]
     pub fn aged(self, limit: u8) -> Self {
-        Self {
-            turns_since: self.turns_since.saturating_add(1).min(limit),
-            ..self
-        }
+        Self { turns_since: self.turns_since.saturating_add(1).min(limit), ..self }
     }
 }
 
 impl StopHook {
     /// No hook has objected.
-    pub const FRESH: Self = Self {
-        is_retry: false,
-        blocks: 0,
-        same: 0,
-    };
+    pub const FRESH: Self = Self { is_retry: false, blocks: 0, same: 0 };
 }
 
 impl Nudges {

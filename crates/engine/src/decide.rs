@@ -86,35 +86,24 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
         (Phase::Idle | Phase::Ended(_), Signal::Submitted) => {
             prepare(control.new_run(), Because::Started)
         }
-        (
-            Phase::Preparing,
-            Signal::Prepared {
-                size,
-                staged,
-                funds,
-            },
-        ) => prepared(control, size, staged, funds, limits),
+        (Phase::Preparing, Signal::Prepared { size, staged, funds }) => {
+            prepared(control, size, staged, funds, limits)
+        }
         (Phase::Compacting(what), Signal::Summarized(shrunk)) => {
             summarized(control, what, shrunk, limits)
         }
         (Phase::Streaming, Signal::Answered(end)) => answered(control, end, limits),
         (Phase::Streaming, Signal::Failed(fault)) => failed(control, fault, limits),
-        (Phase::Waiting, Signal::TimerFired) => prepare(
-            Control {
-                phase: Phase::Preparing,
-                ..control
-            },
-            Because::Retried,
-        ),
+        (Phase::Waiting, Signal::TimerFired) => {
+            prepare(Control { phase: Phase::Preparing, ..control }, Because::Retried)
+        }
         (Phase::RunningTools, Signal::ToolsDone { stop }) => tools_done(control, stop),
         (Phase::Attaching, Signal::Attached) => attached(control, limits),
-        (Phase::Stopping, Signal::HooksEnded { verdict, budget }) => {
-            hooks_ended(control, verdict, budget, limits)
+        (Phase::Stopping, Signal::HooksEnded { verdict, budget, is_empty }) => {
+            let outcome = if is_empty { Outcome::Empty } else { Outcome::Natural };
+            hooks_ended(control, verdict, (budget, outcome), limits)
         }
-        _ => Decision {
-            control,
-            act: Act::Nothing,
-        },
+        _ => Decision { control, act: Act::Nothing },
     }
 }
 
@@ -135,32 +124,17 @@ fn prepared(control: Control, size: Size, staged: bool, funds: Funds, limits: &L
         && !control.attempt.compacted;
     if size != Size::Fits && can_compact {
         let is_refill = auto.has_run && auto.turns_since < limits.refill_span();
-        let refills = if is_refill {
-            auto.refills.saturating_add(1)
-        } else {
-            0
-        };
+        let refills = if is_refill { auto.refills.saturating_add(1) } else { 0 };
         if refills >= limits.refills_max {
             return finish(control, Terminal::BlockingLimit, Why::Thrash);
         }
         let control = Control {
             phase: Phase::Compacting(Compaction::Auto),
-            auto_compact: AutoCompact {
-                has_run: true,
-                turns_since: 0,
-                refills,
-                ..auto
-            },
-            attempt: Attempt {
-                compacted: true,
-                ..control.attempt
-            },
+            auto_compact: AutoCompact { has_run: true, turns_since: 0, refills, ..auto },
+            attempt: Attempt { compacted: true, ..control.attempt },
             ..control
         };
-        return Decision {
-            control,
-            act: Act::Summarize(Compaction::Auto),
-        };
+        return Decision { control, act: Act::Summarize(Compaction::Auto) };
     }
     if size == Size::OverLimit && !staged && !can_react(control, limits) {
         return finish(control, Terminal::BlockingLimit, Why::Plain);
@@ -168,13 +142,7 @@ fn prepared(control: Control, size: Size, staged: bool, funds: Funds, limits: &L
     if funds == Funds::Short {
         return finish(control, Terminal::MaxBudgetUsd, Why::Plain);
     }
-    Decision {
-        control: Control {
-            phase: Phase::Streaming,
-            ..control
-        },
-        act: Act::Call,
-    }
+    Decision { control: Control { phase: Phase::Streaming, ..control }, act: Act::Call }
 }
 
 /// Is the last rung of the ladder against overflow still there?
@@ -186,38 +154,25 @@ fn summarized(control: Control, what: Compaction, shrunk: Shrunk, limits: &Limit
     let failures = match shrunk {
         Shrunk::Summary => 0,
         Shrunk::Stripped => control.auto_compact.failures,
-        Shrunk::Cut | Shrunk::Nothing => control
-            .auto_compact
-            .failures
-            .saturating_add(1)
-            .min(limits.summary_failures_max),
+        Shrunk::Cut | Shrunk::Nothing => {
+            control.auto_compact.failures.saturating_add(1).min(limits.summary_failures_max)
+        }
     };
-    let auto_compact = AutoCompact {
-        failures,
-        ..control.auto_compact
-    };
-    let control = Control {
-        auto_compact,
-        ..control
-    };
+    let auto_compact = AutoCompact { failures, ..control.auto_compact };
+    let control = Control { auto_compact, ..control };
     match (what, shrunk) {
-        (Compaction::Auto, _) => prepare(
-            Control {
-                phase: Phase::Preparing,
-                ..control
-            },
-            Because::Compacted,
-        ),
+        (Compaction::Auto, _) => {
+            prepare(Control { phase: Phase::Preparing, ..control }, Because::Compacted)
+        }
         (Compaction::ForLength, Shrunk::Nothing) => {
             finish(control, Terminal::PromptTooLong, Why::Plain)
         }
         (Compaction::ForMedia, Shrunk::Nothing) => {
             finish(control, Terminal::ImageError, Why::Plain)
         }
-        (Compaction::ForLength | Compaction::ForMedia, _) => go_on(
-            reactive_compact_retry(control),
-            Transition::ReactiveCompactRetry,
-        ),
+        (Compaction::ForLength | Compaction::ForMedia, _) => {
+            go_on(reactive_compact_retry(control), Transition::ReactiveCompactRetry)
+        }
     }
 }
 
@@ -226,144 +181,73 @@ fn answered(control: Control, end: AnswerEnd, limits: &Limits) -> Decision {
     match end {
         AnswerEnd::Calls => {
             let phase = Phase::RunningTools;
-            let control = Control {
-                phase,
-                calls_open: true,
-                withheld: false,
-                ..control
-            };
-            Decision {
-                control,
-                act: Act::AwaitTools,
-            }
+            let control = Control { phase, calls_open: true, withheld: false, ..control };
+            Decision { control, act: Act::AwaitTools }
         }
         AnswerEnd::WindowFull { staged } => too_long(control, staged, limits),
         AnswerEnd::OutputLimit { can_raise } => output_limit(control, can_raise, limits),
         AnswerEnd::Pause if control.attempt.pauses < limits.pauses_max => {
             let pauses = control.attempt.pauses + 1;
-            let attempt = Attempt {
-                pauses,
-                ..control.attempt
-            };
-            prepare(
-                Control {
-                    phase: Phase::Preparing,
-                    attempt,
-                    ..control
-                },
-                Because::Resumed,
-            )
+            let attempt = Attempt { pauses, ..control.attempt };
+            let (phase, withheld) = (Phase::Preparing, false);
+            prepare(Control { phase, attempt, withheld, ..control }, Because::Resumed)
         }
         AnswerEnd::Pause => finish(
-            Control {
-                withheld: false,
-                ..control
-            },
+            Control { withheld: false, ..control },
             Terminal::Completed,
             Why::Outcome(Outcome::PausesExhausted),
         ),
         AnswerEnd::Refusal => finish(
-            Control {
-                withheld: false,
-                ..control
-            },
+            Control { withheld: false, ..control },
             Terminal::Completed,
             Why::Outcome(Outcome::Refusal),
         ),
-        AnswerEnd::Text { budget } => ended_well(
-            Control {
-                withheld: false,
-                ..control
-            },
-            budget,
-            Outcome::Natural,
-            limits,
-        ),
-        AnswerEnd::Empty { budget } => ended_well(
-            Control {
-                withheld: false,
-                ..control
-            },
-            budget,
-            Outcome::Empty,
-            limits,
-        ),
+        AnswerEnd::Text { budget } => {
+            ended_well(Control { withheld: false, ..control }, budget, Outcome::Natural, limits)
+        }
+        AnswerEnd::Empty { budget } => {
+            ended_well(Control { withheld: false, ..control }, budget, Outcome::Empty, limits)
+        }
     }
 }
 
 /// Drain, then compact, then give up. The failure is withheld until then.
 fn too_long(control: Control, staged: bool, limits: &Limits) -> Decision {
-    let control = Control {
-        withheld: true,
-        ..control
-    };
+    let control = Control { withheld: true, ..control };
     if staged
         && control.reactive_compact_tried == Overflow::Untried
         && control.transition != Some(Transition::CollapseDrainRetry)
     {
-        return go_on(
-            collapse_drain_retry(control),
-            Transition::CollapseDrainRetry,
-        );
+        return go_on(collapse_drain_retry(control), Transition::CollapseDrainRetry);
     }
-    react(
-        control,
-        Compaction::ForLength,
-        Terminal::PromptTooLong,
-        limits,
-    )
+    react(control, Compaction::ForLength, Terminal::PromptTooLong, limits)
 }
 
 fn react(control: Control, what: Compaction, otherwise: Terminal, limits: &Limits) -> Decision {
     if can_react(control, limits) {
-        let control = Control {
-            phase: Phase::Compacting(what),
-            ..control
-        };
-        return Decision {
-            control,
-            act: Act::Summarize(what),
-        };
+        let control = Control { phase: Phase::Compacting(what), ..control };
+        return Decision { control, act: Act::Summarize(what) };
     }
     finish(control, otherwise, Why::Plain)
 }
 
 /// Raise, then resume, then release the withheld failure and end.
 fn output_limit(control: Control, can_raise: bool, limits: &Limits) -> Decision {
-    let control = Control {
-        withheld: true,
-        ..control
-    };
+    let control = Control { withheld: true, ..control };
     if can_raise && control.output_cap == OutputCap::Normal {
-        return go_on(
-            max_output_tokens_escalate(control),
-            Transition::MaxOutputTokensEscalate,
-        );
+        return go_on(max_output_tokens_escalate(control), Transition::MaxOutputTokensEscalate);
     }
     if control.output_recoveries < limits.output_recoveries_max {
-        return go_on(
-            max_output_tokens_recovery(control),
-            Transition::MaxOutputTokensRecovery,
-        );
+        return go_on(max_output_tokens_recovery(control), Transition::MaxOutputTokensRecovery);
     }
-    finish(
-        control,
-        Terminal::Completed,
-        Why::Outcome(Outcome::OutputLimitExhausted),
-    )
+    finish(control, Terminal::Completed, Why::Outcome(Outcome::OutputLimitExhausted))
 }
 
 /// Stop hooks run here and nowhere else: never after an error.
 fn ended_well(control: Control, budget: Budget, outcome: Outcome, limits: &Limits) -> Decision {
     if limits.stop_hooks {
-        let control = Control {
-            phase: Phase::Stopping,
-            ..control
-        };
-        return Decision {
-            control,
-            act: Act::RunStopHooks,
-        };
+        let control = Control { phase: Phase::Stopping, ..control };
+        return Decision { control, act: Act::RunStopHooks };
     }
     spend_budget(control, budget, outcome, limits)
 }
@@ -371,26 +255,19 @@ fn ended_well(control: Control, budget: Budget, outcome: Outcome, limits: &Limit
 fn hooks_ended(
     control: Control,
     verdict: StopVerdict,
-    budget: Budget,
+    (budget, outcome): (Budget, Outcome),
     limits: &Limits,
 ) -> Decision {
     match verdict {
-        StopVerdict::Pass => spend_budget(control, budget, Outcome::Natural, limits),
+        StopVerdict::Pass => spend_budget(control, budget, outcome, limits),
         StopVerdict::Prevent => finish(control, Terminal::StopHookPrevented, Why::Plain),
         StopVerdict::Object { is_same } => {
             let hook = control.stop_hook;
-            let same = if is_same {
-                hook.same.saturating_add(1)
-            } else {
-                1
-            };
+            let same = if is_same { hook.same.saturating_add(1) } else { 1 };
             if hook.blocks >= limits.stop_blocks_max || same > limits.stop_same_max {
                 return finish(control, Terminal::StopHookPrevented, Why::TooManyBlocks);
             }
-            go_on(
-                stop_hook_blocking(control, is_same),
-                Transition::StopHookBlocking,
-            )
+            go_on(stop_hook_blocking(control, is_same), Transition::StopHookBlocking)
         }
     }
 }
@@ -411,6 +288,7 @@ fn spend_budget(control: Control, budget: Budget, outcome: Outcome, limits: &Lim
 
 /// The call failed. Sorted by what the failure demands.
 fn failed(control: Control, fault: Fault, limits: &Limits) -> Decision {
+    let control = Control { withheld: fault != Fault::Sealed, ..control };
     match fault {
         Fault::Sealed => answered(control, AnswerEnd::Calls, limits),
         Fault::Overloaded => {
@@ -419,34 +297,14 @@ fn failed(control: Control, fault: Fault, limits: &Limits) -> Decision {
                 return switch(control);
             }
             let overloads = overloads.min(limits.overloads_max);
-            retry(
-                Control {
-                    attempt: Attempt {
-                        overloads,
-                        ..control.attempt
-                    },
-                    ..control
-                },
-                limits,
-            )
+            retry(Control { attempt: Attempt { overloads, ..control.attempt }, ..control }, limits)
         }
         Fault::Wait => {
-            let attempt = Attempt {
-                overloads: 0,
-                ..control.attempt
-            };
+            let attempt = Attempt { overloads: 0, ..control.attempt };
             retry(Control { attempt, ..control }, limits)
         }
         Fault::TooLong { staged } => too_long(control, staged, limits),
-        Fault::MediaTooLarge => react(
-            Control {
-                withheld: true,
-                ..control
-            },
-            Compaction::ForMedia,
-            Terminal::ImageError,
-            limits,
-        ),
+        Fault::MediaTooLarge => react(control, Compaction::ForMedia, Terminal::ImageError, limits),
         Fault::BadImage => repair(control, Terminal::ImageError),
         Fault::Invalid => repair(control, Terminal::ModelError),
         Fault::Gone if has_fallback(control, limits) => switch(control),
@@ -461,75 +319,35 @@ fn has_fallback(control: Control, limits: &Limits) -> bool {
 }
 
 fn switch(control: Control) -> Decision {
-    let attempt = Attempt {
-        retries: 0,
-        overloads: 0,
-        ..control.attempt
-    };
-    let model = control.model + 1;
-    prepare(
-        Control {
-            phase: Phase::Preparing,
-            model,
-            attempt,
-            ..control
-        },
-        Because::Switched,
-    )
+    let attempt = Attempt { retries: 0, overloads: 0, ..control.attempt };
+    let (model, withheld) = (control.model + 1, false);
+    let phase = Phase::Preparing;
+    prepare(Control { phase, model, attempt, withheld, ..control }, Because::Switched)
 }
 
 fn retry(control: Control, limits: &Limits) -> Decision {
     if control.attempt.retries >= limits.retries_max {
         return finish(control, Terminal::ModelError, Why::Plain);
     }
-    let attempt = Attempt {
-        retries: control.attempt.retries + 1,
-        ..control.attempt
-    };
-    let control = Control {
-        phase: Phase::Waiting,
-        attempt,
-        ..control
-    };
-    Decision {
-        control,
-        act: Act::Backoff,
-    }
+    let attempt = Attempt { retries: control.attempt.retries + 1, ..control.attempt };
+    let control = Control { phase: Phase::Waiting, attempt, ..control };
+    Decision { control, act: Act::Backoff }
 }
 
 fn repair(control: Control, otherwise: Terminal) -> Decision {
     if control.attempt.repaired {
         return finish(control, otherwise, Why::Plain);
     }
-    let attempt = Attempt {
-        repaired: true,
-        ..control.attempt
-    };
-    prepare(
-        Control {
-            phase: Phase::Preparing,
-            attempt,
-            ..control
-        },
-        Because::Repaired,
-    )
+    let attempt = Attempt { repaired: true, ..control.attempt };
+    prepare(Control { phase: Phase::Preparing, attempt, ..control }, Because::Repaired)
 }
 
 fn tools_done(control: Control, stop: bool) -> Decision {
-    let control = Control {
-        calls_open: false,
-        ..control
-    };
+    let control = Control { calls_open: false, ..control };
     if stop {
         return finish(control, Terminal::HookStopped, Why::Plain);
     }
-    Decision {
-        control: Control {
-            phase: Phase::Attaching,
-            ..control
-        },
-        act: Act::Attach,
-    }
+    Decision { control: Control { phase: Phase::Attaching, ..control }, act: Act::Attach }
 }
 
 fn attached(control: Control, limits: &Limits) -> Decision {
@@ -540,10 +358,7 @@ fn attached(control: Control, limits: &Limits) -> Decision {
 }
 
 fn prepare(control: Control, because: Because) -> Decision {
-    Decision {
-        control,
-        act: Act::Prepare(because),
-    }
+    Decision { control, act: Act::Prepare(because) }
 }
 
 fn go_on(control: Control, transition: Transition) -> Decision {
@@ -552,14 +367,7 @@ fn go_on(control: Control, transition: Transition) -> Decision {
 
 /// Every end closes what is open; which results that takes is the queue's business.
 fn finish(control: Control, terminal: Terminal, why: Why) -> Decision {
-    let control = Control {
-        phase: Phase::Ended(terminal),
-        calls_open: false,
-        withheld: false,
-        ..control
-    };
-    Decision {
-        control,
-        act: Act::Finish(terminal, why),
-    }
+    let control =
+        Control { phase: Phase::Ended(terminal), calls_open: false, withheld: false, ..control };
+    Decision { control, act: Act::Finish(terminal, why) }
 }

@@ -19,18 +19,10 @@ pub(crate) fn answer_end(state: &State, settings: &Settings, stop: Stop) -> Answ
         return AnswerEnd::Calls;
     }
     match stop {
-        Stop::EndTurn if is_empty(state) => AnswerEnd::Empty {
-            budget: budget(state, settings),
-        },
-        Stop::EndTurn => AnswerEnd::Text {
-            budget: budget(state, settings),
-        },
-        Stop::OutputLimit => AnswerEnd::OutputLimit {
-            can_raise: can_raise(state, settings),
-        },
-        Stop::WindowFull => AnswerEnd::WindowFull {
-            staged: is_staged(state),
-        },
+        Stop::EndTurn if is_empty(state) => AnswerEnd::Empty { budget: budget(state, settings) },
+        Stop::EndTurn => AnswerEnd::Text { budget: budget(state, settings) },
+        Stop::OutputLimit => AnswerEnd::OutputLimit { can_raise: can_raise(state, settings) },
+        Stop::WindowFull => AnswerEnd::WindowFull { staged: is_staged(state) },
         Stop::Pause => AnswerEnd::Pause,
         Stop::Refusal => AnswerEnd::Refusal,
     }
@@ -61,11 +53,7 @@ fn normal_cap(state: &State, settings: &Settings) -> Tokens {
 
 fn raised_cap(state: &State, settings: &Settings) -> Tokens {
     let normal = normal_cap(state, settings);
-    settings
-        .model_at(state.control.model)
-        .output_max
-        .min(RAISED)
-        .max(normal)
+    settings.model_at(state.control.model).output_max.min(RAISED).max(normal)
 }
 
 /// The output limit the next request wants.
@@ -97,9 +85,7 @@ pub(crate) fn fault(state: &State, settings: &Settings, failure: &ModelFailure) 
         return Fault::Sealed;
     }
     match failure.kind {
-        FailureKind::PromptTooLong => Fault::TooLong {
-            staged: is_staged(state),
-        },
+        FailureKind::PromptTooLong => Fault::TooLong { staged: is_staged(state) },
         FailureKind::MediaTooLarge => Fault::MediaTooLarge,
         FailureKind::BadImage => Fault::BadImage,
         FailureKind::InvalidRequest | FailureKind::ForeignSignature => Fault::Invalid,

@@ -6,6 +6,7 @@
 use alloc::format;
 use windlass_vocabulary::{FailureKind, Notice};
 
+use crate::context::quarantine::{Refused, leave_out};
 use crate::step::Loop;
 
 impl Loop<'_> {
@@ -18,28 +19,19 @@ impl Loop<'_> {
         self.tell(Notice::ModelSwitched { from, to, why });
     }
 
-    /// Leaves out what the provider objected to: the offending kind of block, for this iteration.
+    /// Quarantines what the provider objected to, as far as the kind of failure tells.
     pub(crate) fn repaired(&mut self) {
-        let failure = self.state.withheld.as_ref();
+        let state = &mut self.state;
+        let failure = state.withheld.as_ref();
         let kind = failure.map_or(FailureKind::InvalidRequest, |failure| failure.kind);
         let words = failure.map_or("", |failure| failure.message.as_str());
-        let repair = &mut self.state.repair;
-        let left_out = match kind {
-            FailureKind::BadImage => {
-                repair.without_media = true;
-                "images and documents"
-            }
-            FailureKind::ForeignSignature => {
-                repair.without_reasoning = true;
-                "earlier reasoning"
-            }
-            _ => {
-                repair.without_reasoning = true;
-                repair.without_provider_blocks = true;
-                "earlier reasoning and provider-only blocks"
-            }
+        let (refused, name) = match kind {
+            FailureKind::BadImage => (Refused::Media, "images and documents"),
+            FailureKind::ForeignSignature => (Refused::Reasoning, "blocks of earlier reasoning"),
+            _ => (Refused::Foreign, "blocks of reasoning or of another provider"),
         };
-        let why = format!("the provider refused the request ({words}); {left_out} left out");
+        let count = leave_out(&mut state.context, &state.transcript, refused);
+        let why = format!("the provider refused the request ({words}); {count} {name} left out");
         self.tell(Notice::Repaired { why });
     }
 }

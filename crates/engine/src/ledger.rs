@@ -128,27 +128,13 @@ impl Ledger {
         if billed.input_total() == Tokens(0) {
             billed.input = open.predicted;
         } else if open.source == Source::Main && open.raw > 0 {
-            self.anchor = Some(Anchor {
-                raw: open.raw,
-                billed: billed.input_total().0,
-            });
+            self.anchor = Some(Anchor { raw: open.raw, billed: billed.input_total().0 });
         }
         let cost = open.prices.cost(&billed);
         self.spent = self.spent + cost;
         self.run_usage += billed;
-        let Open {
-            model,
-            source,
-            predicted,
-            ..
-        } = open;
-        self.rows.push(Row {
-            model,
-            source,
-            predicted,
-            billed,
-            cost,
-        });
+        let Open { model, source, predicted, .. } = open;
+        self.rows.push(Row { model, source, predicted, billed, cost });
         Some(cost)
     }
 
@@ -170,9 +156,7 @@ impl Ledger {
         let high = anchor.raw.saturating_mul(4);
         let billed = anchor.billed.clamp(low, high);
         let scaled = u128::from(raw) * u128::from(billed);
-        let ratio = scaled
-            .checked_div(u128::from(anchor.raw))
-            .unwrap_or(u128::from(raw));
+        let ratio = scaled.checked_div(u128::from(anchor.raw)).unwrap_or(u128::from(raw));
         Tokens(u64::try_from(ratio).unwrap_or(u64::MAX))
     }
 }

@@ -40,19 +40,11 @@ pub(crate) struct Order {
     pub(crate) messages: Vec<Arc<Message>>,
     pub(crate) output_max: Tokens,
     pub(crate) source: Source,
-    pub(crate) repair: Repair,
 }
 
 /// Puts a request together.
 pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<ModelRequest> {
-    let Order {
-        attempt,
-        model,
-        messages,
-        output_max,
-        source,
-        repair,
-    } = order;
+    let Order { attempt, model, messages, output_max, source } = order;
     Box::new(ModelRequest {
         attempt,
         model,
@@ -64,7 +56,7 @@ pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<Mod
         effort: settings.effort,
         source,
         agent: state.tool_context.agent.clone(),
-        repair,
+        repair: Repair::default(),
     })
 }
 

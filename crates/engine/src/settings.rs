@@ -201,10 +201,7 @@ impl Settings {
             tools: Arc::from([]),
             policy: Policy::default(),
             hooks: Hooks::default(),
-            agent: Agent {
-                id: AgentId::from("main"),
-                is_subagent: false,
-            },
+            agent: Agent { id: AgentId::from("main"), is_subagent: false },
             context: Context::default(),
             budget_max: None,
             token_budget: None,
@@ -222,11 +219,7 @@ impl Settings {
         let has_budget = self.token_budget.is_some() && !self.agent.is_subagent;
         Limits {
             models: u8::try_from(self.fallbacks.len() + 1).unwrap_or(u8::MAX),
-            nudges_max: if has_budget {
-                self.limits.nudges_max
-            } else {
-                0
-            },
+            nudges_max: if has_budget { self.limits.nudges_max } else { 0 },
             ..self.limits
         }
     }
@@ -236,19 +229,12 @@ impl Settings {
     pub fn model_at(&self, place: u8) -> &ModelFacts {
         match usize::from(place).checked_sub(1) {
             None => &self.model,
-            Some(index) => self
-                .fallbacks
-                .get(index)
-                .or(self.fallbacks.last())
-                .unwrap_or(&self.model),
+            Some(index) => {
+                self.fallbacks.get(index).or(self.fallbacks.last()).unwrap_or(&self.model)
+            }
         }
     }
 }
 
 /// No price. A nested session's own ledger knows what it spends.
-pub(crate) const FREE: Prices = Prices {
-    input: 0,
-    output: 0,
-    cache_write: 0,
-    cache_read: 0,
-};
+pub(crate) const FREE: Prices = Prices { input: 0, output: 0, cache_write: 0, cache_read: 0 };

@@ -43,6 +43,8 @@ pub enum Signal {
         verdict: StopVerdict,
         /// What the token budget says, should they let us end.
         budget: Budget,
+        /// The answer they judged was empty.
+        is_empty: bool,
     },
 }
 
@@ -170,33 +172,19 @@ impl Signal {
     /// Every signal there is.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let mut all = alloc::vec![
-            Self::Submitted,
-            Self::Interrupted,
-            Self::TimerFired,
-            Self::Attached
-        ];
+        let mut all =
+            alloc::vec![Self::Submitted, Self::Interrupted, Self::TimerFired, Self::Attached];
         for staged in BOTH {
             for size in [Size::Fits, Size::OverThreshold, Size::OverLimit] {
                 for funds in [Funds::Enough, Funds::Short] {
-                    all.push(Self::Prepared {
-                        size,
-                        staged,
-                        funds,
-                    });
+                    all.push(Self::Prepared { size, staged, funds });
                 }
             }
             all.push(Self::Answered(AnswerEnd::WindowFull { staged }));
             all.push(Self::Failed(Fault::TooLong { staged }));
         }
         all.extend(
-            [
-                Shrunk::Summary,
-                Shrunk::Cut,
-                Shrunk::Stripped,
-                Shrunk::Nothing,
-            ]
-            .map(Self::Summarized),
+            [Shrunk::Summary, Shrunk::Cut, Shrunk::Stripped, Shrunk::Nothing].map(Self::Summarized),
         );
         all.extend([AnswerEnd::Calls, AnswerEnd::Pause, AnswerEnd::Refusal].map(Self::Answered));
         all.extend(BOTH.map(|can_raise| Self::Answered(AnswerEnd::OutputLimit { can_raise })));
@@ -210,7 +198,9 @@ impl Signal {
                 StopVerdict::Object { is_same: false },
                 StopVerdict::Object { is_same: true },
             ] {
-                all.push(Self::HooksEnded { verdict, budget });
+                for is_empty in BOTH {
+                    all.push(Self::HooksEnded { verdict, budget, is_empty });
+                }
             }
         }
         all.extend(

@@ -25,10 +25,8 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
             state.queue.position(*ticket).is_none() && !is_awaited(state, *ticket)
         }
         Event::SummaryEnded { ticket, .. } => {
-            let is_label = state
-                .pending_tool_summary
-                .as_ref()
-                .is_some_and(|label| label.ticket == *ticket);
+            let is_label =
+                state.pending_tool_summary.as_ref().is_some_and(|label| label.ticket == *ticket);
             !is_label && !is_awaited(state, *ticket)
         }
         Event::TimerFired { ticket } => !is_awaited(state, *ticket),

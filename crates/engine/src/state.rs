@@ -46,8 +46,6 @@ pub struct State {
     pub inbox: Inbox,
     /// The failure held back until every recovery is spent.
     pub withheld: Option<ModelFailure>,
-    /// What the current iteration leaves out at the provider's demand.
-    pub repair: windlass_vocabulary::Repair,
     /// What the loop did lately, to see circles.
     pub circle: Circle,
     /// The stop hook's last words, to see repetition, and its name.
@@ -167,7 +165,6 @@ impl State {
             queue: Queue::default(),
             inbox: Inbox::default(),
             withheld: None,
-            repair: windlass_vocabulary::Repair::default(),
             circle: Circle::default(),
             objection: None,
             waited: Millis(0),

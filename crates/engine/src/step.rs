@@ -27,20 +27,11 @@ pub struct Step {
 #[must_use]
 pub fn step(state: State, event: Event, settings: &Settings) -> Step {
     let limits = settings.limits();
-    let mut turn = Loop {
-        state,
-        settings,
-        limits,
-        effects: Vec::new(),
-        interrupt: None,
-    };
+    let mut turn = Loop { state, settings, limits, effects: Vec::new(), interrupt: None };
     if !stale::is_stale(&turn.state, &event) {
         turn.take(event);
     }
-    Step {
-        state: turn.state,
-        effects: turn.effects,
-    }
+    Step { state: turn.state, effects: turn.effects }
 }
 
 /// One step under way. The phases add their methods to it, each in its own file.
@@ -60,15 +51,8 @@ impl Loop<'_> {
             Event::Interrupted(why) => self.interrupted(why),
             Event::ModelStarted { attempt: _ } => self.state.answer.has_started = true,
             Event::ModelDelta { attempt, delta } => self.streamed(attempt, delta),
-            Event::ModelEnded {
-                attempt: _,
-                stop,
-                usage,
-            } => self.answered(stop, usage),
-            Event::ModelFailed {
-                attempt: _,
-                failure,
-            } => self.failed(failure),
+            Event::ModelEnded { attempt: _, stop, usage } => self.answered(stop, usage),
+            Event::ModelFailed { attempt: _, failure } => self.failed(failure),
             Event::ToolProgressed { ticket, text } => self.tool_progressed(ticket, text),
             Event::ToolEnded { ticket, outcome } => {
                 if let Some(place) = self.state.queue.position(ticket) {
@@ -76,18 +60,8 @@ impl Loop<'_> {
                     self.tools_moved();
                 }
             }
-            Event::PermissionAnswered {
-                ticket,
-                answer,
-                inspection,
-            } => {
-                let is_interrupt = matches!(
-                    answer,
-                    Answer::Deny {
-                        interrupt: true,
-                        ..
-                    }
-                );
+            Event::PermissionAnswered { ticket, answer, inspection } => {
+                let is_interrupt = matches!(answer, Answer::Deny { interrupt: true, .. });
                 if let Some(place) = self.state.queue.position(ticket) {
                     self.permission_answered(place, answer, inspection);
                 }
@@ -103,11 +77,7 @@ impl Loop<'_> {
                 }
                 None => self.stop_hooks_ended(report),
             },
-            Event::SummaryEnded {
-                ticket,
-                result,
-                usage,
-            } => {
+            Event::SummaryEnded { ticket, result, usage } => {
                 self.summary_ended(ticket, result, usage);
             }
             Event::AttachmentArrived { kind, text } => {

@@ -58,10 +58,7 @@ impl Transcript {
         debug_assert_eq!(message.id, self.next_id(), "a message's id is its position");
         let raw = estimate::message(&message);
         let message = Arc::new(message);
-        self.entries.push(Entry {
-            message: message.clone(),
-            raw,
-        });
+        self.entries.push(Entry { message: message.clone(), raw });
         message
     }
 

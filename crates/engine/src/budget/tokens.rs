@@ -29,8 +29,5 @@ pub(crate) fn read(settings: &Settings, run: Tokens, answer: Tokens) -> Budget {
 
 /// Percent of the budget spent.
 pub(crate) fn percent(run: Tokens, budget: Tokens) -> u64 {
-    run.0
-        .saturating_mul(100)
-        .checked_div(budget.0)
-        .unwrap_or(100)
+    run.0.saturating_mul(100).checked_div(budget.0).unwrap_or(100)
 }

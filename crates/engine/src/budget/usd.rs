@@ -34,24 +34,14 @@ pub(crate) fn grant(
     let worst = |output: Tokens| {
         let sent = u128::from(input.0) * u128::from(model.prices.dearest_input());
         let sent = u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        MicroUsd(sent)
-            + model.prices.cost(&Usage {
-                output,
-                ..Usage::default()
-            })
+        MicroUsd(sent) + model.prices.cost(&Usage { output, ..Usage::default() })
     };
     let Some(limit) = settings.budget_max else {
-        return Some(Grant {
-            output: wanted,
-            reserved: worst(wanted),
-        });
+        return Some(Grant { output: wanted, reserved: worst(wanted) });
     };
     let free = limit.less(ledger.committed());
     if worst(wanted) <= free {
-        return Some(Grant {
-            output: wanted,
-            reserved: worst(wanted),
-        });
+        return Some(Grant { output: wanted, reserved: worst(wanted) });
     }
     let left = free.less(worst(Tokens(0)));
     let output = Tokens(
@@ -64,15 +54,10 @@ pub(crate) fn grant(
     )
     .min(wanted);
     let is_useful = output >= USEFUL_OUTPUT.min(wanted) && worst(output) <= free;
-    is_useful.then(|| Grant {
-        output,
-        reserved: worst(output),
-    })
+    is_useful.then(|| Grant { output, reserved: worst(output) })
 }
 
 /// What a nested session may spend: half of what is free, so that we can go on beside it.
 pub(crate) fn allowance(settings: &Settings, ledger: &Ledger) -> Option<MicroUsd> {
-    settings
-        .budget_max
-        .map(|limit| MicroUsd(limit.less(ledger.committed()).0 / 2))
+    settings.budget_max.map(|limit| MicroUsd(limit.less(ledger.committed()).0 / 2))
 }

@@ -67,15 +67,10 @@ fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<
 fn limit_of(result: &ToolResult, view: &View<'_>) -> usize {
     // The call is in the answer before the results; its tool knows the limit.
     let name = view.transcript.messages().rev().find_map(|message| {
-        message
-            .calls()
-            .find(|call| call.id == result.call)
-            .map(|call| call.name.clone())
+        message.calls().find(|call| call.id == result.call).map(|call| call.name.clone())
     });
     name.and_then(|name| view.tools.iter().find(|spec| spec.name == name))
-        .map_or(view.settings.context.message_result_bytes_max, |spec| {
-            spec.result_bytes_max
-        })
+        .map_or(view.settings.context.message_result_bytes_max, |spec| spec.result_bytes_max)
 }
 
 fn cut(result: &ToolResult, limit: usize, context: &Context, report: &mut Report) -> ToolResult {
@@ -95,24 +90,14 @@ fn cut(result: &ToolResult, limit: usize, context: &Context, report: &mut Report
             other => other.clone(),
         })
         .collect();
-    ToolResult {
-        call: result.call.clone(),
-        content,
-        is_error: result.is_error,
-    }
+    ToolResult { call: result.call.clone(), content, is_error: result.is_error }
 }
 
 /// A file name made of the call id alone, so that it is the same on every replay.
 fn spill_name(call: &str, number: u32) -> String {
     let safe: String = call
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-                c
-            } else {
-                '_'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' })
         .take(80)
         .collect();
     match number {
@@ -124,10 +109,7 @@ fn spill_name(call: &str, number: u32) -> String {
 fn head_and_tail(text: &str, kept: usize, pointer: &str) -> String {
     let head = floor(text, kept);
     let tail = ceil(text, text.len().saturating_sub(kept));
-    let (head, tail) = (
-        text.get(..head).unwrap_or(""),
-        text.get(tail..).unwrap_or(""),
-    );
+    let (head, tail) = (text.get(..head).unwrap_or(""), text.get(tail..).unwrap_or(""));
     let left_out = text.len() - head.len() - tail.len();
     format!(
         "{head}\n[{left_out} of {} bytes left out here. The whole text is in the file \
@@ -138,14 +120,9 @@ fn head_and_tail(text: &str, kept: usize, pointer: &str) -> String {
 
 /// The last character boundary at or before `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 fn ceil(text: &str, at: usize) -> usize {
-    (at.min(text.len())..=text.len())
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(text.len())
+    (at.min(text.len())..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }

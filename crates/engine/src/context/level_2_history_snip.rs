@@ -15,14 +15,8 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
         return;
     };
     let kept = usize::try_from(kept.max(1)).unwrap_or(usize::MAX);
-    let after_summary = memory
-        .boundary
-        .as_ref()
-        .map_or(MessageId(0), |b| b.summary.next());
-    let from = memory
-        .snipped_before
-        .unwrap_or(MessageId(0))
-        .max(after_summary);
+    let after_summary = memory.boundary.as_ref().map_or(MessageId(0), |b| b.summary.next());
+    let from = memory.snipped_before.unwrap_or(MessageId(0)).max(after_summary);
     let starts = turn_starts(view.transcript, from);
     if starts.len() <= kept.saturating_add(kept.div_ceil(2)) {
         return;
@@ -35,9 +29,5 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     memory.snipped_before = Some(first_kept);
     let freed = before.saturating_sub(Projection::raw(memory, view.transcript));
     let losses = vec![format!("{gone} old turns, up to message {first_kept}")];
-    report.shrunk.push(Shrink {
-        level: 2,
-        freed,
-        losses,
-    });
+    report.shrunk.push(Shrink { level: 2, freed, losses });
 }

@@ -17,10 +17,7 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     if view.tokens(memory) <= view.room.percent(context.microcompact_percent) {
         return;
     }
-    let from = memory
-        .boundary
-        .as_ref()
-        .map_or(MessageId(0), |b| b.summary.next());
+    let from = memory.boundary.as_ref().map_or(MessageId(0), |b| b.summary.next());
     let starts = turn_starts(view.transcript, from);
     let recent = usize::try_from(context.recent_turns).unwrap_or(usize::MAX);
     let Some(&first_recent) = starts.len().checked_sub(recent).and_then(|n| starts.get(n)) else {
@@ -45,11 +42,7 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     }
     if count > 0 {
         let losses = vec![format!("the output of {count} old tool calls")];
-        report.shrunk.push(Shrink {
-            level: 3,
-            freed,
-            losses,
-        });
+        report.shrunk.push(Shrink { level: 3, freed, losses });
     }
 }
 

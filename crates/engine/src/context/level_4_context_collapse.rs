@@ -43,10 +43,7 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
 
 /// Are there stretches that could be committed?
 pub(crate) fn is_staged(memory: &Memory) -> bool {
-    memory
-        .collapses
-        .iter()
-        .any(|collapse| !collapse.is_committed)
+    memory.collapses.iter().any(|collapse| !collapse.is_committed)
 }
 
 /// Commits every staged stretch.
@@ -56,25 +53,16 @@ pub(crate) fn drain(memory: &mut Memory, transcript: &Transcript, report: &mut R
 
 /// Stages every old turn that is not staged yet.
 fn stage(memory: &mut Memory, view: &View<'_>) {
-    let from = memory
-        .collapses
-        .last()
-        .map_or(MessageId(0), |collapse| collapse.last.next());
-    let from = memory
-        .boundary
-        .as_ref()
-        .map_or(from, |b| from.max(b.summary.next()));
-    let from = memory
-        .snipped_before
-        .map_or(from, |first_kept| from.max(first_kept));
+    let from = memory.collapses.last().map_or(MessageId(0), |collapse| collapse.last.next());
+    let from = memory.boundary.as_ref().map_or(from, |b| from.max(b.summary.next()));
+    let from = memory.snipped_before.map_or(from, |first_kept| from.max(first_kept));
     let starts = turn_starts(view.transcript, from);
     let recent = usize::try_from(view.settings.context.recent_turns).unwrap_or(usize::MAX);
     for first in starts.iter().take(starts.len().saturating_sub(recent)) {
         let last = first.next();
-        let (Some(answer), Some(results)) = (
-            view.transcript.message(*first),
-            view.transcript.message(last),
-        ) else {
+        let (Some(answer), Some(results)) =
+            (view.transcript.message(*first), view.transcript.message(last))
+        else {
             continue;
         };
         if results.origin != Origin::ToolResults || answer.pinned || results.pinned {
@@ -82,28 +70,15 @@ fn stage(memory: &mut Memory, view: &View<'_>) {
         }
         let message = Message::user_text(*first, Origin::Summary, line(answer, results));
         let raw = estimate::message(&message);
-        let line = Entry {
-            message: Arc::new(message),
-            raw,
-        };
-        memory.collapses.push(Collapse {
-            first: *first,
-            last,
-            line,
-            is_committed: false,
-        });
+        let line = Entry { message: Arc::new(message), raw };
+        memory.collapses.push(Collapse { first: *first, last, line, is_committed: false });
     }
 }
 
 fn commit(memory: &mut Memory, transcript: &Transcript, most: usize, report: &mut Report) {
     let mut freed = 0;
     let mut losses = vec![];
-    for collapse in memory
-        .collapses
-        .iter_mut()
-        .filter(|c| !c.is_committed)
-        .take(most)
-    {
+    for collapse in memory.collapses.iter_mut().filter(|c| !c.is_committed).take(most) {
         collapse.is_committed = true;
         let whole: u64 = [collapse.first, collapse.last]
             .iter()
@@ -114,11 +89,7 @@ fn commit(memory: &mut Memory, transcript: &Transcript, most: usize, report: &mu
         losses.push(format!("the turn of message {}", collapse.first));
     }
     if !losses.is_empty() {
-        report.shrunk.push(Shrink {
-            level: 4,
-            freed,
-            losses,
-        });
+        report.shrunk.push(Shrink { level: 4, freed, losses });
     }
 }
 
@@ -129,9 +100,7 @@ fn line(answer: &Message, results: &Message) -> String {
         let input = call.input.as_str();
         let short = input.get(..floor(input, INPUT_KEPT)).unwrap_or("");
         let dots = if short.len() < input.len() { "…" } else { "" };
-        let is_error = results
-            .results()
-            .any(|result| result.call == call.id && result.is_error);
+        let is_error = results.results().any(|result| result.call == call.id && result.is_error);
         let end = if is_error { "failed" } else { "done" };
         line.push_str(&format!(" {} {short}{dots}: {end}.", call.name));
     }

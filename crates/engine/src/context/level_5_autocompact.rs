@@ -13,12 +13,10 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use windlass_vocabulary::{
-    AttachmentKind, Block, Message, MessageId, Origin, ResultPart, Role, Tokens, ToolResult,
-};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, Origin, Role, Tokens};
 
 use super::projection::is_permanent;
-use super::{Memory, Projection, Report, Shrink, View, level_1_tool_result_budget, with_content};
+use super::{Memory, Projection, Report, Shrink, View, level_1_tool_result_budget};
 use crate::signal::Shrunk;
 use crate::text;
 use crate::transcript::Transcript;
@@ -74,22 +72,13 @@ fn plan_with_tail(
         }
     }
     let after = recent.iter().map(|message| message.id).collect();
-    (!dropped.is_empty()).then_some(Plan {
-        before,
-        after,
-        dropped,
-        target,
-    })
+    (!dropped.is_empty()).then_some(Plan { before, after, dropped, target })
 }
 
 /// Messages at the end that fit the room and begin where a turn or a request begins.
 fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) -> usize {
-    let last_collapsed = memory
-        .collapses
-        .iter()
-        .rev()
-        .find(|c| c.is_committed)
-        .map(|collapse| collapse.last);
+    let last_collapsed =
+        memory.collapses.iter().rev().find(|c| c.is_committed).map(|collapse| collapse.last);
     let mut raw = 0;
     let mut len = 0;
     for (count, message) in shown.iter().rev().enumerate() {
@@ -112,10 +101,7 @@ fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) 
 
 /// Something a person asked for.
 fn is_request(message: &Message) -> bool {
-    matches!(
-        message.origin,
-        Origin::User | Origin::Attachment(AttachmentKind::QueuedInput)
-    )
+    matches!(message.origin, Origin::User | Origin::Attachment(AttachmentKind::QueuedInput))
 }
 
 /// Places a summary, or a cut in its place, and checks the contract.
@@ -123,7 +109,7 @@ pub(crate) fn place(
     memory: &mut Memory,
     transcript: &mut Transcript,
     view: &dyn Fn(&Memory, &Transcript) -> Tokens,
-    plan: Plan,
+    plan: &Plan,
     summary: Option<&str>,
     report: &mut Report,
 ) -> (Shrunk, Option<Arc<Message>>) {
@@ -132,10 +118,9 @@ pub(crate) fn place(
     let tried =
         summary.map(|summary| (Shrunk::Summary, text::summary(summary), plan.after.clone()));
     let cut = text::cut(plan.dropped.len(), &quotes(transcript, &plan.dropped));
-    let candidates = tried.into_iter().chain([
-        (Shrunk::Cut, cut.clone(), plan.after.clone()),
-        (Shrunk::Cut, cut, Vec::new()),
-    ]);
+    let candidates = tried
+        .into_iter()
+        .chain([(Shrunk::Cut, cut.clone(), plan.after.clone()), (Shrunk::Cut, cut, Vec::new())]);
     for (shrunk, words, after) in candidates {
         let mut next = Memory {
             boundary: Some(Boundary {
@@ -159,11 +144,7 @@ pub(crate) fn place(
         next.budgeted = Some(message.id);
         let freed = raw_before.saturating_sub(Projection::raw(&next, &trial));
         let losses = vec![format!("{} messages", plan.dropped.len())];
-        report.shrunk.push(Shrink {
-            level: 5,
-            freed,
-            losses,
-        });
+        report.shrunk.push(Shrink { level: 5, freed, losses });
         *memory = next;
         *transcript = trial;
         return (shrunk, Some(message));
@@ -184,46 +165,4 @@ fn quotes(transcript: &Transcript, dropped: &[MessageId]) -> Vec<String> {
             String::from(words.get(..end).unwrap_or(""))
         })
         .collect()
-}
-
-/// Takes every image and document out of what will be sent; says how many there were.
-pub(crate) fn strip_media(memory: &mut Memory, transcript: &Transcript) -> usize {
-    let mut count = 0;
-    for message in Projection::new(memory, transcript).messages {
-        let content: Vec<Block> = message
-            .content
-            .iter()
-            .map(|block| match block {
-                Block::Media(media) => {
-                    count += 1;
-                    Block::Text(text::media_removed(&media.name))
-                }
-                Block::ToolResult(result) => Block::ToolResult(ToolResult {
-                    content: result
-                        .content
-                        .iter()
-                        .map(|part| without(part, &mut count))
-                        .collect(),
-                    ..result.clone()
-                }),
-                other => other.clone(),
-            })
-            .collect();
-        if content != message.content {
-            memory
-                .shortened
-                .insert(message.id, with_content(&message, content));
-        }
-    }
-    count
-}
-
-fn without(part: &ResultPart, count: &mut usize) -> ResultPart {
-    match part {
-        ResultPart::Media(media) => {
-            *count += 1;
-            ResultPart::Text(text::media_removed(&media.name))
-        }
-        ResultPart::Text(words) => ResultPart::Text(words.clone()),
-    }
 }

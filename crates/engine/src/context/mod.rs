@@ -11,6 +11,7 @@ pub mod level_3_microcompact;
 pub mod level_4_context_collapse;
 pub mod level_5_autocompact;
 pub mod projection;
+pub(crate) mod quarantine;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -80,11 +81,7 @@ impl Room {
         let reserved = model.output_default.min(Tokens(model.window.0 / 2));
         let limit = model.window.less(reserved);
         let summary = settings.context.summary_tokens.min(Tokens(limit.0 / 4));
-        Self {
-            window: model.window,
-            limit,
-            threshold: limit.less(summary),
-        }
+        Self { window: model.window, limit, threshold: limit.less(summary) }
     }
 
     /// So many percent of the window.
@@ -138,13 +135,7 @@ pub(crate) fn turn_starts(transcript: &Transcript, from: MessageId) -> Vec<Messa
 
 /// The same message with other content.
 pub(crate) fn with_content(message: &Message, content: Vec<windlass_vocabulary::Block>) -> Entry {
-    let message = Message {
-        content,
-        ..message.clone()
-    };
+    let message = Message { content, ..message.clone() };
     let raw = estimate::message(&message);
-    Entry {
-        message: Arc::new(message),
-        raw,
-    }
+    Entry { message: Arc::new(message), raw }
 }

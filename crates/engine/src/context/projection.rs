@@ -42,25 +42,14 @@ fn visit<'a>(memory: &'a Memory, transcript: &'a Transcript, see: &mut dyn FnMut
     let shown = |entry: &'a Entry| memory.shortened.get(&entry.message.id).unwrap_or(entry);
     let mut start = 0usize;
     if let Some(boundary) = &memory.boundary {
-        for id in boundary
-            .before
-            .iter()
-            .chain([&boundary.summary])
-            .chain(&boundary.after)
-        {
+        for id in boundary.before.iter().chain([&boundary.summary]).chain(&boundary.after) {
             if let Some(entry) = transcript.entry(*id) {
                 see(shown(entry));
             }
         }
-        start = usize::try_from(boundary.summary.0)
-            .unwrap_or(usize::MAX)
-            .saturating_add(1);
+        start = usize::try_from(boundary.summary.0).unwrap_or(usize::MAX).saturating_add(1);
     }
-    let mut committed = memory
-        .collapses
-        .iter()
-        .filter(|collapse| collapse.is_committed)
-        .peekable();
+    let mut committed = memory.collapses.iter().filter(|collapse| collapse.is_committed).peekable();
     for entry in transcript.entries().iter().skip(start) {
         let id = entry.message.id;
         while committed.peek().is_some_and(|collapse| collapse.last < id) {
@@ -83,9 +72,7 @@ fn visit<'a>(memory: &'a Memory, transcript: &'a Transcript, see: &mut dyn FnMut
 }
 
 fn is_snipped(memory: &Memory, id: MessageId) -> bool {
-    memory
-        .snipped_before
-        .is_some_and(|first_kept| id < first_kept)
+    memory.snipped_before.is_some_and(|first_kept| id < first_kept)
 }
 
 /// Never left out by any level: pinned messages and the hidden first message.

@@ -22,10 +22,7 @@ impl Loop<'_> {
         }
         if !turns::has_another(&self.state.control, &self.limits) {
             let turn = self.state.control.turn.saturating_add(1);
-            self.tell(Notice::MaxTurnsReached {
-                turn,
-                limit: self.limits.turns_max,
-            });
+            self.tell(Notice::MaxTurnsReached { turn, limit: self.limits.turns_max });
         }
         Signal::Attached
     }

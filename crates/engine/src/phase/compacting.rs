@@ -5,10 +5,11 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    FailureKind, Message, ModelFacts, ModelFailure, Notice, Repair, Source, Ticket, Tokens, Usage,
+    FailureKind, Message, ModelFacts, ModelFailure, Notice, Source, Ticket, Tokens, Usage,
 };
 
 use crate::budget::usd;
+use crate::context::quarantine::{Refused, leave_out};
 use crate::context::{Projection, Report, estimate, level_5_autocompact};
 use crate::control::{Compaction, Phase};
 use crate::effect::Effect;
@@ -28,7 +29,7 @@ impl Loop<'_> {
     pub(crate) fn summarize(&mut self, what: Compaction) -> Option<Signal> {
         if what == Compaction::ForMedia {
             let state = &mut self.state;
-            let count = level_5_autocompact::strip_media(&mut state.context, &state.transcript);
+            let count = leave_out(&mut state.context, &state.transcript, Refused::Media);
             if count > 0 {
                 return Some(Signal::Summarized(Shrunk::Stripped));
             }
@@ -63,16 +64,11 @@ impl Loop<'_> {
         words.push_str(text::LABEL);
         if let Some(PendingLabel { ticket, text: None }) = self.state.pending_tool_summary {
             // Nobody will hear of the old label any more; its bill is taken as estimated.
-            let _ = self
-                .state
-                .ledger
-                .settle(Account::Errand(ticket), Usage::default());
+            let _ = self.state.ledger.settle(Account::Errand(ticket), Usage::default());
         }
         let errand = self.errand_call(Source::ToolLabel, Vec::new(), &words, LABEL_TOKENS);
-        self.state.pending_tool_summary = errand.map(|errand| PendingLabel {
-            ticket: errand.ticket,
-            text: None,
-        });
+        self.state.pending_tool_summary =
+            errand.map(|errand| PendingLabel { ticket: errand.ticket, text: None });
     }
 
     /// A model call that is not part of the conversation, paid for like any other. `None` when
@@ -109,14 +105,10 @@ impl Loop<'_> {
             messages,
             output_max: grant.output,
             source,
-            repair: Repair::default(),
         };
         let request = request::build(&self.state, self.settings, order);
         self.effects.push(Effect::Summarize { ticket, request });
-        Some(Errand {
-            ticket,
-            attempt: Some(attempt),
-        })
+        Some(Errand { ticket, attempt: Some(attempt) })
     }
 
     /// A summary or a label came back.
@@ -138,10 +130,7 @@ impl Loop<'_> {
             return;
         }
         let summary = result.and_then(|words| match words.trim().is_empty() {
-            true => Err(ModelFailure::new(
-                FailureKind::ServerFault,
-                "the summary is empty",
-            )),
+            true => Err(ModelFailure::new(FailureKind::ServerFault, "the summary is empty")),
             false => Ok(words),
         });
         if let Err(failure) = &summary {
@@ -166,7 +155,7 @@ impl Loop<'_> {
             &mut state.context,
             &mut state.transcript,
             &tokens,
-            plan,
+            &plan,
             summary,
             &mut report,
         );

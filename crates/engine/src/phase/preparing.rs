@@ -33,11 +33,7 @@ impl Loop<'_> {
         Signal::Prepared {
             size: facts::size(tokens, room),
             staged: facts::is_staged(&self.state),
-            funds: if grant.is_some() {
-                Funds::Enough
-            } else {
-                Funds::Short
-            },
+            funds: if grant.is_some() { Funds::Enough } else { Funds::Short },
         }
     }
 
@@ -46,7 +42,6 @@ impl Loop<'_> {
         match because {
             Because::Continued(transition) => {
                 self.continue_with(transition);
-                self.state.repair = windlass_vocabulary::Repair::default();
                 let turn = self.state.control.turn;
                 self.tell(Notice::Continued { transition, turn });
                 self.tell_label();
@@ -64,11 +59,7 @@ impl Loop<'_> {
             Transition::NextTurn | Transition::ReactiveCompactRetry => {}
             Transition::CollapseDrainRetry => {
                 let mut report = Report::default();
-                let State {
-                    context,
-                    transcript,
-                    ..
-                } = &mut self.state;
+                let State { context, transcript, .. } = &mut self.state;
                 context::level_4_context_collapse::drain(context, transcript, &mut report);
                 self.report(report);
             }
@@ -78,18 +69,10 @@ impl Loop<'_> {
             Transition::MaxOutputTokensRecovery => {
                 self.commit_answer();
                 let id = self.state.transcript.next_id();
-                self.add(Message::user_text(
-                    id,
-                    Origin::Meta(MetaKind::Resume),
-                    text::RESUME,
-                ));
+                self.add(Message::user_text(id, Origin::Meta(MetaKind::Resume), text::RESUME));
             }
             Transition::StopHookBlocking => {
-                let objection = self
-                    .state
-                    .objection
-                    .as_ref()
-                    .map(|(_, words)| words.clone());
+                let objection = self.state.objection.as_ref().map(|(_, words)| words.clone());
                 let words = objection.unwrap_or_default();
                 self.add(Message::user_text(id, Origin::Hook, words));
             }
@@ -104,17 +87,9 @@ impl Loop<'_> {
 
     /// The label of the last batch of tools is told if it is there, and never waited for.
     fn tell_label(&mut self) {
-        let is_ready = self
-            .state
-            .pending_tool_summary
-            .as_ref()
-            .is_some_and(|l| l.text.is_some());
+        let is_ready = self.state.pending_tool_summary.as_ref().is_some_and(|l| l.text.is_some());
         if is_ready {
-            let label = self
-                .state
-                .pending_tool_summary
-                .take()
-                .and_then(|label| label.text);
+            let label = self.state.pending_tool_summary.take().and_then(|label| label.text);
             self.tell(Notice::ToolsLabelled(label.unwrap_or_default()));
         }
     }
@@ -127,12 +102,8 @@ impl Loop<'_> {
         let model = self.settings.model_at(self.state.control.model);
         let wanted = facts::output_cap(&self.state, self.settings);
         let input = Tokens(estimate::worst_case(predicted.0));
-        let grant = usd::grant(self.settings, &self.state.ledger, model, input, wanted).unwrap_or(
-            usd::Grant {
-                output: wanted,
-                reserved: windlass_vocabulary::MicroUsd(0),
-            },
-        );
+        let grant = usd::grant(self.settings, &self.state.ledger, model, input, wanted)
+            .unwrap_or(usd::Grant { output: wanted, reserved: windlass_vocabulary::MicroUsd(0) });
         let attempt = self.state.next.attempt();
         let open = Open {
             model: model.name.clone(),
@@ -143,17 +114,13 @@ impl Loop<'_> {
             reserved: grant.reserved,
         };
         self.state.ledger.reserve(Account::Attempt(attempt), open);
-        self.state.answer = Answer {
-            attempt: Some(attempt),
-            ..Answer::default()
-        };
+        self.state.answer = Answer { attempt: Some(attempt), ..Answer::default() };
         let order = Order {
             attempt,
             model: model.name.clone(),
             messages: projection.messages,
             output_max: grant.output,
             source: Source::Main,
-            repair: self.state.repair,
         };
         let request = request::build(&self.state, self.settings, order);
         self.tell(Notice::RequestStarted {
@@ -167,10 +134,8 @@ impl Loop<'_> {
 
     /// Raw estimate of what goes with every request: system prompt and tools.
     pub(crate) fn overhead(&self) -> u64 {
-        let system: u64 = request::system(self.settings)
-            .iter()
-            .map(|piece| estimate::text(piece))
-            .sum();
+        let system: u64 =
+            request::system(self.settings).iter().map(|piece| estimate::text(piece)).sum();
         system + estimate::tools(&self.state.tool_context.tools)
     }
 
@@ -202,11 +167,7 @@ impl Loop<'_> {
         for shrink in report.shrunk {
             let freed = self.state.ledger.estimate(shrink.freed);
             let (level, losses) = (shrink.level, shrink.losses);
-            self.tell(Notice::ContextShrunk {
-                level,
-                freed,
-                losses,
-            });
+            self.tell(Notice::ContextShrunk { level, freed, losses });
         }
     }
 

@@ -11,17 +11,9 @@ use crate::step::Loop;
 impl Loop<'_> {
     pub(crate) fn run_stop_hooks(&mut self) {
         let ticket = self.state.next.ticket();
-        self.state.errand = Some(Errand {
-            ticket,
-            attempt: None,
-        });
+        self.state.errand = Some(Errand { ticket, attempt: None });
         let hook = self.state.control.stop_hook;
-        let answer = self
-            .state
-            .transcript
-            .messages()
-            .next_back()
-            .map(|m| m.text());
+        let answer = self.state.transcript.messages().next_back().map(|m| m.text());
         self.effects.push(Effect::RunHook {
             ticket: Some(ticket),
             point: match self.settings.agent.is_subagent {
@@ -50,16 +42,13 @@ impl Loop<'_> {
                 let last = self.state.objection.as_ref().map(|(_, words)| words);
                 let is_same = last == Some(&why);
                 let (point, text) = (HookPoint::Stop, why.clone());
-                self.tell(Notice::HookSpoke {
-                    point,
-                    name: name.clone(),
-                    text,
-                });
+                self.tell(Notice::HookSpoke { point, name: name.clone(), text });
                 self.state.objection = Some((name, why));
                 StopVerdict::Object { is_same }
             }
         };
         let budget = facts::budget(&self.state, self.settings);
-        self.drive(Signal::HooksEnded { verdict, budget });
+        let is_empty = !self.state.answer.is_committed;
+        self.drive(Signal::HooksEnded { verdict, budget, is_empty });
     }
 }

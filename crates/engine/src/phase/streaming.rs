@@ -45,12 +45,12 @@ impl Loop<'_> {
         self.state.answer.usage = self.state.answer.usage.max(&usage);
         self.settle();
         let end = facts::answer_end(&self.state, self.settings, stop);
+        self.state.withheld = None;
         match end {
-            AnswerEnd::Calls | AnswerEnd::Text { .. } | AnswerEnd::Empty { .. } => {
-                self.state.withheld = None;
-                self.commit_answer();
-            }
-            AnswerEnd::Pause => self.commit_answer(),
+            AnswerEnd::Calls
+            | AnswerEnd::Text { .. }
+            | AnswerEnd::Empty { .. }
+            | AnswerEnd::Pause => self.commit_answer(),
             AnswerEnd::Refusal => self.commit_refusal(),
             AnswerEnd::WindowFull { .. } => {
                 self.withhold_window_full();
@@ -113,11 +113,7 @@ impl Loop<'_> {
     }
 
     fn add_answer(&mut self, content: Vec<Block>, origin: Origin) {
-        let model = self
-            .settings
-            .model_at(self.state.control.model)
-            .name
-            .clone();
+        let model = self.settings.model_at(self.state.control.model).name.clone();
         self.add(Message {
             id: self.state.transcript.next_id(),
             role: Role::Assistant,
@@ -133,16 +129,10 @@ impl Loop<'_> {
         self.discard_calls();
         let answer = core::mem::take(&mut self.state.answer);
         if let (Some(attempt), true) = (answer.attempt, answer.is_shown) {
-            self.tell(Notice::Retracted {
-                attempt,
-                why: why.into(),
-            });
+            self.tell(Notice::Retracted { attempt, why: why.into() });
         }
         // The attempt stays known: the wait before the next try is derived from it.
-        self.state.answer = Answer {
-            attempt: answer.attempt,
-            ..Answer::default()
-        };
+        self.state.answer = Answer { attempt: answer.attempt, ..Answer::default() };
     }
 
     /// Pays for the request.
@@ -153,12 +143,7 @@ impl Loop<'_> {
         let usage = self.state.answer.usage;
         if let Some(cost) = self.state.ledger.settle(Account::Attempt(attempt), usage) {
             let total = self.state.ledger.spent();
-            self.tell(Notice::Billed {
-                attempt,
-                usage,
-                cost,
-                total,
-            });
+            self.tell(Notice::Billed { attempt, usage, cost, total });
         }
     }
 

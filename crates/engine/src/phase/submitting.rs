@@ -2,9 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use windlass_vocabulary::{
-    AttachmentKind, Block, Message, MetaKind, Millis, Notice, Origin, Repair, Role,
-};
+use windlass_vocabulary::{AttachmentKind, Block, Message, MetaKind, Millis, Notice, Origin, Role};
 
 use crate::effect::Effect;
 use crate::signal::Signal;
@@ -30,17 +28,17 @@ impl Loop<'_> {
         self.state.circle.forget();
         self.state.waited = Millis(0);
         self.state.objection = None;
-        self.state.repair = Repair::default();
         self.tell(Notice::RunStarted);
         self.add_context();
+        // Input that an interrupt left behind was sent first and is heard first.
+        for earlier in core::mem::take(&mut self.state.inbox.queued) {
+            self.add_submission(earlier, Origin::User);
+        }
         let prompt = words(&submission.content);
         self.add_submission(submission, Origin::User);
         if self.settings.prefetch {
             for kind in [AttachmentKind::Memory, AttachmentKind::Skills] {
-                self.effects.push(Effect::Prefetch {
-                    kind,
-                    prompt: prompt.clone(),
-                });
+                self.effects.push(Effect::Prefetch { kind, prompt: prompt.clone() });
             }
         }
     }

@@ -17,19 +17,13 @@ impl Loop<'_> {
         let wait = retry::wait(&failure, retries, attempt, self.settings.jitter_seed);
         self.state.waited = Millis(self.state.waited.0.saturating_add(wait.0));
         let ticket = self.state.next.ticket();
-        self.state.errand = Some(Errand {
-            ticket,
-            attempt: None,
-        });
+        self.state.errand = Some(Errand { ticket, attempt: None });
         self.tell(Notice::Waiting {
             failure,
             attempt: retries,
             attempts_max: self.limits.retries_max,
             wait,
         });
-        self.effects.push(Effect::SetTimer {
-            ticket,
-            after: wait,
-        });
+        self.effects.push(Effect::SetTimer { ticket, after: wait });
     }
 }

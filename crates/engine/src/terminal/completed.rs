@@ -25,9 +25,5 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
         Outcome::Empty => "the model gave an empty answer",
         Outcome::PausesExhausted => "the model kept pausing",
     };
-    Owed {
-        outcome: Some(outcome),
-        why: words.into(),
-        failure,
-    }
+    Owed { outcome: Some(outcome), why: words.into(), failure }
 }

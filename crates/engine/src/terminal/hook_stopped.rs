@@ -10,9 +10,5 @@ use crate::step::Loop;
 
 pub(super) fn hook_stopped(turn: &mut Loop<'_>) -> Owed {
     let (name, words) = turn.state.objection.clone().unwrap_or_default();
-    Owed {
-        outcome: None,
-        why: format!("{name} ended the run: {words}"),
-        failure: None,
-    }
+    Owed { outcome: None, why: format!("{name} ended the run: {words}"), failure: None }
 }

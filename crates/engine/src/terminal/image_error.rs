@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use windlass_vocabulary::{Block, ResultPart};
 
 use super::Owed;
-use crate::context::level_5_autocompact;
+use crate::context::quarantine::{Refused, leave_out};
 use crate::step::Loop;
 
 pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
@@ -16,13 +16,9 @@ pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
     let names = media_names(turn);
     // The next message must work: what the provider refused is not sent again.
     let state = &mut turn.state;
-    level_5_autocompact::strip_media(&mut state.context, &state.transcript);
+    leave_out(&mut state.context, &state.transcript, Refused::Media);
     let why = format!("the provider cannot use {names}; the session can go on without it");
-    Owed {
-        outcome: None,
-        why,
-        failure,
-    }
+    Owed { outcome: None, why, failure }
 }
 
 fn media_names(turn: &Loop<'_>) -> String {

@@ -10,9 +10,5 @@ use crate::step::Loop;
 
 pub(super) fn max_turns(turn: &mut Loop<'_>) -> Owed {
     let limit = turn.limits.turns_max;
-    Owed {
-        outcome: None,
-        why: format!("the limit of {limit} turns is reached"),
-        failure: None,
-    }
+    Owed { outcome: None, why: format!("the limit of {limit} turns is reached"), failure: None }
 }

@@ -16,9 +16,7 @@ mod stop_hook_prevented;
 
 use alloc::string::String;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{
-    Message, MetaKind, ModelFailure, Origin, Outcome, Terminal, Usage,
-};
+use windlass_vocabulary::{Message, MetaKind, ModelFailure, Origin, Outcome, Terminal, Usage};
 
 use crate::decide::Why;
 use crate::effect::Effect;
@@ -38,26 +36,15 @@ pub(crate) struct Owed {
 
 impl Owed {
     fn plain(why: &str) -> Self {
-        Self {
-            outcome: None,
-            why: why.into(),
-            failure: None,
-        }
+        Self { outcome: None, why: why.into(), failure: None }
     }
 }
 
 impl Loop<'_> {
     /// Ends the run. If input is waiting that was not meant to be interrupted, the next begins.
     pub(crate) fn finish(&mut self, terminal: Terminal, why: Why) -> Option<Signal> {
-        let Owed {
-            outcome,
-            why,
-            failure,
-        } = self.pay(terminal, why);
-        assert!(
-            self.state.queue.entries.is_empty(),
-            "every call is closed at every terminal"
-        );
+        let Owed { outcome, why, failure } = self.pay(terminal, why);
+        assert!(self.state.queue.entries.is_empty(), "every call is closed at every terminal");
         self.state.withheld = None;
         self.state.errand = None;
         self.state.answer = Answer::default();
@@ -73,8 +60,10 @@ impl Loop<'_> {
         if terminal.is_abort() || self.state.inbox.queued.is_empty() {
             return None;
         }
-        let next = self.state.inbox.queued.remove(0);
+        let mut queued = core::mem::take(&mut self.state.inbox.queued).into_iter();
+        let next = queued.next()?;
         self.begin_run(next);
+        self.state.inbox.queued = queued.collect();
         Some(Signal::Submitted)
     }
 
@@ -106,10 +95,7 @@ impl Loop<'_> {
             && let Some(attempt) = errand.attempt
         {
             self.effects.push(Effect::CancelModel { attempt });
-            let _ = self
-                .state
-                .ledger
-                .settle(Account::Errand(errand.ticket), Usage::default());
+            let _ = self.state.ledger.settle(Account::Errand(errand.ticket), Usage::default());
         }
     }
 

@@ -12,9 +12,7 @@ use crate::step::Loop;
 
 pub(super) fn model_error(turn: &mut Loop<'_>) -> Owed {
     let failure = turn.release_withheld();
-    let words = failure
-        .as_ref()
-        .map_or("the model call failed", |f| f.message.as_str());
+    let words = failure.as_ref().map_or("the model call failed", |f| f.message.as_str());
     let why: String = words.into();
     if turn.settings.hooks.stop_failure {
         turn.effects.push(Effect::RunHook {
@@ -23,9 +21,5 @@ pub(super) fn model_error(turn: &mut Loop<'_>) -> Owed {
             subject: HookSubject::Failure(why.clone()),
         });
     }
-    Owed {
-        outcome: None,
-        why,
-        failure,
-    }
+    Owed { outcome: None, why, failure }
 }

@@ -17,9 +17,5 @@ pub(super) fn stop_hook_prevented(turn: &mut Loop<'_>, why: Why) -> Owed {
         }
         _ => format!("stop hook {name} ended the run: {words}"),
     };
-    Owed {
-        outcome: None,
-        why,
-        failure: None,
-    }
+    Owed { outcome: None, why, failure: None }
 }

@@ -54,9 +54,7 @@ impl Circle {
 
     /// How often this call has given the same result so far.
     pub(crate) fn count(&self, call: &ToolCall) -> usize {
-        self.seen
-            .get(&digest_call(call))
-            .map_or(0, |seen| seen.count)
+        self.seen.get(&digest_call(call)).map_or(0, |seen| seen.count)
     }
 
     /// Somebody wants this call again all the same.

@@ -22,10 +22,7 @@ impl Loop<'_> {
     /// begins its life.
     pub(crate) fn receive(&mut self, mut call: ToolCall, inspection: Inspection) -> ToolCall {
         call.id = self.state.transcript.claim_call_id(call.id);
-        self.state
-            .queue
-            .entries
-            .push(Entry::new(call.clone(), inspection));
+        self.state.queue.entries.push(Entry::new(call.clone(), inspection));
         if !self.settings.batch_tools {
             self.begin(self.state.queue.entries.len() - 1);
             self.start_ready();
@@ -36,10 +33,7 @@ impl Loop<'_> {
     /// The answer is complete: calls that waited for it begin their lives.
     pub(crate) fn begin_waiting(&mut self) {
         for place in 0..self.state.queue.entries.len() {
-            if self
-                .entry(place)
-                .is_some_and(|entry| entry.stage == Stage::Received)
-            {
+            if self.entry(place).is_some_and(|entry| entry.stage == Stage::Received) {
                 self.begin(place);
             }
         }
@@ -89,17 +83,11 @@ impl Loop<'_> {
         let ticket = self.state.next.ticket();
         let view = question.view().clone();
         self.set_stage(place, Stage::Asked(ticket, question));
-        self.effects.push(Effect::AskPermission {
-            ticket,
-            question: view,
-        });
+        self.effects.push(Effect::AskPermission { ticket, question: view });
     }
 
     fn deny(&mut self, place: usize, call: ToolCall, why: String) {
-        self.tell(Notice::ToolDenied {
-            call,
-            why: why.clone(),
-        });
+        self.tell(Notice::ToolDenied { call, why: why.clone() });
         self.done(place, ToolOutcome::failure(why));
     }
 
@@ -115,16 +103,8 @@ impl Loop<'_> {
                 Stage::Ready(granted) => {
                     entry.has_started = true;
                     let call = granted.get().clone();
-                    let allowance = if spends {
-                        self.reserve_allowance(ticket)
-                    } else {
-                        None
-                    };
-                    self.effects.push(Effect::StartTool {
-                        ticket,
-                        granted,
-                        allowance,
-                    });
+                    let allowance = if spends { self.reserve_allowance(ticket) } else { None };
+                    self.effects.push(Effect::StartTool { ticket, granted, allowance });
                     self.tell(Notice::ToolStarted(call));
                 }
                 other => entry.stage = other,
@@ -154,16 +134,10 @@ impl Loop<'_> {
         if entry.inspection.spends {
             self.state.ledger.settle_nested(ticket, outcome.spent);
         }
-        self.tell(Notice::ToolEnded {
-            call: call.id.clone(),
-            outcome: outcome.clone(),
-        });
+        self.tell(Notice::ToolEnded { call: call.id.clone(), outcome: outcome.clone() });
         let (point, is_hooked) = match is_error {
             false => (HookPoint::PostToolUse, self.settings.hooks.post_tool_use),
-            true => (
-                HookPoint::PostToolUseFailure,
-                self.settings.hooks.post_tool_use_failure,
-            ),
+            true => (HookPoint::PostToolUseFailure, self.settings.hooks.post_tool_use_failure),
         };
         if !is_hooked {
             return self.done(place, outcome);
@@ -171,32 +145,23 @@ impl Loop<'_> {
         let ticket = self.state.next.ticket();
         let subject = HookSubject::Outcome(call, outcome.clone());
         self.set_stage(place, Stage::Reviewed(ticket, outcome));
-        self.effects.push(Effect::RunHook {
-            ticket: Some(ticket),
-            point,
-            subject,
-        });
+        self.effects.push(Effect::RunHook { ticket: Some(ticket), point, subject });
     }
 
     /// Hooks before or after a tool have spoken.
     pub(crate) fn tool_hook_ended(&mut self, place: usize, report: HookReport) {
         self.state.queue.remarks.extend(report.context);
-        let is_before = self
-            .entry(place)
-            .is_some_and(|e| matches!(e.stage, Stage::Hooked(_)));
+        let is_before = self.entry(place).is_some_and(|e| matches!(e.stage, Stage::Hooked(_)));
         if let HookVerdict::Halt(why) = &report.verdict {
-            self.state
-                .queue
-                .halt
-                .get_or_insert((report.name.clone(), why.clone()));
+            self.state.queue.halt.get_or_insert((report.name.clone(), why.clone()));
         }
         if !is_before {
             return self.reviewed(place, &report.verdict);
         }
-        if let Some((input, inspection)) = report.updated {
-            if let Some(problem) = self.replace_input(place, input, inspection) {
-                return self.done(place, ToolOutcome::failure(problem));
-            }
+        if let Some((input, inspection)) = report.updated
+            && let Some(problem) = self.replace_input(place, input, inspection)
+        {
+            return self.done(place, ToolOutcome::failure(problem));
         }
         match report.verdict {
             HookVerdict::Pass => self.judge(place, Opinion::None),
@@ -240,25 +205,16 @@ impl Loop<'_> {
             return;
         };
         match answer {
-            Answer::Deny {
-                message,
-                interrupt: _,
-            } => {
+            Answer::Deny { message, interrupt: _ } => {
                 let call = question.into_call();
                 self.deny(place, call, message);
             }
-            Answer::Allow {
-                updated_input: None,
-                remember,
-            } => {
+            Answer::Allow { updated_input: None, remember } => {
                 self.remember(&remember);
                 self.state.circle.forgive(&question.view().call);
                 self.set_stage(place, Stage::Ready(question.allow()));
             }
-            Answer::Allow {
-                updated_input: Some(input),
-                remember,
-            } => {
+            Answer::Allow { updated_input: Some(input), remember } => {
                 self.remember(&remember);
                 let inspection = inspection.unwrap_or(Inspection::EXCLUSIVE_EFFECT);
                 match self.replace_input(place, input, inspection) {
@@ -298,10 +254,7 @@ impl Loop<'_> {
         let Some(entry) = self.state.queue.entries.get_mut(place) else {
             return;
         };
-        let count = self
-            .state
-            .circle
-            .record(&entry.call, &entry.inspection, &outcome);
+        let count = self.state.circle.record(&entry.call, &entry.inspection, &outcome);
         let update = outcome.update.take();
         entry.stage = Stage::Done(outcome);
         self.state.tool_context.updates.extend(update);
@@ -310,10 +263,7 @@ impl Loop<'_> {
         }
         if count >= circle::STOP && !self.state.tool_context.policy.can_ask {
             let why = text::circle_stop(count);
-            self.state
-                .queue
-                .halt
-                .get_or_insert((String::from("guard against circles"), why));
+            self.state.queue.halt.get_or_insert((String::from("guard against circles"), why));
         }
     }
 

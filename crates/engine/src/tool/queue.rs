@@ -54,12 +54,7 @@ pub enum Stage {
 
 impl Entry {
     pub(crate) fn new(call: ToolCall, inspection: Inspection) -> Self {
-        Self {
-            call,
-            inspection,
-            stage: Stage::Received,
-            has_started: false,
-        }
+        Self { call, inspection, stage: Stage::Received, has_started: false }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -85,9 +80,7 @@ impl Entry {
 impl Queue {
     /// The place of the call that waits for this errand.
     pub(crate) fn position(&self, ticket: Ticket) -> Option<usize> {
-        self.entries
-            .iter()
-            .position(|entry| entry.ticket() == Some(ticket))
+        self.entries.iter().position(|entry| entry.ticket() == Some(ticket))
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -113,9 +106,5 @@ pub(crate) fn result(call: &ToolCall, outcome: &ToolOutcome) -> ToolResult {
             })
             .collect(),
     };
-    ToolResult {
-        call: call.id.clone(),
-        content,
-        is_error: outcome.is_error,
-    }
+    ToolResult { call: call.id.clone(), content, is_error: outcome.is_error }
 }

@@ -7,11 +7,8 @@ use super::queue::{Queue, Stage};
 /// The places of the calls that may start now, in order.
 pub(crate) fn startable(queue: &Queue, parallel_max: u8) -> Vec<usize> {
     let mut start = Vec::new();
-    let mut running = queue
-        .entries
-        .iter()
-        .filter(|entry| matches!(entry.stage, Stage::Running(_)))
-        .count();
+    let mut running =
+        queue.entries.iter().filter(|entry| matches!(entry.stage, Stage::Running(_))).count();
     let mut is_something_open = false;
     for (place, entry) in queue.entries.iter().enumerate() {
         if entry.is_done() {

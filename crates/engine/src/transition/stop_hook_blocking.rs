@@ -38,11 +38,7 @@ pub(crate) fn stop_hook_blocking(before: Control, is_same: bool) -> Control {
         stop_hook: StopHook {
             is_retry: true,
             blocks: stop_hook.blocks.saturating_add(1),
-            same: if is_same {
-                stop_hook.same.saturating_add(1)
-            } else {
-                1
-            },
+            same: if is_same { stop_hook.same.saturating_add(1) } else { 1 },
         },
         nudges,
         model,

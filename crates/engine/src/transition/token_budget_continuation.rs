@@ -35,17 +35,10 @@ pub(crate) fn token_budget_continuation(before: Control, is_small: bool) -> Cont
         reactive_compact_tried,
         output_cap,
         auto_compact,
-        stop_hook: StopHook {
-            is_retry: false,
-            ..stop_hook
-        },
+        stop_hook: StopHook { is_retry: false, ..stop_hook },
         nudges: Nudges {
             used: nudges.used.saturating_add(1),
-            small: if is_small {
-                nudges.small.saturating_add(1).min(2)
-            } else {
-                0
-            },
+            small: if is_small { nudges.small.saturating_add(1).min(2) } else { 0 },
         },
         model,
         withheld,

@@ -84,12 +84,7 @@ fn state(control: Control, edges: &[Edge], limits: &Limits) -> Result<(), &'stat
     if is_within { Ok(()) } else { Err("a counter is over its limit") }
 }
 
-fn step(
-    before: Control,
-    edge: &Edge,
-    after: Control,
-    limits: &Limits,
-) -> Result<(), &'static str> {
+fn step(before: Control, edge: &Edge, after: Control, limits: &Limits) -> Result<(), &'static str> {
     if calls_left(&after, limits) + cost(edge.act, limits) > calls_left(&before, limits) {
         return Err("the measure does not fall");
     }

@@ -24,7 +24,7 @@ pub const SMALL: Limits = Limits {
     overloads_max: 2,
     pauses_max: 1,
     output_recoveries_max: 1,
-    stop_blocks_max: 2,
+    stop_blocks_max: 1,
     stop_same_max: 1,
     nudges_max: 1,
     summary_failures_max: 1,
@@ -36,8 +36,8 @@ pub const SMALL: Limits = Limits {
     stop_hooks: true,
 };
 
-/// Every set of limits the walk is made for: each counter at its small value, at nought and one
-/// higher, and each switch both ways.
+/// Every set of limits the walk is made for: each counter at nought, at one and higher, and each
+/// switch both ways.
 #[must_use]
 pub fn grid() -> Vec<(String, Limits)> {
     let mut grid = vec![("small".to_owned(), SMALL)];
@@ -47,12 +47,18 @@ pub fn grid() -> Vec<(String, Limits)> {
     add("one model", Limits { models: 1, ..SMALL });
     add("three models", Limits { models: 3, nudges_max: 0, ..SMALL });
     add("no retry", Limits { retries_max: 0, ..SMALL });
-    add("three retries", Limits { retries_max: 3, overloads_max: 3, nudges_max: 0, ..SMALL });
+    add(
+        "three retries",
+        Limits { retries_max: 3, overloads_max: 3, nudges_max: 0, turns_max: 1, ..SMALL },
+    );
     add("no pause", Limits { pauses_max: 0, ..SMALL });
     add("no recovery", Limits { output_recoveries_max: 0, ..SMALL });
     add("three recoveries", Limits { output_recoveries_max: 3, nudges_max: 0, ..SMALL });
     add("no stop hooks", Limits { stop_hooks: false, ..SMALL });
-    add("three same", Limits { stop_blocks_max: 4, stop_same_max: 3, nudges_max: 0, ..SMALL });
+    add(
+        "three same",
+        Limits { stop_blocks_max: 4, stop_same_max: 3, nudges_max: 0, turns_max: 1, ..SMALL },
+    );
     add("many nudges", Limits { nudges_max: 6, stop_hooks: false, turns_max: 1, ..SMALL });
     add("no auto-compaction", Limits { auto_compact: false, ..SMALL });
     add("no reactive compaction", Limits { reactive_compact: false, ..SMALL });
@@ -90,7 +96,8 @@ pub fn run() -> Result<String, String> {
         invariant::check(&graph, &limits, &mut seen).map_err(problem)?;
         let walk = graph.longest(&limits).map_err(|cycle| format!("{name}: {cycle}"))?;
         let bound = calls_left(&Control::IDLE.new_run(), &limits);
-        if walk.calls > bound {
+        // Not only kept but tight: some run really needs as many calls as are promised.
+        if walk.calls != bound {
             return Err(format!("{name}: {} calls walked, {bound} promised", walk.calls));
         }
         let _ = writeln!(

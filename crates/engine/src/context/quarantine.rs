@@ -1,0 +1,65 @@
+//! What a provider refused is left out of every request from now on.
+//!
+//! Not a level: it frees nothing by design, it makes a history legal again. Like the levels it is a
+//! remembered projection, so the transcript keeps what was taken out and later requests agree.
+
+use alloc::vec::Vec;
+use windlass_vocabulary::{Block, ResultPart, ToolResult};
+
+use super::{Memory, Projection, with_content};
+use crate::text;
+use crate::transcript::Transcript;
+
+/// What is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Images and documents.
+    Media,
+    /// Reasoning of earlier answers.
+    Reasoning,
+    /// Reasoning, and blocks only one provider understands.
+    Foreign,
+}
+
+/// Leaves it out of everything sent so far; says how many blocks that were.
+pub(crate) fn leave_out(memory: &mut Memory, transcript: &Transcript, what: Refused) -> usize {
+    let mut count = 0;
+    for message in Projection::new(memory, transcript).messages {
+        let before = count;
+        let content: Vec<Block> =
+            message.content.iter().filter_map(|block| kept(block, what, &mut count)).collect();
+        if count > before {
+            memory.shortened.insert(message.id, with_content(&message, content));
+        }
+    }
+    count
+}
+
+fn kept(block: &Block, what: Refused, count: &mut usize) -> Option<Block> {
+    match (block, what) {
+        (Block::Media(media), Refused::Media) => {
+            *count += 1;
+            Some(Block::Text(text::media_removed(&media.name)))
+        }
+        (Block::ToolResult(result), Refused::Media) => {
+            let content = result.content.iter().map(|part| without_media(part, count)).collect();
+            Some(Block::ToolResult(ToolResult { content, ..result.clone() }))
+        }
+        (Block::Thinking(_), Refused::Reasoning | Refused::Foreign)
+        | (Block::Provider(_), Refused::Foreign) => {
+            *count += 1;
+            None
+        }
+        (other, _) => Some(other.clone()),
+    }
+}
+
+fn without_media(part: &ResultPart, count: &mut usize) -> ResultPart {
+    match part {
+        ResultPart::Media(media) => {
+            *count += 1;
+            ResultPart::Text(text::media_removed(&media.name))
+        }
+        ResultPart::Text(words) => ResultPart::Text(words.clone()),
+    }
+}
