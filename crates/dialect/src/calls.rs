@@ -29,10 +29,7 @@ impl Calls {
             call.id = ToolCallId::from(format!("{original}_{number}").as_str());
             number = number.saturating_add(1);
         }
-        Decoded::Call {
-            call,
-            problem: problem.or_else(|| Some(String::from(REPEATED))),
-        }
+        Decoded::Call { call, problem: problem.or_else(|| Some(String::from(REPEATED))) }
     }
 }
 

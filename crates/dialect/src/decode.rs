@@ -44,11 +44,7 @@ impl<I: Interpret> StreamDecoder<I> {
     pub(crate) fn new(interpreter: I) -> Self {
         Self {
             framer: Framer::default(),
-            state: State {
-                interpreter,
-                keeps_raw: false,
-                is_over: false,
-            },
+            state: State { interpreter, keeps_raw: false, is_over: false },
         }
     }
 }
@@ -61,10 +57,7 @@ impl<I: Interpret> Decode for StreamDecoder<I> {
         let state = &mut self.state;
         if let Err(oversize) = self.framer.push(bytes, |frame| state.take(frame, out)) {
             state.fail(
-                nonsense(format!(
-                    "an event of the stream is over {} bytes",
-                    oversize.bytes_max
-                )),
+                nonsense(format!("an event of the stream is over {} bytes", oversize.bytes_max)),
                 out,
             );
         }
@@ -134,10 +127,7 @@ pub(crate) struct Allowance {
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self {
-            bytes: ANSWER_BYTES_MAX,
-            blocks: ANSWER_BLOCKS_MAX,
-        }
+        Self { bytes: ANSWER_BYTES_MAX, blocks: ANSWER_BLOCKS_MAX }
     }
 }
 

@@ -36,24 +36,13 @@ pub(crate) fn complaint(body: &str) -> Option<Complaint> {
         Err(_) => body,
     };
     let envelope: Envelope<'_> = serde_json::from_str(body).ok()?;
-    let request_id = envelope
-        .request_id
-        .map(|id| first_line(&id))
-        .filter(|id| !id.is_empty());
+    let request_id = envelope.request_id.map(|id| first_line(&id)).filter(|id| !id.is_empty());
     let Some(error) = envelope.error else {
         let message = envelope.message.or(envelope.detail)?;
-        return Some(Complaint {
-            message,
-            request_id,
-            ..Complaint::default()
-        });
+        return Some(Complaint { message, request_id, ..Complaint::default() });
     };
-    let Error {
-        kind,
-        status,
-        code,
-        message,
-    } = serde_json::from_str(error.get()).unwrap_or_default();
+    let Error { kind, status, code, message } =
+        serde_json::from_str(error.get()).unwrap_or_default();
     let text = serde_json::from_str::<String>(error.get()).ok();
     Some(Complaint {
         kind: kind.or(status).unwrap_or_default(),
@@ -102,10 +91,7 @@ pub(crate) const fn phrase(kind: FailureKind, parts: &'static [&'static str]) ->
 /// The first row whose parts all occur. The table's order is its priority.
 pub(crate) fn by_phrase(table: &[Phrase], message: &str) -> Option<FailureKind> {
     let message = message.to_ascii_lowercase();
-    table
-        .iter()
-        .find(|row| row.parts.iter().all(|part| message.contains(part)))
-        .map(|row| row.kind)
+    table.iter().find(|row| row.parts.iter().all(|part| message.contains(part))).map(|row| row.kind)
 }
 
 /// What a status says by itself.
@@ -145,11 +131,7 @@ impl Reply<'_> {
             Some(complaint) if !matches!(self.status, 300..=399 | 407) => judge(complaint),
             _ => self.without_complaint(),
         };
-        let Complaint {
-            message,
-            request_id,
-            ..
-        } = complaint.unwrap_or_default();
+        let Complaint { message, request_id, .. } = complaint.unwrap_or_default();
         ModelFailure {
             kind: self.told_to_retry(kind),
             message: self.words(&message),

@@ -51,6 +51,8 @@ pub struct Law {
     pub schema_root_forbidden: &'static [&'static str],
     /// Does reasoning go back at all, and must it be sealed?
     pub reasoning: ReasoningLaw,
+    /// Do a provider's own blocks go back at all?
+    pub provider_blocks: bool,
     /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
     pub reasoning_kinds: &'static [&'static str],
     /// May reasoning be the last thing of an answer?
@@ -62,6 +64,8 @@ pub struct Law {
     pub ends_with_user: bool,
     /// Cache markers in one request.
     pub cache_marks_max: usize,
+    /// What the limit on output is called, where servers of one wire do not agree.
+    pub output_max_name: &'static str,
 }
 
 /// How reasoning goes back to the model that wrote it.
@@ -92,6 +96,7 @@ pub const ANTHROPIC_MESSAGES: Law = Law {
     tools_max: 10_000,
     schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
     reasoning: ReasoningLaw::Sealed,
+    provider_blocks: true,
     reasoning_kinds: &["redacted_thinking"],
     reasoning_may_end: false,
     refused_kinds: &[
@@ -103,6 +108,32 @@ pub const ANTHROPIC_MESSAGES: Law = Law {
     ],
     ends_with_user: true,
     cache_marks_max: 4,
+    output_max_name: "max_tokens",
+};
+
+/// The law of `POST /v1/chat/completions`. Documents and reasoning stay at home: servers of this
+/// wire have no common form for them.
+pub const OPENAI_CHAT: Law = Law {
+    wire: Wire::OpenaiChat,
+    body_bytes_max: 50_000_000,
+    media_item_bytes_max: 20_000_000,
+    media_total_bytes_max: 40_000_000,
+    image_edge_max: u32::MAX,
+    image_crowd: usize::MAX,
+    image_crowd_edge_max: u32::MAX,
+    document_types: &[],
+    media_in_failed_results: true,
+    call_id_chars_max: 40,
+    tool_name_chars_max: 64,
+    tools_max: 128,
+    schema_root_forbidden: &["anyOf", "oneOf", "allOf", "enum", "not"],
+    reasoning: ReasoningLaw::Never,
+    provider_blocks: false,
+    reasoning_kinds: &[],
+    refused_kinds: &[],
+    cache_marks_max: 0,
+    output_max_name: "max_completion_tokens",
+    ..ANTHROPIC_MESSAGES
 };
 
 impl Law {
@@ -137,9 +168,7 @@ impl Law {
                     }
                 }
                 Turn::User { calls, parts } => {
-                    calls
-                        .iter()
-                        .for_each(|call| media.add(call.result().parts()));
+                    calls.iter().for_each(|call| media.add(call.result().parts()));
                     media.add(parts);
                 }
             }

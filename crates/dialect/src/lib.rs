@@ -14,6 +14,7 @@ extern crate alloc;
 pub mod anthropic_messages;
 pub mod law;
 pub mod normalize;
+pub mod openai_chat;
 pub mod projection;
 pub mod sse;
 
@@ -45,7 +46,8 @@ pub use law::Law;
 pub fn dialect(wire: Wire) -> Option<&'static dyn Dialect> {
     match wire {
         Wire::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),
-        Wire::OpenaiResponses | Wire::OpenaiChat | Wire::Gemini => None,
+        Wire::OpenaiChat => Some(&openai_chat::OpenaiChat),
+        Wire::OpenaiResponses | Wire::Gemini => None,
     }
 }
 

@@ -133,6 +133,14 @@ impl Joined {
         self.text.get(before..).unwrap_or_default()
     }
 
+    /// Adds text that was never cut.
+    pub(crate) fn push_str(&mut self, text: &str) -> &str {
+        let before = self.text.len();
+        self.end_half();
+        self.text.push_str(text);
+        self.text.get(before..).unwrap_or_default()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.half.is_none()
     }
@@ -146,8 +154,7 @@ impl Joined {
         let first = self.half.take();
         if let (Some(high), 0xDC00..=0xDFFF) = (first, unit) {
             let point = 0x1_0000 + ((high & 0x3FF) << 10) + (unit & 0x3FF);
-            self.text
-                .push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
+            self.text.push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
             return;
         }
         if first.is_some() {
@@ -173,9 +180,7 @@ fn split_valid(bytes: &[u8]) -> (&str, Option<(u32, &[u8])>) {
         Ok(text) => return (text, None),
         Err(error) => error,
     };
-    let (valid, broken) = bytes
-        .split_at_checked(error.valid_up_to())
-        .unwrap_or_default();
+    let (valid, broken) = bytes.split_at_checked(error.valid_up_to()).unwrap_or_default();
     let valid = core::str::from_utf8(valid).unwrap_or_default();
     match broken {
         [0xED, second @ 0xA0..=0xBF, third @ 0x80..=0xBF, after @ ..] => {

@@ -34,10 +34,7 @@ pub(crate) fn edge(base64: &str) -> Option<u32> {
 
 /// Is this well-formed base64 of at least one byte?
 pub(crate) fn is_base64(text: &str) -> bool {
-    let digits = text
-        .strip_suffix("==")
-        .or(text.strip_suffix('='))
-        .unwrap_or(text);
+    let digits = text.strip_suffix("==").or(text.strip_suffix('=')).unwrap_or(text);
     !digits.is_empty()
         && text.len().is_multiple_of(4)
         && digits.bytes().all(|byte| digit(byte).is_some())
@@ -89,10 +86,7 @@ impl Bytes<'_> {
     }
 
     fn starts_with(self, position: usize, wanted: &[u8]) -> bool {
-        wanted
-            .iter()
-            .enumerate()
-            .all(|(offset, byte)| self.at(position + offset) == Some(*byte))
+        wanted.iter().enumerate().all(|(offset, byte)| self.at(position + offset) == Some(*byte))
     }
 
     fn big(self, position: usize, bytes: usize) -> Option<u32> {

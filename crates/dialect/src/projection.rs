@@ -74,15 +74,9 @@ pub enum Turn<'p, 'a> {
 impl<'a> Projection<'a> {
     /// The messages, alternating, the user's side first.
     pub fn turns(&self) -> impl Iterator<Item = Turn<'_, 'a>> {
-        let opening = Turn::User {
-            calls: Vec::new(),
-            parts: &self.opening,
-        };
+        let opening = Turn::User { calls: Vec::new(), parts: &self.opening };
         let exchanges = self.exchanges.iter().flat_map(|exchange| {
-            let reply = Turn::User {
-                calls: exchange.calls().collect(),
-                parts: &exchange.reply,
-            };
+            let reply = Turn::User { calls: exchange.calls().collect(), parts: &exchange.reply };
             // Only the last exchange may lack a reply; see `settle`.
             core::iter::once(Turn::Answer(exchange))
                 .chain(Some(reply).filter(|reply| !reply.is_empty()))
@@ -121,11 +115,7 @@ impl<'a> Projection<'a> {
         }
         self.exchanges = settled;
         if self.opening.is_empty() {
-            let text = if self.exchanges.is_empty() {
-                GO_ON
-            } else {
-                BEGINNING_MISSING
-            };
+            let text = if self.exchanges.is_empty() { GO_ON } else { BEGINNING_MISSING };
             self.opening.push(UserPart::Text(Cow::Borrowed(text)));
         }
         if ends_with_user
@@ -181,15 +171,34 @@ impl Turn<'_, '_> {
     }
 }
 
+impl<'a> CallResult<'a> {
+    /// The result as one text, with the media apart, for wires whose results hold only text. The
+    /// words say where the media went.
+    pub(crate) fn text_and_media(&self) -> (String, Vec<&MediaPart<'a>>) {
+        let (mut text, mut media) = (String::new(), Vec::new());
+        for part in self.parts() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            match part {
+                UserPart::Text(words) => text.push_str(words),
+                UserPart::Media(item) => {
+                    text.push('[');
+                    text.push_str(item.name);
+                    text.push_str(" follows in the next message]");
+                    media.push(item);
+                }
+            }
+        }
+        (text, media)
+    }
+}
+
 impl<'a> UserPart<'a> {
     /// The words that stand for media left out.
     pub(crate) fn left_out(name: &str, why: &str) -> Self {
         let mut text = String::from("[");
-        text.push_str(if name.trim().is_empty() {
-            "an attachment"
-        } else {
-            name.trim()
-        });
+        text.push_str(if name.trim().is_empty() { "an attachment" } else { name.trim() });
         text.push_str(" was left out: ");
         text.push_str(why);
         text.push(']');

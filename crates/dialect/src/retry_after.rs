@@ -16,6 +16,20 @@ pub(crate) fn retry_after(headers: Headers<'_>, now_unix_seconds: u64) -> Option
     })
 }
 
+/// A span in words, as some servers put it in a message or a body: `1.3s`, `250ms`, `2m`.
+pub(crate) fn span(text: &str) -> Option<Millis> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let millis_per_unit = match unit {
+        unit if unit.starts_with("ms") => 1.0,
+        unit if unit.starts_with('m') => 60_000.0,
+        unit if unit.starts_with('h') => 3_600_000.0,
+        unit if unit.starts_with('s') => 1000.0,
+        _ => return None,
+    };
+    scaled(number, millis_per_unit)
+}
+
 fn scaled(text: &str, millis_per_unit: f64) -> Option<Millis> {
     let millis = text.trim().parse::<f64>().ok()? * millis_per_unit;
     if !millis.is_finite() || millis <= 0.0 {
@@ -29,55 +43,34 @@ fn scaled(text: &str, millis_per_unit: f64) -> Option<Millis> {
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, as a span from now.
 fn until(text: &str, now_unix_seconds: u64) -> Option<Millis> {
-    let mut words = text
-        .trim()
-        .split([' ', ','])
-        .filter(|word| !word.is_empty());
+    let mut words = text.trim().split([' ', ',']).filter(|word| !word.is_empty());
     let _weekday = words.next()?;
-    let day: u64 = words
-        .next()?
-        .parse()
-        .ok()
-        .filter(|day| (1..=31).contains(day))?;
+    let day: u64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
     let month_name = words.next()?;
     let month = MONTHS.iter().position(|name| *name == month_name)?;
-    let year: u64 = words
-        .next()?
-        .parse()
-        .ok()
-        .filter(|year| (1970..=9999).contains(year))?;
-    let mut clock = words
-        .next()?
-        .split(':')
-        .map(|part| part.parse::<u64>().ok());
+    let year: u64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut clock = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     let days = days_since_epoch(year, u64::try_from(month).ok()? + 1, day);
     let at = days * 86_400 + hour * 3600 + minute * 60 + second;
-    let seconds = at
-        .checked_sub(now_unix_seconds)
-        .filter(|seconds| *seconds > 0)?;
+    let seconds = at.checked_sub(now_unix_seconds).filter(|seconds| *seconds > 0)?;
     Some(Millis(seconds.min(DAY_SECONDS) * 1000))
 }
 
 /// Civil date to days, for years from 1970 on: years are counted from March, so that the leap day
 /// comes last.
 fn days_since_epoch(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
     // 719,468 days lie between the first of March of the year zero and the epoch.
     (year * 365 + leap_days + (153 * month + 2) / 5 + day).saturating_sub(719_469)
 }
 
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 const DAY_SECONDS: u64 = 86_400;
 
@@ -110,11 +103,7 @@ mod tests {
             ("retry-after", "Tue, 14 Nov 2023 22:13:50 GMT", Some(30_000)),
             ("retry-after", "Tue, 14 Nov 2023 22:13:20 GMT", None),
             ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT", None),
-            (
-                "retry-after",
-                "Thu, 29 Feb 2024 00:00:00 GMT",
-                Some(86_400_000),
-            ),
+            ("retry-after", "Thu, 29 Feb 2024 00:00:00 GMT", Some(86_400_000)),
             ("retry-after", "Tue, 99 Nov 2023 22:13:50 GMT", None),
             ("retry-after", "Tue, 14 Nov 2023 22:13 GMT", None),
         ];
@@ -135,11 +124,7 @@ mod tests {
             ((2100, 3, 1), 47_541),
         ];
         for ((year, month, day), expected) in table {
-            assert_eq!(
-                days_since_epoch(year, month, day),
-                expected,
-                "{year}-{month}-{day}"
-            );
+            assert_eq!(days_since_epoch(year, month, day), expected, "{year}-{month}-{day}");
         }
     }
 }

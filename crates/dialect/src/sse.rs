@@ -94,10 +94,7 @@ impl Framer {
     /// never came; some servers forget it. An unfinished line is dropped.
     pub fn finish(&mut self, each: impl FnOnce(Frame<'_>)) {
         if self.has_data && self.line.is_empty() {
-            each(Frame {
-                name: &self.name,
-                data: &self.data,
-            });
+            each(Frame { name: &self.name, data: &self.data });
         }
         self.clear_event();
     }
@@ -133,17 +130,9 @@ impl Framer {
         each: &mut impl FnMut(Frame<'_>) -> bool,
     ) -> Result<bool, Oversize> {
         let is_first = mem::take(&mut self.is_first_line);
-        let line = if is_first {
-            line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line)
-        } else {
-            line
-        };
+        let line = if is_first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.is_empty() {
-            let goes_on = !self.has_data
-                || each(Frame {
-                    name: &self.name,
-                    data: &self.data,
-                });
+            let goes_on = !self.has_data || each(Frame { name: &self.name, data: &self.data });
             self.clear_event();
             return Ok(goes_on);
         }
@@ -176,9 +165,7 @@ impl Framer {
 
     fn fits(&self, held: usize, added: usize) -> Result<(), Oversize> {
         if held.saturating_add(added) > self.bytes_max {
-            return Err(Oversize {
-                bytes_max: self.bytes_max,
-            });
+            return Err(Oversize { bytes_max: self.bytes_max });
         }
         Ok(())
     }

@@ -31,10 +31,8 @@ pub(crate) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> 
     let mut legal = Vec::with_capacity(tools.len());
     for spec in tools {
         if legal.len() == law.tools_max {
-            notes.add(format!(
-                "the tool {:?} was left out: there are too many",
-                spec.name.as_str()
-            ));
+            notes
+                .add(format!("the tool {:?} was left out: there are too many", spec.name.as_str()));
             continue;
         }
         let name = spec.name.as_str();
@@ -42,21 +40,13 @@ pub(crate) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> 
             && name.len() <= law.tool_name_chars_max
             && name.chars().all(Law::is_name_char);
         if !is_legal_name || !names.insert(name) {
-            notes.add(format!(
-                "the tool {name:?} was left out: its name is not allowed or taken"
-            ));
+            notes.add(format!("the tool {name:?} was left out: its name is not allowed or taken"));
             continue;
         }
         match schema(spec.input_schema.as_str(), law) {
-            Some(schema) => legal.push(LegalTool {
-                name,
-                description: &spec.description,
-                schema,
-            }),
+            Some(schema) => legal.push(LegalTool { name, description: &spec.description, schema }),
             None => {
-                notes.add(format!(
-                    "the tool {name:?} was left out: its schema is not an object"
-                ));
+                notes.add(format!("the tool {name:?} was left out: its schema is not an object"));
             }
         }
     }
@@ -67,11 +57,8 @@ pub(crate) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> 
 fn schema<'a>(json: &'a str, law: &Law) -> Option<Cow<'a, str>> {
     let fields = object::fields(json).ok()?;
     let is_refused = |key: &str| law.schema_root_forbidden.contains(&key);
-    let types: Vec<&str> = fields
-        .iter()
-        .filter(|(key, _)| key == "type")
-        .map(|(_, value)| value.get())
-        .collect();
+    let types: Vec<&str> =
+        fields.iter().filter(|(key, _)| key == "type").map(|(_, value)| value.get()).collect();
     if types == ["\"object\""] && !fields.iter().any(|(key, _)| is_refused(key)) {
         return Some(Cow::Borrowed(json.trim()));
     }
@@ -79,10 +66,7 @@ fn schema<'a>(json: &'a str, law: &Law) -> Option<Cow<'a, str>> {
         return None;
     }
     let mut out = Vec::from(*b"{\"type\":\"object\"");
-    for (key, value) in fields
-        .iter()
-        .filter(|(key, _)| key != "type" && !is_refused(key))
-    {
+    for (key, value) in fields.iter().filter(|(key, _)| key != "type" && !is_refused(key)) {
         out.push(b',');
         string(&mut out, key);
         out.push(b':');

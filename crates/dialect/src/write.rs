@@ -2,6 +2,7 @@
 //! by the callers, in a fixed order, so that the same request is the same bytes.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// Appends literal JSON.
@@ -22,6 +23,40 @@ pub(crate) fn field(out: &mut Vec<u8>, key: &str, text: &str) {
     raw(out, key);
     raw(out, "\":");
     string(out, text);
+}
+
+/// Appends a JSON string that is a `data:` address of base64, which needs no escaping.
+pub(crate) fn data_address(out: &mut Vec<u8>, media_type: &str, base64: &str) {
+    raw(out, "\"data:");
+    raw(out, media_type);
+    raw(out, ";base64,");
+    raw(out, base64);
+    out.push(b'"');
+}
+
+/// Writes items apart by commas, when they do not come from one list.
+#[derive(Default)]
+pub(crate) struct Comma(bool);
+
+impl Comma {
+    /// Call before each item.
+    pub(crate) fn before(&mut self, out: &mut Vec<u8>) {
+        if core::mem::replace(&mut self.0, true) {
+            out.push(b',');
+        }
+    }
+}
+
+/// The pieces of a system prompt that say something, as one text.
+pub(crate) fn joined_system(pieces: &[Arc<str>]) -> String {
+    let mut joined = String::new();
+    for piece in pieces.iter().filter(|piece| !piece.trim().is_empty()) {
+        if !joined.is_empty() {
+            joined.push_str("\n\n");
+        }
+        joined.push_str(piece);
+    }
+    joined
 }
 
 /// Appends a number.

@@ -18,10 +18,7 @@ fn wire() -> &'static dyn Dialect {
 
 fn classify(status: u16, headers: &[(&str, &str)], body: &str) -> ModelFailure {
     let lookup = |name: &str| {
-        headers
-            .iter()
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| (*value).to_string())
+        headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_string())
     };
     wire().classify(status, &lookup, body.as_bytes(), 1_700_000_000)
 }
@@ -37,24 +34,14 @@ fn every_refusal_is_sorted_by_what_it_demands() {
     use FailureKind as K;
     let bad = "invalid_request_error";
     let table: &[(u16, &str, &str, K)] = &[
-        (
-            400,
-            bad,
-            "prompt is too long: 215000 tokens > 200000 maximum",
-            K::PromptTooLong,
-        ),
+        (400, bad, "prompt is too long: 215000 tokens > 200000 maximum", K::PromptTooLong),
         (
             400,
             bad,
             "input length and `max_tokens` exceed context limit: 1 + 2 > 3",
             K::PromptTooLong,
         ),
-        (
-            400,
-            bad,
-            "Input is too long for requested model.",
-            K::PromptTooLong,
-        ),
+        (400, bad, "Input is too long for requested model.", K::PromptTooLong),
         (
             400,
             bad,
@@ -67,18 +54,8 @@ fn every_refusal_is_sorted_by_what_it_demands() {
             "image dimensions exceed max allowed size for many-image requests: 2000 pixels",
             K::MediaTooLarge,
         ),
-        (
-            400,
-            bad,
-            "A maximum of 100 PDF pages may be provided.",
-            K::MediaTooLarge,
-        ),
-        (
-            400,
-            bad,
-            "messages.1.content: Too many images",
-            K::MediaTooLarge,
-        ),
+        (400, bad, "A maximum of 100 PDF pages may be provided.", K::MediaTooLarge),
+        (400, bad, "messages.1.content: Too many images", K::MediaTooLarge),
         (400, bad, "Could not process image", K::BadImage),
         (
             400,
@@ -111,47 +88,17 @@ fn every_refusal_is_sorted_by_what_it_demands() {
             "messages.0.content.1: unexpected `tool_use_id` found in `tool_result` blocks: t9",
             K::InvalidRequest,
         ),
-        (
-            400,
-            bad,
-            "Your credit balance is too low to access the API.",
-            K::Quota,
-        ),
-        (
-            400,
-            bad,
-            "You have reached your specified API usage limits.",
-            K::Quota,
-        ),
-        (
-            400,
-            bad,
-            "This organization has been disabled.",
-            K::Unauthorised,
-        ),
-        (
-            400,
-            bad,
-            "Output blocked by content filtering policy",
-            K::Refused,
-        ),
-        (
-            401,
-            "authentication_error",
-            "invalid x-api-key",
-            K::Unauthorised,
-        ),
+        (400, bad, "Your credit balance is too low to access the API.", K::Quota),
+        (400, bad, "You have reached your specified API usage limits.", K::Quota),
+        (400, bad, "This organization has been disabled.", K::Unauthorised),
+        (400, bad, "Output blocked by content filtering policy", K::Refused),
+        (401, "authentication_error", "invalid x-api-key", K::Unauthorised),
         (402, "billing_error", "payment required", K::Quota),
         (403, "permission_error", "not for you", K::Unauthorised),
         (404, "not_found_error", "model: claude-nope", K::ModelGone),
         (408, "timeout_error", "slow", K::ServerFault),
         (409, "conflict_error", "conflict", K::ServerFault),
-        (
-            413,
-            "request_too_large",
-            "Request exceeds the maximum size",
-            K::PromptTooLong,
-        ),
+        (413, "request_too_large", "Request exceeds the maximum size", K::PromptTooLong),
         (422, bad, "odd", K::InvalidRequest),
         (
             429,
@@ -159,12 +106,7 @@ fn every_refusal_is_sorted_by_what_it_demands() {
             "Number of requests has exceeded your rate limit",
             K::RateLimited,
         ),
-        (
-            429,
-            "rate_limit_error",
-            "You have hit your monthly spend limit",
-            K::Quota,
-        ),
+        (429, "rate_limit_error", "You have hit your monthly spend limit", K::Quota),
         (451, "x", "legal", K::Refused),
         (500, "api_error", "Internal server error", K::ServerFault),
         (502, "api_error", "bad gateway", K::ServerFault),
@@ -189,13 +131,7 @@ fn a_body_that_is_not_the_providers_is_told_by_its_first_line() {
     let html = "<html>\n<head><title>502</title></head></html>";
     let table: &[(u16, &[(&str, &str)], &str, K, &str)] = &[
         (200, &[], html, K::ServerFault, "status 200: <html>"),
-        (
-            204,
-            &[],
-            "",
-            K::ServerFault,
-            "the server answered with status 204",
-        ),
+        (204, &[], "", K::ServerFault, "the server answered with status 204"),
         (
             301,
             &[("location", "https://elsewhere.test/v1")],
@@ -203,54 +139,20 @@ fn a_body_that_is_not_the_providers_is_told_by_its_first_line() {
             K::Misconfigured,
             "the server redirects to https://elsewhere.test/v1; set the address to where it really is",
         ),
-        (
-            307,
-            &[],
-            &error("api_error", "moved"),
-            K::Misconfigured,
-            "moved",
-        ),
+        (307, &[], &error("api_error", "moved"), K::Misconfigured, "moved"),
         (404, &[], html, K::Misconfigured, "status 404: <html>"),
-        (
-            404,
-            &[],
-            "",
-            K::ModelGone,
-            "the server answered with status 404",
-        ),
-        (
-            407,
-            &[],
-            "proxy says no",
-            K::Misconfigured,
-            "status 407: proxy says no",
-        ),
+        (404, &[], "", K::ModelGone, "the server answered with status 404"),
+        (407, &[], "proxy says no", K::Misconfigured, "status 407: proxy says no"),
         (413, &[], html, K::PromptTooLong, "status 413: <html>"),
         (502, &[], html, K::ServerFault, "status 502: <html>"),
-        (
-            503,
-            &[],
-            "",
-            K::Overloaded,
-            "the server answered with status 503",
-        ),
+        (503, &[], "", K::Overloaded, "the server answered with status 503"),
         (500, &[], "{\"error\":\"plain\"}", K::ServerFault, "plain"),
         (500, &[], "{\"detail\":\"plain\"}", K::ServerFault, "plain"),
-        (
-            500,
-            &[],
-            "\u{1b}[31mred\u{7}",
-            K::ServerFault,
-            "status 500: [31mred",
-        ),
+        (500, &[], "\u{1b}[31mred\u{7}", K::ServerFault, "status 500: [31mred"),
     ];
     for (status, headers, body, kind, message) in table {
         let failure = classify(*status, headers, body);
-        assert_eq!(
-            (failure.kind, failure.message.as_str()),
-            (*kind, *message),
-            "{status} {body}"
-        );
+        assert_eq!((failure.kind, failure.message.as_str()), (*kind, *message), "{status} {body}");
     }
     let long = classify(500, &[], &error("api_error", &"x".repeat(9000)));
     assert_eq!(long.message.len(), 500);
@@ -267,20 +169,8 @@ fn the_servers_wishes_about_another_try_are_heard() {
     let long = error("invalid_request_error", "prompt is too long");
     let down = error("api_error", "down");
     let table: &[(u16, &[(&str, &str)], &str, K, Option<u64>)] = &[
-        (
-            429,
-            &[("retry-after", "12")],
-            &busy,
-            K::RateLimited,
-            Some(12_000),
-        ),
-        (
-            429,
-            &[("retry-after-ms", "150"), ("retry-after", "1")],
-            &busy,
-            K::RateLimited,
-            Some(150),
-        ),
+        (429, &[("retry-after", "12")], &busy, K::RateLimited, Some(12_000)),
+        (429, &[("retry-after-ms", "150"), ("retry-after", "1")], &busy, K::RateLimited, Some(150)),
         (
             429,
             &[("retry-after", "Tue, 14 Nov 2023 22:14:20 GMT")],
@@ -289,70 +179,26 @@ fn the_servers_wishes_about_another_try_are_heard() {
             Some(60_000),
         ),
         (429, &[("retry-after", "-1")], &busy, K::RateLimited, None),
-        (
-            429,
-            &[("retry-after", "1e300")],
-            &busy,
-            K::RateLimited,
-            Some(86_400_000),
-        ),
-        (
-            429,
-            &[("retry-after", "60")],
-            &spend,
-            K::RateLimited,
-            Some(60_000),
-        ),
+        (429, &[("retry-after", "1e300")], &busy, K::RateLimited, Some(86_400_000)),
+        (429, &[("retry-after", "60")], &spend, K::RateLimited, Some(60_000)),
         (429, &[], &spend, K::Quota, None),
         (429, &[("x-should-retry", "false")], &busy, K::Quota, None),
         (500, &[("x-should-retry", "false")], &down, K::Refused, None),
-        (
-            529,
-            &[("x-should-retry", "true")],
-            &down,
-            K::Overloaded,
-            None,
-        ),
-        (
-            400,
-            &[("x-should-retry", "true")],
-            &odd,
-            K::ServerFault,
-            None,
-        ),
-        (
-            400,
-            &[("x-should-retry", "true")],
-            &long,
-            K::PromptTooLong,
-            None,
-        ),
-        (
-            529,
-            &[("retry-after", "3")],
-            &down,
-            K::Overloaded,
-            Some(3_000),
-        ),
+        (529, &[("x-should-retry", "true")], &down, K::Overloaded, None),
+        (400, &[("x-should-retry", "true")], &odd, K::ServerFault, None),
+        (400, &[("x-should-retry", "true")], &long, K::PromptTooLong, None),
+        (529, &[("retry-after", "3")], &down, K::Overloaded, Some(3_000)),
     ];
     for (status, headers, body, kind, wait) in table {
         let failure = classify(*status, headers, body);
         assert_eq!(failure.kind, *kind, "{status} {headers:?}");
-        assert_eq!(
-            failure.retry_after,
-            wait.map(Millis),
-            "{status} {headers:?}"
-        );
+        assert_eq!(failure.retry_after, wait.map(Millis), "{status} {headers:?}");
     }
 }
 
 #[test]
 fn the_requests_name_is_taken_from_the_header_first() {
-    let failure = classify(
-        500,
-        &[("request-id", "req_header")],
-        &error("api_error", "x"),
-    );
+    let failure = classify(500, &[("request-id", "req_header")], &error("api_error", "x"));
     assert_eq!(failure.request_id.as_deref(), Some("req_header"));
     assert_eq!(wire().request_id(&|_| None), None);
 }

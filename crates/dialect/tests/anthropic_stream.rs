@@ -43,11 +43,9 @@ fn stop_of(items: &[Decoded]) -> Stop {
 
 fn calls(items: &[Decoded]) -> Vec<(String, String, bool)> {
     let calls = items.iter().filter_map(|item| match item {
-        Decoded::Call { call, problem } => Some((
-            call.id.to_string(),
-            call.input.to_string(),
-            problem.is_some(),
-        )),
+        Decoded::Call { call, problem } => {
+            Some((call.id.to_string(), call.input.to_string(), problem.is_some()))
+        }
         _ => None,
     });
     calls.collect()
@@ -68,18 +66,12 @@ fn tool_use(id: &str) -> Value {
 }
 
 fn json_delta(index: u64, text: &str) -> Value {
-    delta(
-        index,
-        json!({"type": "input_json_delta", "partial_json": text}),
-    )
+    delta(index, json!({"type": "input_json_delta", "partial_json": text}))
 }
 
 #[test]
 fn a_whole_answer_is_read_piece_by_piece() {
-    let items = decode_whole(
-        wire(),
-        &stage::tell(Wire::AnthropicMessages, &stage::rich()),
-    );
+    let items = decode_whole(wire(), &stage::tell(Wire::AnthropicMessages, &stage::rich()));
     let usage = |output| Usage {
         input: Tokens(25),
         output: Tokens(output),
@@ -108,10 +100,7 @@ fn a_whole_answer_is_read_piece_by_piece() {
         "CallInput(\"{\\\"command\\\":\\\"ls\\\"}\")",
         "Call { call: ToolCall { id: ToolCallId(\"toolu_2\"), name: ToolName(\"Bash\"), input: Json(\"{\\\"command\\\":\\\"ls\\\"}\"), signature: None }, problem: None }",
         &format!("Usage({:?})", usage(15)),
-        &format!(
-            "Ended {{ stop: EndTurn, usage: {:?}, detail: None }}",
-            usage(15)
-        ),
+        &format!("Ended {{ stop: EndTurn, usage: {:?}, detail: None }}", usage(15)),
     ];
     assert_eq!(shown, expected);
 }
@@ -132,9 +121,7 @@ fn every_stop_reason_has_its_meaning() {
     for (reason, stop, has_detail) in table {
         let items = read(&[start(), message_delta(reason), message_stop()]);
         assert_eq!(stop_of(&items), stop, "{reason}");
-        let Some(Decoded::Ended { detail, .. }) = items.last() else {
-            unreachable!()
-        };
+        let Some(Decoded::Ended { detail, .. }) = items.last() else { unreachable!() };
         assert_eq!(detail.is_some(), has_detail, "{reason}");
     }
     let refusal = json!({"type": "message_delta", "delta": {"stop_reason": "refusal",
@@ -157,11 +144,7 @@ fn where_the_stream_is_cut_decides() {
     for length in 0..text.len() {
         let items = read(&text[..length]);
         if length < 5 {
-            assert_eq!(
-                failure_of(&items).0,
-                FailureKind::Transport,
-                "after {length} events"
-            );
+            assert_eq!(failure_of(&items).0, FailureKind::Transport, "after {length} events");
         } else {
             assert_eq!(stop_of(&items), Stop::EndTurn, "the stop reason was there");
         }
@@ -178,61 +161,22 @@ fn a_protocol_error_voids_the_answer() {
         ("stop before start", vec![message_stop()]),
         ("stop reason before start", vec![message_delta("end_turn")]),
         ("delta without block", vec![start(), piece(0)]),
-        (
-            "delta for another block",
-            vec![start(), block_start(0, text()), piece(1)],
-        ),
+        ("delta for another block", vec![start(), block_start(0, text()), piece(1)]),
         (
             "same index twice",
-            vec![
-                start(),
-                block_start(0, text()),
-                block_stop(0),
-                block_start(0, text()),
-            ],
+            vec![start(), block_start(0, text()), block_stop(0), block_start(0, text())],
         ),
         (
             "index going back",
-            vec![
-                start(),
-                block_start(3, text()),
-                block_stop(3),
-                block_start(2, text()),
-            ],
+            vec![start(), block_start(3, text()), block_stop(3), block_start(2, text())],
         ),
-        (
-            "two blocks open",
-            vec![start(), block_start(0, text()), block_start(1, text())],
-        ),
-        (
-            "stop of another block",
-            vec![start(), block_start(0, text()), block_stop(1)],
-        ),
-        (
-            "stop twice",
-            vec![
-                start(),
-                block_start(0, text()),
-                block_stop(0),
-                block_stop(0),
-            ],
-        ),
-        (
-            "end inside a block",
-            vec![start(), block_start(0, text()), message_delta("end_turn")],
-        ),
-        (
-            "end of all inside a block",
-            vec![start(), block_start(0, text()), message_stop()],
-        ),
-        (
-            "block after the end",
-            vec![start(), message_delta("end_turn"), block_start(0, text())],
-        ),
-        (
-            "block without a body",
-            vec![start(), json!({"type": "content_block_start", "index": 0})],
-        ),
+        ("two blocks open", vec![start(), block_start(0, text()), block_start(1, text())]),
+        ("stop of another block", vec![start(), block_start(0, text()), block_stop(1)]),
+        ("stop twice", vec![start(), block_start(0, text()), block_stop(0), block_stop(0)]),
+        ("end inside a block", vec![start(), block_start(0, text()), message_delta("end_turn")]),
+        ("end of all inside a block", vec![start(), block_start(0, text()), message_stop()]),
+        ("block after the end", vec![start(), message_delta("end_turn"), block_start(0, text())]),
+        ("block without a body", vec![start(), json!({"type": "content_block_start", "index": 0})]),
         (
             "negative index",
             vec![
@@ -253,20 +197,13 @@ fn bytes_that_cannot_be_read_void_the_answer() {
         ("not JSON", b"data: {\"type\":\"message_start\"\n\n"),
         ("not an object", b"data: [1,2]\n\n"),
         ("type is no text", b"data: {\"type\":7}\n\n"),
-        (
-            "not UTF-8",
-            b"data: {\"type\":\"ping\",\"x\":\"\xFF\xFE\"}\n\n",
-        ),
+        ("not UTF-8", b"data: {\"type\":\"ping\",\"x\":\"\xFF\xFE\"}\n\n"),
     ];
     for (name, bytes) in table {
         let mut body = events(&[start()]);
         body.extend_from_slice(bytes);
         body.extend(events(&[message_delta("end_turn"), message_stop()]));
-        assert_eq!(
-            failure_of(&decode_whole(wire(), &body)).0,
-            FailureKind::ServerFault,
-            "{name}"
-        );
+        assert_eq!(failure_of(&decode_whole(wire(), &body)).0, FailureKind::ServerFault, "{name}");
     }
 }
 
@@ -278,11 +215,7 @@ fn an_error_event_is_sorted_and_ends_the_answer_at_once() {
         ("api_error", "Internal", FailureKind::ServerFault),
         ("timeout_error", "too slow", FailureKind::ServerFault),
         ("authentication_error", "key", FailureKind::Unauthorised),
-        (
-            "invalid_request_error",
-            "prompt is too long: 9 > 8",
-            FailureKind::PromptTooLong,
-        ),
+        ("invalid_request_error", "prompt is too long: 9 > 8", FailureKind::PromptTooLong),
         ("invalid_request_error", "hm", FailureKind::InvalidRequest),
         ("billing_error", "pay", FailureKind::Quota),
         ("not_found_error", "model: x", FailureKind::ModelGone),
@@ -293,17 +226,10 @@ fn an_error_event_is_sorted_and_ends_the_answer_at_once() {
         let mut decoder = wire().decoder();
         let mut out = Vec::new();
         decoder.push(&events(&[start(), error]), &mut out);
-        assert_eq!(
-            failure_of(&out),
-            (expected, message.to_string()),
-            "{kind}, before the end"
-        );
+        assert_eq!(failure_of(&out), (expected, message.to_string()), "{kind}, before the end");
     }
     let bare = read(&[start(), json!({"type": "error", "error": "went wrong"})]);
-    assert_eq!(
-        failure_of(&bare),
-        (FailureKind::ServerFault, "went wrong".into())
-    );
+    assert_eq!(failure_of(&bare), (FailureKind::ServerFault, "went wrong".into()));
     let empty = read(&[start(), json!({"type": "error"})]);
     assert_eq!(failure_of(&empty).0, FailureKind::ServerFault);
 }
@@ -326,24 +252,11 @@ fn arguments_are_checked_when_the_call_is_complete() {
         let mut list = vec![start(), block_start(0, tool_use("t1"))];
         list.extend(pieces.iter().map(|piece| json_delta(0, piece)));
         list.extend([block_stop(0), message_delta("tool_use"), message_stop()]);
-        assert_eq!(
-            calls(&read(&list)),
-            [("t1".into(), input.into(), has_problem)],
-            "{name}"
-        );
+        assert_eq!(calls(&read(&list)), [("t1".into(), input.into(), has_problem)], "{name}");
     }
     let whole = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {"a": 1}});
-    let list = [
-        start(),
-        block_start(0, whole),
-        block_stop(0),
-        message_delta("tool_use"),
-    ];
-    assert_eq!(
-        calls(&read(&list)),
-        [("t1".into(), "{\"a\":1}".into(), false)],
-        "sent whole"
-    );
+    let list = [start(), block_start(0, whole), block_stop(0), message_delta("tool_use")];
+    assert_eq!(calls(&read(&list)), [("t1".into(), "{\"a\":1}".into(), false)], "sent whole");
 }
 
 #[test]
@@ -351,23 +264,11 @@ fn a_call_cut_before_its_first_argument_never_looks_complete() {
     let open = [start(), block_start(0, tool_use("t1")), block_stop(0)];
     assert_eq!(calls(&read(&open)), [], "the stream was cut");
     let limit = [&open[..], &[message_delta("max_tokens"), message_stop()]].concat();
-    assert_eq!(
-        calls(&read(&limit)),
-        [("t1".into(), "{}".into(), true)],
-        "the limit cut it"
-    );
+    assert_eq!(calls(&read(&limit)), [("t1".into(), "{}".into(), true)], "the limit cut it");
     let next = [&open[..], &[block_start(1, tool_use("t2"))]].concat();
-    assert_eq!(
-        calls(&read(&next)),
-        [("t1".into(), "{}".into(), false)],
-        "the model went on"
-    );
+    assert_eq!(calls(&read(&next)), [("t1".into(), "{}".into(), false)], "the model went on");
     let stop = [&open[..], &[message_stop()]].concat();
-    assert_eq!(
-        calls(&read(&stop)),
-        [("t1".into(), "{}".into(), false)],
-        "no reason was given"
-    );
+    assert_eq!(calls(&read(&stop)), [("t1".into(), "{}".into(), false)], "no reason was given");
 }
 
 #[test]
@@ -388,16 +289,8 @@ fn two_calls_of_one_id_can_still_be_told_apart() {
     ];
     assert_eq!(calls(&read(&list)), expected);
     let nameless = json!({"type": "tool_use", "name": "Read", "input": {}});
-    let list = [
-        start(),
-        block_start(4, nameless),
-        block_stop(4),
-        message_delta("tool_use"),
-    ];
-    assert_eq!(
-        calls(&read(&list)),
-        [("call_msg_1_4".into(), "{}".into(), false)]
-    );
+    let list = [start(), block_start(4, nameless), block_stop(4), message_delta("tool_use")];
+    assert_eq!(calls(&read(&list)), [("call_msg_1_4".into(), "{}".into(), false)]);
 }
 
 #[test]
@@ -430,17 +323,12 @@ fn what_nobody_knows_is_kept_or_skipped() {
     ]);
     let kept = provider_json(&items);
     assert_eq!(kept[0], ("redacted_thinking".into(), redacted.to_string()));
-    let parsed: Vec<Value> = kept
-        .iter()
-        .map(|(_, json)| serde_json::from_str(json).expect("valid"))
-        .collect();
+    let parsed: Vec<Value> =
+        kept.iter().map(|(_, json)| serde_json::from_str(json).expect("valid")).collect();
     assert_eq!(parsed[1]["input"], json!({"query": "x"}));
     assert_eq!(parsed[1]["id"], "s1");
     assert_eq!(parsed[2]["content"], "all of it");
-    assert_eq!(
-        parsed[3],
-        json!({"type": "fallback", "from": {"model": "m"}})
-    );
+    assert_eq!(parsed[3], json!({"type": "fallback", "from": {"model": "m"}}));
     assert!(items.contains(&Decoded::Block(Block::Text("ab".into()))));
     assert_eq!(stop_of(&items), Stop::EndTurn);
 }
@@ -459,15 +347,11 @@ fn empty_text_is_no_block_and_an_empty_seal_no_seal() {
         message_delta("end_turn"),
         message_stop(),
     ]);
-    let blocks: Vec<&Decoded> = items
-        .iter()
-        .filter(|item| matches!(item, Decoded::Block(_)))
-        .collect();
+    let blocks: Vec<&Decoded> =
+        items.iter().filter(|item| matches!(item, Decoded::Block(_))).collect();
     assert_eq!(blocks.len(), 1, "{blocks:?}");
-    assert!(
-        matches!(blocks[0], Decoded::Block(Block::Thinking(thinking))
-        if thinking.text.is_empty() && thinking.signature.as_deref() == Some("seal"))
-    );
+    assert!(matches!(blocks[0], Decoded::Block(Block::Thinking(thinking))
+        if thinking.text.is_empty() && thinking.signature.as_deref() == Some("seal")));
 }
 
 #[test]
@@ -489,19 +373,10 @@ fn halves_of_a_surrogate_pair_are_joined() {
     ];
     for (pieces, expected) in table {
         let mut body = events(&[start(), block_start(0, json!({"type": "text", "text": ""}))]);
-        pieces
-            .iter()
-            .for_each(|piece| body.extend(raw(piece).into_bytes()));
-        body.extend(events(&[
-            block_stop(0),
-            message_delta("end_turn"),
-            message_stop(),
-        ]));
+        pieces.iter().for_each(|piece| body.extend(raw(piece).into_bytes()));
+        body.extend(events(&[block_stop(0), message_delta("end_turn"), message_stop()]));
         let items = decode_whole(wire(), &body);
-        assert!(
-            items.contains(&Decoded::Block(Block::Text((*expected).into()))),
-            "{pieces:?}"
-        );
+        assert!(items.contains(&Decoded::Block(Block::Text((*expected).into()))), "{pieces:?}");
     }
 }
 
@@ -524,9 +399,7 @@ fn odd_usage_is_not_believed() {
     ];
     for (reported, output) in table {
         let items = read(&[start(), usage(reported.clone()), message_stop()]);
-        let Some(Decoded::Ended { usage, .. }) = items.last() else {
-            panic!("{items:?}")
-        };
+        let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
         assert_eq!(usage.output, Tokens(output), "{reported}");
         assert_eq!(usage.input, Tokens(25), "{reported}");
     }
@@ -539,11 +412,7 @@ fn floods_are_stopped() {
         blocks.push(block_start(index, json!({"type": "text", "text": ""})));
         blocks.push(block_stop(index));
     }
-    assert_eq!(
-        failure_of(&read(&blocks)).0,
-        FailureKind::ServerFault,
-        "too many blocks"
-    );
+    assert_eq!(failure_of(&read(&blocks)).0, FailureKind::ServerFault, "too many blocks");
 
     let mega = "x".repeat(1024 * 1024);
     let piece = events(&[delta(0, json!({"type": "text_delta", "text": mega}))]);
@@ -552,14 +421,9 @@ fn floods_are_stopped() {
     let (kind, message) = failure_of(&decode(wire(), chunks));
     assert_eq!(kind, FailureKind::ServerFault, "too much text: {message}");
 
-    let endless = b"data: "
-        .iter()
-        .chain(std::iter::repeat_n(&b'x', 17 * 1024 * 1024));
+    let endless = b"data: ".iter().chain(std::iter::repeat_n(&b'x', 17 * 1024 * 1024));
     let endless: Vec<u8> = endless.copied().collect();
-    assert_eq!(
-        failure_of(&decode_whole(wire(), &endless)).0,
-        FailureKind::ServerFault
-    );
+    assert_eq!(failure_of(&decode_whole(wire(), &endless)).0, FailureKind::ServerFault);
 }
 
 #[test]
@@ -569,8 +433,5 @@ fn an_event_without_its_closing_blank_line_counts_if_it_is_whole() {
     assert_eq!(stop_of(&decode_whole(wire(), &body)), Stop::EndTurn);
     let mut body = events(&[start()]);
     body.extend(b"data: {\"type\":\"message_delta\",\n");
-    assert_eq!(
-        failure_of(&decode_whole(wire(), &body)).0,
-        FailureKind::Transport
-    );
+    assert_eq!(failure_of(&decode_whole(wire(), &body)).0, FailureKind::Transport);
 }

@@ -22,35 +22,19 @@ fn a_cut_at_every_byte_yields_whole_pieces_only() {
     for (wire, dialect) in spoken() {
         let body = tell(wire, &rich());
         let whole = decode_whole(dialect, &body);
-        assert!(matches!(
-            whole.last(),
-            Some(Decoded::Ended {
-                stop: Stop::EndTurn,
-                ..
-            })
-        ));
+        assert!(matches!(whole.last(), Some(Decoded::Ended { stop: Stop::EndTurn, .. })));
         let counted: Vec<&Decoded> = whole.iter().filter(|item| counts(item)).collect();
         for end in 0..body.len() {
             let items = decode(dialect, [&body[..end]]);
             assert_ends_once(&items);
             let kept: Vec<&Decoded> = items.iter().filter(|item| counts(item)).collect();
-            assert!(
-                counted.starts_with(&kept),
-                "{wire:?} cut at {end}: {kept:?}"
-            );
+            assert!(counted.starts_with(&kept), "{wire:?} cut at {end}: {kept:?}");
             match items.last() {
                 Some(Decoded::Failed(failure)) => {
-                    assert_eq!(
-                        failure.kind,
-                        FailureKind::Transport,
-                        "{wire:?} cut at {end}"
-                    );
+                    assert_eq!(failure.kind, FailureKind::Transport, "{wire:?} cut at {end}");
                 }
                 Some(Decoded::Ended { .. }) => {
-                    assert_eq!(
-                        kept, counted,
-                        "{wire:?}: complete only with all blocks, at {end}"
-                    );
+                    assert_eq!(kept, counted, "{wire:?}: complete only with all blocks, at {end}");
                 }
                 other => panic!("{wire:?} cut at {end}: {other:?}"),
             }
@@ -83,10 +67,7 @@ fn raw_events_come_only_when_asked_for_and_change_nothing() {
         let mut out = Vec::new();
         decoder.push(&body, &mut out);
         decoder.finish(&mut out);
-        assert!(
-            out.iter().any(|item| matches!(item, Decoded::Raw(_))),
-            "{wire:?}"
-        );
+        assert!(out.iter().any(|item| matches!(item, Decoded::Raw(_))), "{wire:?}");
         out.retain(|item| !matches!(item, Decoded::Raw(_)));
         assert_eq!(out, decode_whole(dialect, &body), "{wire:?}");
     }
@@ -113,15 +94,14 @@ fn cut_into<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
 
 fn says() -> impl Strategy<Value = Vec<Say>> {
     let pieces = || proptest::collection::vec("\\PC{0,8}", 0..4);
-    let say = prop_oneof![
-        pieces().prop_map(Say::Text),
-        (pieces(), "[A-Za-z0-9+/]{4,8}").prop_map(|(pieces, seal)| Say::Thinking { pieces, seal }),
-        ("[a-z]{1,8}", "[A-Za-z]{1,8}", arguments()).prop_map(|(id, name, arguments)| Say::Call {
-            id,
-            name,
-            arguments
-        }),
-    ];
+    let say =
+        prop_oneof![
+            pieces().prop_map(Say::Text),
+            (pieces(), "[A-Za-z0-9+/]{4,8}")
+                .prop_map(|(pieces, seal)| Say::Thinking { pieces, seal }),
+            ("[a-z]{1,8}", "[A-Za-z]{1,8}", arguments())
+                .prop_map(|(id, name, arguments)| Say::Call { id, name, arguments }),
+        ];
     proptest::collection::vec(say, 0..6)
 }
 
@@ -130,10 +110,7 @@ fn arguments() -> impl Strategy<Value = Vec<String>> {
     ("\\PC{0,12}", 1_usize..5).prop_map(|(text, size)| {
         let json = serde_json::json!({ "text": text, "n": [1, 2, {"deep": true}] }).to_string();
         let chars: Vec<char> = json.chars().collect();
-        chars
-            .chunks(size * 3)
-            .map(|chunk| chunk.iter().collect())
-            .collect()
+        chars.chunks(size * 3).map(|chunk| chunk.iter().collect()).collect()
     })
 }
 

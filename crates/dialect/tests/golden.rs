@@ -22,10 +22,7 @@ use windlass_vocabulary::{
 
 #[test]
 fn anthropic_messages() {
-    check(
-        Wire::AnthropicMessages,
-        include_str!("golden/anthropic_messages.json"),
-    );
+    check(Wire::AnthropicMessages, include_str!("golden/anthropic_messages.json"));
 }
 
 fn check(wire: Wire, golden: &str) {
@@ -39,11 +36,7 @@ fn check(wire: Wire, golden: &str) {
 
 fn conversation() -> windlass_vocabulary::ModelRequest {
     let mut request = request(vec![
-        message(
-            Role::User,
-            Origin::Meta(MetaKind::Context),
-            vec![text("Today is a \"day\".")],
-        ),
+        message(Role::User, Origin::Meta(MetaKind::Context), vec![text("Today is a \"day\".")]),
         user(vec![
             text("Why does it fail?\n"),
             Block::Media(media("shot.png", "image/png", &png(4, 3, 0))),
@@ -89,9 +82,6 @@ fn addresses_and_headers() {
     ];
     assert_eq!(names(&Credential::None), common);
     assert_eq!(names(&Credential::Key("k".into()))[3..], ["x-api-key: k"]);
-    assert_eq!(
-        names(&Credential::Bearer("t".into()))[3..],
-        ["authorization: Bearer t"]
-    );
+    assert_eq!(names(&Credential::Bearer("t".into()))[3..], ["authorization: Bearer t"]);
     assert!(!format!("{:?}", Credential::Key("secret".into())).contains("secret"));
 }

@@ -12,17 +12,16 @@
 
 mod stage;
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
 use stage::checker::breaches;
 use stage::transcript::{
-    answer, call, failed_result, media, message, png, provider, request, result, results, text,
-    thinking, tool, user,
+    answer, call, media, message, png, provider, request, result, results, text, thinking, tool,
+    user,
 };
 use windlass_dialect::{Dialect, Encoded, Law, dialect};
 use windlass_vocabulary::{
-    AttachmentKind, Block, FailureKind, Json, Message, MetaKind, ModelName, ModelRequest, Origin,
-    Repair, ResultPart, Role, ToolCallId, ToolResult, Wire,
+    AttachmentKind, Block, FailureKind, Json, MetaKind, ModelName, ModelRequest, Origin,
+    ResultPart, Role, ToolCallId, ToolResult, Wire,
 };
 
 fn wire() -> &'static dyn Dialect {
@@ -53,7 +52,7 @@ fn unmark(value: &mut Value) {
 
 fn assert_legal(request: &ModelRequest) {
     let encoded = encode(request);
-    let broken = breaches(&encoded.body);
+    let broken = breaches(Wire::AnthropicMessages, &encoded.body);
     let body = String::from_utf8_lossy(&encoded.body[..encoded.body.len().min(4000)]).into_owned();
     assert_eq!(broken, Vec::<String>::new(), "{body}");
     assert_eq!(encoded.refusal, None);
@@ -98,18 +97,10 @@ fn sides_alternate_and_results_come_first() {
 #[test]
 fn attachments_move_up_to_the_nearest_result_or_answer() {
     let attachment = |words: &str| {
-        message(
-            Role::User,
-            Origin::Attachment(AttachmentKind::Memory),
-            vec![text(words)],
-        )
+        message(Role::User, Origin::Attachment(AttachmentKind::Memory), vec![text(words)])
     };
     let request = request(vec![
-        message(
-            Role::User,
-            Origin::Meta(MetaKind::Context),
-            vec![text("context")],
-        ),
+        message(Role::User, Origin::Meta(MetaKind::Context), vec![text("context")]),
         user(vec![text("prompt")]),
         attachment("memory 1"),
         attachment("memory 2"),
@@ -159,11 +150,7 @@ fn what_is_missing_is_made_up_and_what_is_extra_goes() {
     );
     assert_eq!(sent[2]["content"][0]["content"][0]["text"], "first");
     assert_eq!(sent[2]["content"][1]["is_error"], true);
-    assert_eq!(
-        encode(&request),
-        encoded,
-        "made-up words are always the same"
-    );
+    assert_eq!(encode(&request), encoded, "made-up words are always the same");
     assert_legal(&request);
 }
 
@@ -186,24 +173,15 @@ fn reasoning_goes_back_only_to_its_author() {
         ]
     };
     let go = |change: fn(&mut ModelRequest)| {
-        let mut request = request(vec![
-            user(vec![text("q")]),
-            answer(blocks()),
-            user(vec![text("go on")]),
-        ]);
+        let mut request =
+            request(vec![user(vec![text("q")]), answer(blocks()), user(vec![text("go on")])]);
         change(&mut request);
         assert_legal(&request);
         outline(&sent(&request)[1])
     };
     assert_eq!(go(|_| {}), ["thinking", "redacted_thinking", "answer"]);
-    assert_eq!(
-        go(|request| request.model = ModelName::from("model-b")),
-        ["answer"]
-    );
-    assert_eq!(
-        go(|request| request.repair.without_reasoning = true),
-        ["answer"]
-    );
+    assert_eq!(go(|request| request.model = ModelName::from("model-b")), ["answer"]);
+    assert_eq!(go(|request| request.repair.without_reasoning = true), ["answer"]);
 }
 
 #[test]
@@ -233,11 +211,7 @@ fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
                 provider(own, "server_tool_use", open),
                 provider(own, "web_search_tool_result", orphan),
                 provider(Wire::Gemini, "odd", "{\"type\":\"odd\"}"),
-                provider(
-                    own,
-                    "compaction",
-                    "{\"type\":\"compaction\",\"content\":\"x\"}",
-                ),
+                provider(own, "compaction", "{\"type\":\"compaction\",\"content\":\"x\"}"),
                 provider(own, "broken", "[]"),
                 text("a"),
             ]),
@@ -251,11 +225,7 @@ fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
     let sent_now = sent(&request);
     let kept = ["server_tool_use", "web_search_tool_result", "a"];
     assert_eq!(outline(&sent_now[1]), kept);
-    assert_eq!(
-        outline(&sent_now[3]),
-        ["b", "server_tool_use"],
-        "a paused answer is left alone"
-    );
+    assert_eq!(outline(&sent_now[3]), ["b", "server_tool_use"], "a paused answer is left alone");
     assert_eq!(sent_now.len(), 4);
     assert_legal(&request);
     request.repair.without_provider_blocks = true;
@@ -280,22 +250,14 @@ fn arguments_are_objects_on_the_wire() {
             answer(vec![call("t1", "Read", input)]),
             results(vec![result("t1", "x")]),
         ]);
-        assert_eq!(
-            sent(&request)[1]["content"][0]["input"],
-            *expected,
-            "{input}"
-        );
+        assert_eq!(sent(&request)[1]["content"][0]["input"], *expected, "{input}");
     }
 }
 
 #[test]
 fn ids_and_names_are_made_legal_the_same_way_every_time() {
-    let turn = |id: &str, name: &str| {
-        [
-            answer(vec![call(id, name, "{}")]),
-            results(vec![result(id, "x")]),
-        ]
-    };
+    let turn =
+        |id: &str, name: &str| [answer(vec![call(id, name, "{}")]), results(vec![result(id, "x")])];
     let long = "x".repeat(100);
     let mut messages = vec![user(vec![text("q")])];
     for (id, name) in [
@@ -315,11 +277,7 @@ fn ids_and_names_are_made_legal_the_same_way_every_time() {
         .filter(|message| message["role"] == "assistant")
         .map(|message| {
             let block = &message["content"][0];
-            format!(
-                "{} {}",
-                block["id"].as_str().unwrap(),
-                block["name"].as_str().unwrap()
-            )
+            format!("{} {}", block["id"].as_str().unwrap(), block["name"].as_str().unwrap())
         })
         .collect();
     let short = "x".repeat(64);
@@ -350,16 +308,8 @@ fn media_that_cannot_go_leaves_words() {
         ("image/png", "", None),
         ("image/png", "AAAA", None),
         ("image/svg+xml", &stage::transcript::base64(b"<svg/>"), None),
-        (
-            "application/pdf",
-            &stage::transcript::base64(b"%PDF-1.7 ..."),
-            Some("application/pdf"),
-        ),
-        (
-            "application/pdf",
-            &stage::transcript::base64(b"no pdf"),
-            None,
-        ),
+        ("application/pdf", &stage::transcript::base64(b"%PDF-1.7 ..."), Some("application/pdf")),
+        ("application/pdf", &stage::transcript::base64(b"no pdf"), None),
         ("image/png", &png(9000, 10, 0), None),
     ];
     for (media_type, data, expected) in table {
@@ -371,34 +321,20 @@ fn media_that_cannot_go_leaves_words() {
             Some(expected) => assert_eq!(block["source"]["media_type"], *expected, "{media_type}"),
             None => {
                 let words = block["text"].as_str().unwrap_or_default();
-                assert!(
-                    words.starts_with("[shot.png was left out: "),
-                    "{media_type}: {block}"
-                );
+                assert!(words.starts_with("[shot.png was left out: "), "{media_type}: {block}");
             }
         }
     }
-    let mut refused = request(vec![user(vec![Block::Media(media(
-        "a",
-        "image/png",
-        &good,
-    ))])]);
+    let mut refused = request(vec![user(vec![Block::Media(media("a", "image/png", &good))])]);
     refused.repair.without_media = true;
-    assert_eq!(
-        outline(&sent(&refused)[0]),
-        ["[a was left out: the provider refused it]"]
-    );
+    assert_eq!(outline(&sent(&refused)[0]), ["[a was left out: the provider refused it]"]);
 }
 
 fn pictures(count: usize, edge: u32) -> ModelRequest {
     let mut messages = vec![user(vec![text("go")])];
     for number in 0..count {
         let id = format!("t{number}");
-        let content = vec![ResultPart::Media(media(
-            &id,
-            "image/png",
-            &png(edge, 10, number),
-        ))];
+        let content = vec![ResultPart::Media(media(&id, "image/png", &png(edge, 10, number)))];
         messages.push(answer(vec![call(&id, "Read", "{}")]));
         messages.push(results(vec![Block::ToolResult(ToolResult {
             call: ToolCallId::from(id.as_str()),
@@ -412,9 +348,7 @@ fn pictures(count: usize, edge: u32) -> ModelRequest {
 fn pictures_sent(request: &ModelRequest) -> Vec<bool> {
     let sent = sent(request);
     let results = sent.iter().skip(2).step_by(2);
-    results
-        .map(|message| message["content"][0]["content"][0]["type"] == "image")
-        .collect()
+    results.map(|message| message["content"][0]["content"][0]["type"] == "image").collect()
 }
 
 #[test]
@@ -431,10 +365,7 @@ fn the_oldest_media_goes_first_and_in_batches() {
         breaks += usize::from(!now.starts_with(&before));
         before = now;
     }
-    assert_eq!(
-        breaks, 3,
-        "one break for every twenty pictures over a hundred"
-    );
+    assert_eq!(breaks, 3, "one break for every twenty pictures over a hundred");
 }
 
 #[test]
@@ -448,16 +379,10 @@ fn a_crowd_of_images_must_be_smaller() {
 fn media_bytes_are_bounded_together() {
     let item = |name: &str| Block::Media(media(name, "image/png", &png(10, 10, 5_000)));
     let request = request(vec![user((0..8).map(|n| item(&n.to_string())).collect())]);
-    let law = Law {
-        media_total_bytes_max: 24_000,
-        ..wire().law().clone()
-    };
+    let law = Law { media_total_bytes_max: 24_000, ..wire().law().clone() };
     let encoded = wire().encode(&request, &law);
     let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
-    let kept = outline(&body["messages"][0])
-        .iter()
-        .filter(|kind| *kind == "image")
-        .count();
+    let kept = outline(&body["messages"][0]).iter().filter(|kind| *kind == "image").count();
     assert!((1..=3).contains(&kept), "{kept}");
     assert_eq!(encoded.refusal, None);
 }
@@ -465,10 +390,7 @@ fn media_bytes_are_bounded_together() {
 #[test]
 fn a_body_over_the_limit_is_refused_before_the_network() {
     let request = request(vec![user(vec![text(&"x".repeat(33_000))])]);
-    let law = Law {
-        body_bytes_max: 32_000,
-        ..wire().law().clone()
-    };
+    let law = Law { body_bytes_max: 32_000, ..wire().law().clone() };
     let refusal = wire().encode(&request, &law).refusal.expect("too large");
     assert_eq!(refusal.kind, FailureKind::PromptTooLong);
     assert_eq!(encode(&request).refusal, None, "the real limit is higher");
@@ -496,135 +418,8 @@ fn one_bad_tool_does_not_cost_the_others() {
     assert_legal(&request);
     let body: Value = serde_json::from_slice(&encode(&request).body).expect("JSON");
     let tools = body["tools"].as_array().expect("tools");
-    let names: Vec<&str> = tools
-        .iter()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect();
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(names, ["Read", "Bare", "Either"]);
-    assert_eq!(
-        tools[2]["input_schema"],
-        json!({"type": "object", "properties": {"a": {}}})
-    );
+    assert_eq!(tools[2]["input_schema"], json!({"type": "object", "properties": {"a": {}}}));
     assert_eq!(encode(&request).notes.len(), 5);
-}
-
-fn block() -> impl Strategy<Value = Block> {
-    let id = || prop_oneof![Just("t1"), Just("t2"), Just("t3"), Just(""), Just("odd id")];
-    prop_oneof![
-        4 => "[a-z \n]{0,6}".prop_map(|words| text(&words)),
-        2 => (any::<bool>()).prop_map(|sealed| thinking("hm", sealed.then_some("seal"))),
-        4 => (id(), prop_oneof![Just("{}"), Just("{\"a\":"), Just("7")])
-            .prop_map(|(id, input)| call(id, "Read", input)),
-        4 => (id(), "[a-z ]{0,4}").prop_map(|(id, words)| result(id, &words)),
-        1 => id().prop_map(|id| failed_result(id, vec![
-            ResultPart::Media(media("m", "image/png", &png(5, 5, 0))),
-        ])),
-        1 => id().prop_map(|id| failed_result(id, vec![])),
-        2 => Just(Block::Media(media("m", "image/png", &png(5, 5, 0)))),
-        1 => Just(Block::Media(media("", "image/bmp", "Qk0=")) ),
-        1 => Just(provider(Wire::AnthropicMessages, "redacted_thinking",
-            "{\"type\":\"redacted_thinking\",\"data\":\"x\"}")),
-        1 => Just(provider(Wire::AnthropicMessages, "server_tool_use",
-            "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"x\",\"input\":{}}")),
-        1 => Just(provider(Wire::Gemini, "part", "{}")),
-    ]
-}
-
-fn origin() -> impl Strategy<Value = Origin> {
-    prop_oneof![
-        3 => Just(Origin::User),
-        3 => Just(Origin::Model),
-        2 => Just(Origin::ToolResults),
-        1 => Just(Origin::Attachment(AttachmentKind::Memory)),
-        1 => Just(Origin::Summary),
-        1 => Just(Origin::Hook),
-        1 => Just(Origin::Display),
-    ]
-}
-
-fn damaged() -> impl Strategy<Value = Vec<Message>> {
-    let author = prop_oneof![
-        3 => Just(Some("model-a")), 1 => Just(Some("model-b")), 1 => Just(None),
-    ];
-    let role = prop_oneof![Just(Role::User), Just(Role::Assistant)];
-    let any_message = (
-        role,
-        origin(),
-        proptest::collection::vec(block(), 0..5),
-        author,
-    )
-        .prop_map(|(role, origin, content, model)| Message {
-            model: model.map(ModelName::from),
-            ..message(role, origin, content)
-        });
-    proptest::collection::vec(any_message, 0..14)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
-
-    #[test]
-    fn any_transcript_becomes_a_legal_request(
-        messages in damaged(),
-        repair in (any::<bool>(), any::<bool>(), any::<bool>()),
-        crowd in prop_oneof![9 => Just(0_usize), 1 => 90_usize..160],
-    ) {
-        let mut request = request(messages);
-        let crowd = (0..crowd).map(|_| Block::Media(media("m", "image/png", &png(5, 5, 0))));
-        request.messages.push(std::sync::Arc::new(user(crowd.collect())));
-        request.repair = Repair {
-            without_reasoning: repair.0,
-            without_media: repair.1,
-            without_provider_blocks: repair.2,
-        };
-        assert_legal(&request);
-        prop_assert_eq!(encode(&request), encode(&request));
-    }
-
-    #[test]
-    fn a_longer_conversation_begins_with_the_shorter_one(turns in proptest::collection::vec(turn(), 1..12)) {
-        let mut messages = vec![
-            message(Role::User, Origin::Meta(MetaKind::Context), vec![text("context")]),
-            user(vec![text("prompt")]),
-        ];
-        let mut before: Vec<Value> = Vec::new();
-        for turn in turns {
-            let request = request(messages.clone());
-            let now = sent(&request);
-            prop_assert!(now.starts_with(&before), "{before:?}\n{now:?}");
-            prop_assert!(now.len() > before.len());
-            before = now;
-            messages.extend(turn);
-        }
-    }
-}
-
-/// What one turn of the loop adds: an answer, and what is said in reply to it.
-fn turn() -> impl Strategy<Value = Vec<Message>> {
-    let words = "[a-z]{1,5}";
-    let attachment = any::<bool>();
-    (words, 0_usize..4, attachment, any::<bool>()).prop_map(
-        |(words, calls, has_attachment, thinks)| {
-            let mut content = Vec::new();
-            if thinks {
-                content.push(thinking("hm", Some("seal")));
-            }
-            content.push(text(&words));
-            content.extend((0..calls).map(|n| call(&format!("{words}{n}"), "Read", "{}")));
-            let mut turn = vec![answer(content)];
-            if calls > 0 {
-                let blocks = (0..calls)
-                    .rev()
-                    .map(|n| result(&format!("{words}{n}"), "x"));
-                turn.push(results(blocks.collect()));
-            } else {
-                turn.push(user(vec![text("next")]));
-            }
-            if has_attachment {
-                let origin = Origin::Attachment(AttachmentKind::Memory);
-                turn.push(message(Role::User, origin, vec![text("memory")]));
-            }
-            turn
-        },
-    )
 }

@@ -40,70 +40,28 @@ fn the_format_is_followed() {
         ("named", "event: a\ndata: 1\n\n", &[("a", "1")]),
         ("no name", "data: 1\n\n", &[("", "1")]),
         ("byte order mark", "\u{feff}data: 1\n\n", &[("", "1")]),
-        (
-            "mark only at the start",
-            "data: 1\n\n\u{feff}data: 2\n\n",
-            &[("", "1")],
-        ),
-        (
-            "carriage returns",
-            "data: 1\r\rdata: 2\r\r",
-            &[("", "1"), ("", "2")],
-        ),
-        (
-            "both",
-            "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",
-            &[("a", "1"), ("", "2")],
-        ),
-        (
-            "mixed",
-            "data: 1\r\ndata: 2\n\rdata: 3\r\r\n",
-            &[("", "1\n2"), ("", "3")],
-        ),
-        (
-            "comments",
-            ": hi\n:\ndata: 1\n: in between\n\n",
-            &[("", "1")],
-        ),
-        (
-            "several lines",
-            "data: a\ndata:\ndata: b\n\n",
-            &[("", "a\n\nb")],
-        ),
+        ("mark only at the start", "data: 1\n\n\u{feff}data: 2\n\n", &[("", "1")]),
+        ("carriage returns", "data: 1\r\rdata: 2\r\r", &[("", "1"), ("", "2")]),
+        ("both", "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n", &[("a", "1"), ("", "2")]),
+        ("mixed", "data: 1\r\ndata: 2\n\rdata: 3\r\r\n", &[("", "1\n2"), ("", "3")]),
+        ("comments", ": hi\n:\ndata: 1\n: in between\n\n", &[("", "1")]),
+        ("several lines", "data: a\ndata:\ndata: b\n\n", &[("", "a\n\nb")]),
         ("one space only", "data:  a\n\n", &[("", " a")]),
         ("no space", "data:a:b\n\n", &[("", "a:b")]),
         ("no colon", "data\n\n", &[("", "")]),
-        (
-            "unknown fields",
-            "id: 3\nretry: 10\nfoo: bar\ndata: 1\n\n",
-            &[("", "1")],
-        ),
-        (
-            "last name wins",
-            "event: a\nevent: b\ndata: 1\n\n",
-            &[("b", "1")],
-        ),
+        ("unknown fields", "id: 3\nretry: 10\nfoo: bar\ndata: 1\n\n", &[("", "1")]),
+        ("last name wins", "event: a\nevent: b\ndata: 1\n\n", &[("b", "1")]),
         ("name without data", "event: a\n\ndata: 1\n\n", &[("", "1")]),
-        (
-            "blank storm",
-            "\n\n\r\n\r\r\n\n\ndata: 1\n\n\n\n",
-            &[("", "1")],
-        ),
+        ("blank storm", "\n\n\r\n\r\r\n\n\ndata: 1\n\n\n\n", &[("", "1")]),
         ("no blank line at the end", "data: 1\n", &[("", "1")]),
         ("half a line at the end", "data: 1\n\ndata: 2", &[("", "1")]),
         ("half a line after a whole one", "data: 1\nda", &[]),
         ("nothing", "", &[]),
     ];
     for (name, stream, expected) in table {
-        let expected: Events = expected
-            .iter()
-            .map(|(name, data)| ((*name).into(), (*data).into()))
-            .collect();
-        assert_eq!(
-            frames([stream.as_bytes()], 1024),
-            (expected.clone(), None),
-            "{name}"
-        );
+        let expected: Events =
+            expected.iter().map(|(name, data)| ((*name).into(), (*data).into())).collect();
+        assert_eq!(frames([stream.as_bytes()], 1024), (expected.clone(), None), "{name}");
         assert_eq!(
             frames(stream.as_bytes().chunks(1), 1024),
             (expected, None),
@@ -118,22 +76,10 @@ fn a_line_or_an_event_over_the_limit_is_an_error() {
     let table: &[(&str, &str, Option<Oversize>)] = &[
         ("a line that fits", "data: 123456789\n\n", None),
         ("a line too long", "data: 12345678901\n\n", oversize),
-        (
-            "an endless line",
-            "data: 123456789012345678901234",
-            oversize,
-        ),
+        ("an endless line", "data: 123456789012345678901234", oversize),
         ("an endless comment", ":12345678901234567890", oversize),
-        (
-            "many lines",
-            "data: 12345\ndata: 12345\ndata: 12345\n\n",
-            oversize,
-        ),
-        (
-            "many events",
-            "data: 12345\n\ndata: 12345\n\ndata: 12345\n\n",
-            None,
-        ),
+        ("many lines", "data: 12345\ndata: 12345\ndata: 12345\n\n", oversize),
+        ("many events", "data: 12345\n\ndata: 12345\n\ndata: 12345\n\n", None),
     ];
     for (name, stream, expected) in table {
         for size in [1, 2, 5, 1000] {

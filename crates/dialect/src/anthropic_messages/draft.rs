@@ -17,10 +17,7 @@ use crate::loose::{Fragment, Joined};
 #[derive(Debug)]
 pub(super) enum Draft {
     Text(Joined),
-    Thinking {
-        text: Joined,
-        signature: Option<String>,
-    },
+    Thinking { text: Joined, signature: Option<String> },
     Call(CallDraft),
     Provider(ProviderDraft),
 }
@@ -68,41 +65,26 @@ impl Draft {
                 let shown = grown(&mut text, start.text);
                 (
                     Self::Text(text),
-                    if shown.is_empty() {
-                        Started::Silently
-                    } else {
-                        Started::Text(shown)
-                    },
+                    if shown.is_empty() { Started::Silently } else { Started::Text(shown) },
                 )
             }
             "thinking" => {
                 let mut text = Joined::default();
                 let start: Start<'_> = serde_json::from_str(json)?;
                 let shown = grown(&mut text, start.thinking);
-                let signature = start
-                    .signature
-                    .filter(|seal| !seal.is_empty())
-                    .map(Cow::into_owned);
-                let started = if shown.is_empty() {
-                    Started::Silently
-                } else {
-                    Started::Thinking(shown)
-                };
+                let signature =
+                    start.signature.filter(|seal| !seal.is_empty()).map(Cow::into_owned);
+                let started =
+                    if shown.is_empty() { Started::Silently } else { Started::Thinking(shown) };
                 (Self::Thinking { text, signature }, started)
             }
             "tool_use" => {
                 let start: Start<'_> = serde_json::from_str(json)?;
                 let call = CallDraft::begin(&start, id_if_missing);
-                let started = Started::Call {
-                    id: call.id.clone(),
-                    name: call.name.clone(),
-                };
+                let started = Started::Call { id: call.id.clone(), name: call.name.clone() };
                 (Self::Call(call), started)
             }
-            other => (
-                Self::Provider(ProviderDraft::begin(other, json)),
-                Started::Silently,
-            ),
+            other => (Self::Provider(ProviderDraft::begin(other, json)), Started::Silently),
         })
     }
 
@@ -110,10 +92,7 @@ impl Draft {
         match self {
             Self::Text(text) if text.is_empty() => Finished::Nothing,
             Self::Text(text) => Finished::Block(Block::Text(text.into_text())),
-            Self::Thinking {
-                text,
-                signature: None,
-            } if text.is_empty() => Finished::Nothing,
+            Self::Thinking { text, signature: None } if text.is_empty() => Finished::Nothing,
             Self::Thinking { text, signature } => Finished::Block(Block::Thinking(Thinking {
                 text: text.into_text(),
                 signature: signature.map(Arc::from),
@@ -125,22 +104,13 @@ impl Draft {
 }
 
 fn grown(text: &mut Joined, start: Option<Fragment<'_>>) -> String {
-    start
-        .map(|start| String::from(text.push(&start)))
-        .unwrap_or_default()
+    start.map(|start| String::from(text.push(&start))).unwrap_or_default()
 }
 
 impl CallDraft {
     fn begin(start: &Start<'_>, id_if_missing: &str) -> Self {
-        let id = start
-            .id
-            .as_deref()
-            .filter(|id| !id.is_empty())
-            .unwrap_or(id_if_missing);
-        let whole = start
-            .input
-            .map(RawValue::get)
-            .filter(|json| !is_empty_value(json));
+        let id = start.id.as_deref().filter(|id| !id.is_empty()).unwrap_or(id_if_missing);
+        let whole = start.input.map(RawValue::get).filter(|json| !is_empty_value(json));
         Self {
             id: ToolCallId::from(id),
             name: ToolName::from(start.name.as_deref().unwrap_or_default()),
@@ -163,19 +133,14 @@ impl CallDraft {
             (streamed, _) => streamed,
         };
         let (input, problem) = arguments(input);
-        Finished::Call {
-            call: call(input),
-            problem,
-        }
+        Finished::Call { call: call(input), problem }
     }
 }
 
 fn is_empty_value(json: &str) -> bool {
     let mut inside = json.bytes().filter(|byte| !byte.is_ascii_whitespace());
-    matches!(
-        (inside.next(), inside.next(), inside.next()),
-        (Some(b'{'), Some(b'}'), None)
-    ) || matches!(json.trim(), "" | "null" | "\"\"")
+    matches!((inside.next(), inside.next(), inside.next()), (Some(b'{'), Some(b'}'), None))
+        || matches!(json.trim(), "" | "null" | "\"\"")
 }
 
 #[derive(Deserialize)]

@@ -26,10 +26,7 @@ pub(super) fn in_stream(data: &str) -> ModelFailure {
     if message.is_empty() {
         message = String::from("the server reported an error in the middle of the answer");
     }
-    ModelFailure {
-        request_id: complaint.request_id,
-        ..ModelFailure::new(kind, message)
-    }
+    ModelFailure { request_id: complaint.request_id, ..ModelFailure::new(kind, message) }
 }
 
 fn judge(reply: &Reply<'_>, complaint: &Complaint) -> FailureKind {
@@ -40,9 +37,7 @@ fn judge(reply: &Reply<'_>, complaint: &Complaint) -> FailureKind {
         429 => FailureKind::RateLimited,
         400 | 413 | 422 => words.unwrap_or_else(|| by_status(reply.status)),
         // A stream was promised; an error came instead.
-        200..=299 => words
-            .or_else(|| by_type(&complaint.kind))
-            .unwrap_or(FailureKind::ServerFault),
+        200..=299 => words.or_else(|| by_type(&complaint.kind)).unwrap_or(FailureKind::ServerFault),
         status => by_status(status),
     }
 }
@@ -79,10 +74,7 @@ const PHRASES: &[Phrase] = &[
     phrase(FailureKind::Quota, &["spend", "limit"]),
     phrase(FailureKind::Quota, &["usage limit"]),
     phrase(FailureKind::Quota, &["billing"]),
-    phrase(
-        FailureKind::Unauthorised,
-        &["organization has been disabled"],
-    ),
+    phrase(FailureKind::Unauthorised, &["organization has been disabled"]),
     phrase(FailureKind::MediaTooLarge, &["image", "exceed"]),
     phrase(FailureKind::MediaTooLarge, &["too many images"]),
     phrase(FailureKind::MediaTooLarge, &["too much media"]),
@@ -104,20 +96,11 @@ const PHRASES: &[Phrase] = &[
     phrase(FailureKind::PromptTooLong, &["maximum number of tokens"]),
     phrase(FailureKind::PromptTooLong, &["input is too long"]),
     phrase(FailureKind::PromptTooLong, &["too many total text bytes"]),
-    phrase(
-        FailureKind::PromptTooLong,
-        &["request exceeds the maximum size"],
-    ),
+    phrase(FailureKind::PromptTooLong, &["request exceeds the maximum size"]),
     phrase(FailureKind::ForeignSignature, &["signature", "thinking"]),
     phrase(FailureKind::ForeignSignature, &["invalid", "signature"]),
-    phrase(
-        FailureKind::ForeignSignature,
-        &["thinking", "cannot be modified"],
-    ),
-    phrase(
-        FailureKind::ForeignSignature,
-        &["must start with a thinking block"],
-    ),
+    phrase(FailureKind::ForeignSignature, &["thinking", "cannot be modified"]),
+    phrase(FailureKind::ForeignSignature, &["must start with a thinking block"]),
     phrase(FailureKind::Refused, &["content filtering policy"]),
     phrase(FailureKind::Refused, &["usage policy"]),
     phrase(FailureKind::ModelGone, &["model", "does not exist"]),

@@ -66,11 +66,7 @@ impl ProviderDraft {
         if is_json(&input) {
             self.set("input", &input, None);
         }
-        let json = if self.fields.is_empty() {
-            self.original
-        } else {
-            assembled(self.fields)
-        };
+        let json = if self.fields.is_empty() { self.original } else { assembled(self.fields) };
         ProviderBlock {
             wire: Wire::AnthropicMessages,
             kind: Arc::from(self.kind),

@@ -42,10 +42,7 @@ impl Dialect for AnthropicMessages {
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
         let mut headers = alloc::vec![
-            (
-                String::from("content-type"),
-                String::from("application/json")
-            ),
+            (String::from("content-type"), String::from("application/json")),
             (String::from("accept"), String::from("text/event-stream")),
             (String::from("anthropic-version"), String::from(VERSION)),
         ];
@@ -78,12 +75,7 @@ impl Dialect for AnthropicMessages {
         body: &[u8],
         now_unix_seconds: u64,
     ) -> ModelFailure {
-        failure::classify(&Reply {
-            status,
-            headers,
-            body,
-            now_unix_seconds,
-        })
+        failure::classify(&Reply { status, headers, body, now_unix_seconds })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::law::Law;
 use crate::normalize::normalize;
 use crate::projection::{AnswerPart, AnsweredCall, MediaPart, Turn, UserPart};
 use crate::tools::{self, LegalTool};
-use crate::write::{field, list, number, raw, string};
+use crate::write::{Comma, field, list, number, raw, string};
 
 /// The whole body.
 pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
@@ -20,11 +20,7 @@ pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
     let messages: Vec<Written> = projection.turns().map(|turn| Written::of(&turn)).collect();
     let tools = tools::legal(&request.tools, law, &mut notes);
     let mut body = Vec::with_capacity(
-        BODY_HEAD_BYTES
-            + messages
-                .iter()
-                .map(|message| message.bytes.len() + 48)
-                .sum::<usize>(),
+        BODY_HEAD_BYTES + messages.iter().map(|message| message.bytes.len() + 48).sum::<usize>(),
     );
     body.push(b'{');
     field(&mut body, "model", request.model.as_str());
@@ -47,27 +43,19 @@ pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
     if !system.is_empty() {
         raw(&mut body, ",\"system\":");
         let marked = spend(&mut marks).then_some(system.len() - 1);
-        list(
-            &mut body,
-            system.iter().enumerate(),
-            |out, (position, piece)| {
-                let start = out.len();
-                write_text(out, piece);
-                if marked == Some(position) {
-                    splice_mark(out, start);
-                }
-            },
-        );
+        list(&mut body, system.iter().enumerate(), |out, (position, piece)| {
+            let start = out.len();
+            write_text(out, piece);
+            if marked == Some(position) {
+                splice_mark(out, start);
+            }
+        });
     }
     raw(&mut body, ",\"messages\":");
     write_messages(&mut body, &messages, marks.min(MESSAGE_MARKS));
     body.push(b'}');
     let refusal = law.refusal(&projection, body.len());
-    Encoded {
-        body,
-        notes: notes.into_lines(),
-        refusal,
-    }
+    Encoded { body, notes: notes.into_lines(), refusal }
 }
 
 fn write_tools(out: &mut Vec<u8>, tools: &[LegalTool<'_>], marks_last: bool) {
@@ -110,31 +98,17 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
         Effort::Xhigh => "xhigh",
         Effort::Max => "max",
     };
-    raw(
-        body,
-        &format!(",\"output_config\":{{\"effort\":\"{effort}\"}}"),
-    );
+    raw(body, &format!(",\"output_config\":{{\"effort\":\"{effort}\"}}"));
 }
 
 /// The last messages of the user's side carry the marks: the newest so that this request is
 /// cached, the one before it so that a long reply does not lose sight of the last cached place.
 fn write_messages(body: &mut Vec<u8>, messages: &[Written], marks: usize) {
-    let user = messages
-        .iter()
-        .enumerate()
-        .filter(|(_, message)| message.is_user);
-    let marked: Vec<usize> = user
-        .rev()
-        .take(marks)
-        .map(|(position, _)| position)
-        .collect();
-    list(
-        body,
-        messages.iter().enumerate(),
-        |out, (position, message)| {
-            message.write(out, marked.contains(&position));
-        },
-    );
+    let user = messages.iter().enumerate().filter(|(_, message)| message.is_user);
+    let marked: Vec<usize> = user.rev().take(marks).map(|(position, _)| position).collect();
+    list(body, messages.iter().enumerate(), |out, (position, message)| {
+        message.write(out, marked.contains(&position));
+    });
 }
 
 /// One message as bytes, made once.
@@ -145,10 +119,7 @@ struct Written {
 
 impl Written {
     fn of(turn: &Turn<'_, '_>) -> Self {
-        Self {
-            is_user: matches!(turn, Turn::User { .. }),
-            bytes: encode_message(turn),
-        }
+        Self { is_user: matches!(turn, Turn::User { .. }), bytes: encode_message(turn) }
     }
 
     fn write(&self, out: &mut Vec<u8>, is_marked: bool) {
@@ -203,17 +174,6 @@ pub fn encode_message(turn: &Turn<'_, '_>) -> Vec<u8> {
     out
 }
 
-#[derive(Default)]
-struct Comma(bool);
-
-impl Comma {
-    fn before(&mut self, out: &mut Vec<u8>) {
-        if core::mem::replace(&mut self.0, true) {
-            out.push(b',');
-        }
-    }
-}
-
 fn write_answer_part(out: &mut Vec<u8>, part: &AnswerPart<'_>) {
     match part {
         AnswerPart::Text(text) => write_text(out, text),
@@ -221,11 +181,7 @@ fn write_answer_part(out: &mut Vec<u8>, part: &AnswerPart<'_>) {
             raw(out, "{\"type\":\"thinking\",");
             field(out, "thinking", &thinking.text);
             out.push(b',');
-            field(
-                out,
-                "signature",
-                thinking.signature.as_deref().unwrap_or_default(),
-            );
+            field(out, "signature", thinking.signature.as_deref().unwrap_or_default());
             out.push(b'}');
         }
         AnswerPart::Provider(block, _) => raw(out, block.json.as_str().trim()),
@@ -266,11 +222,7 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
 }
 
 fn write_media(out: &mut Vec<u8>, item: &MediaPart<'_>) {
-    let kind = if item.media_type.starts_with("image/") {
-        "image"
-    } else {
-        "document"
-    };
+    let kind = if item.media_type.starts_with("image/") { "image" } else { "document" };
     raw(out, "{\"type\":\"");
     raw(out, kind);
     raw(out, "\",\"source\":{\"type\":\"base64\",\"media_type\":");

@@ -57,11 +57,7 @@ impl Interpret for Reader {
     fn end(&mut self) -> Decoded {
         // The stop reason is the last thing an answer says; the rest is ceremony.
         match self.stop.take() {
-            Some((stop, detail)) => Decoded::Ended {
-                stop,
-                usage: self.usage,
-                detail,
-            },
+            Some((stop, detail)) => Decoded::Ended { stop, usage: self.usage, detail },
             None => cut(),
         }
     }
@@ -81,29 +77,20 @@ impl Reader {
         self.message_id = id.map(Cow::into_owned).filter(|id| !id.is_empty());
         out.push(Decoded::Started {
             message_id: self.message_id.clone(),
-            model: model
-                .filter(|model| !model.is_empty())
-                .map(|model| ModelName::from(&*model)),
+            model: model.filter(|model| !model.is_empty()).map(|model| ModelName::from(&*model)),
         });
         self.count(usage, out);
         Ok(())
     }
 
     fn open_block(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let BlockStart {
-            index,
-            content_block,
-        } = read(data)?;
+        let BlockStart { index, content_block } = read(data)?;
         self.expect_content()?;
         if self.open.is_some() {
-            return Err(nonsense(
-                "a block began before the one before it was closed",
-            ));
+            return Err(nonsense("a block began before the one before it was closed"));
         }
         if self.index_last.is_some_and(|last| index <= last) {
-            return Err(nonsense(format!(
-                "block {index} came twice or out of order"
-            )));
+            return Err(nonsense(format!("block {index} came twice or out of order")));
         }
         self.allowance.spend_block()?;
         self.allowance.spend_bytes(data.len())?;
@@ -130,9 +117,7 @@ impl Reader {
         let draft = match &mut self.open {
             Some((open, draft)) if *open == index => draft,
             _ => {
-                return Err(nonsense(format!(
-                    "a piece came for block {index}, which is not open"
-                )));
+                return Err(nonsense(format!("a piece came for block {index}, which is not open")));
             }
         };
         let Head { kind } = read(delta.get())?;
@@ -143,39 +128,16 @@ impl Reader {
             _ => Piece::default(),
         };
         match (draft, piece) {
-            (
-                Draft::Text(text),
-                Piece {
-                    text: Some(piece), ..
-                },
-            ) => {
+            (Draft::Text(text), Piece { text: Some(piece), .. }) => {
                 shown(text.push(&piece), Decoded::Text, out);
             }
-            (
-                Draft::Thinking { text, .. },
-                Piece {
-                    thinking: Some(piece),
-                    ..
-                },
-            ) => {
+            (Draft::Thinking { text, .. }, Piece { thinking: Some(piece), .. }) => {
                 shown(text.push(&piece), Decoded::Thinking, out);
             }
-            (
-                Draft::Thinking { signature, .. },
-                Piece {
-                    signature: Some(seal),
-                    ..
-                },
-            ) => {
+            (Draft::Thinking { signature, .. }, Piece { signature: Some(seal), .. }) => {
                 *signature = Some(seal.into_owned());
             }
-            (
-                Draft::Call(call),
-                Piece {
-                    partial_json: Some(piece),
-                    ..
-                },
-            ) => {
+            (Draft::Call(call), Piece { partial_json: Some(piece), .. }) => {
                 shown(call.arguments.push(&piece), Decoded::CallInput, out);
             }
             (Draft::Provider(block), _) => {
@@ -194,10 +156,7 @@ impl Reader {
         let draft = match self.open.take() {
             Some((index, draft)) if index == event.index => draft,
             _ => {
-                return Err(nonsense(format!(
-                    "block {} ended, which is not open",
-                    event.index
-                )));
+                return Err(nonsense(format!("block {} ended, which is not open", event.index)));
             }
         };
         match draft.finish() {
@@ -219,10 +178,7 @@ impl Reader {
         if !self.is_started {
             return Err(nonsense("the answer ended before it began"));
         }
-        let Change {
-            stop_reason,
-            stop_details,
-        } = event.delta.unwrap_or_default();
+        let Change { stop_reason, stop_details } = event.delta.unwrap_or_default();
         if let Some(reason) = stop_reason {
             if self.open.is_some() {
                 return Err(nonsense("the answer ended inside a block"));
@@ -238,17 +194,11 @@ impl Reader {
 
     fn stop(&mut self, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
         if !self.is_started || self.open.is_some() {
-            return Err(nonsense(
-                "the answer ended inside a block, or before it began",
-            ));
+            return Err(nonsense("the answer ended inside a block, or before it began"));
         }
         let (stop, detail) = self.stop.take().unwrap_or((Stop::EndTurn, None));
         self.settle_held(stop, out);
-        out.push(Decoded::Ended {
-            stop,
-            usage: self.usage,
-            detail,
-        });
+        out.push(Decoded::Ended { stop, usage: self.usage, detail });
         Ok(Flow::Over)
     }
 
@@ -256,9 +206,7 @@ impl Reader {
         if self.is_started && self.stop.is_none() {
             return Ok(());
         }
-        Err(nonsense(
-            "a block came before the answer began or after it ended",
-        ))
+        Err(nonsense("a block came before the answer began or after it ended"))
     }
 
     fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {

@@ -24,10 +24,7 @@ pub(crate) type Shaped<'a> = Vec<Side<'a>>;
 
 /// Neighbours of one role.
 pub(crate) enum Side<'a> {
-    User {
-        results: Vec<ShapedResult<'a>>,
-        parts: Vec<UserPart<'a>>,
-    },
+    User { results: Vec<ShapedResult<'a>>, parts: Vec<UserPart<'a>> },
     Answer(Vec<LoosePart<'a>>),
 }
 
@@ -36,11 +33,7 @@ pub(crate) enum LoosePart<'a> {
     Text(&'a str),
     Thinking(&'a Thinking, Option<&'a ModelName>),
     Provider(&'a ProviderBlock, Option<&'a ModelName>),
-    Call {
-        call: &'a ToolCall,
-        input: Cow<'a, str>,
-        model: Option<&'a ModelName>,
-    },
+    Call { call: &'a ToolCall, input: Cow<'a, str>, model: Option<&'a ModelName> },
 }
 
 /// A result on its way to its call.
@@ -62,10 +55,7 @@ pub(crate) fn shape<'a>(request: &'a ModelRequest, notes: &mut Notes) -> Shaped<
             (_, None) => {}
             (
                 Some(Side::User { results, parts }),
-                Some(Side::User {
-                    results: more_results,
-                    parts: more_parts,
-                }),
+                Some(Side::User { results: more_results, parts: more_parts }),
             ) => {
                 results.extend(more_results);
                 parts.extend(more_parts);
@@ -80,18 +70,11 @@ pub(crate) fn shape<'a>(request: &'a ModelRequest, notes: &mut Notes) -> Shaped<
 /// The messages that are sent, attachments moved up.
 fn ordered(request: &ModelRequest) -> Vec<&Message> {
     let mut ordered: Vec<&Message> = Vec::with_capacity(request.messages.len());
-    for message in request
-        .messages
-        .iter()
-        .filter(|message| message.origin != Origin::Display)
-    {
+    for message in request.messages.iter().filter(|message| message.origin != Origin::Display) {
         let is_attachment =
             message.role == Role::User && matches!(message.origin, Origin::Attachment(_));
         let place = if is_attachment {
-            ordered
-                .iter()
-                .rposition(|before| stops_attachments(before))
-                .map_or(0, |at| at + 1)
+            ordered.iter().rposition(|before| stops_attachments(before)).map_or(0, |at| at + 1)
         } else {
             ordered.len()
         };
@@ -117,10 +100,9 @@ fn user_side<'a>(message: &'a Message, without_media: bool, notes: &mut Notes) -
             Block::Text(text) if is_blank(text) => {}
             Block::Text(text) => parts.push(UserPart::Text(Cow::Borrowed(text))),
             Block::Media(media) => parts.push(media_part(media, without_media)),
-            Block::ToolResult(result) => results.push(ShapedResult {
-                result,
-                parts: result_parts(result, without_media),
-            }),
+            Block::ToolResult(result) => {
+                results.push(ShapedResult { result, parts: result_parts(result, without_media) });
+            }
             Block::ToolUse(_) | Block::Thinking(_) | Block::Provider(_) => {
                 notes.add("a piece of an answer on the user's side was left out");
             }
@@ -159,11 +141,7 @@ fn answer_side<'a>(message: &'a Message, notes: &mut Notes) -> Option<Side<'a>> 
             Block::Thinking(thinking) => parts.push(LoosePart::Thinking(thinking, model)),
             Block::Provider(block) => parts.push(LoosePart::Provider(block, model)),
             Block::ToolUse(call) => {
-                parts.push(LoosePart::Call {
-                    call,
-                    input: arguments(call),
-                    model,
-                });
+                parts.push(LoosePart::Call { call, input: arguments(call), model });
             }
             Block::ToolResult(_) | Block::Media(_) => {
                 notes.add("a piece of the user's side inside an answer was left out");

@@ -37,10 +37,7 @@ pub struct CallResult<'a> {
 
 /// Runs the step.
 pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, notes: &mut Notes) -> Projection<'a> {
-    let mut projection = Projection {
-        opening: Vec::new(),
-        exchanges: Vec::new(),
-    };
+    let mut projection = Projection { opening: Vec::new(), exchanges: Vec::new() };
     let mut ids = Ids::default();
     let mut sides = shaped.into_iter().peekable();
     while let Some(side) = sides.next() {
@@ -60,10 +57,7 @@ pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, notes: &mut Notes) -> Proj
                     .map(|part| paired(part, &mut results, &mut ids, law, notes))
                     .collect();
                 note_orphans(&results, notes);
-                projection.exchanges.push(Exchange {
-                    answer,
-                    reply: parts,
-                });
+                projection.exchanges.push(Exchange { answer, reply: parts });
             }
         }
     }
@@ -83,16 +77,10 @@ fn paired<'a>(
         LoosePart::Provider(block, model) => return AnswerPart::Provider(block, model),
         LoosePart::Call { call, input, model } => (call, input, model),
     };
-    let result = match results
-        .iter()
-        .position(|result| result.result.call == call.id)
-    {
+    let result = match results.iter().position(|result| result.result.call == call.id) {
         Some(at) => CallResult::of(results.remove(at)),
         None => {
-            notes.add(format!(
-                "the call {} had no result; the model is told so",
-                call.id
-            ));
+            notes.add(format!("the call {} had no result; the model is told so", call.id));
             CallResult::missing()
         }
     };
@@ -112,10 +100,8 @@ fn signature(call: &ToolCall) -> Option<&str> {
 
 fn note_orphans(results: &[ShapedResult<'_>], notes: &mut Notes) {
     for orphan in results {
-        notes.add(format!(
-            "a result for {}, which nobody called, was left out",
-            orphan.result.call
-        ));
+        notes
+            .add(format!("a result for {}, which nobody called, was left out", orphan.result.call));
     }
 }
 
@@ -177,18 +163,12 @@ impl<'a> CallResult<'a> {
         if parts.is_empty() {
             parts.push(UserPart::Text(Cow::Borrowed(NO_OUTPUT)));
         }
-        Self {
-            parts,
-            is_error: result.is_error,
-        }
+        Self { parts, is_error: result.is_error }
     }
 
     fn missing() -> Self {
         let parts = alloc::vec![UserPart::Text(Cow::Borrowed(MISSING))];
-        Self {
-            parts,
-            is_error: true,
-        }
+        Self { parts, is_error: true }
     }
 }
 
@@ -220,9 +200,7 @@ fn legal(name: &str, chars_max: usize) -> Cow<'_, str> {
     if name.is_empty() {
         return Cow::Borrowed("unnamed");
     }
-    let replaced = name
-        .chars()
-        .map(|c| if Law::is_name_char(c) { c } else { '_' });
+    let replaced = name.chars().map(|c| if Law::is_name_char(c) { c } else { '_' });
     Cow::Owned(replaced.take(chars_max).collect())
 }
 

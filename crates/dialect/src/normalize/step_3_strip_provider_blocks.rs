@@ -42,11 +42,7 @@ pub(crate) fn strip(
     }
     for exchange in &mut projection.exchanges {
         // Reasoning that leads to nothing may not end an answer.
-        while exchange
-            .answer
-            .last()
-            .is_some_and(|part| is_reasoning(part, law))
-        {
+        while exchange.answer.last().is_some_and(|part| is_reasoning(part, law)) {
             exchange.answer.pop();
         }
     }
@@ -61,10 +57,9 @@ fn may_think(
     !request.repair.without_reasoning
         && model == Some(&request.model)
         && match law.reasoning {
-            ReasoningLaw::Sealed => thinking
-                .signature
-                .as_ref()
-                .is_some_and(|seal| !seal.is_empty()),
+            ReasoningLaw::Sealed => {
+                thinking.signature.as_ref().is_some_and(|seal| !seal.is_empty())
+            }
             ReasoningLaw::Never => false,
         }
 }
@@ -81,7 +76,7 @@ fn may_go(
     } else {
         !request.repair.without_provider_blocks && !law.refused_kinds.contains(&&*block.kind)
     };
-    is_wanted && block.wire == law.wire && is_typed_object(block)
+    is_wanted && law.provider_blocks && block.wire == law.wire && is_typed_object(block)
 }
 
 /// A block from a damaged journal may be anything; on the wire it must be an object with a type.
@@ -102,11 +97,7 @@ fn is_reasoning(part: &AnswerPart<'_>, law: &Law) -> bool {
 /// is refused, except a call at the very end, which is still going on.
 fn strip_half_pairs(projection: &mut Projection<'_>, notes: &mut Notes) {
     let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
-    for block in projection
-        .exchanges
-        .iter()
-        .flat_map(|exchange| &exchange.answer)
-    {
+    for block in projection.exchanges.iter().flat_map(|exchange| &exchange.answer) {
         if let AnswerPart::Provider(block, _) = block {
             let link = Link::of(block);
             called.extend(link.id);
@@ -123,10 +114,7 @@ fn strip_half_pairs(projection: &mut Projection<'_>, notes: &mut Notes) {
             let is_open_call = is_call(block)
                 && position != last
                 && link.id.as_ref().is_none_or(|id| !answered.contains(id));
-            let is_orphan = link
-                .tool_use_id
-                .as_ref()
-                .is_some_and(|id| !called.contains(id));
+            let is_orphan = link.tool_use_id.as_ref().is_some_and(|id| !called.contains(id));
             if is_open_call || is_orphan {
                 notes.add(format!("half a pair ({}) was left out", block.kind));
             }

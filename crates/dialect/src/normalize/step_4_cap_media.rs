@@ -23,10 +23,8 @@ pub(crate) fn cap(projection: &mut Projection<'_>, law: &Law, notes: &mut Notes)
     for part in projection.parts_mut() {
         judge(part, law, notes);
     }
-    let mut media: Vec<&mut UserPart<'_>> = projection
-        .parts_mut()
-        .filter(|part| matches!(part, UserPart::Media(_)))
-        .collect();
+    let mut media: Vec<&mut UserPart<'_>> =
+        projection.parts_mut().filter(|part| matches!(part, UserPart::Media(_))).collect();
     let kept_from = window(&media, law);
     for part in media.iter_mut().take(kept_from) {
         leave_out(part, "newer images and documents took its place", notes);
@@ -37,31 +35,19 @@ pub(crate) fn cap(projection: &mut Projection<'_>, law: &Law, notes: &mut Notes)
             let too_big = matches!(part, UserPart::Media(item)
                 if picture::edge(item.data).is_some_and(|edge| edge > law.image_crowd_edge_max));
             if too_big {
-                leave_out(
-                    part,
-                    "it is too large to be sent with this many others",
-                    notes,
-                );
+                leave_out(part, "it is too large to be sent with this many others", notes);
             }
         }
     }
 }
 
 fn clear_failed_results(projection: &mut Projection<'_>, notes: &mut Notes) {
-    for part in projection
-        .exchanges
-        .iter_mut()
-        .flat_map(|exchange| &mut exchange.answer)
-    {
+    for part in projection.exchanges.iter_mut().flat_map(|exchange| &mut exchange.answer) {
         if let AnswerPart::Call(call) = part
             && call.result().is_error()
         {
             for part in call.result_mut().parts_mut() {
-                leave_out(
-                    part,
-                    "the result of a failed call can only hold text",
-                    notes,
-                );
+                leave_out(part, "the result of a failed call can only hold text", notes);
             }
         }
     }
@@ -75,9 +61,9 @@ fn judge<'a>(part: &mut UserPart<'a>, law: &Law, notes: &mut Notes) {
         Ok(_) if item.data.len() > law.media_item_bytes_max => {
             Some(format!("it is over {} bytes", law.media_item_bytes_max))
         }
-        Ok(_) if picture::edge(item.data).is_some_and(|edge| edge > law.image_edge_max) => Some(
-            format!("it is over {} pixels wide or high", law.image_edge_max),
-        ),
+        Ok(_) if picture::edge(item.data).is_some_and(|edge| edge > law.image_edge_max) => {
+            Some(format!("it is over {} pixels wide or high", law.image_edge_max))
+        }
         Ok(media_type) => {
             item.media_type = media_type;
             None

@@ -7,10 +7,7 @@ use super::{Answer, Say};
 
 /// One event with its name.
 pub fn event(json: &Value) -> String {
-    format!(
-        "event: {}\ndata: {json}\n\n",
-        json["type"].as_str().unwrap_or_default()
-    )
+    format!("event: {}\ndata: {json}\n\n", json["type"].as_str().unwrap_or_default())
 }
 
 /// Several events.
@@ -68,32 +65,19 @@ pub fn tell(answer: &Answer) -> Vec<u8> {
                         delta(index, json!({"type": "thinking_delta", "thinking": text}))
                     }),
                 );
-                list.push(delta(
-                    index,
-                    json!({"type": "signature_delta", "signature": seal}),
-                ));
+                list.push(delta(index, json!({"type": "signature_delta", "signature": seal})));
             }
-            Say::Call {
-                id,
-                name,
-                arguments,
-            } => {
+            Say::Call { id, name, arguments } => {
                 let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
                 list.push(block_start(index, block));
                 list.extend(arguments.iter().map(|json| {
-                    delta(
-                        index,
-                        json!({"type": "input_json_delta", "partial_json": json}),
-                    )
+                    delta(index, json!({"type": "input_json_delta", "partial_json": json}))
                 }));
             }
         }
         list.push(block_stop(index));
     }
-    let has_call = answer
-        .says
-        .iter()
-        .any(|say| matches!(say, Say::Call { .. }));
+    let has_call = answer.says.iter().any(|say| matches!(say, Say::Call { .. }));
     list.push(message_delta(match answer.stop {
         Stop::EndTurn if has_call => "tool_use",
         Stop::EndTurn => "end_turn",

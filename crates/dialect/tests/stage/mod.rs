@@ -9,6 +9,7 @@
 
 pub mod anthropic_messages;
 pub mod checker;
+pub mod openai_chat;
 pub mod transcript;
 
 use windlass_dialect::{Decoded, Dialect, dialect};
@@ -16,31 +17,18 @@ use windlass_vocabulary::{Stop, Wire};
 
 /// Every wire spoken so far.
 pub fn spoken() -> Vec<(Wire, &'static dyn Dialect)> {
-    ALL.iter()
-        .filter_map(|wire| dialect(*wire).map(|dialect| (*wire, dialect)))
-        .collect()
+    ALL.iter().filter_map(|wire| dialect(*wire).map(|dialect| (*wire, dialect))).collect()
 }
 
-const ALL: [Wire; 4] = [
-    Wire::AnthropicMessages,
-    Wire::OpenaiResponses,
-    Wire::OpenaiChat,
-    Wire::Gemini,
-];
+const ALL: [Wire; 4] =
+    [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Gemini];
 
 /// What a server says, whatever the wire.
 #[derive(Clone, Debug)]
 pub enum Say {
     Text(Vec<String>),
-    Thinking {
-        pieces: Vec<String>,
-        seal: String,
-    },
-    Call {
-        id: String,
-        name: String,
-        arguments: Vec<String>,
-    },
+    Thinking { pieces: Vec<String>, seal: String },
+    Call { id: String, name: String, arguments: Vec<String> },
 }
 
 /// A whole answer.
@@ -54,6 +42,7 @@ pub struct Answer {
 pub fn tell(wire: Wire, answer: &Answer) -> Vec<u8> {
     match wire {
         Wire::AnthropicMessages => anthropic_messages::tell(answer),
+        Wire::OpenaiChat => openai_chat::tell(answer),
         other => panic!("no teller for {other:?}"),
     }
 }
@@ -79,11 +68,7 @@ pub fn rich() -> Answer {
                 seal: "c2VhbA==".into(),
             },
             Say::Text(vec!["Häl".into(), "lo 🦀".into(), " \"quoted\"\n".into()]),
-            call(
-                "toolu_1",
-                "Read",
-                &["{\"path\": \"/a\\", "u00e4\\n\"", ",\"limit\":", "3}"],
-            ),
+            call("toolu_1", "Read", &["{\"path\": \"/a\\", "u00e4\\n\"", ",\"limit\":", "3}"]),
             call("toolu_2", "Bash", &["{\"command\":\"ls\"}"]),
         ],
         stop: Stop::EndTurn,
@@ -117,8 +102,5 @@ pub fn is_terminal(item: &Decoded) -> bool {
 pub fn assert_ends_once(items: &[Decoded]) {
     let ends = items.iter().filter(|item| is_terminal(item)).count();
     assert_eq!(ends, 1, "one terminal item in {items:?}");
-    assert!(
-        items.last().is_some_and(is_terminal),
-        "the terminal item is last in {items:?}"
-    );
+    assert!(items.last().is_some_and(is_terminal), "the terminal item is last in {items:?}");
 }

@@ -14,10 +14,7 @@ pub fn request(messages: Vec<Message>) -> ModelRequest {
     ModelRequest {
         attempt: AttemptId(1),
         model: ModelName::from(MODEL),
-        system: vec![
-            Arc::from("You are a careful engineer."),
-            Arc::from("cwd: /w/repo"),
-        ],
+        system: vec![Arc::from("You are a careful engineer."), Arc::from("cwd: /w/repo")],
         tools: Arc::from(vec![tool("Read"), tool("Bash")]),
         messages: messages.into_iter().map(Arc::new).collect(),
         output_max: Tokens(8192),
@@ -42,14 +39,7 @@ pub fn tool(name: &str) -> ToolSpec {
 
 pub fn message(role: Role, origin: Origin, content: Vec<Block>) -> Message {
     let model = (role == Role::Assistant).then(|| ModelName::from(MODEL));
-    Message {
-        id: MessageId(0),
-        role,
-        origin,
-        content,
-        model,
-        pinned: false,
-    }
+    Message { id: MessageId(0), role, origin, content, model, pinned: false }
 }
 
 pub fn user(content: Vec<Block>) -> Message {
@@ -69,10 +59,7 @@ pub fn text(text: &str) -> Block {
 }
 
 pub fn thinking(text: &str, seal: Option<&str>) -> Block {
-    Block::Thinking(Thinking {
-        text: text.into(),
-        signature: seal.map(Arc::from),
-    })
+    Block::Thinking(Thinking { text: text.into(), signature: seal.map(Arc::from) })
 }
 
 pub fn call(id: &str, name: &str, input: &str) -> Block {
@@ -89,27 +76,15 @@ pub fn result(id: &str, text: &str) -> Block {
 }
 
 pub fn failed_result(id: &str, content: Vec<ResultPart>) -> Block {
-    Block::ToolResult(ToolResult {
-        call: ToolCallId::from(id),
-        content,
-        is_error: true,
-    })
+    Block::ToolResult(ToolResult { call: ToolCallId::from(id), content, is_error: true })
 }
 
 pub fn provider(wire: Wire, kind: &str, json: &str) -> Block {
-    Block::Provider(ProviderBlock {
-        wire,
-        kind: Arc::from(kind),
-        json: Json::from_checked(json),
-    })
+    Block::Provider(ProviderBlock { wire, kind: Arc::from(kind), json: Json::from_checked(json) })
 }
 
 pub fn media(name: &str, media_type: &str, data: &str) -> Media {
-    Media {
-        media_type: Arc::from(media_type),
-        data: Arc::from(data),
-        name: Arc::from(name),
-    }
+    Media { media_type: Arc::from(media_type), data: Arc::from(data), name: Arc::from(name) }
 }
 
 /// A PNG's header with the given size, padded to some length.
@@ -125,15 +100,11 @@ pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let word = chunk
-            .iter()
-            .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+        let word = chunk.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
             << (8 * (3 - chunk.len()));
         for position in 0..4 {
             if position <= chunk.len() {
-                text.push(char::from(
-                    DIGITS[(word >> (18 - 6 * position) & 63) as usize],
-                ));
+                text.push(char::from(DIGITS[(word >> (18 - 6 * position) & 63) as usize]));
             } else {
                 text.push('=');
             }

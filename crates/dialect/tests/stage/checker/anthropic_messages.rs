@@ -22,11 +22,7 @@ pub fn breaches(body: &[u8]) -> Vec<String> {
     }
     let mut seen = BTreeSet::new();
     for (position, message) in messages.iter().enumerate() {
-        let expected = if position % 2 == 0 {
-            "user"
-        } else {
-            "assistant"
-        };
+        let expected = if position % 2 == 0 { "user" } else { "assistant" };
         if message["role"] != expected {
             broken.push(format!("message {position} is not from the {expected}"));
         }
@@ -34,20 +30,12 @@ pub fn breaches(body: &[u8]) -> Vec<String> {
         if content.is_empty() {
             broken.push(format!("message {position} is empty"));
         }
-        let before = position
-            .checked_sub(1)
-            .map(|at| call_ids(&messages[at]))
-            .unwrap_or_default();
+        let before = position.checked_sub(1).map(|at| call_ids(&messages[at])).unwrap_or_default();
         check_results(position, content, &before, &mut broken);
-        let after = messages
-            .get(position + 1)
-            .map(result_ids)
-            .unwrap_or_default();
+        let after = messages.get(position + 1).map(result_ids).unwrap_or_default();
         for id in call_ids(message) {
             if !after.contains(&id) {
-                broken.push(format!(
-                    "call {id} in message {position} has no result after it"
-                ));
+                broken.push(format!("call {id} in message {position} has no result after it"));
             }
             if !is_name(&id) || !seen.insert(id.clone()) {
                 broken.push(format!("call id {id} is illegal or used twice"));
@@ -61,14 +49,9 @@ pub fn breaches(body: &[u8]) -> Vec<String> {
         }
     }
     let last = messages.last().cloned().unwrap_or_default();
-    let is_paused = last["content"]
-        .as_array()
-        .and_then(|content| content.last())
-        .is_some_and(|block| {
-            !matches!(
-                block["type"].as_str(),
-                Some("text" | "tool_use" | "thinking")
-            )
+    let is_paused =
+        last["content"].as_array().and_then(|content| content.last()).is_some_and(|block| {
+            !matches!(block["type"].as_str(), Some("text" | "tool_use" | "thinking"))
         });
     if last["role"] != "user" && !is_paused {
         broken.push("ends with an answer".into());
@@ -90,9 +73,7 @@ fn check_results(position: usize, content: &[Value], before: &[String], broken: 
         }
         let id = block["tool_use_id"].as_str().unwrap_or_default();
         if !before.iter().any(|call| call == id) || !answered.insert(id) {
-            broken.push(format!(
-                "message {position}: result {id} answers nothing, or twice"
-            ));
+            broken.push(format!("message {position}: result {id} answers nothing, or twice"));
         }
     }
 }
@@ -111,12 +92,7 @@ fn check_block(position: usize, role: &str, block: &Value, broken: &mut Vec<Stri
         "thinking" => {
             demand(role == "assistant", "on the wrong side");
             demand(block["thinking"].is_string(), "no text");
-            demand(
-                block["signature"]
-                    .as_str()
-                    .is_some_and(|seal| !seal.is_empty()),
-                "no seal",
-            );
+            demand(block["signature"].as_str().is_some_and(|seal| !seal.is_empty()), "no seal");
         }
         "tool_use" => {
             demand(role == "assistant", "on the wrong side");
@@ -146,13 +122,7 @@ fn check_whole(body: &Value, broken: &mut Vec<String>) {
         if matches!(value["type"].as_str(), Some("image" | "document")) {
             media.push(value["source"]["data"].as_str().unwrap_or_default().len());
             let media_type = value["source"]["media_type"].as_str().unwrap_or_default();
-            let wanted = [
-                "image/png",
-                "image/jpeg",
-                "image/gif",
-                "image/webp",
-                "application/pdf",
-            ];
+            let wanted = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
             if !wanted.contains(&media_type) {
                 broken.push(format!("media type {media_type}"));
             }
@@ -167,9 +137,7 @@ fn check_whole(body: &Value, broken: &mut Vec<String>) {
     let mut names = BTreeSet::new();
     for tool in body["tools"].as_array().cloned().unwrap_or_default() {
         let schema = &tool["input_schema"];
-        let is_plain = ["anyOf", "oneOf", "allOf"]
-            .iter()
-            .all(|word| schema.get(word).is_none());
+        let is_plain = ["anyOf", "oneOf", "allOf"].iter().all(|word| schema.get(word).is_none());
         if schema["type"] != "object" || !is_plain {
             broken.push(format!("schema {schema}"));
         }
@@ -216,14 +184,9 @@ fn ids(message: &Value, kind: &str, key: &str) -> Vec<String> {
 
 fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 fn is_reasoning(block: &Value) -> bool {
-    matches!(
-        block["type"].as_str(),
-        Some("thinking" | "redacted_thinking")
-    )
+    matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }

@@ -1,0 +1,169 @@
+//! Writes a request down. The system prompt is one message, every result a message of its own, and
+//! media in results follows in a message from the user, because many servers take it only there.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{Effort, ModelRequest};
+
+use crate::Encoded;
+use crate::law::Law;
+use crate::normalize::normalize;
+use crate::projection::{AnswerPart, Exchange, MediaPart, Turn, UserPart};
+use crate::tools::{self, LegalTool};
+use crate::write::{Comma, data_address, field, joined_system, list, number, raw, string};
+
+/// The whole body.
+pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
+    let (projection, mut notes) = normalize(request, law);
+    let tools = tools::legal(&request.tools, law, &mut notes);
+    let mut body = Vec::from(*b"{");
+    field(&mut body, "model", request.model.as_str());
+    raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
+    raw(&mut body, law.output_max_name);
+    raw(&mut body, "\":");
+    number(&mut body, request.output_max.0.max(1));
+    if let Some(effort) = effort(request) {
+        body.push(b',');
+        field(&mut body, "reasoning_effort", effort);
+    }
+    if !tools.is_empty() {
+        raw(&mut body, ",\"tools\":");
+        list(&mut body, &tools, write_tool);
+    }
+    raw(&mut body, ",\"messages\":[");
+    let mut comma = Comma::default();
+    let system = joined_system(&request.system);
+    if !system.is_empty() {
+        comma.before(&mut body);
+        raw(&mut body, "{\"role\":\"system\",");
+        field(&mut body, "content", &system);
+        body.push(b'}');
+    }
+    for turn in projection.turns() {
+        comma.before(&mut body);
+        body.extend_from_slice(&encode_message(&turn));
+    }
+    raw(&mut body, "]}");
+    let refusal = law.refusal(&projection, body.len());
+    Encoded { body, notes: notes.into_lines(), refusal }
+}
+
+/// What the provider does by itself is not mentioned; there is no common way to say "off".
+pub(crate) fn effort(request: &ModelRequest) -> Option<&'static str> {
+    match request.effort {
+        _ if request.repair.without_reasoning => None,
+        Effort::Low => Some("low"),
+        Effort::Medium => Some("medium"),
+        Effort::High => None,
+        Effort::Xhigh | Effort::Max => Some("xhigh"),
+    }
+}
+
+fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
+    raw(out, "{\"type\":\"function\",\"function\":{");
+    field(out, "name", tool.name);
+    out.push(b',');
+    field(out, "description", tool.description);
+    raw(out, ",\"parameters\":");
+    raw(out, &tool.schema);
+    raw(out, "}}");
+}
+
+/// One side's turn: one message, or several apart by commas. The same turn is always the same
+/// bytes.
+#[must_use]
+pub fn encode_message(turn: &Turn<'_, '_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    match turn {
+        Turn::Answer(exchange) => write_answer(&mut out, exchange),
+        Turn::User { calls, parts } => {
+            let mut comma = Comma::default();
+            let mut aside = Vec::new();
+            for call in calls {
+                let (text, media) = call.result().text_and_media();
+                aside.extend(media);
+                comma.before(&mut out);
+                raw(&mut out, "{\"role\":\"tool\",");
+                field(&mut out, "tool_call_id", call.id());
+                out.push(b',');
+                field(&mut out, "content", &text);
+                out.push(b'}');
+            }
+            if !aside.is_empty() || !parts.is_empty() {
+                comma.before(&mut out);
+                write_user(&mut out, &aside, parts);
+            }
+        }
+    }
+    out
+}
+
+fn write_answer(out: &mut Vec<u8>, exchange: &Exchange<'_>) {
+    let mut text = String::new();
+    for part in exchange.answer() {
+        if let AnswerPart::Text(words) = part {
+            text.push_str(words);
+        }
+    }
+    raw(out, "{\"role\":\"assistant\",");
+    if text.is_empty() {
+        raw(out, "\"content\":null");
+    } else {
+        field(out, "content", &text);
+    }
+    if exchange.calls().next().is_some() {
+        raw(out, ",\"tool_calls\":");
+        list(out, exchange.calls(), |out, call| {
+            out.push(b'{');
+            field(out, "id", call.id());
+            raw(out, ",\"type\":\"function\",\"function\":{");
+            field(out, "name", call.name());
+            out.push(b',');
+            field(out, "arguments", call.input());
+            raw(out, "}}");
+        });
+    }
+    out.push(b'}');
+}
+
+/// Text alone is one string, which every server takes; media needs the list form.
+fn write_user(out: &mut Vec<u8>, aside: &[&MediaPart<'_>], parts: &[UserPart<'_>]) {
+    raw(out, "{\"role\":\"user\",\"content\":");
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| match part {
+            UserPart::Text(text) => Some(&**text),
+            UserPart::Media(_) => None,
+        })
+        .collect();
+    if aside.is_empty() && texts.len() == parts.len() {
+        string(out, &texts.join("\n\n"));
+    } else {
+        out.push(b'[');
+        let mut comma = Comma::default();
+        for item in aside {
+            comma.before(out);
+            write_image(out, item);
+        }
+        for part in parts {
+            comma.before(out);
+            match part {
+                UserPart::Text(text) => {
+                    raw(out, "{\"type\":\"text\",");
+                    field(out, "text", text);
+                    out.push(b'}');
+                }
+                UserPart::Media(item) => write_image(out, item),
+            }
+        }
+        out.push(b']');
+    }
+    out.push(b'}');
+}
+
+fn write_image(out: &mut Vec<u8>, item: &MediaPart<'_>) {
+    raw(out, "{\"type\":\"image_url\",\"image_url\":{\"url\":");
+    data_address(out, item.media_type, item.data);
+    raw(out, "}}");
+}

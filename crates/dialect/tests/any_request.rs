@@ -1,0 +1,167 @@
+//! What holds for every wire and every transcript: what is sent obeys the provider's law, and the
+//! beginning of what is sent does not change when the transcript grows.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::unwrap_used,
+    reason = "a test may stop at what it did not expect, and a table is as long as it is"
+)]
+
+mod stage;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use stage::checker::{breaches, messages};
+use stage::spoken;
+use stage::transcript::{
+    answer, call, failed_result, media, message, png, provider, request, result, results, text,
+    thinking, user,
+};
+use windlass_dialect::Dialect;
+use windlass_vocabulary::{
+    AttachmentKind, Block, Message, MetaKind, ModelName, ModelRequest, Origin, Repair, ResultPart,
+    Role, Wire,
+};
+
+/// The messages without cache marks.
+fn sent(dialect: &dyn Dialect, request: &ModelRequest) -> Vec<Value> {
+    let encoded = dialect.encode(request, dialect.law());
+    let mut body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
+    unmark(&mut body);
+    messages(dialect.wire(), &body)
+}
+
+fn unmark(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("cache_control");
+            fields.values_mut().for_each(unmark);
+        }
+        Value::Array(items) => items.iter_mut().for_each(unmark),
+        _ => {}
+    }
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let id = || prop_oneof![Just("t1"), Just("t2"), Just("t3"), Just(""), Just("odd id")];
+    prop_oneof![
+        4 => "[a-z \n]{0,6}".prop_map(|words| text(&words)),
+        2 => (any::<bool>()).prop_map(|sealed| thinking("hm", sealed.then_some("seal"))),
+        4 => (id(), prop_oneof![Just("{}"), Just("{\"a\":"), Just("7")])
+            .prop_map(|(id, input)| call(id, "Read", input)),
+        4 => (id(), "[a-z ]{0,4}").prop_map(|(id, words)| result(id, &words)),
+        1 => id().prop_map(|id| failed_result(id, vec![
+            ResultPart::Media(media("m", "image/png", &png(5, 5, 0))),
+        ])),
+        1 => id().prop_map(|id| failed_result(id, vec![])),
+        2 => Just(Block::Media(media("m", "image/png", &png(5, 5, 0)))),
+        1 => Just(Block::Media(media("", "image/bmp", "Qk0=")) ),
+        1 => Just(provider(Wire::AnthropicMessages, "redacted_thinking",
+            "{\"type\":\"redacted_thinking\",\"data\":\"x\"}")),
+        1 => Just(provider(Wire::AnthropicMessages, "server_tool_use",
+            "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"x\",\"input\":{}}")),
+        1 => Just(provider(Wire::Gemini, "part", "{}")),
+    ]
+}
+
+fn origin() -> impl Strategy<Value = Origin> {
+    prop_oneof![
+        3 => Just(Origin::User),
+        3 => Just(Origin::Model),
+        2 => Just(Origin::ToolResults),
+        1 => Just(Origin::Attachment(AttachmentKind::Memory)),
+        1 => Just(Origin::Summary),
+        1 => Just(Origin::Hook),
+        1 => Just(Origin::Display),
+    ]
+}
+
+fn damaged() -> impl Strategy<Value = Vec<Message>> {
+    let author = prop_oneof![
+        3 => Just(Some("model-a")), 1 => Just(Some("model-b")), 1 => Just(None),
+    ];
+    let role = prop_oneof![Just(Role::User), Just(Role::Assistant)];
+    let any_message = (role, origin(), proptest::collection::vec(block(), 0..5), author).prop_map(
+        |(role, origin, content, model)| Message {
+            model: model.map(ModelName::from),
+            ..message(role, origin, content)
+        },
+    );
+    proptest::collection::vec(any_message, 0..14)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn any_transcript_becomes_a_legal_request(
+        messages in damaged(),
+        repair in (any::<bool>(), any::<bool>(), any::<bool>()),
+        crowd in prop_oneof![9 => Just(0_usize), 1 => 90_usize..160],
+    ) {
+        let mut request = request(messages);
+        let crowd = (0..crowd).map(|_| Block::Media(media("m", "image/png", &png(5, 5, 0))));
+        request.messages.push(std::sync::Arc::new(user(crowd.collect())));
+        request.repair = Repair {
+            without_reasoning: repair.0,
+            without_media: repair.1,
+            without_provider_blocks: repair.2,
+        };
+        for (wire, dialect) in spoken() {
+            let encoded = dialect.encode(&request, dialect.law());
+            let body = String::from_utf8_lossy(&encoded.body).into_owned();
+            prop_assert_eq!(breaches(wire, &encoded.body), Vec::<String>::new(), "{:?} {}", wire, body);
+            prop_assert_eq!(&encoded.refusal, &None);
+            prop_assert_eq!(dialect.encode(&request, dialect.law()), encoded, "always the same");
+        }
+    }
+
+    #[test]
+    fn a_longer_conversation_begins_with_the_shorter_one(turns in proptest::collection::vec(turn(), 1..12)) {
+        for (wire, dialect) in spoken() {
+            let mut transcript = vec![
+                message(Role::User, Origin::Meta(MetaKind::Context), vec![text("context")]),
+                user(vec![text("prompt")]),
+            ];
+            let mut before: Vec<Value> = Vec::new();
+            for turn in &turns {
+                let now = sent(dialect, &request(transcript.clone()));
+                prop_assert!(now.starts_with(&before), "{wire:?} {before:?}\n{now:?}");
+                prop_assert!(now.len() > before.len());
+                before = now;
+                transcript.extend(turn.clone());
+            }
+        }
+    }
+}
+
+/// What one turn of the loop adds: an answer, and what is said in reply to it.
+fn turn() -> impl Strategy<Value = Vec<Message>> {
+    let words = "[a-z]{1,5}";
+    let attachment = any::<bool>();
+    (words, 0_usize..4, attachment, any::<bool>()).prop_map(
+        |(words, calls, has_attachment, thinks)| {
+            let mut content = Vec::new();
+            if thinks {
+                content.push(thinking("hm", Some("seal")));
+            }
+            content.push(text(&words));
+            content.extend((0..calls).map(|n| call(&format!("{words}{n}"), "Read", "{}")));
+            let mut turn = vec![answer(content)];
+            if calls > 0 {
+                let blocks = (0..calls).rev().map(|n| result(&format!("{words}{n}"), "x"));
+                turn.push(results(blocks.collect()));
+            } else {
+                turn.push(user(vec![text("next")]));
+            }
+            if has_attachment {
+                let origin = Origin::Attachment(AttachmentKind::Memory);
+                turn.push(message(Role::User, origin, vec![text("memory")]));
+            }
+            turn
+        },
+    )
+}

@@ -1,0 +1,51 @@
+//! The law of each wire, checked on the body as the provider would see it. Written from the
+//! providers' rules and apart from the encoders, so that neither repeats the other's mistakes.
+
+mod anthropic_messages;
+mod openai_chat;
+
+use serde_json::Value;
+use windlass_vocabulary::Wire;
+
+/// Every rule the body breaks.
+pub fn breaches(wire: Wire, body: &[u8]) -> Vec<String> {
+    match wire {
+        Wire::AnthropicMessages => anthropic_messages::breaches(body),
+        Wire::OpenaiChat => openai_chat::breaches(body),
+        other => vec![format!("no checker for {other:?}")],
+    }
+}
+
+/// Where a body keeps its messages.
+pub fn messages(wire: Wire, body: &Value) -> Vec<Value> {
+    let key = match wire {
+        Wire::AnthropicMessages | Wire::OpenaiChat => "messages",
+        Wire::OpenaiResponses => "input",
+        Wire::Gemini => "contents",
+    };
+    body[key].as_array().cloned().unwrap_or_default()
+}
+
+/// Tools by name and schema.
+fn check_tools(tools: &[(Value, Value)], chars_max: usize, broken: &mut Vec<String>) {
+    let mut names = std::collections::BTreeSet::new();
+    for (name, schema) in tools {
+        let name = name.as_str().unwrap_or_default().to_string();
+        if !is_name(&name, chars_max) || !names.insert(name.clone()) {
+            broken.push(format!("tool name {name}"));
+        }
+        let is_plain = ["anyOf", "oneOf", "allOf"].iter().all(|word| schema.get(word).is_none());
+        if schema["type"] != "object" || !is_plain {
+            broken.push(format!("schema {schema}"));
+        }
+    }
+}
+
+fn is_name(name: &str, chars_max: usize) -> bool {
+    (1..=chars_max).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+fn is_blank(value: &Value) -> bool {
+    value.as_str().unwrap_or_default().trim().is_empty()
+}
