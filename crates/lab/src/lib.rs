@@ -1,1 +1,11 @@
-//! Under construction.
+//! Everything that stands in for the world, and what each stand-in can prove. Never shipped.
+//!
+//! | stand-in | proves | does not prove |
+//! |---|---|---|
+//! | [`scenario`] | one path exactly as written: effects, and the request the model would see | anything about other paths |
+//! | [`check`] | that every reachable control state is bounded, and each member of each list is reached | that facts are read correctly off the large parts of the state |
+//!
+//! The engine in all of them is the real one; only what is around it is made up.
+
+pub mod check;
+pub mod scenario;

@@ -1,0 +1,72 @@
+//! The little language of `scenarios/`: events in, effects and the model-visible request out.
+//!
+//! `scenarios/README.md` teaches it. A file is read by [`parse`], played against the real engine
+//! (or, for histories, the real normalisation) by [`run`], and its expectations compared as text.
+//! A scenario proves one path, exactly; it says nothing about any other.
+
+mod happening;
+mod names;
+mod normalize;
+mod parse;
+mod play;
+mod render;
+mod run;
+mod setup;
+mod token;
+
+use std::path::{Path, PathBuf};
+
+pub use parse::{Beat, Expected, Script, parse};
+pub use render::Shown;
+pub use run::{Outcome, run};
+pub use setup::Setup;
+
+/// Something wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub words: String,
+}
+
+/// Every scenario below a folder, in the order of their paths.
+///
+/// # Errors
+///
+/// When a folder cannot be read.
+pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "txt") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Plays one file. Says what is wrong with it, each with its line; rewrites it if `bless`.
+///
+/// # Errors
+///
+/// When the file cannot be read or written.
+pub fn play_file(path: &Path, bless: bool) -> std::io::Result<Vec<Problem>> {
+    let text = std::fs::read_to_string(path)?;
+    let script = match parse(&text) {
+        Ok(script) => script,
+        Err(problem) => return Ok(vec![problem]),
+    };
+    let outcome = run(&script);
+    if bless && outcome.blessed != text {
+        std::fs::write(path, &outcome.blessed)?;
+        return Ok(Vec::new());
+    }
+    Ok(outcome.differences)
+}
