@@ -7,6 +7,7 @@
 
 pub mod explore;
 pub mod invariant;
+pub mod table;
 
 use std::fmt::Write as _;
 

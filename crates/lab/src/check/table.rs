@@ -1,0 +1,71 @@
+//! Writes down what the rules do: phase by phase, signal by signal, as the walk meets it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{Debug, Write as _};
+
+use windlass_engine::decide::{Act, Because};
+use windlass_engine::settings::Limits;
+
+use super::SMALL;
+use super::explore::Graph;
+
+/// The page `docs/loop.md`.
+#[must_use]
+pub fn page() -> String {
+    let mut cells: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    // Everything on, then everything off: between them every rule shows.
+    let bare = Limits { auto_compact: false, reactive_compact: false, stop_hooks: false, ..SMALL };
+    for limits in [SMALL, bare] {
+        for (control, edges) in Graph::explore(&limits).iter() {
+            for edge in edges {
+                let place = (name(&control.phase), name(&edge.signal));
+                cells.entry(place).or_default().insert(act(edge.act));
+            }
+        }
+    }
+    let mut page = String::from(INTRODUCTION);
+    for ((phase, signal), acts) in &cells {
+        let acts: Vec<&str> = acts.iter().map(String::as_str).collect();
+        let _ = writeln!(page, "| {phase} | {signal} | {} |", acts.join(", "));
+    }
+    page
+}
+
+const INTRODUCTION: &str = "\
+# What the loop does, phase by phase
+
+Written by a test from the exhaustive walk (`crates/lab/src/check/table.rs`); do not edit it. A
+signal that is not listed for a phase changes nothing there. Names in `code` are the recorded
+transitions and terminal reasons.
+
+| phase | what happens | what may follow |
+|---|---|---|
+";
+
+/// A variant's name with the inner variant that matters, without its fields.
+fn name(value: &impl Debug) -> String {
+    let text = format!("{value:?}");
+    let mut parts = text.split(['(', ' ', '{', ')']).filter(|part| !part.is_empty());
+    match (parts.next(), text.contains('(').then(|| parts.next()).flatten()) {
+        (Some(outer), Some(inner)) => format!("{outer}: {inner}"),
+        (Some(outer), None) => outer.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+fn act(act: Act) -> String {
+    match act {
+        Act::Prepare(Because::Continued(transition)) => format!("`{transition}`"),
+        Act::Prepare(because) => format!("prepare ({})", name(&because).to_lowercase()),
+        Act::Finish(terminal, _) => format!("end `{terminal}`"),
+        Act::Summarize(what) => format!("summarize ({})", name(&what).to_lowercase()),
+        other => match other {
+            Act::AwaitTools => "wait for tools",
+            Act::RunStopHooks => "run stop hooks",
+            Act::Backoff => "wait before the next try",
+            Act::Attach => "take in what arrived",
+            _ => "call the model",
+        }
+        .to_owned(),
+    }
+}
