@@ -16,6 +16,12 @@ pub enum JournalError {
         /// What the disk said.
         source: io::Error,
     },
+    /// Something else stands at this path.
+    #[error("the journal {path} is not a regular file", path = path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// Another process writes it.
     #[error(
         "the journal {path} is being written by another process; close that session first",
@@ -49,12 +55,17 @@ pub enum JournalError {
     },
 }
 
+/// Refuses devices, pipes and directories, which could be read for ever or not at all.
+pub(crate) fn check_file(path: &Path) -> Result<(), JournalError> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(JournalError::NotAFile { path: path.to_owned() }),
+        // A missing file is the caller's to judge, and what else is wrong opening it will say.
+        _ => Ok(()),
+    }
+}
+
 impl JournalError {
     pub(crate) fn disk(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Disk {
-            path: path.to_owned(),
-            action,
-            source,
-        }
+        move |source| Self::Disk { path: path.to_owned(), action, source }
     }
 }

@@ -52,19 +52,12 @@ pub(crate) fn fold_reader<R: BufRead>(
 ) -> Result<Folded, JournalError> {
     let mut state = State::new(settings);
     let mut damages = Vec::new();
-    while let Some(line) = reader
-        .next_line()
-        .map_err(JournalError::disk(path, "read"))?
-    {
+    while let Some(line) = reader.next_line().map_err(JournalError::disk(path, "read"))? {
         match line {
             Ok(record) => state = step(state, record.event, settings).state,
             Err(Damage::Newer(found)) => {
                 let path = path.to_owned();
-                return Err(JournalError::Newer {
-                    path,
-                    found,
-                    known: VERSION,
-                });
+                return Err(JournalError::Newer { path, found, known: VERSION });
             }
             Err(damage) if damages.len() < DAMAGES_MAX => damages.push((reader.line(), damage)),
             Err(_) => {}

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::error::JournalError;
+use crate::error::{JournalError, check_file};
 use crate::record::{Damage, Record, decode};
 
 /// Reads the records of one journal.
@@ -28,6 +28,7 @@ impl Reader<BufReader<File>> {
     ///
     /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
+        check_file(path)?;
         let file = File::open(path).map_err(JournalError::disk(path, "opened"))?;
         Ok(Self::new(BufReader::new(file)))
     }
@@ -36,13 +37,7 @@ impl Reader<BufReader<File>> {
 impl<R: BufRead> Reader<R> {
     /// Reads records from here.
     pub fn new(input: R) -> Self {
-        Self {
-            input,
-            line: 0,
-            seq: 0,
-            whole_bytes: 0,
-            torn_bytes: 0,
-        }
+        Self { input, line: 0, seq: 0, whole_bytes: 0, torn_bytes: 0 }
     }
 
     /// The next record or damaged line, or `None` at the end.
@@ -52,9 +47,7 @@ impl<R: BufRead> Reader<R> {
     /// When the disk fails.
     pub fn next_line(&mut self) -> std::io::Result<Option<Result<Record, Damage>>> {
         let mut line = Vec::new();
-        let read = (&mut self.input)
-            .take(LINE_BYTES_MAX)
-            .read_until(b'\n', &mut line)?;
+        let read = (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
         let read = u64::try_from(read).unwrap_or(u64::MAX);
         if read == 0 {
             return Ok(None);
@@ -125,10 +118,7 @@ impl<R: BufRead> Reader<R> {
         let expected = self.seq + 1;
         self.seq = self.seq.max(record.seq);
         if record.seq != expected {
-            return Err(Damage::Gap {
-                expected,
-                found: record.seq,
-            });
+            return Err(Damage::Gap { expected, found: record.seq });
         }
         Ok(record)
     }

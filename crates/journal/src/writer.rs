@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_engine::{Event, Settings};
 
-use crate::error::JournalError;
+use crate::error::{JournalError, check_file};
 use crate::fold::{Folded, fold_reader};
 use crate::reader::Reader;
 use crate::record::encode;
@@ -44,37 +44,24 @@ impl Writer {
         durability: Durability,
         settings: &Settings,
     ) -> Result<(Self, Folded), JournalError> {
+        check_file(path)?;
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
-        let file = options
-            .open(path)
-            .map_err(JournalError::disk(path, "opened"))?;
+        let file = options.open(path).map_err(JournalError::disk(path, "opened"))?;
         file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => JournalError::Busy {
-                path: path.to_owned(),
-            },
+            TryLockError::WouldBlock => JournalError::Busy { path: path.to_owned() },
             TryLockError::Error(source) => JournalError::disk(path, "locked")(source),
         })?;
         let folded = fold_reader(Reader::new(BufReader::new(&file)), path, settings)?;
         if folded.torn_bytes > 0 {
-            file.set_len(folded.whole_bytes)
-                .map_err(JournalError::disk(path, "mended"))?;
+            file.set_len(folded.whole_bytes).map_err(JournalError::disk(path, "mended"))?;
         }
         if durability == Durability::Synced {
             sync_directory(path).map_err(JournalError::disk(path, "entered in its directory"))?;
         }
         let path = path.to_owned();
         let (seq, whole_bytes) = (folded.seq, folded.whole_bytes);
-        Ok((
-            Self {
-                file,
-                path,
-                durability,
-                seq,
-                whole_bytes,
-            },
-            folded,
-        ))
+        Ok((Self { file, path, durability, seq, whole_bytes }, folded))
     }
 
     /// Appends records of these events, in order, all written at this time. When it returns they
@@ -123,8 +110,6 @@ impl Writer {
 
 /// A new file is safe only when its directory entry is.
 fn sync_directory(path: &Path) -> std::io::Result<()> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -69,9 +69,7 @@ pub(crate) fn decode(line: &[u8]) -> Result<Record, Damage> {
     let rest = line.strip_prefix(br#"{"v":"#).ok_or(Damage::NotARecord)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (version, rest) = rest.split_at_checked(digits).ok_or(Damage::NotARecord)?;
-    let version: Option<u64> = core::str::from_utf8(version)
-        .ok()
-        .and_then(|v| v.parse().ok());
+    let version: Option<u64> = core::str::from_utf8(version).ok().and_then(|v| v.parse().ok());
     match version {
         Some(1) => v1::decode(rest),
         Some(newer @ 2..) => Err(Damage::Newer(newer)),

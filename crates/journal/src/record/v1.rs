@@ -32,14 +32,10 @@ pub(super) fn encode(seq: u64, at: u64, event: &Event) -> Result<String, serde_j
 
 /// Reads what follows the version.
 pub(super) fn decode(rest: &[u8]) -> Result<Record, Damage> {
-    let rest = rest
-        .strip_prefix(br#","crc":""#)
-        .ok_or(Damage::NotARecord)?;
+    let rest = rest.strip_prefix(br#","crc":""#).ok_or(Damage::NotARecord)?;
     let (crc, rest) = rest.split_at_checked(8).ok_or(Damage::NotARecord)?;
     let fields = rest.strip_prefix(br#"","#).ok_or(Damage::NotARecord)?;
-    let crc = core::str::from_utf8(crc)
-        .ok()
-        .and_then(|crc| u32::from_str_radix(crc, 16).ok());
+    let crc = core::str::from_utf8(crc).ok().and_then(|crc| u32::from_str_radix(crc, 16).ok());
     if crc != Some(crc32fast::hash(fields)) {
         return Err(Damage::Checksum);
     }
