@@ -14,8 +14,6 @@ pub(crate) fn now() -> Instant {
 
 /// The wall clock, in milliseconds since 1970; zero if it stands before that.
 pub(crate) fn unix_millis() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -26,18 +26,10 @@ pub(crate) async fn summarize(
             break;
         }
         let output_max = request.output_max.min(facts.output_max);
-        let request = ModelRequest {
-            model: facts.name.clone(),
-            output_max,
-            ..request.clone()
-        };
+        let request = ModelRequest { model: facts.name.clone(), output_max, ..request.clone() };
         result = ask(model, &request, &mut usage).await;
     }
-    Event::SummaryEnded {
-        ticket,
-        result,
-        usage,
-    }
+    Event::SummaryEnded { ticket, result, usage }
 }
 
 /// The models of the chain that were not asked yet, in order.
@@ -56,14 +48,12 @@ async fn ask(
     usage: &mut Usage,
 ) -> Result<String, ModelFailure> {
     let mut used = Usage::default();
-    let result = caught(answer(model, request, &mut used))
-        .await
-        .unwrap_or_else(|words| {
-            Err(ModelFailure::new(
-                FailureKind::Misconfigured,
-                format!("a fault inside Windlass ended the call: {words}"),
-            ))
-        });
+    let result = caught(answer(model, request, &mut used)).await.unwrap_or_else(|words| {
+        Err(ModelFailure::new(
+            FailureKind::Misconfigured,
+            format!("a fault inside Windlass ended the call: {words}"),
+        ))
+    });
     *usage += used;
     result
 }

@@ -43,44 +43,21 @@ impl Journal {
             return Ok((Self::Off, State::new(settings)));
         };
         let (writer, folded) = Writer::open(&path, durability, settings)?;
-        let Folded {
-            state,
-            seq,
-            whole_bytes: _,
-            torn_bytes,
-            damages,
-        } = folded;
+        let Folded { state, seq, whole_bytes: _, torn_bytes, damages } = folded;
         for (line, damage) in damages {
             let path = path.display();
-            teller.warn(format!(
-                "line {line} of the journal {path} was skipped: {damage}"
-            ));
+            teller.warn(format!("line {line} of the journal {path} was skipped: {damage}"));
         }
         if torn_bytes > 0 {
             let path = path.display();
-            teller.warn(format!(
-                "the last record of the journal {path} was torn and is left out"
-            ));
+            teller.warn(format!("the last record of the journal {path} was torn and is left out"));
         }
-        Ok((
-            Self::On(Book {
-                writer,
-                pending: None,
-                is_continued: seq > 0,
-            }),
-            state,
-        ))
+        Ok((Self::On(Book { writer, pending: None, is_continued: seq > 0 }), state))
     }
 
     /// Does the session go on from an earlier process?
     pub(crate) fn is_continued(&self) -> bool {
-        matches!(
-            self,
-            Self::On(Book {
-                is_continued: true,
-                ..
-            })
-        )
+        matches!(self, Self::On(Book { is_continued: true, .. }))
     }
 
     /// Can it no longer be written?
@@ -133,11 +110,7 @@ impl Book {
     /// Holds text back, joined to what is already held.
     fn hold(&mut self, event: Event) -> Held {
         match &event {
-            Event::ToolProgressed { .. }
-            | Event::ModelDelta {
-                delta: Delta::Raw(_),
-                ..
-            } => {
+            Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } => {
                 return Held::Later(event);
             }
             Event::ModelDelta {
@@ -158,26 +131,13 @@ impl Book {
 
     /// Writes what is held and then this.
     async fn write(self, event: Event) -> Result<(Self, Event), JournalError> {
-        let Self {
-            mut writer,
-            pending,
-            is_continued,
-        } = self;
+        let Self { mut writer, pending, is_continued } = self;
         let durability = writer.durability();
         let at = clock::unix_millis();
         let write = move || {
             let both: Vec<&Event> = pending.iter().chain(std::iter::once(&event)).collect();
             let result = writer.append(at, &both);
-            result.map(|()| {
-                (
-                    Self {
-                        writer,
-                        pending: None,
-                        is_continued,
-                    },
-                    event,
-                )
-            })
+            result.map(|()| (Self { writer, pending: None, is_continued }, event))
         };
         match durability {
             // With the operating system in microseconds.
@@ -193,14 +153,8 @@ impl Book {
 
 fn same_text<'a>(held: &'a mut Event, next: &'a Event) -> Option<(&'a mut String, &'a str)> {
     let (
-        Event::ModelDelta {
-            attempt: a,
-            delta: held,
-        },
-        Event::ModelDelta {
-            attempt: b,
-            delta: more,
-        },
+        Event::ModelDelta { attempt: a, delta: held },
+        Event::ModelDelta { attempt: b, delta: more },
     ) = (held, next)
     else {
         return None;

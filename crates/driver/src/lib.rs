@@ -38,6 +38,7 @@ pub use notices::Notices;
 pub use session::{Builder, Session, Submission};
 
 pub use windlass_dialect::Credential;
+pub use windlass_engine::bound::{Bound, bound};
 pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook::HookSet;

@@ -35,12 +35,7 @@ pub(crate) struct Teller {
 /// A teller and its reader.
 pub(crate) fn channel() -> (Teller, Notices) {
     let shared = Arc::new(Shared::default());
-    (
-        Teller {
-            shared: Arc::clone(&shared),
-        },
-        Notices { shared },
-    )
+    (Teller { shared: Arc::clone(&shared) }, Notices { shared })
 }
 
 impl Notices {
@@ -150,10 +145,7 @@ impl Queue {
         self.waiting.push_back((notice, size));
         self.bytes += size;
         while self.waiting.len() > NOTICES_MAX || self.bytes > BYTES_MAX {
-            let Some(place) = self
-                .waiting
-                .iter()
-                .position(|(notice, _)| !must_arrive(notice))
+            let Some(place) = self.waiting.iter().position(|(notice, _)| !must_arrive(notice))
             else {
                 return;
             };
@@ -196,14 +188,8 @@ impl Queue {
 /// The two texts, when the second notice goes on where the first stopped.
 fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut String, &'a str)> {
     let (
-        Notice::Streamed {
-            attempt: a,
-            delta: tail,
-        },
-        Notice::Streamed {
-            attempt: b,
-            delta: piece,
-        },
+        Notice::Streamed { attempt: a, delta: tail },
+        Notice::Streamed { attempt: b, delta: piece },
     ) = (last, next)
     else {
         return None;
@@ -218,10 +204,7 @@ fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut Stri
 }
 
 fn is_decoration(notice: &Notice) -> bool {
-    matches!(
-        notice,
-        Notice::Streamed { .. } | Notice::ToolProgressed { .. }
-    )
+    matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. })
 }
 
 fn must_arrive(notice: &Notice) -> bool {
@@ -262,3 +245,61 @@ const DECORATION_BYTES_MAX: usize = 16 << 20;
 const BYTES_MAX: usize = 64 << 20;
 /// Unread notices over which the oldest are dropped.
 const NOTICES_MAX: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_vocabulary::{AttemptId, PermissionQuestion, Ticket, ToolCall, ToolOutcome};
+
+    fn text(attempt: u64, text: &str) -> Notice {
+        Notice::Streamed { attempt: AttemptId(attempt), delta: Delta::Text(text.to_owned()) }
+    }
+
+    #[tokio::test]
+    async fn unread_text_is_joined_within_its_attempt() {
+        let (teller, mut notices) = channel();
+        for notice in [text(1, "a"), text(1, "b"), text(2, "c"), Notice::RunStarted, text(2, "d")] {
+            teller.tell(notice);
+        }
+        teller.close();
+        let mut read = Vec::new();
+        while let Some(notice) = notices.next().await {
+            read.push(notice);
+        }
+        assert_eq!(read, [text(1, "ab"), text(2, "c"), Notice::RunStarted, text(2, "d")]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_must_arrive_arrives() {
+        let (teller, mut notices) = channel();
+        let call = ToolCall {
+            id: "c".into(),
+            name: "Bash".into(),
+            input: windlass_vocabulary::Json::empty_object(),
+            signature: None,
+        };
+        let question = PermissionQuestion { call, why: String::new(), suggestions: Vec::new() };
+        teller.tell(Notice::RunStarted);
+        teller.tell(Notice::PermissionAsked { ticket: Ticket(1), question });
+        let piece = "x".repeat(1 << 20);
+        for attempt in 0..100 {
+            teller.tell(text(attempt, &piece));
+            let outcome = ToolOutcome::text(piece.clone());
+            teller.tell(Notice::ToolEnded { call: "c".into(), outcome });
+        }
+        for _ in 0..NOTICES_MAX {
+            teller.warn("again");
+        }
+        teller.fail("over".to_owned());
+        let queue = teller.shared.queue();
+        assert!(queue.bytes <= BYTES_MAX && queue.waiting.len() <= NOTICES_MAX);
+        drop(queue);
+        let mut read = Vec::new();
+        while let Some(notice) = notices.try_next() {
+            read.push(notice);
+        }
+        assert!(matches!(&read[0], Notice::Warning(words) if words.contains("dropped")));
+        assert!(read.iter().any(|notice| matches!(notice, Notice::PermissionAsked { .. })));
+        assert!(matches!(read.last(), Some(Notice::RunEnded(ending)) if ending.why == "over"));
+    }
+}

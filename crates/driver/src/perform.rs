@@ -51,15 +51,7 @@ pub(crate) struct Parts {
 
 impl Performer {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts {
-            model,
-            registry,
-            surroundings,
-            hooks,
-            settings,
-            teller,
-            events,
-        } = parts;
+        let Parts { model, registry, surroundings, hooks, settings, teller, events } = parts;
         Self {
             model,
             spills: Arc::new(Spills::new(surroundings.spill.clone(), teller.clone())),
@@ -85,20 +77,12 @@ impl Performer {
                 }
             }
             // What a nested session may spend matters once there are nested sessions.
-            Effect::StartTool {
-                ticket,
-                granted,
-                allowance: _,
-            } => {
+            Effect::StartTool { ticket, granted, allowance: _ } => {
                 self.tools.start(ticket, granted);
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => self.questions.ask(ticket, question),
-            Effect::RunHook {
-                ticket,
-                point,
-                subject: _,
-            } => {
+            Effect::RunHook { ticket, point, subject: _ } => {
                 let report = hook::run(&self.hooks, ticket, point);
                 self.report(report);
             }
@@ -174,8 +158,7 @@ impl Performer {
 
     fn spill(&mut self, name: Arc<str>, text: String) {
         let spills = Arc::clone(&self.spills);
-        self.errands
-            .spawn_blocking(move || spills.write(&name, &text));
+        self.errands.spawn_blocking(move || spills.write(&name, &text));
     }
 
     fn set_timer(&mut self, ticket: Ticket, after: Millis) {

@@ -22,17 +22,12 @@ pub(crate) struct Questions {
 
 impl Questions {
     pub(crate) fn new(registry: Arc<Registry>, teller: Teller) -> Self {
-        Self {
-            registry,
-            teller,
-            open: HashMap::new(),
-        }
+        Self { registry, teller, open: HashMap::new() }
     }
 
     pub(crate) fn ask(&mut self, ticket: Ticket, question: PermissionQuestion) {
         self.open.insert(ticket, question.call.clone());
-        self.teller
-            .tell(Notice::PermissionAsked { ticket, question });
+        self.teller.tell(Notice::PermissionAsked { ticket, question });
     }
 
     /// The question was withdrawn.
@@ -43,25 +38,11 @@ impl Questions {
     pub(crate) fn answered(&mut self, ticket: Ticket, answer: Answer) -> Event {
         let call = self.open.remove(&ticket);
         let inspection = match (&answer, call) {
-            (
-                Answer::Allow {
-                    updated_input: Some(input),
-                    ..
-                },
-                Some(call),
-            ) => Some(inspect(
-                &self.registry,
-                &ToolCall {
-                    input: input.clone(),
-                    ..call
-                },
-            )),
+            (Answer::Allow { updated_input: Some(input), .. }, Some(call)) => {
+                Some(inspect(&self.registry, &ToolCall { input: input.clone(), ..call }))
+            }
             _ => None,
         };
-        Event::PermissionAnswered {
-            ticket,
-            answer,
-            inspection,
-        }
+        Event::PermissionAnswered { ticket, answer, inspection }
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// Runs until told to close.
-    async fn until_closed(mut self) {
+    pub(crate) async fn until_closed(mut self) -> State {
         if self.journal.is_continued() {
             // Nothing of what the last process had under way is still there.
             self = self.take(Event::Interrupted(Interrupt::Shutdown)).await;
@@ -57,7 +57,7 @@ impl Run {
         {
             self = self.take(event).await;
         }
-        self.close().await;
+        self.close().await
     }
 
     /// The next thing that happened; `None` when the session is to end.
@@ -97,7 +97,7 @@ impl Run {
     }
 
     /// Ends whatever is under way and waits until the tools are gone, as long as they may take.
-    async fn close(mut self) {
+    async fn close(mut self) -> State {
         self.commands.close();
         if !self.journal.is_broken() {
             self = self.take(Event::Interrupted(Interrupt::Shutdown)).await;
@@ -118,24 +118,23 @@ impl Run {
             self = self.take(event).await;
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;
+        self.state
     }
 }
 
 /// Runs a session in a task of its own and sees to it that its end is told, whatever it is.
 pub(crate) async fn supervise(
-    run: Run,
+    run: impl Future<Output = State> + Send + 'static,
     teller: Teller,
     scratch: Option<PathBuf>,
     over: watch::Sender<bool>,
 ) {
-    if let Err(error) = tokio::spawn(run.until_closed()).await {
+    if let Err(error) = tokio::spawn(run).await {
         let words = match error.try_into_panic() {
             Ok(panic) => guard::words(&*panic),
             Err(_) => "the runtime is shutting down".to_owned(),
         };
-        teller.fail(format!(
-            "the session ended because of a fault inside Windlass: {words}"
-        ));
+        teller.fail(format!("the session ended because of a fault inside Windlass: {words}"));
     }
     if let Some(scratch) = scratch {
         // Best effort: it lies in the system's temporary directory and was ours alone.
@@ -151,3 +150,73 @@ pub(crate) const COMMANDS_MAX: usize = 1_024;
 pub(crate) const EVENTS_MAX: usize = 256;
 /// How long tools get to be gone when a session closes.
 const TOOLS_GONE_MAX: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Assembled;
+    use crate::{Builder, Credential, Durability, Endpoint, Registry, notices};
+    use serde_json::json;
+    use windlass_rehearsal::{Answer as Says, Fault, Rehearsal, Script, StartOptions};
+    use windlass_vocabulary::{Mode, ModelFacts, Notice, Prices, Terminal, Tokens, Wire};
+
+    fn settings() -> Settings {
+        let mut settings = Settings::new(ModelFacts {
+            name: "rehearsed-model".into(),
+            window: Tokens(200_000),
+            output_default: Tokens(8_000),
+            output_max: Tokens(64_000),
+            prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
+        });
+        settings.policy.mode = Mode::BypassPermissions;
+        settings.tools = Registry::builtin().specs().into();
+        settings
+    }
+
+    #[tokio::test]
+    async fn the_journal_replays_to_the_state_that_was_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = directory.path().join("session.jsonl");
+        let script = Script::new()
+            .answer(Says::text("cut").thinking("hm").fault(Fault::cut_after_event(6)))
+            .answer(Says::text("go").tool("Bash", json!({ "command": "echo one" })).chunk(1))
+            .answer(
+                Says::text("a longer text, cut by the user").fault(Fault::stall_after_event(5)),
+            );
+        let server = Rehearsal::start(script, StartOptions::default()).await.unwrap();
+        let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url())
+            .credential(Credential::Key("key".to_owned()));
+        let builder = Builder::new(settings(), endpoint)
+            .registry(Registry::builtin())
+            .journal(&journal, Durability::Written);
+        let Assembled { run, commands, mut notices, .. } = builder.assemble().unwrap();
+        let mut settings = settings();
+        settings.context.spill_directory = run.settings.context.spill_directory.clone();
+        let run = tokio::spawn(run.until_closed());
+        commands.send(Command::Submit("do it".into())).await.unwrap();
+        assert!(server.wait_for_requests(3, Duration::from_secs(20)).await);
+        while !matches!(notices.next().await, Some(Notice::Continued { turn: 2, .. })) {}
+        while !matches!(notices.next().await, Some(Notice::Streamed { .. })) {}
+        commands.send(Command::Interrupt(Interrupt::User)).await.unwrap();
+        let ending = notices.ending().await.unwrap();
+        assert_eq!(ending.terminal, Terminal::AbortedStreaming);
+        commands.send(Command::Close).await.unwrap();
+        let left = run.await.unwrap();
+        let replayed = windlass_journal::fold(&journal, &settings).unwrap();
+        assert_eq!(format!("{left:#?}"), format!("{:#?}", replayed.state));
+        assert!(replayed.seq > 10);
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_session_ends_the_run_and_not_the_process() {
+        let (teller, mut notices) = notices::channel();
+        let (over, closed) = watch::channel(false);
+        teller.tell(Notice::RunStarted);
+        let run = async { panic!("the loop must come nearer to its end") };
+        supervise(run, teller, None, over).await;
+        let ending = notices.ending().await.unwrap();
+        assert!(ending.why.contains("nearer to its end"), "{ending:?}");
+        assert_eq!(notices.next().await, None);
+        assert!(*closed.borrow());
+    }
+}

@@ -4,7 +4,7 @@
 //! gives two ends: a [`Session`] to speak into and [`Notices`] to read from. Speaking never waits;
 //! whatever comes of it is told as a notice. Nothing is decided here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ use windlass_vocabulary::{Answer, Block, Ticket};
 use crate::error::{SendError, StartError};
 use crate::journal::Journal;
 use crate::model::{Endpoint, ModelPort, Timeouts};
-use crate::notices::{self, Notices};
+use crate::notices::{self, Notices, Teller};
 use crate::perform::{Parts, Performer};
 use crate::run::{self, Command, Run};
 
@@ -76,8 +76,9 @@ impl Builder {
         self
     }
 
-    /// Where tools work. Without this: the current directory, with a spill directory of the
-    /// session's own below the system's temporary one, removed when the session ends.
+    /// Where tools work. Without this: the current directory, with a spill directory beside the
+    /// journal, or else below the system's temporary directory and removed when the session ends.
+    /// The model is told the name of the spill directory, whatever `Settings` says.
     #[must_use]
     pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
         self.surroundings = Some(surroundings);
@@ -122,10 +123,21 @@ impl Builder {
     /// When the endpoint, a directory or the journal cannot be used, or no runtime is here.
     pub fn start(self) -> Result<(Session, Notices), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
+        let Assembled { run, teller, scratch, commands, notices } = self.assemble()?;
+        let (over, closed) = watch::channel(false);
+        runtime.spawn(run::supervise(run.until_closed(), teller, scratch, over));
+        Ok((Session { commands, closed }, notices))
+    }
+
+    pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
         let (surroundings, scratch) = match self.surroundings {
             Some(surroundings) => (surroundings, None),
-            None => own_surroundings()?,
+            None => own_surroundings(self.journal.as_ref().map(|(path, _)| path.as_path()))?,
         };
+        // The model must be told the name under which it can really read things back.
+        let spill = surroundings.spill.to_string_lossy();
+        self.settings.context.spill_directory = Arc::from(spill.as_ref());
+        let settings = Arc::new(self.settings);
         let (teller, notices) = notices::channel();
         let registry = Arc::new(self.registry);
         let model = ModelPort::new(
@@ -135,9 +147,9 @@ impl Builder {
             Arc::clone(&registry),
             teller.clone(),
         )?;
-        let settings = Arc::new(self.settings);
         let (journal, state) = Journal::open(self.journal, &settings, &teller)?;
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
+        let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
         let performer = Performer::new(Parts {
             model: Arc::new(model),
             registry,
@@ -147,25 +159,19 @@ impl Builder {
             teller: teller.clone(),
             events: report,
         });
-        let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
-        let (over, closed) = watch::channel(false);
-        let run = Run {
-            state,
-            settings,
-            journal,
-            performer,
-            commands,
-            events,
-        };
-        runtime.spawn(run::supervise(run, teller, scratch, over));
-        Ok((
-            Session {
-                commands: orders,
-                closed,
-            },
-            notices,
-        ))
+        let run = Run { state, settings, journal, performer, commands, events };
+        Ok(Assembled { run, teller, scratch, commands: orders, notices })
     }
+}
+
+/// A session that only has to be set going.
+pub(crate) struct Assembled {
+    pub(crate) run: Run,
+    pub(crate) teller: Teller,
+    /// A directory to remove when the session is over.
+    pub(crate) scratch: Option<PathBuf>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) notices: Notices,
 }
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
@@ -223,12 +229,10 @@ impl Session {
     }
 
     fn send(&self, command: Command) -> Result<(), SendError> {
-        self.commands
-            .try_send(command)
-            .map_err(|error| match error {
-                mpsc::error::TrySendError::Full(_) => SendError::Full,
-                mpsc::error::TrySendError::Closed(_) => SendError::Closed,
-            })
+        self.commands.try_send(command).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => SendError::Full,
+            mpsc::error::TrySendError::Closed(_) => SendError::Closed,
+        })
     }
 }
 
@@ -252,10 +256,7 @@ impl Submission {
 
 impl From<Vec<Block>> for Submission {
     fn from(content: Vec<Block>) -> Self {
-        Self {
-            content,
-            pinned: false,
-        }
+        Self { content, pinned: false }
     }
 }
 
@@ -271,13 +272,16 @@ impl From<&str> for Submission {
     }
 }
 
-/// Surroundings in the current directory, and the scratch directory to remove at the end.
-fn own_surroundings() -> Result<(Surroundings, Option<PathBuf>), StartError> {
+/// Surroundings in the current directory, and the scratch directory to remove at the end. Beside a
+/// journal nothing is removed: a session that is continued must find what it was told it can read.
+fn own_surroundings(journal: Option<&Path>) -> Result<(Surroundings, Option<PathBuf>), StartError> {
     static SESSIONS: AtomicU64 = AtomicU64::new(0);
-    let cwd = std::env::current_dir().map_err(|source| StartError::Directory {
-        path: PathBuf::from("."),
-        source,
-    })?;
+    let cwd = std::env::current_dir()
+        .map_err(|source| StartError::Directory { path: PathBuf::from("."), source })?;
+    if let Some(journal) = journal {
+        let spill = cwd.join(journal).with_extension("spill");
+        return Ok((Surroundings::new(cwd, spill), None));
+    }
     let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
     let spill = std::env::temp_dir().join(format!("windlass-{}-{number}", std::process::id()));
     Ok((Surroundings::new(cwd, &spill), Some(spill)))

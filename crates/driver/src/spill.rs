@@ -21,20 +21,14 @@ pub(crate) struct Spills {
 
 impl Spills {
     pub(crate) fn new(directory: PathBuf, teller: Teller) -> Self {
-        Self {
-            directory,
-            teller,
-            written: AtomicU64::new(0),
-        }
+        Self { directory, teller, written: AtomicU64::new(0) }
     }
 
     /// Writes one text. Blocks.
     pub(crate) fn write(&self, name: &str, text: &str) {
         if let Err(problem) = self.try_write(name, text) {
             let path = self.directory.display();
-            self.teller.warn(format!(
-                "a long result could not be kept in {path}: {problem}"
-            ));
+            self.teller.warn(format!("a long result could not be kept in {path}: {problem}"));
         }
     }
 
@@ -51,19 +45,11 @@ impl Spills {
         let end = text.floor_char_boundary(TEXT_BYTES_MAX);
         let text = text.get(..end).unwrap_or_default();
         let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        if self
-            .written
-            .fetch_add(size, Ordering::Relaxed)
-            .saturating_add(size)
-            > TOTAL_BYTES_MAX
-        {
+        if self.written.fetch_add(size, Ordering::Relaxed).saturating_add(size) > TOTAL_BYTES_MAX {
             self.written.fetch_sub(size, Ordering::Relaxed);
             return Err(io::Error::other("the session has kept too much already"));
         }
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.directory)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         let path = self.directory.join(name);
         let mut options = OpenOptions::new();
         options

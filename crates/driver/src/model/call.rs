@@ -56,15 +56,7 @@ impl ModelPort {
         let dialect = dialect(endpoint.wire).ok_or(StartError::Wire(endpoint.wire))?;
         let http = Http::new(endpoint, dialect, timeouts)?;
         let notes = Mutex::default();
-        Ok(Self {
-            dialect,
-            http,
-            timeouts,
-            keeps_raw,
-            registry,
-            teller,
-            notes,
-        })
+        Ok(Self { dialect, http, timeouts, keeps_raw, registry, teller, notes })
     }
 
     /// Makes the attempt and turns every piece of the answer into an event.
@@ -99,12 +91,10 @@ impl ModelPort {
             return Err(refusal);
         }
         let path = self.dialect.path(&request.model);
-        let post = self.http.post(&path, encoded.body);
+        let post = self.http.post(&path, request.source, encoded.body);
         let response = timeout(self.timeouts.headers, post).await.map_err(|_| {
             let waited = seconds(self.timeouts.headers);
-            silence(format!(
-                "the server did not begin to answer within {waited}"
-            ))
+            silence(format!("the server did not begin to answer within {waited}"))
         })??;
         let headers = |name: &str| header(&response, name);
         let request_id = self.dialect.request_id(&headers);
@@ -118,12 +108,7 @@ impl ModelPort {
             decoder.keep_raw();
         }
         let watchdog = Watchdog::new(self.timeouts);
-        Ok(Answering {
-            response,
-            decoder,
-            watchdog,
-            request_id,
-        })
+        Ok(Answering { response, decoder, watchdog, request_id })
     }
 
     /// What a reply that is no stream means.
@@ -156,27 +141,14 @@ impl ModelPort {
         let _ = timeout(REFUSAL_WAIT_MAX, read).await;
         body.truncate(REFUSAL_BYTES_MAX);
         let headers = |name: &str| header(&response, name);
-        self.dialect.classify(
-            status.as_u16(),
-            &headers,
-            &body,
-            clock::unix_millis() / 1000,
-        )
+        self.dialect.classify(status.as_u16(), &headers, &body, clock::unix_millis() / 1000)
     }
 
     fn event(&self, attempt: AttemptId, piece: Decoded) -> Option<Event> {
         let delta = match piece {
             Decoded::Started { .. } => return Some(Event::ModelStarted { attempt }),
-            Decoded::Ended {
-                stop,
-                usage,
-                detail: _,
-            } => {
-                return Some(Event::ModelEnded {
-                    attempt,
-                    stop,
-                    usage,
-                });
+            Decoded::Ended { stop, usage, detail: _ } => {
+                return Some(Event::ModelEnded { attempt, stop, usage });
             }
             Decoded::Failed(failure) => return Some(Event::ModelFailed { attempt, failure }),
             Decoded::Ping => return None,
@@ -265,10 +237,7 @@ impl Answering {
 /// Asks the registry; a tool that panics here is one that cannot run.
 pub(crate) fn inspect(registry: &Registry, call: &ToolCall) -> Inspection {
     caught_now(|| registry.inspect(call.name.as_str(), &call.input)).unwrap_or_else(|words| {
-        Inspection::refused(format!(
-            "The tool `{}` broke on this input: {words}",
-            call.name
-        ))
+        Inspection::refused(format!("The tool `{}` broke on this input: {words}", call.name))
     })
 }
 
@@ -287,11 +256,7 @@ fn joined(pieces: Vec<Decoded>) -> Vec<Decoded> {
 }
 
 fn header(response: &Response, name: &str) -> Option<String> {
-    response
-        .headers()
-        .get(name)
-        .and_then(|value| value.to_str().ok())
-        .map(str::to_owned)
+    response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 fn named(mut failure: ModelFailure, request_id: Option<&str>) -> ModelFailure {

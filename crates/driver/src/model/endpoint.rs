@@ -28,12 +28,7 @@ impl Endpoint {
     /// An endpoint that asks for no proof.
     #[must_use]
     pub fn new(wire: Wire, base_url: impl Into<String>) -> Self {
-        Self {
-            wire,
-            base_url: base_url.into(),
-            credential: Credential::None,
-            headers: Vec::new(),
-        }
+        Self { wire, base_url: base_url.into(), credential: Credential::None, headers: Vec::new() }
     }
 
     /// With this credential.

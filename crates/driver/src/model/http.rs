@@ -14,7 +14,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
 use windlass_dialect::Dialect;
-use windlass_vocabulary::{FailureKind, ModelFailure};
+use windlass_vocabulary::{FailureKind, ModelFailure, Source};
 
 use super::{Endpoint, Timeouts};
 use crate::error::StartError;
@@ -47,14 +47,12 @@ impl Http {
     pub(crate) async fn post(
         &self,
         path: &str,
+        source: Source,
         body: Vec<u8>,
     ) -> Result<reqwest::Response, ModelFailure> {
         let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
-        let request = self
-            .client()?
-            .post(url)
-            .headers(self.headers.clone())
-            .body(body);
+        let request = self.client()?.post(url).headers(self.headers.clone());
+        let request = request.header("x-windlass-source", source_name(source)).body(body);
         request.send().await.map_err(|error| transport(&error))
     }
 
@@ -65,6 +63,15 @@ impl Http {
         let client = build(self.base.scheme() == "https", self.connect)
             .map_err(|error| misconfigured(format!("no HTTP client: {}", chain(&error))))?;
         Ok(self.client.get_or_init(|| client))
+    }
+}
+
+/// Who asks, so that a proxy or a rehearsal can tell the requests of a session apart.
+fn source_name(source: Source) -> &'static str {
+    match source {
+        Source::Main => "main",
+        Source::Compaction => "compaction",
+        Source::ToolLabel => "tool_label",
     }
 }
 
@@ -88,10 +95,7 @@ fn build(is_https: bool, connect: Duration) -> Result<Client, reqwest::Error> {
 }
 
 fn base_url(text: &str) -> Result<Url, StartError> {
-    let refuse = |problem: String| StartError::Address {
-        url: text.to_owned(),
-        problem,
-    };
+    let refuse = |problem: String| StartError::Address { url: text.to_owned(), problem };
     let url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(refuse("only http and https are spoken here".to_owned()));
@@ -105,11 +109,7 @@ fn base_url(text: &str) -> Result<Url, StartError> {
     if !url.username().is_empty() || url.password().is_some() {
         // Not repeated: it holds a secret.
         return Err(StartError::Address {
-            url: format!(
-                "{}://…@{}",
-                url.scheme(),
-                url.host_str().unwrap_or_default()
-            ),
+            url: format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default()),
             problem: "put the secret into the credential".to_owned(),
         });
     }
@@ -120,10 +120,7 @@ fn headers(endpoint: &Endpoint, dialect: &dyn Dialect) -> Result<HeaderMap, Star
     let mut headers = HeaderMap::new();
     let own = dialect.headers(&endpoint.credential);
     for (name, value) in own.iter().chain(&endpoint.headers) {
-        let refuse = |problem| StartError::Header {
-            name: name.clone(),
-            problem,
-        };
+        let refuse = |problem| StartError::Header { name: name.clone(), problem };
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| refuse("the name has characters no header name may have"))?;
         let mut value = HeaderValue::from_str(value)
@@ -140,11 +137,8 @@ pub(crate) fn transport(error: &reqwest::Error) -> ModelFailure {
     if error.is_builder() || has_bad_certificate(error) {
         return misconfigured(words);
     }
-    let what = if error.is_connect() {
-        "the server cannot be reached"
-    } else {
-        "the connection failed"
-    };
+    let what =
+        if error.is_connect() { "the server cannot be reached" } else { "the connection failed" };
     ModelFailure::new(FailureKind::Transport, format!("{what}: {words}"))
 }
 
@@ -155,15 +149,10 @@ fn misconfigured(words: String) -> ModelFailure {
 /// A certificate nobody trusts stays untrusted however often we ask.
 fn has_bad_certificate(error: &reqwest::Error) -> bool {
     causes(error).any(|cause| {
-        let inner = cause
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
+        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         let direct = cause.downcast_ref::<rustls::Error>();
         let wrapped = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        matches!(
-            direct.or(wrapped),
-            Some(rustls::Error::InvalidCertificate(_))
-        )
+        matches!(direct.or(wrapped), Some(rustls::Error::InvalidCertificate(_)))
     })
 }
 

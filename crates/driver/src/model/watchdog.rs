@@ -24,26 +24,13 @@ impl Watchdog {
     /// Starts all clocks.
     pub(crate) fn new(timeouts: Timeouts) -> Self {
         let now = clock::now();
-        Self {
-            timeouts,
-            byte: now,
-            event: now,
-            progress: now,
-        }
+        Self { timeouts, byte: now, event: now, progress: now }
     }
 
     /// When the next clock runs out.
     pub(crate) fn deadline(&self) -> Instant {
-        let Timeouts {
-            silence,
-            event,
-            pings,
-            connect: _,
-            headers: _,
-        } = self.timeouts;
-        (self.byte + silence)
-            .min(self.event + event)
-            .min(self.progress + pings)
+        let Timeouts { silence, event, pings, connect: _, headers: _ } = self.timeouts;
+        (self.byte + silence).min(self.event + event).min(self.progress + pings)
     }
 
     /// Bytes came; they completed events or not, and said something or not.
@@ -60,13 +47,7 @@ impl Watchdog {
 
     /// Which clock ran out, in words.
     pub(crate) fn verdict(&self) -> String {
-        let Timeouts {
-            silence,
-            event,
-            pings,
-            connect: _,
-            headers: _,
-        } = self.timeouts;
+        let Timeouts { silence, event, pings, connect: _, headers: _ } = self.timeouts;
         let now = clock::now();
         if now >= self.byte + silence {
             format!("the server sent nothing for {}", seconds(silence))

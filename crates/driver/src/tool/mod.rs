@@ -33,13 +33,7 @@ impl Tools {
         events: mpsc::Sender<Event>,
     ) -> Self {
         let (cancels, running) = (HashMap::new(), JoinSet::new());
-        Self {
-            registry,
-            surroundings,
-            events,
-            cancels,
-            running,
-        }
+        Self { registry, surroundings, events, cancels, running }
     }
 
     /// Starts a call.

@@ -1,0 +1,44 @@
+//! One question, one answer, printed as it arrives.
+//!
+//! Runs against a rehearsed server, so that it needs neither a key nor a network. With a real one,
+//! only the endpoint and the model change.
+
+use std::io::Write;
+
+use windlass_driver::{Builder, Credential, Endpoint, Settings};
+use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
+use windlass_vocabulary::{Delta, ModelFacts, Notice, Prices, Tokens, Wire};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let script = Script::new().answer(Answer::text("It hauls heavy loads, turn by turn."));
+    let server = Rehearsal::start(script, StartOptions::default()).await?;
+
+    let model = ModelFacts {
+        name: "some-model".into(),
+        window: Tokens(200_000),
+        output_default: Tokens(8_000),
+        output_max: Tokens(64_000),
+        prices: Prices::default(),
+    };
+    let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url())
+        .credential(Credential::Key("a key".to_owned()));
+
+    let (session, mut notices) = Builder::new(Settings::new(model), endpoint).start()?;
+    session.submit("What does a windlass do?")?;
+    while let Some(notice) = notices.next().await {
+        match notice {
+            Notice::Streamed { delta: Delta::Text(text), .. } => {
+                print!("{text}");
+                std::io::stdout().flush()?;
+            }
+            Notice::RunEnded(ending) => {
+                println!("\n({}, {})", ending.terminal, ending.cost);
+                break;
+            }
+            _ => {}
+        }
+    }
+    session.close().await;
+    Ok(())
+}

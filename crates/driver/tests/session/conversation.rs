@@ -1,0 +1,111 @@
+//! A session from submission to ending: text, tools, questions, notices.
+
+use crate::stage::{Setting, assert_ended, streamed};
+use serde_json::json;
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::{Answer, Delta, Json, Mode, Notice, Outcome, Terminal};
+
+#[tokio::test]
+async fn text_answer_is_streamed_and_kept() {
+    let mut stage = Setting::default().play([Says::text("Hello, world.")]).await;
+    let (ending, told) = stage.run("hi").await;
+    assert_ended(&ending, Terminal::Completed);
+    assert_eq!(ending.outcome, Some(Outcome::Natural));
+    assert_eq!(streamed(&told), "Hello, world.");
+    let kept = told.iter().any(
+        |notice| matches!(notice, Notice::MessageAdded(message) if message.text() == "Hello, world."),
+    );
+    assert!(kept, "{told:#?}");
+    let ends = told.iter().filter(|notice| matches!(notice, Notice::RunEnded(_))).count();
+    assert_eq!(ends, 1);
+    stage.session.close().await;
+    assert!(stage.session.is_closed());
+    assert_eq!(stage.notices.next().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_runs_and_its_result_reaches_the_model() {
+    let answers = [
+        Says::call("Bash", json!({ "command": "echo sum-$((40 + 2))" })),
+        Says::text("It is 42.").when_result("sum-42"),
+    ];
+    let mut stage = Setting::default().play(answers).await;
+    let (ending, told) = stage.run("what is the sum?").await;
+    assert_ended(&ending, Terminal::Completed);
+    assert_eq!(ending.turns, 2, "{told:#?}");
+    assert_eq!(stage.rehearsal.answers_left(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn runs_of_a_session_share_the_conversation() {
+    let answers = [Says::text("first"), Says::text("second").when("and now")];
+    let mut stage = Setting::default().play(answers).await;
+    assert_ended(&stage.run("one").await.0, Terminal::Completed);
+    assert_ended(&stage.run("and now").await.0, Terminal::Completed);
+    let last = stage.rehearsal.requests().pop().unwrap();
+    assert!(last.body.contains("first"), "{}", last.body);
+    assert_eq!(last.header("x-windlass-source"), Some("main"));
+}
+
+#[tokio::test]
+async fn questions_carry_answers_back() {
+    for (answer, expected) in [
+        (allow(None), "asked-for"),
+        (allow(Some(r#"{"command":"echo changed-by-me"}"#)), "changed-by-me"),
+        (Answer::Deny { message: "not on a Sunday".to_owned(), interrupt: false }, "Sunday"),
+    ] {
+        let setting = Setting::default().with(|settings| {
+            settings.policy.mode = Mode::Default;
+            settings.policy.can_ask = true;
+        });
+        let answers = [
+            Says::call("Bash", json!({ "command": "touch made && echo asked-for" })),
+            Says::text("seen").when_result(expected),
+        ];
+        let mut stage = setting.play(answers).await;
+        stage.session.submit("make it").unwrap();
+        let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+        let Some(Notice::PermissionAsked { ticket, question }) = told.last() else {
+            panic!("no question")
+        };
+        assert!(question.call.input.as_str().contains("touch made"));
+        stage.session.answer(*ticket, answer).unwrap();
+        let (ending, told) = stage.ending().await;
+        assert_ended(&ending, Terminal::Completed);
+        assert_eq!(streamed(&told), "seen", "{told:#?}");
+    }
+}
+
+#[tokio::test]
+async fn raw_events_are_told_only_when_wanted() {
+    for wanted in [false, true] {
+        let setting = Setting::default();
+        let rehearsal = crate::stage::rehearse([Says::text("hello")]).await;
+        let builder = setting.builder(&rehearsal.url()).raw_events(wanted);
+        let (session, mut notices) = builder.start().unwrap();
+        session.submit("hi").unwrap();
+        let told =
+            crate::stage::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
+        let is_raw = |notice: &Notice| {
+            matches!(notice, Notice::Streamed { delta: Delta::Raw(json), .. }
+                if json.as_str().contains("message_start"))
+        };
+        assert_eq!(told.iter().any(is_raw), wanted);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_holds_nothing_up() {
+    let text = "word ".repeat(1_000);
+    let mut stage = Setting::default().play([Says::text(&text).chunk(1)]).await;
+    stage.session.submit("talk").unwrap();
+    assert!(stage.rehearsal.wait_for_requests(1, crate::stage::PATIENCE).await);
+    // Closing works although nothing was read, and everything told is still there, in order.
+    let (ending, told) = stage.ending().await;
+    assert_ended(&ending, Terminal::Completed);
+    assert_eq!(streamed(&told), text);
+}
+
+fn allow(input: Option<&str>) -> Answer {
+    Answer::Allow { updated_input: input.map(Json::from_checked), remember: Vec::new() }
+}

@@ -1,0 +1,181 @@
+//! A model server that misbehaves: what the session makes of it.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use crate::stage::{Setting, Stage, assert_ended, streamed};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use windlass_driver::{Credential, Endpoint, StartError, Timeouts};
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{FailureKind, Notice, Terminal, Wire};
+
+#[tokio::test]
+async fn cut_stream_is_retracted_and_tried_again() {
+    let answers =
+        [Says::text("half of it").fault(Fault::cut_after_event(4)), Says::text("all of it")];
+    let mut stage = Setting::default().play(answers).await;
+    let (ending, told) = stage.run("hi").await;
+    assert_ended(&ending, Terminal::Completed);
+    assert!(told.iter().any(|notice| matches!(notice, Notice::Retracted { .. })), "{told:#?}");
+    assert!(streamed(&told).ends_with("all of it"));
+}
+
+#[tokio::test]
+async fn overload_is_waited_out_as_long_as_the_server_asks() {
+    let answers = [Says::failing(Fault::refuse_for(529, 1)), Says::text("better now")];
+    let mut stage = Setting::default().play(answers).await;
+    let (ending, told) = stage.run("hi").await;
+    assert_ended(&ending, Terminal::Completed);
+    let waits: Vec<_> = told
+        .iter()
+        .filter_map(|notice| match notice {
+            Notice::Waiting { failure, wait, .. } => Some((failure.kind, wait.0)),
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(waits.as_slice(), [(FailureKind::Overloaded, 1_000..)]), "{told:#?}");
+}
+
+#[tokio::test]
+async fn what_is_not_a_stream_is_not_read_as_one() {
+    for fault in [Fault::Html { status: 200 }, Fault::BrokenGzip] {
+        let mut stage = Setting::default().without_retries().play([Says::failing(fault)]).await;
+        let (ending, _) = stage.run("hi").await;
+        assert_ended(&ending, Terminal::ModelError);
+        let failure = ending.failure.unwrap();
+        assert_eq!(failure.kind, FailureKind::ServerFault, "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn silence_signs_of_life_and_dripping_all_run_out() {
+    let short = Duration::from_millis(150);
+    let long = Duration::from_secs(60);
+    let calm = Timeouts { silence: long, event: long, pings: long, ..Timeouts::default() };
+    let every = Duration::from_millis(20);
+    let cases = [
+        (Timeouts { silence: short, ..calm }, Fault::stall_after_event(2), "sent nothing"),
+        (
+            Timeouts { pings: short, ..calm },
+            Fault::StallAfterEvent { events: 2, ping: Some(every) },
+            "signs of life",
+        ),
+        (Timeouts { event: short, ..calm }, Fault::Slow { per_byte: every }, "no whole event"),
+        (
+            Timeouts { headers: short, ..calm },
+            // Never answers: the listener below takes the connection and stays mute.
+            Fault::stall_after_event(0),
+            "did not begin to answer",
+        ),
+    ];
+    for (timeouts, fault, words) in cases {
+        let setting = Setting { timeouts, ..Setting::default() }.without_retries();
+        let mute = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stage = setting.play([Says::text("a long enough text").fault(fault)]).await;
+        if timeouts.headers == short {
+            let url = format!("http://{}", mute.local_addr().unwrap());
+            let setting = Setting { timeouts, ..Setting::default() }.without_retries();
+            let (session, notices) = setting.builder(&url).start().unwrap();
+            stage = Stage { session, notices, ..stage };
+        }
+        let (ending, told) = stage.run("hi").await;
+        assert_ended(&ending, Terminal::ModelError);
+        let failure = ending.failure.unwrap();
+        assert_eq!(failure.kind, FailureKind::Transport, "{told:#?}");
+        assert!(failure.message.contains(words), "{words}: {failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn unreachable_server_ends_in_words() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let setting = Setting::default().without_retries();
+    let (session, mut notices) = setting.builder(&format!("http://{port}")).start().unwrap();
+    session.submit("hi").unwrap();
+    let ending =
+        tokio::time::timeout(crate::stage::PATIENCE, notices.ending()).await.unwrap().unwrap();
+    assert_ended(&ending, Terminal::ModelError);
+    let failure = ending.failure.unwrap();
+    assert_eq!(failure.kind, FailureKind::Transport);
+    assert!(failure.message.contains("cannot be reached"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn redirect_to_another_host_gets_no_credential() {
+    let elsewhere = crate::stage::rehearse([Says::text("stolen")]).await;
+    let to = ("location".to_owned(), format!("{}/v1/messages", elsewhere.url()));
+    let answer =
+        Says::failing(Fault::Refuse { status: 307, headers: vec![to], body: Some(String::new()) });
+    let here = crate::stage::rehearse([answer]).await;
+    let endpoint = Endpoint::new(Wire::AnthropicMessages, here.url())
+        .credential(Credential::Key("sesame".to_owned()))
+        .header("x-extra", "also mine");
+    let (session, mut notices) =
+        windlass_driver::Builder::new(Setting::default().settings, endpoint).start().unwrap();
+    session.submit("hi").unwrap();
+    let ending =
+        tokio::time::timeout(crate::stage::PATIENCE, notices.ending()).await.unwrap().unwrap();
+    assert_ended(&ending, Terminal::ModelError);
+    assert_eq!(ending.failure.as_ref().unwrap().kind, FailureKind::Misconfigured);
+    assert!(!format!("{ending:?}").contains("sesame"));
+    let sent = here.requests().pop().unwrap();
+    assert_eq!(sent.header("x-api-key"), Some("sesame"));
+    assert_eq!(sent.header("x-extra"), Some("also mine"));
+    assert_eq!(elsewhere.request_count(), 0);
+}
+
+#[tokio::test]
+async fn endpoints_that_cannot_work_are_refused_at_the_start() {
+    let start = |endpoint: Endpoint| {
+        windlass_driver::Builder::new(Setting::default().settings, endpoint).start().map(|_| ())
+    };
+    for url in ["ftp://host", "nonsense", "http://host/?q=1", "http://user:sesame@host"] {
+        let error = start(Endpoint::new(Wire::AnthropicMessages, url)).unwrap_err();
+        assert!(matches!(error, StartError::Address { .. }), "{error}");
+        assert!(!error.to_string().contains("sesame"), "{error}");
+    }
+    let endpoint = Endpoint::new(Wire::AnthropicMessages, "http://host").header("x", "a\nb");
+    assert!(matches!(start(endpoint), Err(StartError::Header { .. })));
+}
+
+#[tokio::test]
+async fn connection_is_kept_between_requests() {
+    let answers = (0..5).map(|number| Says::text(format!("answer {number}")));
+    let rehearsal = crate::stage::rehearse(answers).await;
+    let (url, accepted) = counting_proxy(rehearsal.address()).await;
+    let (session, mut notices) = Setting::default().builder(&url).start().unwrap();
+    for _ in 0..5 {
+        session.submit("next").unwrap();
+        crate::stage::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
+    }
+    assert_eq!(rehearsal.request_count(), 5);
+    assert_eq!(*accepted.borrow(), 1);
+}
+
+/// Passes bytes on and counts the connections it was asked for.
+async fn counting_proxy(to: std::net::SocketAddr) -> (String, tokio::sync::watch::Receiver<u32>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (count, counted) = tokio::sync::watch::channel(0);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            count.send_modify(|count| *count += 1);
+            let server = tokio::net::TcpStream::connect(to).await.unwrap();
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = server.into_split();
+            tokio::spawn(async move {
+                let mut buffer = [0_u8; 4096];
+                while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
+                    to_server.write_all(&buffer[..read]).await.unwrap();
+                }
+            });
+            tokio::spawn(async move {
+                let mut buffer = [0_u8; 4096];
+                while let Ok(read @ 1..) = from_server.read(&mut buffer).await {
+                    to_client.write_all(&buffer[..read]).await.unwrap();
+                }
+            });
+        }
+    });
+    (url, counted)
+}

@@ -1,0 +1,126 @@
+//! Interrupts in every phase, and closing: what was under way is gone, and the session goes on.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::stage::{PATIENCE, Setting, Stage, assert_ended};
+use serde_json::json;
+use windlass_driver::Interrupt;
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{Notice, Terminal};
+
+#[tokio::test]
+async fn in_mid_stream() {
+    let answers = [
+        Says::text("I will go on and on and on").fault(Fault::stall_after_event(4)),
+        Says::text("fresh start"),
+    ];
+    let mut stage = Setting::default().play(answers).await;
+    stage.session.submit("hi").unwrap();
+    stage.until(crate::stage::is_streamed_text).await;
+    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+}
+
+#[tokio::test]
+async fn before_the_server_answers() {
+    let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", mute.local_addr().unwrap());
+    let setting = Setting::default();
+    let (session, notices) = setting.builder(&url).start().unwrap();
+    let rehearsal = crate::stage::rehearse([]).await;
+    let mut stage = Stage { rehearsal, session, notices, directory: setting.directory };
+    stage.session.submit("hi").unwrap();
+    stage.until(|notice| matches!(notice, Notice::RequestStarted { .. })).await;
+    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[tokio::test]
+async fn in_mid_tool_takes_the_whole_tree_down() {
+    let mut stage = stage_with_long_tool().await;
+    let pids = tool_pids(stage.directory.path()).await;
+    let took = interrupted(&mut stage, Terminal::AbortedTools).await;
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+    stage.session.close().await;
+    assert_gone(&pids);
+}
+
+#[tokio::test]
+async fn closing_in_mid_tool_takes_the_whole_tree_down() {
+    let mut stage = stage_with_long_tool().await;
+    let pids = tool_pids(stage.directory.path()).await;
+    let began = Instant::now();
+    stage.session.close().await;
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert_gone(&pids);
+    assert_ended(&stage.ending().await.0, Terminal::AbortedTools);
+    assert_eq!(stage.session.submit("anyone?"), Err(windlass_driver::SendError::Closed));
+}
+
+#[tokio::test]
+async fn dropping_the_handle_closes_the_session() {
+    let mut stage = stage_with_long_tool().await;
+    let pids = tool_pids(stage.directory.path()).await;
+    drop(stage.session);
+    let drained = async { while stage.notices.next().await.is_some() {} };
+    tokio::time::timeout(PATIENCE, drained).await.unwrap();
+    assert_gone(&pids);
+}
+
+#[tokio::test]
+async fn while_waiting_to_try_again() {
+    let answers = [Says::failing(Fault::refuse_for(529, 60)), Says::text("fresh start")];
+    let mut stage = Setting::default().play(answers).await;
+    stage.session.submit("hi").unwrap();
+    stage.until(|notice| matches!(notice, Notice::Waiting { .. })).await;
+    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+}
+
+/// Interrupts and gives the time to the end of the run.
+async fn interrupted(stage: &mut Stage, terminal: Terminal) -> Duration {
+    let began = Instant::now();
+    stage.session.interrupt(Interrupt::User).unwrap();
+    assert_ended(&stage.ending().await.0, terminal);
+    began.elapsed()
+}
+
+/// A session whose tool has children that do not end by themselves; one is deaf to TERM.
+async fn stage_with_long_tool() -> Stage {
+    let command = "mkfifo pids; (trap '' TERM; sleep 600) & deaf=$! sh -c \
+                   'echo $deaf $PPID $$ > pids; while :; do sleep 600; done'";
+    let answers = [Says::call("Bash", json!({ "command": command })), Says::text("fresh start")];
+    let stage = Setting::default();
+    std::fs::remove_file(stage.directory.path().join("pids")).ok();
+    let stage = stage.play(answers).await;
+    stage.session.submit("wait for me").unwrap();
+    stage
+}
+
+/// What the tool says its processes are. Reading a pipe waits for the writer, so nothing sleeps.
+async fn tool_pids(directory: &Path) -> Vec<u32> {
+    let path = directory.join("pids");
+    let read = tokio::task::spawn_blocking(move || {
+        while !path.exists() {
+            std::thread::yield_now();
+        }
+        std::fs::read_to_string(path).unwrap()
+    });
+    let text = tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
+    let pids: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(pids.len(), 3, "{text}");
+    pids
+}
+
+/// No such process, or only the entry that its new parent has not collected yet.
+fn assert_gone(pids: &[u32]) {
+    for pid in pids {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
+        assert!(matches!(state, None | Some("Z" | "X")), "process {pid} is still there: {stat}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Sessions that are written down: continued by another session, whatever was cut off.
+
+use crate::stage::{Setting, Stage, assert_ended};
+use serde_json::json;
+use windlass_driver::Durability;
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{Notice, Terminal};
+
+#[tokio::test]
+async fn a_session_is_continued_from_its_journal() {
+    for durability in [Durability::Written, Durability::Synced] {
+        let setting = Setting::default();
+        let journal = setting.directory.path().join("session.jsonl");
+        let rehearsal = crate::stage::rehearse([
+            Says::call("Bash", json!({ "command": "echo marker-$((1 + 1))" })),
+            Says::text("noted").when_result("marker-2"),
+            Says::text("as I said").when("what was it"),
+        ])
+        .await;
+        let builder = || setting.builder(&rehearsal.url()).journal(&journal, durability);
+        let (session, mut notices) = builder().start().unwrap();
+        session.submit("look").unwrap();
+        assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+        session.close().await;
+        let (session, mut notices) = builder().start().unwrap();
+        session.submit("what was it").unwrap();
+        assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+        let last = rehearsal.requests().pop().unwrap();
+        assert!(last.body.contains("marker-2"), "{}", last.body);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
+    let setting = Setting::default();
+    let journal = setting.directory.path().join("session.jsonl");
+    let rehearsal = crate::stage::rehearse([
+        Says::text("never finished").fault(Fault::stall_after_event(4)),
+        Says::text("better").when("again"),
+    ])
+    .await;
+    let builder = |path: &std::path::Path| {
+        setting.builder(&rehearsal.url()).journal(path, Durability::Written)
+    };
+    let (session, mut notices) = builder(&journal).start().unwrap();
+    session.submit("go").unwrap();
+    crate::stage::until(&mut notices, crate::stage::is_streamed_text).await;
+    // What a crash would leave: everything up to here, and half of a record.
+    let crashed = setting.directory.path().join("crashed.jsonl");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    bytes.extend_from_slice(br#"{"v":1,"crc":"0123"#);
+    std::fs::write(&crashed, bytes).unwrap();
+
+    let (session, notices) = builder(&crashed).start().unwrap();
+    let mut stage = Stage { rehearsal, session, notices, directory: tempfile::tempdir().unwrap() };
+    stage.until(|notice| matches!(notice, Notice::Warning(text) if text.contains("torn"))).await;
+    assert_ended(&stage.ending().await.0, Terminal::AbortedStreaming);
+    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+}
+
+#[tokio::test]
+async fn one_writer_at_a_time() {
+    let setting = Setting::default();
+    let journal = setting.directory.path().join("session.jsonl");
+    let builder = || setting.builder("http://127.0.0.1:1").journal(&journal, Durability::Written);
+    let (session, _notices) = builder().start().unwrap();
+    let error = builder().start().map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("another process"), "{error}");
+    session.close().await;
+    builder().start().unwrap();
+}
+
+/// Runs itself again under a limit on the size of files, which is what a full disk looks like.
+#[test]
+fn a_journal_that_cannot_be_written_ends_the_session_in_words() {
+    if std::env::var_os("FILES_ARE_LIMITED").is_some() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(fill_the_journal());
+    }
+    let again = std::process::Command::new("bash")
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 16; exec "$0" "$@""#])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture"])
+        .arg("journal::a_journal_that_cannot_be_written_ends_the_session_in_words")
+        .env("FILES_ARE_LIMITED", "yes")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&again.stdout);
+    assert!(again.status.success() && told.contains("1 passed"), "{again:?}");
+}
+
+async fn fill_the_journal() {
+    let setting = Setting::default();
+    let path = setting.directory.path().join("session.jsonl");
+    let answers = [
+        Says::call("Bash", json!({ "command": "head -c 29000 /dev/zero | tr '\\0' x; touch ran" })),
+        Says::text("never asked for"),
+    ];
+    let rehearsal = crate::stage::rehearse(answers).await;
+    let builder = setting.builder(&rehearsal.url()).journal(&path, Durability::Written);
+    let (session, mut notices) = builder.start().unwrap();
+    session.submit("fill it").unwrap();
+    let told =
+        crate::stage::until(&mut notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
+    let warned = |notice: &Notice| matches!(notice, Notice::Warning(text) if text.contains("could not be written"));
+    assert!(told.iter().any(warned), "{told:#?}");
+    let Some(Notice::RunEnded(ending)) = told.last() else { panic!("no ending") };
+    assert_ended(ending, Terminal::AbortedTools);
+    while notices.next().await.is_some() {}
+    assert!(session.is_closed() || session.submit("more").is_err());
+    // The result that could not be written down went nowhere.
+    assert_eq!(rehearsal.request_count(), 1);
+    windlass_journal::fold(&path, &setting.settings).unwrap();
+}

@@ -1,0 +1,117 @@
+//! Tools of the embedder's own: panics, progress, deafness.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::stage::{Setting, assert_ended, streamed};
+use serde_json::json;
+use windlass_driver::{Interrupt, Job, Registry, Running, Tool};
+use windlass_permission::Granted;
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::{
+    Inspection, Json, Notice, Terminal, ToolCall, ToolName, ToolOutcome, ToolSpec,
+};
+
+/// A tool that is a function.
+struct Custom {
+    spec: ToolSpec,
+    inspect: fn(&Json) -> Inspection,
+    run: fn(Job) -> Running<'static>,
+}
+
+impl Tool for Custom {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> Inspection {
+        (self.inspect)(input)
+    }
+
+    fn run<'a>(&'a self, _call: Granted<ToolCall>, job: Job) -> Running<'a> {
+        (self.run)(job)
+    }
+}
+
+fn custom(
+    name: &str,
+    inspect: fn(&Json) -> Inspection,
+    run: fn(Job) -> Running<'static>,
+) -> Setting {
+    let spec = ToolSpec {
+        name: ToolName::from(name),
+        description: "A tool of the test.".into(),
+        input_schema: Json::from_checked(r#"{"type":"object"}"#),
+        result_bytes_max: 10_000,
+    };
+    let mut registry = Registry::empty();
+    registry.insert(Arc::new(Custom { spec, inspect, run }));
+    Setting { registry, ..Setting::default() }
+}
+
+#[tokio::test]
+async fn panic_in_a_tool_is_a_result_and_the_session_goes_on() {
+    let cases: [(fn(&Json) -> Inspection, fn(Job) -> Running<'static>); 3] = [
+        (|_| Inspection::SHARED_READ, |_| panic!("before it began")),
+        (|_| Inspection::SHARED_READ, |_| Box::pin(async { panic!("in the middle") })),
+        (|_| panic!("at the look"), |_| Box::pin(async { ToolOutcome::text("never") })),
+    ];
+    for ((inspect, run), words) in cases.into_iter().zip(["before", "middle", "look"]) {
+        let answers = [Says::call("Fragile", json!({})), Says::text("noted").when_result(words)];
+        let mut stage = custom("Fragile", inspect, run).play(answers).await;
+        let (ending, told) = stage.run("try it").await;
+        assert_ended(&ending, Terminal::Completed);
+        assert_eq!(streamed(&told), "noted", "{told:#?}");
+    }
+}
+
+#[tokio::test]
+async fn progress_is_told() {
+    let setting = custom(
+        "Slow",
+        |_| Inspection::EXCLUSIVE_EFFECT,
+        |job| {
+            Box::pin(async move {
+                job.progress.say(|| "half way".to_owned());
+                tokio::task::yield_now().await;
+                ToolOutcome::text("there")
+            })
+        },
+    );
+    let answers = [Says::call("Slow", json!({})), Says::text("fine").when_result("there")];
+    let mut stage = setting.play(answers).await;
+    let (ending, told) = stage.run("go").await;
+    assert_ended(&ending, Terminal::Completed);
+    let is_progress = |notice: &Notice| matches!(notice, Notice::ToolProgressed { text, .. } if text == "half way");
+    assert!(told.iter().any(is_progress), "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_does_not_hear_is_dropped() {
+    static DROPPED: AtomicBool = AtomicBool::new(false);
+    struct Trace;
+    impl Drop for Trace {
+        fn drop(&mut self) {
+            DROPPED.store(true, Ordering::SeqCst);
+        }
+    }
+    let setting = custom(
+        "Deaf",
+        |_| Inspection::EXCLUSIVE_EFFECT,
+        |_| {
+            Box::pin(async {
+                let _trace = Trace;
+                std::future::pending().await
+            })
+        },
+    );
+    let answers = [Says::call("Deaf", json!({})), Says::text("fresh")];
+    let mut stage = setting.play(answers).await;
+    stage.session.submit("go").unwrap();
+    stage.until(|notice| matches!(notice, Notice::ToolStarted(_))).await;
+    stage.session.interrupt(Interrupt::User).unwrap();
+    assert_ended(&stage.ending().await.0, Terminal::AbortedTools);
+    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+    stage.session.close().await;
+    assert!(DROPPED.load(Ordering::SeqCst));
+}
