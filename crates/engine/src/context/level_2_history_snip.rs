@@ -2,7 +2,7 @@
 //!
 //! Frees        whole turns, in batches: nothing goes until half as many again have gathered.
 //! Costs        one break of the cached prefix per batch.
-//! Leaves alone pinned messages, the hidden first message, everything when it is switched off.
+//! Leaves alone what people asked for, pinned messages, everything when it is switched off.
 
 use alloc::format;
 use alloc::vec;

@@ -13,9 +13,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use windlass_vocabulary::{AttachmentKind, Message, MessageId, Origin, Role, Tokens};
+use windlass_vocabulary::{Message, MessageId, Origin, Role, Tokens};
 
-use super::projection::is_permanent;
+use super::projection::{is_permanent, is_request};
 use super::{Memory, Projection, Report, Shrink, View, level_1_tool_result_budget};
 use crate::signal::Shrunk;
 use crate::text;
@@ -97,11 +97,6 @@ fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) 
         }
     }
     len
-}
-
-/// Something a person asked for.
-fn is_request(message: &Message) -> bool {
-    matches!(message.origin, Origin::User | Origin::Attachment(AttachmentKind::QueuedInput))
 }
 
 /// Places a summary, or a cut in its place, and checks the contract.

@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Message, MessageId, MetaKind, Origin};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, MetaKind, Origin};
 
 use super::Memory;
 use crate::transcript::{Entry, Transcript};
@@ -64,7 +64,8 @@ fn visit<'a>(memory: &'a Memory, transcript: &'a Transcript, see: &mut dyn FnMut
             }
             _ => {}
         }
-        if is_snipped(memory, id) && !is_permanent(&entry.message) {
+        let stays = is_permanent(&entry.message) || is_request(&entry.message);
+        if is_snipped(memory, id) && !stays {
             continue;
         }
         see(shown(entry));
@@ -78,4 +79,9 @@ fn is_snipped(memory: &Memory, id: MessageId) -> bool {
 /// Never left out by any level: pinned messages and the hidden first message.
 pub(crate) fn is_permanent(message: &Message) -> bool {
     message.pinned || message.origin == Origin::Meta(MetaKind::Context)
+}
+
+/// Something a person asked for.
+pub(crate) fn is_request(message: &Message) -> bool {
+    matches!(message.origin, Origin::User | Origin::Attachment(AttachmentKind::QueuedInput))
 }
