@@ -3,7 +3,9 @@
 //! Also keeps the anchor of the token estimate, because it is the provider's own figures that it
 //! is anchored on.
 
+use crate::cache::{Forecast, explain};
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 use windlass_vocabulary::{AttemptId, MicroUsd, ModelName, Prices, Source, Ticket, Tokens, Usage};
 
@@ -31,6 +33,10 @@ pub struct Row {
     pub billed: Usage,
     /// What it cost.
     pub cost: MicroUsd,
+    /// Input we thought the cache would give.
+    pub predicted_read: Tokens,
+    /// Why the cache gave less, in one sentence.
+    pub cache_miss: Option<String>,
 }
 
 /// What a reservation is for.
@@ -57,6 +63,8 @@ pub struct Open {
     pub raw: u64,
     /// What is set aside.
     pub reserved: MicroUsd,
+    /// What the cache should give.
+    pub forecast: Forecast,
 }
 
 /// The provider's own count of some input, beside our raw estimate of the same.
@@ -133,8 +141,10 @@ impl Ledger {
         let cost = open.prices.cost(&billed);
         self.spent = self.spent + cost;
         self.run_usage += billed;
-        let Open { model, source, predicted, .. } = open;
-        self.rows.push(Row { model, source, predicted, billed, cost });
+        let Open { model, source, predicted, forecast, .. } = open;
+        let cache_miss = explain(&forecast, &billed);
+        let predicted_read = forecast.read;
+        self.rows.push(Row { model, source, predicted, billed, cost, predicted_read, cache_miss });
         Some(cost)
     }
 

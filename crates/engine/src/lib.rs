@@ -24,6 +24,7 @@ extern crate alloc;
 
 pub mod bound;
 mod budget;
+pub mod cache;
 pub mod context;
 pub mod control;
 pub mod decide;

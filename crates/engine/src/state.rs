@@ -15,6 +15,7 @@ use windlass_vocabulary::{
     Usage,
 };
 
+use crate::cache::Prefix;
 use crate::context::Memory;
 use crate::control::Control;
 use crate::ledger::Ledger;
@@ -46,6 +47,8 @@ pub struct State {
     pub inbox: Inbox,
     /// The failure held back until every recovery is spent.
     pub withheld: Option<ModelFailure>,
+    /// What was sent last, to foresee what the provider's cache will hold.
+    pub prefix: Option<Prefix>,
     /// What the loop did lately, to see circles.
     pub circle: Circle,
     /// The stop hook's last words, to see repetition, and its name.
@@ -165,6 +168,7 @@ impl State {
             queue: Queue::default(),
             inbox: Inbox::default(),
             withheld: None,
+            prefix: None,
             circle: Circle::default(),
             objection: None,
             waited: Millis(0),

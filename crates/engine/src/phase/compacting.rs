@@ -9,6 +9,7 @@ use windlass_vocabulary::{
 };
 
 use crate::budget::usd;
+use crate::cache::Forecast;
 use crate::context::quarantine::{Refused, leave_out};
 use crate::context::{Projection, Report, estimate, level_5_autocompact};
 use crate::control::{Compaction, Phase};
@@ -96,6 +97,7 @@ impl Loop<'_> {
             predicted,
             raw,
             reserved: grant.reserved,
+            forecast: Forecast::default(),
         };
         self.state.ledger.reserve(Account::Errand(ticket), open);
         let attempt = self.state.next.attempt();

@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use windlass_vocabulary::{Message, MetaKind, Notice, Origin, Source, Tokens, Transition};
 
 use crate::budget::{tokens, usd};
+use crate::cache::Prefix;
 use crate::context::{self, Memory, Projection, Report, Room, View, estimate};
 use crate::decide::Because;
 use crate::effect::Effect;
@@ -105,16 +106,6 @@ impl Loop<'_> {
         let grant = usd::grant(self.settings, &self.state.ledger, model, input, wanted)
             .unwrap_or(usd::Grant { output: wanted, reserved: windlass_vocabulary::MicroUsd(0) });
         let attempt = self.state.next.attempt();
-        let open = Open {
-            model: model.name.clone(),
-            prices: model.prices,
-            source: Source::Main,
-            predicted,
-            raw,
-            reserved: grant.reserved,
-        };
-        self.state.ledger.reserve(Account::Attempt(attempt), open);
-        self.state.answer = Answer { attempt: Some(attempt), ..Answer::default() };
         let order = Order {
             attempt,
             model: model.name.clone(),
@@ -123,6 +114,19 @@ impl Loop<'_> {
             source: Source::Main,
         };
         let request = request::build(&self.state, self.settings, order);
+        let forecast = self.state.prefix.as_ref().map(|p| p.forecast(&request)).unwrap_or_default();
+        self.state.prefix = Some(Prefix::of(&request));
+        let open = Open {
+            model: model.name.clone(),
+            prices: model.prices,
+            source: Source::Main,
+            predicted,
+            raw,
+            reserved: grant.reserved,
+            forecast,
+        };
+        self.state.ledger.reserve(Account::Attempt(attempt), open);
+        self.state.answer = Answer { attempt: Some(attempt), ..Answer::default() };
         self.tell(Notice::RequestStarted {
             attempt,
             model: model.name.clone(),

@@ -142,6 +142,9 @@ impl Loop<'_> {
         };
         let usage = self.state.answer.usage;
         if let Some(cost) = self.state.ledger.settle(Account::Attempt(attempt), usage) {
+            if let Some(prefix) = &mut self.state.prefix {
+                prefix.billed(&usage);
+            }
             let total = self.state.ledger.spent();
             self.tell(Notice::Billed { attempt, usage, cost, total });
         }

@@ -11,6 +11,7 @@ use super::circle;
 use super::queue::{Entry, Stage};
 use super::schedule::startable;
 use crate::budget::usd;
+use crate::cache::Forecast;
 use crate::effect::{Effect, HookSubject};
 use crate::ledger::{Account, Open};
 use crate::settings::FREE;
@@ -121,6 +122,7 @@ impl Loop<'_> {
             predicted: windlass_vocabulary::Tokens(0),
             raw: 0,
             reserved: allowance,
+            forecast: Forecast::default(),
         };
         self.state.ledger.reserve(Account::Errand(ticket), open);
         Some(allowance)
