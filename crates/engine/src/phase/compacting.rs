@@ -32,6 +32,9 @@ impl Loop<'_> {
             let state = &mut self.state;
             let count = leave_out(&mut state.context, &state.transcript, Refused::Media);
             if count > 0 {
+                let words = "the provider refused the request as too large";
+                let why = format!("{words}; {count} images and documents left out");
+                self.tell(Notice::Repaired { why });
                 return Some(Signal::Summarized(Shrunk::Stripped));
             }
         }

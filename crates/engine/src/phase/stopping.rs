@@ -1,6 +1,6 @@
 //! The model is done; the stop hooks have the next word.
 
-use windlass_vocabulary::{HookPoint, HookReport, HookVerdict, Notice};
+use windlass_vocabulary::{HookPoint, HookReport, HookVerdict, Notice, Role};
 
 use crate::effect::{Effect, HookSubject};
 use crate::facts;
@@ -13,13 +13,11 @@ impl Loop<'_> {
         let ticket = self.state.next.ticket();
         self.state.errand = Some(Errand { ticket, attempt: None });
         let hook = self.state.control.stop_hook;
-        let answer = self.state.transcript.messages().next_back().map(|m| m.text());
+        let last = self.state.transcript.messages().next_back();
+        let answer = last.filter(|message| message.role == Role::Assistant).map(|m| m.text());
         self.effects.push(Effect::RunHook {
             ticket: Some(ticket),
-            point: match self.settings.agent.is_subagent {
-                true => HookPoint::SubagentStop,
-                false => HookPoint::Stop,
-            },
+            point: self.stop_point(),
             subject: HookSubject::Stop {
                 is_retry: hook.is_retry,
                 blocks: hook.blocks,
@@ -27,6 +25,14 @@ impl Loop<'_> {
                 answer: answer.unwrap_or_default(),
             },
         });
+    }
+
+    /// A sub-agent has a stop hook of its own.
+    fn stop_point(&self) -> HookPoint {
+        match self.settings.agent.is_subagent {
+            true => HookPoint::SubagentStop,
+            false => HookPoint::Stop,
+        }
     }
 
     pub(crate) fn stop_hooks_ended(&mut self, report: HookReport) {
@@ -41,7 +47,7 @@ impl Loop<'_> {
             HookVerdict::Block(why) => {
                 let last = self.state.objection.as_ref().map(|(_, words)| words);
                 let is_same = last == Some(&why);
-                let (point, text) = (HookPoint::Stop, why.clone());
+                let (point, text) = (self.stop_point(), why.clone());
                 self.tell(Notice::HookSpoke { point, name: name.clone(), text });
                 self.state.objection = Some((name, why));
                 StopVerdict::Object { is_same }
