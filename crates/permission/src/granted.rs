@@ -36,13 +36,7 @@ pub struct Question {
 
 impl Question {
     pub(crate) fn new(call: ToolCall, why: String, suggestions: Vec<String>) -> Self {
-        Self {
-            view: PermissionQuestion {
-                call,
-                why,
-                suggestions,
-            },
-        }
+        Self { view: PermissionQuestion { call, why, suggestions } }
     }
 
     /// What to show to whoever answers.
@@ -57,10 +51,7 @@ impl Question {
 
     /// The answer was yes with another input. The caller must have it judged again.
     pub fn with_input(self, input: Json) -> ToolCall {
-        ToolCall {
-            input,
-            ..self.view.call
-        }
+        ToolCall { input, ..self.view.call }
     }
 
     /// The answer was no.

@@ -1,19 +1,31 @@
 //! May this call run? Allow with a proof, ask, or deny with a reason.
 //!
-//! One door, [`decide`]. Order of the checks: deny rules, ask rules, allow rules, then what the
-//! mode says. A hook's opinion may make the ruling stricter, or answer a question that no rule
-//! demanded; it never lifts a deny. Where nobody can be asked, a question is a denial.
+//! One door, [`decide`](decide()). Order of the checks: deny rules, demands to ask, allow rules, then
+//! what the mode says. A hook's opinion may make the ruling stricter, or answer a question that no
+//! rule demanded; it never lifts a deny. Where nobody can be asked, a question is a denial.
+//!
+//! Rules are read in two senses. Allow rules are read narrowly: what is not understood is not
+//! covered. Deny and ask rules are read widely: what might be meant is meant. So a mistake here
+//! costs a question, not a file.
 //!
 //! Pure: no files, no clock. Only this crate can make a [`Granted`].
 
 pub mod command;
 pub mod decide;
+mod demand;
+mod explain;
+mod glob;
 pub mod granted;
+mod mode;
 pub mod path;
 pub mod policy;
+mod protected;
 pub mod rule;
+mod scope;
+mod subject;
+mod suggest;
 
 pub use decide::{Opinion, Ruling, circle_question, decide};
 pub use granted::{Granted, Question};
 pub use policy::Policy;
-pub use rule::{Rule, RuleError, Rules};
+pub use rule::{Hidden, Rule, RuleError, Rules};

@@ -16,3 +16,9 @@ pub struct Policy {
     /// Is there somebody who can answer a question?
     pub can_ask: bool,
 }
+
+impl Policy {
+    pub(crate) fn cwd(&self) -> Option<&str> {
+        self.directories.first().map(String::as_str)
+    }
+}

@@ -1,6 +1,9 @@
-//! The rule grammar: `Tool` or `Tool(text)`.
+//! The rule grammar: `Tool` or `Tool(text)`. When a rule speaks of a call is said elsewhere.
 
 use std::fmt;
+use std::path::Path;
+
+use crate::path::{PathPattern, Sense};
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +23,36 @@ pub struct Rules {
     pub ask: Vec<Rule>,
     /// These never run.
     pub deny: Vec<Rule>,
+}
+
+/// Paths that may not be read, for tools that walk directories and meet files nobody named.
+#[derive(Debug, Default)]
+pub struct Hidden {
+    patterns: Vec<PathPattern>,
+    cwd: Option<String>,
+}
+
+impl Rules {
+    /// The paths no deny rule lets anybody read.
+    #[must_use]
+    pub fn hidden(&self, directories: &[String]) -> Hidden {
+        let pattern = |rule: &Rule| {
+            let content = rule.content.as_deref().filter(|_| rule.tool == "Read")?;
+            Some(PathPattern::new(content, Sense::Wide))
+        };
+        Hidden {
+            patterns: self.deny.iter().filter_map(pattern).collect(),
+            cwd: directories.first().cloned(),
+        }
+    }
+}
+
+impl Hidden {
+    /// May this absolute path not be read?
+    #[must_use]
+    pub fn covers(&self, path: &Path) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(path, self.cwd.as_deref()))
+    }
 }
 
 /// A rule that cannot be read.
@@ -52,12 +85,7 @@ impl Rule {
     /// Reads one rule.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
-        let fail = |problem| {
-            Err(RuleError {
-                rule: text.to_owned(),
-                problem,
-            })
-        };
+        let fail = |problem| Err(RuleError { rule: text.to_owned(), problem });
         let (tool, content) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => match rest.strip_suffix(')') {
@@ -68,16 +96,43 @@ impl Rule {
         if tool.is_empty() {
             return fail("the tool's name is missing");
         }
-        if !tool
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "_-.*".contains(c))
-        {
+        if !tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.*".contains(c)) {
             return fail("a tool's name is letters, digits, `_`, `-`");
         }
         let content = content.filter(|content| !content.is_empty() && *content != "*");
-        Ok(Self {
-            tool: tool.to_owned(),
-            content: content.map(str::to_owned),
-        })
+        Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned) })
+    }
+
+    /// The rule with `~/` replaced by a home directory, which only the caller knows.
+    #[must_use]
+    pub fn with_home(self, home: &str) -> Self {
+        let below = |content: &str| -> Option<String> {
+            let rest = content.strip_prefix("~/")?;
+            Some(format!("/{}/{rest}", home.trim_end_matches('/')))
+        };
+        let is_path = matches!(self.tool.as_str(), "Read" | "Edit" | "Write" | "Glob" | "Grep");
+        let content = match &self.content {
+            Some(content) if is_path => below(content).or(self.content),
+            _ => self.content,
+        };
+        Self { content, ..self }
+    }
+
+    /// Why this rule would never allow anything, to warn whoever wrote it.
+    #[must_use]
+    pub fn idle_as_allow(&self) -> Option<&'static str> {
+        let (before_star, _) = self.tool.split_once('*').unwrap_or((&self.tool, ""));
+        let is_glob = before_star.len() != self.tool.len();
+        let names_server = before_star.strip_prefix("mcp__").is_some_and(|rest| {
+            rest.split_once("__").is_some_and(|(server, _)| !server.is_empty())
+        });
+        if is_glob && !names_server {
+            return Some("a star in an allow rule may only follow `mcp__<server>__`");
+        }
+        let is_path = matches!(self.tool.as_str(), "Write" | "Glob" | "Grep" | "NotebookEdit");
+        if is_path && self.content.is_some() {
+            return Some("paths are allowed with Edit(…) and Read(…) only");
+        }
+        None
     }
 }

@@ -22,12 +22,7 @@ pub fn plain_words(command: &str) -> Option<Vec<String>> {
         match c {
             ' ' | '\t' => words.extend(word.take()),
             '\'' => quoted(&mut chars, word.get_or_insert_default(), '\'', |_| true)?,
-            '"' => quoted(
-                &mut chars,
-                word.get_or_insert_default(),
-                '"',
-                is_inert_in_double,
-            )?,
+            '"' => quoted(&mut chars, word.get_or_insert_default(), '"', is_inert_in_double)?,
             c if is_plain(c) => word.get_or_insert_default().push(c),
             _ => return None,
         }

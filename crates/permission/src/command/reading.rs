@@ -40,10 +40,7 @@ pub fn reading(words: &[String]) -> Option<Reading> {
         "git" => gits(arguments)?,
         _ => return None,
     };
-    Some(Reading {
-        files,
-        moves: false,
-    })
+    Some(Reading { files, moves: false })
 }
 
 /// All arguments, unless one of them is a refused option: by any abbreviation of a long one, or
@@ -73,21 +70,14 @@ fn dates(arguments: &[String]) -> Option<Vec<String>> {
 
 fn directory(arguments: &[String]) -> Option<Reading> {
     match arguments {
-        [to] if !to.starts_with('-') => Some(Reading {
-            files: vec![to.clone()],
-            moves: true,
-        }),
+        [to] if !to.starts_with('-') => Some(Reading { files: vec![to.clone()], moves: true }),
         _ => None,
     }
 }
 
 /// A second file would be written.
 fn one_file(arguments: &[String]) -> Option<Vec<String>> {
-    (arguments
-        .iter()
-        .filter(|word| !word.starts_with('-'))
-        .count()
-        <= 1)
+    (arguments.iter().filter(|word| !word.starts_with('-')).count() <= 1)
         .then(|| arguments.to_vec())
 }
 
@@ -109,34 +99,24 @@ fn gits(arguments: &[String]) -> Option<Vec<String>> {
     let reads = match sub.as_str() {
         "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "ls-tree" | "blame"
         | "describe" | "shortlog" | "rev-list" | "merge-base" | "cat-file" | "name-rev" => true,
-        "grep" => !rest
-            .iter()
-            .any(|word| is_cluster(word) && word.contains('O')),
+        "grep" => !rest.iter().any(|word| is_cluster(word) && word.contains('O')),
         "branch" => only(&["-a", "-r", "-v", "-vv", "--all", "--list", "--show-current"]),
         "remote" => only(&["-v", "--verbose"]),
         "tag" => only(&["-l", "--list", "-n"]),
         "stash" => rest.first().is_some_and(|word| word == "list"),
         "reflog" => rest.is_empty() || rest.first().is_some_and(|word| word == "show"),
-        "config" => rest
-            .first()
-            .is_some_and(|word| matches!(word.as_str(), "--get" | "--list" | "-l")),
+        "config" => {
+            rest.first().is_some_and(|word| matches!(word.as_str(), "--get" | "--list" | "-l"))
+        }
         _ => false,
     };
-    if reads {
-        words_without(rest, GIT_RUNS, "")
-    } else {
-        None
-    }
+    if reads { words_without(rest, GIT_RUNS, "") } else { None }
 }
 
 const FIND_ACTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls"];
 
-const SORT_WRITES: &[&str] = &[
-    "--output",
-    "--compress-program",
-    "--temporary-directory",
-    "--files0-from",
-];
+const SORT_WRITES: &[&str] =
+    &["--output", "--compress-program", "--temporary-directory", "--files0-from"];
 
 const RG_RUNS: &[&str] = &["--pre", "--pre-glob", "--hostname-bin", "--search-zip"];
 

@@ -1,0 +1,87 @@
+//! What a call is about: the part of its input that rules speak of.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use windlass_vocabulary::ToolCall;
+
+use crate::command::{Parts, parts, plain_words, unwrapped};
+use crate::path::resolve;
+use crate::policy::Policy;
+
+/// A call, taken apart once for all rules.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) tool: String,
+    pub(crate) matter: Matter,
+    pub(crate) fields: Map<String, Value>,
+}
+
+/// The part of a call that rules speak of.
+#[derive(Debug)]
+pub(crate) enum Matter {
+    /// A shell command.
+    Command(Command),
+    /// A file or a directory, absolute.
+    File { path: PathBuf, access: Access },
+    /// A name: of a sub-agent, of a skill.
+    Name(String),
+    /// Nothing that rules know how to speak of.
+    Other,
+    /// It should be one of the above but cannot be read.
+    Unreadable,
+}
+
+/// What is done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// A shell command in both views.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) text: String,
+    /// Without harmless wrappers in front; `None` when it is not understood.
+    pub(crate) words: Option<Vec<String>>,
+    pub(crate) parts: Parts,
+}
+
+impl Subject {
+    pub(crate) fn new(policy: &Policy, call: &ToolCall) -> Self {
+        let tool = call.name.as_str().to_owned();
+        let Ok(Value::Object(fields)) = serde_json::from_str(call.input.as_str()) else {
+            return Self { tool, matter: Matter::Unreadable, fields: Map::new() };
+        };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let matter = match tool.as_str() {
+            "Bash" => text("command").map_or(Matter::Unreadable, command),
+            "Read" => file(policy, text("file_path"), Access::Read),
+            "Glob" | "Grep" | "LS" => file(policy, text("path").or(Some(".")), Access::Read),
+            "Edit" | "Write" | "MultiEdit" => file(policy, text("file_path"), Access::Write),
+            "NotebookEdit" => file(policy, text("notebook_path"), Access::Write),
+            "Agent" | "Task" => name(text("subagent_type")),
+            "Skill" => name(text("skill").or(text("command"))),
+            _ => Matter::Other,
+        };
+        Self { tool, matter, fields }
+    }
+}
+
+fn command(text: &str) -> Matter {
+    let words = plain_words(text).and_then(|words| unwrapped(&words).map(<[String]>::to_vec));
+    Matter::Command(Command { text: text.to_owned(), words, parts: parts(text) })
+}
+
+fn file(policy: &Policy, path: Option<&str>, access: Access) -> Matter {
+    let Some(path) = path.filter(|path| !path.is_empty() && !path.contains('\0')) else {
+        return Matter::Unreadable;
+    };
+    let here = policy.directories.first().map_or("/", String::as_str);
+    Matter::File { path: resolve(Path::new(here), Path::new(path)), access }
+}
+
+fn name(text: Option<&str>) -> Matter {
+    text.map_or(Matter::Other, |text| Matter::Name(text.to_owned()))
+}

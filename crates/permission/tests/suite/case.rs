@@ -1,0 +1,81 @@
+//! One case: a policy and a call, in as few words as possible, and what must come of it.
+
+use serde_json::{Value, json};
+use windlass_permission::{Opinion, Policy, Rule, Rules, Ruling, decide};
+use windlass_vocabulary::{EffectClass, Inspection, Json, Mode, ToolCall, ToolCallId, ToolName};
+
+/// The three rulings, from loose to strict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Got {
+    Allow,
+    Ask,
+    Deny,
+}
+
+pub(crate) use Got::{Allow, Ask, Deny};
+
+/// A policy at `/w/repo` with somebody to ask. Rules: `+` allows, `?` asks, `-` denies.
+pub(crate) fn policy(mode: Mode, rules: &[&str]) -> Policy {
+    let mut sorted = Rules::default();
+    for text in rules {
+        let (kind, text) = text.split_at(1);
+        let rule = Rule::parse(text).unwrap();
+        match kind {
+            "+" => sorted.allow.push(rule),
+            "?" => sorted.ask.push(rule),
+            "-" => sorted.deny.push(rule),
+            other => panic!("{other} is not a kind of rule"),
+        }
+    }
+    Policy {
+        mode,
+        rules: sorted,
+        directories: vec!["/w/repo".into(), "/w/more".into()],
+        can_ask: true,
+    }
+}
+
+pub(crate) fn call(tool: &str, input: &Value) -> ToolCall {
+    ToolCall {
+        id: ToolCallId::from("call"),
+        name: ToolName::from(tool),
+        input: Json::from_checked(&input.to_string()),
+        signature: None,
+    }
+}
+
+pub(crate) fn inspection(class: EffectClass) -> Inspection {
+    Inspection { class, ..Inspection::SHARED_READ }
+}
+
+/// What comes of it, and the words it comes with.
+pub(crate) fn rule_on(
+    policy: &Policy,
+    tool: &str,
+    input: &Value,
+    opinion: Opinion,
+) -> (Got, String) {
+    let class = match tool {
+        "Read" | "Glob" | "Grep" | "TodoWrite" | "WebFetch" | "mcp__s__read" => EffectClass::Pure,
+        _ => EffectClass::Effect,
+    };
+    match decide(policy, call(tool, input), &inspection(class), opinion) {
+        Ruling::Allow(granted) => {
+            assert_eq!(granted.get(), &call(tool, input));
+            (Allow, String::new())
+        }
+        Ruling::Ask(question) => {
+            let view = question.view();
+            (Ask, format!("{} {:?}", view.why, view.suggestions))
+        }
+        Ruling::Deny { call: back, why } => {
+            assert_eq!(back, call(tool, input));
+            (Deny, why)
+        }
+    }
+}
+
+/// Judges a shell command in default mode.
+pub(crate) fn bash(rules: &[&str], command: &str) -> (Got, String) {
+    rule_on(&policy(Mode::Default, rules), "Bash", &json!({ "command": command }), Opinion::None)
+}

@@ -1,0 +1,12 @@
+//! Rulings, case by case and as laws.
+
+#[cfg(test)]
+mod case;
+#[cfg(test)]
+mod command;
+#[cfg(test)]
+mod file;
+#[cfg(test)]
+mod law;
+#[cfg(test)]
+mod mode;

@@ -1,0 +1,187 @@
+//! What each mode does with each kind of call, with and without somebody to ask.
+
+use serde_json::{Value, json};
+use windlass_permission::{Opinion, Policy, Ruling, decide};
+use windlass_vocabulary::{Inspection, Mode};
+
+use crate::case::{Allow, Ask, Deny, Got, call, policy, rule_on};
+
+const MODES: [Mode; 5] =
+    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+
+#[test]
+fn every_mode_with_every_kind_of_call() {
+    let edit = |path: &str| ("Edit", json!({"file_path": path}));
+    let bash = |command: &str| ("Bash", json!({"command": command}));
+    // Rules, call, then what each mode says: default, acceptEdits, plan, dontAsk, bypass; first
+    // with somebody to ask, then without.
+    type Row<'a> = (&'a [&'a str], (&'a str, Value), [Got; 5], [Got; 5]);
+    let rows: Vec<Row<'_>> = vec![
+        (
+            &[],
+            ("Read", json!({"file_path": "a"})),
+            [Allow, Allow, Allow, Allow, Allow],
+            [Allow, Allow, Allow, Allow, Allow],
+        ),
+        (
+            &[],
+            ("Read", json!({"file_path": "/etc/a"})),
+            [Ask, Ask, Ask, Deny, Allow],
+            [Deny, Deny, Deny, Deny, Allow],
+        ),
+        (&[], edit("a"), [Ask, Allow, Deny, Deny, Allow], [Deny, Allow, Deny, Deny, Allow]),
+        (&[], edit("/etc/a"), [Ask, Ask, Deny, Deny, Allow], [Deny, Deny, Deny, Deny, Allow]),
+        (
+            &["+Edit"],
+            edit("a"),
+            [Allow, Allow, Deny, Allow, Allow],
+            [Allow, Allow, Deny, Allow, Allow],
+        ),
+        (
+            &["-Edit(a)", "+Edit"],
+            edit("a"),
+            [Deny, Deny, Deny, Deny, Deny],
+            [Deny, Deny, Deny, Deny, Deny],
+        ),
+        (
+            &["?Edit(a)", "+Edit"],
+            edit("a"),
+            [Ask, Ask, Deny, Deny, Ask],
+            [Deny, Deny, Deny, Deny, Deny],
+        ),
+        (
+            &["+Edit"],
+            edit(".git/config"),
+            [Ask, Ask, Deny, Deny, Ask],
+            [Deny, Deny, Deny, Deny, Allow],
+        ),
+        (&[], bash("make"), [Ask, Ask, Deny, Deny, Allow], [Deny, Deny, Deny, Deny, Allow]),
+        (&["+Bash"], bash("rm -rf /"), [Ask, Ask, Deny, Deny, Ask], [Deny, Deny, Deny, Deny, Deny]),
+        (
+            &["-Bash(rm:*)", "+Bash"],
+            bash("$X"),
+            [Ask, Ask, Deny, Deny, Ask],
+            [Deny, Deny, Deny, Deny, Deny],
+        ),
+    ];
+    for (rules, (tool, input), with, without) in rows {
+        for (can_ask, expected) in [(true, with), (false, without)] {
+            for (mode, expected) in MODES.into_iter().zip(expected) {
+                let policy = Policy { can_ask, ..policy(mode, rules) };
+                let (got, why) = rule_on(&policy, tool, &input, Opinion::None);
+                assert_eq!(
+                    got, expected,
+                    "{mode:?}, can ask {can_ask}: {rules:?} {tool} {input}: {why}"
+                );
+                assert!(got == Allow || why.len() > 20, "no reason given");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hook_makes_it_stricter_or_answers_what_no_rule_demands() {
+    let ask = || Opinion::Ask("look first".to_owned());
+    let cases: &[(&[&str], &str, Opinion, Got)] = &[
+        (&[], "make", Opinion::Allow, Allow),
+        (&["-Bash(make)"], "make", Opinion::Allow, Deny),
+        (&["?Bash(make)"], "make", Opinion::Allow, Ask),
+        (&[], "rm -rf /", Opinion::Allow, Ask),
+        (&[], "touch .git/x", Opinion::Allow, Ask),
+        (&["+Bash"], "make", ask(), Ask),
+        (&[], "ls", ask(), Ask),
+        (&["-Bash(make)"], "make", ask(), Deny),
+    ];
+    for (rules, command, opinion, expected) in cases {
+        let input = json!({ "command": command });
+        let (got, why) = rule_on(&policy(Mode::Default, rules), "Bash", &input, opinion.clone());
+        assert_eq!(got, *expected, "{rules:?} {command} {opinion:?}: {why}");
+    }
+    let input = json!({"command": "ls"});
+    assert_eq!(rule_on(&policy(Mode::BypassPermissions, &[]), "Bash", &input, ask()).0, Ask);
+    assert_eq!(
+        rule_on(&policy(Mode::Plan, &[]), "Bash", &json!({"command": "make"}), Opinion::Allow).0,
+        Deny
+    );
+}
+
+#[test]
+fn reasons_name_what_decided_and_what_would_help() {
+    let alone = |rules: &[&str], mode| Policy { can_ask: false, ..policy(mode, rules) };
+    let bash = |command: &str| json!({ "command": command });
+    let cases: Vec<(Policy, &str, Value, &[&str])> = vec![
+        (
+            policy(Mode::Default, &["-Bash(rm:*)"]),
+            "Bash",
+            bash("ls; rm -r x"),
+            &["deny rule `Bash(rm:*)`", "`rm -r x`"],
+        ),
+        (
+            policy(Mode::Default, &["?Edit(a)"]),
+            "Edit",
+            json!({"file_path": "a"}),
+            &["ask rule `Edit(a)`", "`/w/repo/a`", "[]"],
+        ),
+        (
+            policy(Mode::Default, &[]),
+            "Bash",
+            bash("cargo test --all"),
+            &["No allow rule", "default mode asks", "[\"Bash(cargo test:*)\"]"],
+        ),
+        (
+            policy(Mode::Default, &[]),
+            "Bash",
+            bash("make all && ls"),
+            &["operators", "[\"Bash(make all && ls)\"]"],
+        ),
+        (
+            policy(Mode::Default, &[]),
+            "Edit",
+            json!({"file_path": "/w/repo/src/a.rs"}),
+            &["changing `/w/repo/src/a.rs`", "[\"Edit(./src/**)\"]"],
+        ),
+        (
+            policy(Mode::Default, &[]),
+            "Read",
+            json!({"file_path": "/etc/hosts"}),
+            &["outside the working directories", "[\"Read(//etc/**)\"]"],
+        ),
+        (
+            alone(&[], Mode::Default),
+            "Edit",
+            json!({"file_path": "a"}),
+            &[
+                "Nobody can be asked",
+                "`Edit(./**)` (--allowedTools",
+                "--permission-mode acceptEdits",
+            ],
+        ),
+        (
+            alone(&[], Mode::Default),
+            "Bash",
+            bash("npm run build"),
+            &["Nobody can be asked", "`Bash(npm run:*)` (--allowedTools"],
+        ),
+        (
+            policy(Mode::DontAsk, &[]),
+            "mcp__s__write",
+            json!({}),
+            &["In dontAsk mode", "`mcp__s__write` (--allowedTools"],
+        ),
+        (policy(Mode::Plan, &[]), "Bash", bash("make"), &["Plan mode"]),
+    ];
+    for (policy, tool, input, expected) in cases {
+        let (_, why) = rule_on(&policy, tool, &input, Opinion::None);
+        for words in expected {
+            assert!(why.contains(words), "{words} is not in: {why}");
+        }
+    }
+    let broken = Inspection::refused("no such tool");
+    let ruling = decide(
+        &policy(Mode::BypassPermissions, &[]),
+        call("X", &json!({})),
+        &broken,
+        Opinion::None,
+    );
+    assert!(matches!(ruling, Ruling::Deny { why, .. } if why.contains("no such tool")));
+}
