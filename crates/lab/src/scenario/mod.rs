@@ -66,7 +66,7 @@ pub fn play_file(path: &Path, bless: bool) -> std::io::Result<Vec<Problem>> {
     let outcome = run(&script);
     if bless && outcome.blessed != text {
         std::fs::write(path, &outcome.blessed)?;
-        return Ok(Vec::new());
+        return Ok(outcome.broken.into_iter().collect());
     }
-    Ok(outcome.differences)
+    Ok(outcome.differences.into_iter().chain(outcome.broken).collect())
 }

@@ -175,7 +175,9 @@ fn request(head: String, request: &ModelRequest, setup: &Setup) -> Shown {
         let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         body.push(format!("tools: {}", names.join(" ")));
     }
-    body.extend(request.messages.iter().flat_map(|message| blocks(message)));
+    // Step 1 of normalisation leaves out what is only for people, whatever the provider.
+    let sent = request.messages.iter().filter(|message| message.origin != Origin::Display);
+    body.extend(sent.flat_map(|message| blocks(message)));
     Shown { body, ..Shown::line(head) }
 }
 

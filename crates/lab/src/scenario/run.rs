@@ -15,6 +15,8 @@ use super::{Problem, normalize};
 pub struct Outcome {
     /// Differences, each with its line and both sides; empty when all went as expected.
     pub differences: Vec<Problem>,
+    /// Something that cannot happen there; nothing after it was played.
+    pub broken: Option<Problem>,
     /// The file with its expectations as they should be now.
     pub blessed: String,
 }
@@ -34,7 +36,7 @@ pub fn run(script: &Script) -> Outcome {
         let shown = match shown {
             Ok(shown) => shown,
             Err(words) => {
-                outcome.differences.push(Problem { line: beat.line, words });
+                outcome.broken = Some(Problem { line: beat.line, words });
                 break;
             }
         };
