@@ -1,3 +1,95 @@
-//! The windlass command.
+//! The windlass command: parse, compose, run, exit code.
 
-fn main() {}
+mod args;
+mod chance;
+mod compose;
+mod date;
+mod environment;
+mod exit;
+mod front;
+mod model_facts;
+mod prompt;
+mod refusal;
+mod rules;
+mod signals;
+mod subcommand;
+
+use std::future::Future;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command, RunArgs};
+use exit::Exit;
+use refusal::Refusal;
+use subcommand::{bound, demo, rehearse};
+
+fn main() -> ExitCode {
+    let exit = match Args::try_parse() {
+        Ok(args) => run(args),
+        Err(error) if error.use_stderr() => Err(Refusal::from_clap(&error)),
+        // Help and version are answers, not errors.
+        Err(answer) => Ok(say(&answer.to_string())),
+    };
+    exit.unwrap_or_else(|refusal| {
+        // If nobody reads standard error, the code still tells.
+        let _ = writeln!(std::io::stderr(), "{refusal}");
+        refusal.exit
+    })
+    .into()
+}
+
+fn run(args: Args) -> Result<Exit, Refusal> {
+    let environment = |name: &str| std::env::var_os(name);
+    match args.command {
+        Some(Command::Demo(args)) => inside(demo::run(&args)),
+        Some(Command::Rehearse(args)) if args.example => Ok(say(rehearse::EXAMPLE)),
+        Some(Command::Rehearse(args)) => inside(rehearse::run(args)),
+        Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
+        None if args.run.print.is_some() => {
+            inside(front::print::run(compose::print(args.run, &environment)?))
+        }
+        None => Err(not_asked(&args.run)),
+    }
+}
+
+/// Runs it on one thread. What is still under way when it is done is dropped: tools that are left
+/// are killed with their whole process group.
+fn inside(task: impl Future<Output = Result<Exit, Refusal>>) -> Result<Exit, Refusal> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+            Refusal::failed(format!(
+                "the system gives no event queue: {error}; close some programs and try again"
+            ))
+        })?;
+    let exit = runtime.block_on(task);
+    runtime.shutdown_background();
+    exit
+}
+
+/// Neither a command nor `-p`.
+fn not_asked(args: &RunArgs) -> Refusal {
+    let Some(word) = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy()) else {
+        return match std::env::args_os().len() {
+            0 | 1 => Refusal::welcome(),
+            _ => Refusal::usage("there is no prompt; ask with -p \"your task\""),
+        };
+    };
+    let near = |name: &&&str| strsim::damerau_levenshtein(&word, name) <= name.len().div_ceil(3);
+    match Command::NAMES.iter().find(near) {
+        Some(name) => {
+            Refusal::usage(format!("there is no command `{word}`; did you mean `windlass {name}`?"))
+        }
+        None => Refusal::usage(format!(
+            "interactive sessions are not built yet; ask with -p: windlass -p \"{word}\""
+        )),
+    }
+}
+
+/// Prints an answer. A reader that went away early had enough.
+fn say(text: &str) -> Exit {
+    let mut stdout = std::io::stdout();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    Exit::DONE
+}

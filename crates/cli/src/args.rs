@@ -1,0 +1,274 @@
+//! The command line as it was typed: dumb values, checked only for their form.
+//!
+//! What they mean together is decided in `compose.rs`. Doc comments here are the help text.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use windlass_vocabulary::{MicroUsd, Prices};
+
+use crate::model_facts;
+
+/// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
+/// reason it can name.
+#[derive(Debug, Parser)]
+#[command(
+    name = "windlass",
+    version,
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true,
+    after_help = include_str!("text/examples.txt"),
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// Print the version.
+    #[arg(short = 'v', long, action = ArgAction::Version)]
+    version: Option<bool>,
+}
+
+/// The commands beside asking.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch the real engine mend a small project, with a rehearsed model; needs no key.
+    Demo(DemoArgs),
+    /// Serve a scripted model on this machine, for trying rules, hooks and budgets for nothing.
+    Rehearse(RehearseArgs),
+    /// Print the worst case for the settings given: model calls, turns, money.
+    Bound(BoundArgs),
+}
+
+impl Command {
+    /// Their names, to find what a mistyped one was meant to be.
+    pub(crate) const NAMES: &[&str] = &["demo", "rehearse", "bound", "help"];
+}
+
+/// Asking a model.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Ask, print the final answer, exit. Without PROMPT, standard input is the prompt.
+    #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
+    pub(crate) print: Option<Option<OsString>>,
+    /// The prompt, if it does not stand right after -p.
+    #[arg(hide = true)]
+    pub(crate) prompt: Option<OsString>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) limit: LimitArgs,
+    #[command(flatten)]
+    pub(crate) permission: PermissionArgs,
+    /// Say this to the model instead of our own system prompt.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system_prompt: Option<String>,
+    /// Add this to the system prompt.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append_system_prompt: Option<String>,
+    /// What to print: the answer, or one JSON object with everything about the run.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) output_format: OutputFormat,
+    /// Tell on standard error what happens on the way.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Write everything that happens to this file as it happens. A journal that already holds a
+    /// session is continued.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) journal: Option<PathBuf>,
+}
+
+/// Which model.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModelArgs {
+    /// The model to ask: a full name, or fable, opus, sonnet, haiku. [env: ANTHROPIC_MODEL]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Whom to ask when that one is overloaded or gone, in order.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(crate) fallback_model: Vec<String>,
+    /// Dollars per million tokens, for a model whose price is not known here.
+    #[arg(long, value_name = "IN,OUT[,CACHE_WRITE,CACHE_READ]", value_parser = price)]
+    pub(crate) price: Option<Prices>,
+}
+
+/// Where it ends.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LimitArgs {
+    /// Stop after this many turns. [default: 500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+    /// Never spend more than this. Checked before each request, not after.
+    #[arg(long, value_name = "USD", value_parser = limit_usd)]
+    pub(crate) max_budget_usd: Option<MicroUsd>,
+    /// Try a failed request again at most so often. [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_retries: Option<u8>,
+}
+
+/// What may be done.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PermissionArgs {
+    /// What happens when no rule speaks. [default: default]
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) permission_mode: Option<PermissionMode>,
+    /// Let every call run. Rules of --disallowedTools still hold.
+    #[arg(long, conflicts_with = "permission_mode")]
+    pub(crate) dangerously_skip_permissions: bool,
+    /// Calls that may run: `Edit`, `Bash(cargo test:*)`; commas, spaces or several flags.
+    #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
+    pub(crate) allowed_tools: Vec<String>,
+    /// Calls that may never run. A tool's bare name hides the tool from the model.
+    #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULE", num_args = 1..)]
+    pub(crate) disallowed_tools: Vec<String>,
+    /// More directories to work in.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub(crate) add_dir: Vec<PathBuf>,
+}
+
+/// What to print.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The final answer.
+    #[default]
+    Text,
+    /// One object.
+    Json,
+}
+
+/// What happens when no rule speaks, as it is spelled on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "camelCase")]
+pub(crate) enum PermissionMode {
+    /// Reading runs, the rest is denied.
+    #[value(alias = "manual")]
+    Default,
+    /// Edits in the working directories run too.
+    AcceptEdits,
+    /// Nothing that changes anything runs.
+    Plan,
+    /// Only what a rule allows runs.
+    DontAsk,
+    /// Everything runs that no rule denies.
+    BypassPermissions,
+}
+
+/// `windlass demo`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Do not slow it down for watching.
+    #[arg(long)]
+    pub(crate) fast: bool,
+    /// Keep the folder of the project.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// `windlass rehearse`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RehearseArgs {
+    /// The script, in TOML.
+    #[arg(required_unless_present = "example")]
+    pub(crate) script: Option<PathBuf>,
+    /// The port on 127.0.0.1; 0 takes any free one.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Print a script to begin with, with comments.
+    #[arg(long, conflicts_with_all = ["script", "command"])]
+    pub(crate) example: bool,
+    /// With a command: log its requests on standard error.
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Run this against the server, and exit with its code.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `windlass bound`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BoundArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) limit: LimitArgs,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn limit_usd(text: &str) -> Result<MicroUsd, String> {
+    match usd(text)? {
+        0 => Err("must be more than 0".to_owned()),
+        micros => Ok(MicroUsd(micros)),
+    }
+}
+
+fn price(text: &str) -> Result<Prices, String> {
+    let parts: Vec<u64> = text.split(',').map(usd).collect::<Result<_, _>>()?;
+    match *parts.as_slice() {
+        [0, 0, ..] => Err("a price of nothing limits nothing".to_owned()),
+        [input, output] => Ok(model_facts::prices(input, output)),
+        [input, output, cache_write, cache_read] => {
+            Ok(Prices { input, output, cache_write, cache_read })
+        }
+        _ => Err("give two prices, or four".to_owned()),
+    }
+}
+
+/// Dollars with at most six decimals, as an integer: a float could not keep a limit exactly.
+fn usd(text: &str) -> Result<u64, String> {
+    let refuse = || "write dollars as a number like 2 or 0.50, at most six decimals".to_owned();
+    let text = text.trim().trim_start_matches('$');
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if (whole.is_empty() && decimals.is_empty()) || !is_number(whole) || !is_number(decimals) {
+        return Err(refuse());
+    }
+    if decimals.len() > 6 {
+        return Err(refuse());
+    }
+    let padded = format!("0{whole}{decimals:0<6}");
+    padded.parse().map_err(|_| "that is too much".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+        for name in Command::NAMES.iter().filter(|name| **name != "help") {
+            assert!(Args::command().find_subcommand(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn dollars_are_read_without_floats() {
+        let cases = [
+            ("2", Ok(2_000_000)),
+            ("0.5", Ok(500_000)),
+            (".25", Ok(250_000)),
+            ("$1.000001", Ok(1_000_001)),
+            ("0", Ok(0)),
+        ];
+        for (text, micros) in cases {
+            assert_eq!(usd(text), micros, "{text}");
+        }
+        for text in ["", ".", "-1", "1e3", "1,5", "0.0000001", "99999999999999999"] {
+            assert!(usd(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_after_p_may_be_called_like_a_command() {
+        let args = Args::try_parse_from(["windlass", "-p", "demo", "--verbose"]).unwrap();
+        assert!(args.command.is_none());
+        assert_eq!(args.run.print, Some(Some("demo".into())));
+        let args = Args::try_parse_from(["windlass", "-p", "--verbose", "fix it"]).unwrap();
+        assert_eq!(args.run.print, Some(None));
+        assert_eq!(args.run.prompt, Some("fix it".into()));
+    }
+}

@@ -1,0 +1,89 @@
+//! Standard output and standard error, written by a thread of their own.
+//!
+//! A reader that does not read must not make us deaf to signals, so nothing here waits except
+//! [`Output::finish`], which callers race against the signals. The thread starts with the first
+//! piece. When the other end is closed, the rest is dropped quietly.
+
+use std::io::{self, Write};
+
+use tokio::sync::{mpsc, oneshot};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Answers.
+    Stdout,
+    /// Diagnostics.
+    Stderr,
+}
+
+/// Nobody reads any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed;
+
+/// One of the two streams.
+#[derive(Debug)]
+pub(crate) struct Output {
+    target: Target,
+    writer: Option<Writer>,
+}
+
+#[derive(Debug)]
+struct Writer {
+    pieces: mpsc::Sender<String>,
+    done: oneshot::Receiver<()>,
+}
+
+impl Output {
+    /// Nothing is written yet.
+    pub(crate) fn new(target: Target) -> Self {
+        Self { target, writer: None }
+    }
+
+    /// Writes a piece soon. Behind a reader that has fallen far back it is dropped.
+    pub(crate) fn write(&mut self, piece: impl Into<String>) -> Result<(), Closed> {
+        let target = self.target;
+        let writer = self.writer.get_or_insert_with(|| Writer::start(target));
+        match writer.pieces.try_send(piece.into()) {
+            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(Closed),
+        }
+    }
+
+    /// Waits until everything is written, however slow the reader is.
+    pub(crate) async fn finish(&mut self) {
+        if let Some(Writer { pieces, done }) = self.writer.take() {
+            drop(pieces);
+            let _ = done.await;
+        }
+    }
+}
+
+impl Writer {
+    fn start(target: Target) -> Self {
+        let (pieces, inbox) = mpsc::channel(PIECES_MAX);
+        let (finished, done) = oneshot::channel();
+        let work = move || {
+            match target {
+                Target::Stdout => pass_on(inbox, io::stdout()),
+                Target::Stderr => pass_on(inbox, io::stderr()),
+            }
+            let _ = finished.send(());
+        };
+        // Without a thread the pieces are dropped with the inbox, as behind a closed pipe.
+        let _ = std::thread::Builder::new().name("output".to_owned()).spawn(work);
+        Self { pieces, done }
+    }
+}
+
+/// Ends with the pieces, or when nobody takes them.
+fn pass_on(mut pieces: mpsc::Receiver<String>, mut to: impl Write) {
+    while let Some(piece) = pieces.blocking_recv() {
+        if to.write_all(piece.as_bytes()).and_then(|()| to.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Pieces that may wait for a slow reader.
+const PIECES_MAX: usize = 16_384;

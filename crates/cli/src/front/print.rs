@@ -1,0 +1,202 @@
+//! One prompt, one answer: the front end of `windlass -p`.
+//!
+//! Standard output gets the answer (or one JSON object) and nothing else, when the run is over:
+//! what is shown earlier might have to be taken back. Standard error gets what `progress` tells and,
+//! if the run failed, one line with the cause and what to do.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{Notice, ToolCall};
+
+use super::answer::FinalAnswer;
+use super::output::{Output, Target};
+use super::patience::Patience;
+use super::progress::{Level, Progress};
+use super::result::{self, Facts};
+use super::{Curtain, Face, Flow, conduct, harmless, unless_signalled, words};
+use crate::args::OutputFormat;
+use crate::compose::Plan;
+use crate::environment::local_place;
+use crate::exit::Exit;
+use crate::refusal::Refusal;
+use crate::signals::Signals;
+
+/// Asks, prints, and says how it went.
+pub(crate) async fn run(plan: Plan) -> Result<Exit, Refusal> {
+    let mut signals = Signals::listen()
+        .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
+    let Plan { builder, prompt, base_url, format, verbose, session_id, scratch, notes } = plan;
+    let mut printer = Printer {
+        began: Instant::now(),
+        format,
+        session_id,
+        patience: Patience::new(local_place(&base_url)),
+        base_url,
+        answer: FinalAnswer::default(),
+        progress: Progress::new(verbose),
+        denials: Vec::new(),
+        asking: None,
+        api_duration: Duration::ZERO,
+        given_up: None,
+    };
+    for note in notes {
+        printer.progress.say(Level::Everything, &note);
+    }
+    let (session, mut notices) = builder
+        .start()
+        .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
+    session
+        .submit(prompt)
+        .map_err(|error| Refusal::failed(format!("the prompt was not taken: {error}")))?;
+    let curtain = conduct(&session, &mut notices, &mut signals, &mut printer).await;
+    let exit = printer.close(curtain, &mut signals).await;
+    // Tools that were still running get their time to go; another signal cuts it short, and what is
+    // left of them is killed with the runtime.
+    let _ = unless_signalled(&mut signals, session.close()).await;
+    if let Some(scratch) = scratch {
+        // Ours alone and perhaps never made.
+        let _ = std::fs::remove_dir_all(scratch);
+    }
+    Ok(exit)
+}
+
+struct Printer {
+    began: Instant,
+    format: OutputFormat,
+    session_id: String,
+    base_url: String,
+    patience: Patience,
+    answer: FinalAnswer,
+    progress: Progress,
+    denials: Vec<ToolCall>,
+    asking: Option<Instant>,
+    api_duration: Duration,
+    given_up: Option<String>,
+}
+
+impl Face for Printer {
+    fn notice(&mut self, notice: &Notice) -> Flow {
+        self.progress.notice(notice);
+        match notice {
+            Notice::MessageAdded(message) => self.answer.message(message),
+            Notice::ToolDenied { call, .. } => self.denials.push(call.clone()),
+            Notice::RequestStarted { .. } => self.asking = Some(Instant::now()),
+            Notice::Billed { .. } | Notice::Waiting { .. } => self.answered(),
+            _ => {}
+        }
+        match self.patience.is_over(notice) {
+            Some(error) => {
+                self.given_up = Some(format!(
+                    "nothing answers at {}: {error}; start the server, or correct \
+                     ANTHROPIC_BASE_URL",
+                    self.base_url
+                ));
+                Flow::GiveUp
+            }
+            None => Flow::Go,
+        }
+    }
+}
+
+impl Printer {
+    fn answered(&mut self) {
+        if let Some(asked) = self.asking.take() {
+            self.api_duration += asked.elapsed();
+        }
+    }
+
+    /// Prints what there is.
+    async fn close(&mut self, curtain: Curtain, signals: &mut Signals) -> Exit {
+        self.answered();
+        let (ending, signal) = match curtain {
+            Curtain::Ended(ending, signal) => (ending, signal),
+            Curtain::Forced(signal) => return signal.exit(),
+            Curtain::Unread => return Exit::DONE,
+            Curtain::Broken => {
+                let line = "the session ended without a result; run it again with --verbose";
+                return self.fail(line, signals).await;
+            }
+        };
+        let problem = match (self.given_up.take(), signal) {
+            (Some(line), _) => Some(line),
+            (None, Some(_)) => None,
+            (None, None) => words::verdict(&ending, &self.base_url),
+        };
+        let mut output = Output::new(Target::Stdout);
+        let is_written = output.write(self.rendered(&ending, problem.as_deref()));
+        // However slow the reader is, it gets everything, unless somebody wants us to stop.
+        let flushed = unless_signalled(signals, output.finish()).await;
+        if is_written.is_err() || flushed.is_err() {
+            return signal.map_or(Exit::FAILED, |signal| signal.exit());
+        }
+        self.tell_denials();
+        match (signal, problem) {
+            (Some(signal), _) => {
+                self.progress.say(Level::Puzzling, &ending.why);
+                self.progress.finish().await;
+                signal.exit()
+            }
+            (None, Some(line)) => self.fail(&line, signals).await,
+            (None, None) => {
+                self.progress.finish().await;
+                Exit::of(&ending)
+            }
+        }
+    }
+
+    async fn fail(&mut self, line: &str, signals: &mut Signals) -> Exit {
+        let _ = unless_signalled(signals, self.progress.finish()).await;
+        let mut output = Output::new(Target::Stderr);
+        let _ = output.write(format!("{}\n", Refusal::failed(line)));
+        let _ = unless_signalled(signals, output.finish()).await;
+        Exit::FAILED
+    }
+
+    fn rendered(&self, ending: &Ending, problem: Option<&str>) -> String {
+        let text = self.answer.text();
+        match self.format {
+            OutputFormat::Json => {
+                let facts = Facts {
+                    text,
+                    problem,
+                    session_id: &self.session_id,
+                    duration: self.began.elapsed(),
+                    api_duration: self.api_duration,
+                    denials: &self.denials,
+                };
+                format!("{}\n", result::object(ending, &facts))
+            }
+            OutputFormat::Text if text.is_empty() => String::new(),
+            OutputFormat::Text => {
+                let end = if text.ends_with('\n') { "" } else { "\n" };
+                let text = match std::io::stdout().is_terminal() {
+                    true => harmless(text),
+                    false => text.into(),
+                };
+                format!("{text}{end}")
+            }
+        }
+    }
+
+    /// An unattended run that was not allowed to do its work must not end without a word.
+    fn tell_denials(&mut self) {
+        if self.denials.is_empty() {
+            return;
+        }
+        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+        for call in &self.denials {
+            *names.entry(call.name.as_str()).or_default() += 1;
+        }
+        let names: Vec<String> =
+            names.iter().map(|(name, times)| format!("{name} {times} times")).collect();
+        let line = format!(
+            "not allowed: {}; to allow it, see --allowedTools, --permission-mode and \
+             --dangerously-skip-permissions in windlass --help",
+            names.join(", ").replace(" 1 times", " once")
+        );
+        self.progress.insist(&line);
+    }
+}

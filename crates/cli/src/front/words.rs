@@ -1,0 +1,116 @@
+//! How numbers, spans and failures are put into words for people.
+
+use std::time::Duration;
+
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{FailureKind, Outcome, Terminal};
+
+/// A number with commas between the thousands.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A span in seconds, to a tenth.
+pub(crate) fn seconds(span: Duration) -> String {
+    format!("{:.1} s", span.as_secs_f64())
+}
+
+/// What failed, in a few words.
+pub(crate) fn failure(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::PromptTooLong => "the prompt is too long",
+        FailureKind::MediaTooLarge => "images or documents are too large",
+        FailureKind::BadImage => "an image cannot be used",
+        FailureKind::Overloaded => "the model is overloaded",
+        FailureKind::RateLimited => "too many requests",
+        FailureKind::ServerFault => "the server failed",
+        FailureKind::Transport => "the connection failed",
+        FailureKind::ModelGone => "there is no such model",
+        FailureKind::InvalidRequest => "the request was called invalid",
+        FailureKind::ForeignSignature => "reasoning of another model was refused",
+        FailureKind::Unauthorised => "the key was refused",
+        FailureKind::Quota => "the account's quota is used up",
+        FailureKind::Refused => "refused as a matter of policy",
+        FailureKind::OutputLimit => "the answer was cut at the output limit",
+        FailureKind::Misconfigured => "the request cannot be made",
+    }
+}
+
+/// One line for a run that failed: the cause and what to do. `None` for one that did not.
+pub(crate) fn verdict(ending: &Ending, base_url: &str) -> Option<String> {
+    let advice = match ending.terminal {
+        Terminal::Completed => match ending.outcome {
+            None | Some(Outcome::Natural) => return None,
+            Some(Outcome::Refusal) => "put the task in other words, or ask another --model",
+            Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
+            Some(Outcome::Empty | Outcome::PausesExhausted) => "ask again, or ask another --model",
+        },
+        Terminal::BlockingLimit | Terminal::PromptTooLong => {
+            "give it less to read, or a --model with a larger window"
+        }
+        Terminal::ImageError => "leave the image out",
+        Terminal::ModelError => match &ending.failure {
+            Some(failure) => return Some(model_error(failure, base_url)),
+            None => "run it again with --verbose to see more",
+        },
+        Terminal::AbortedStreaming | Terminal::AbortedTools => "run it again to start over",
+        Terminal::StopHookPrevented => "look at the hook, or run without it",
+        Terminal::HookStopped => "look at what it says above, and change the task or the rules",
+        Terminal::MaxTurns => "raise it with --max-turns",
+        Terminal::MaxBudgetUsd => "raise it with --max-budget-usd",
+    };
+    Some(format!("{}; {advice}", ending.why))
+}
+
+fn model_error(failed: &windlass_vocabulary::ModelFailure, base_url: &str) -> String {
+    let advice = match failed.kind {
+        FailureKind::Unauthorised => "check ANTHROPIC_API_KEY",
+        FailureKind::Quota => "see to the account at the provider, or use another key",
+        FailureKind::ModelGone => "choose another with --model, or add --fallback-model",
+        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
+            "try again later, or add --fallback-model"
+        }
+        FailureKind::Transport | FailureKind::Misconfigured => {
+            "check ANTHROPIC_BASE_URL and the network"
+        }
+        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
+            "give it less to read"
+        }
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
+            "run it again with --verbose, and report it if it stays"
+        }
+        FailureKind::Refused => "put the task in other words, or ask another --model",
+        FailureKind::OutputLimit => "ask for less at a time",
+    };
+    let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
+    let message = &failed.message;
+    let what = failure(failed.kind);
+    format!("{what}{status} at {base_url}: {message}; {advice}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345, "12,345"),
+            (1_234_567, "1,234,567"),
+        ];
+        for (number, words) in cases {
+            assert_eq!(count(number), words);
+        }
+    }
+}

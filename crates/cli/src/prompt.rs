@@ -1,0 +1,162 @@
+//! Where the prompt comes from: the command line, standard input, or both.
+//!
+//! Reads standard input only when something else than a terminal is at the other end, at most
+//! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. Runs before
+//! any signal is caught, so Ctrl-C ends the process at once. What is not text is refused here: a
+//! model would get noise, and nobody would know why it answers nonsense.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::args::RunArgs;
+use crate::refusal::Refusal;
+
+/// Bytes taken from standard input, and of a prompt altogether.
+const BYTES_MAX: usize = 10 * 1024 * 1024;
+/// How long standard input may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(600);
+/// When a person is told what is waited for.
+const TELL_AFTER: Duration = Duration::from_secs(3);
+
+/// The prompt on the command line; `None` if there is none worth the name.
+pub(crate) fn on_command_line(args: &RunArgs) -> Result<Option<String>, Refusal> {
+    let given = match (args.print.clone().flatten(), args.prompt.clone()) {
+        (Some(_), Some(second)) => {
+            return Err(Refusal::usage(format!(
+                "there are two prompts, the second is \"{}\"; put the whole prompt in quotes",
+                second.to_string_lossy()
+            )));
+        }
+        (first, second) => first.or(second),
+    };
+    let text = given.map(OsString::into_string).transpose().map_err(|_| {
+        Refusal::usage(
+            "the prompt is not text in UTF-8; name the file in the prompt and let the model read it",
+        )
+    })?;
+    Ok(text.filter(|text| !text.trim().is_empty()))
+}
+
+/// The prompt when the command line has none: standard input.
+pub(crate) fn from_stdin_alone(tells: bool) -> Result<String, Refusal> {
+    let empty =
+        "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
+    if io::stdin().is_terminal() {
+        return Err(Refusal::usage(empty));
+    }
+    let text = piped(tells).map_err(|problem| match problem {
+        Problem::Unreadable(error) => {
+            Refusal::usage(format!("standard input cannot be read: {error}; {empty}"))
+        }
+        Problem::Unusable(refusal) => refusal,
+    })?;
+    if text.trim().is_empty() {
+        return Err(Refusal::usage(empty));
+    }
+    Ok(text)
+}
+
+/// The prompt with whatever is piped in behind it.
+pub(crate) fn with_stdin(prompt: String, tells: bool) -> Result<String, Refusal> {
+    if io::stdin().is_terminal() {
+        return Ok(prompt);
+    }
+    let more = match piped(tells) {
+        Ok(more) => more,
+        Err(Problem::Unusable(refusal)) => return Err(refusal),
+        Err(Problem::Unreadable(error)) => {
+            // The prompt itself is there, so this is no reason to give up.
+            eprintln!("windlass: standard input cannot be read ({error}); going on without it");
+            return Ok(prompt);
+        }
+    };
+    if more.trim().is_empty() {
+        return Ok(prompt);
+    }
+    if prompt.len() + more.len() > BYTES_MAX {
+        return Err(too_long());
+    }
+    Ok(format!("{prompt}\n\n{more}"))
+}
+
+enum Problem {
+    Unreadable(io::Error),
+    Unusable(Refusal),
+}
+
+fn piped(tells: bool) -> Result<String, Problem> {
+    let stdin = io::stdin();
+    let fd = stdin.as_fd().try_clone_to_owned();
+    // A handle of our own: the one of the standard library would read ahead and hide it from `poll`.
+    let mut input = File::from(fd.map_err(Problem::Unreadable)?);
+    let began = Instant::now();
+    let mut has_told = !tells;
+    let mut bytes = Vec::new();
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        let limit = if has_told { SILENCE_MAX } else { TELL_AFTER };
+        if !is_ready(&input, limit).map_err(Problem::Unreadable)? {
+            if has_told {
+                return Err(Problem::Unusable(silent()));
+            }
+            has_told = true;
+            eprintln!("windlass: waiting for standard input to end; without any: </dev/null");
+            continue;
+        }
+        has_told = has_told || began.elapsed() > TELL_AFTER;
+        match input.read(&mut chunk) {
+            Ok(0) => return text(bytes).map_err(Problem::Unusable),
+            Ok(count) => bytes.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Problem::Unreadable(error)),
+        }
+        if bytes.len() > BYTES_MAX {
+            return Err(Problem::Unusable(too_long()));
+        }
+    }
+}
+
+fn is_ready(input: &File, within: Duration) -> io::Result<bool> {
+    let mut fds = [PollFd::new(input, PollFlags::IN)];
+    let limit = Timespec::try_from(within).map_err(io::Error::other)?;
+    match poll(&mut fds, Some(&limit)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, Refusal> {
+    let advice = "pipe in text, or name the file in the prompt and let the model read it";
+    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(Refusal::usage(format!(
+            "standard input is not text: byte {at} is a NUL; {advice}"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Refusal::usage(format!(
+            "standard input is not text in UTF-8: byte {at} does not fit; {advice}"
+        ))
+    })
+}
+
+fn too_long() -> Refusal {
+    Refusal::usage(
+        "the prompt with standard input is over 10 MB; name the file in the prompt and let the model \
+         read it",
+    )
+}
+
+fn silent() -> Refusal {
+    Refusal::failed(format!(
+        "standard input has been silent for {} minutes and was not closed; close it, or use \
+         </dev/null",
+        SILENCE_MAX.as_secs() / 60
+    ))
+}

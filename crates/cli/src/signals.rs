@@ -1,0 +1,79 @@
+//! The signals that end a run. Says which one came; what to do about it is for whoever listens.
+//!
+//! A hang-up is listened to only if it was not ignored when we started, so that `nohup` means what
+//! it says. Where that cannot be seen, it is listened to only at a terminal.
+
+use std::io::{self, IsTerminal};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::exit::Exit;
+
+/// A listener. Once made, the signals no longer end the process by themselves.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Option<Signal>,
+}
+
+/// A signal that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caught {
+    /// Ctrl-C.
+    Interrupt,
+    /// Somebody wants the process gone.
+    Terminate,
+    /// The terminal is gone.
+    HangUp,
+}
+
+impl Signals {
+    /// Begins to listen. Needs a runtime.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let hang_up = is_hang_up_wanted().then(|| signal(SignalKind::hangup())).transpose()?;
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up,
+        })
+    }
+
+    /// The next signal. Dropping the future loses none.
+    pub(crate) async fn next(&mut self) -> Caught {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => Caught::Interrupt,
+            _ = self.terminate.recv() => Caught::Terminate,
+            _ = hang_up => Caught::HangUp,
+        }
+    }
+}
+
+impl Caught {
+    /// What the process exits with because of it.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            Self::Interrupt => Exit::INTERRUPTED,
+            Self::Terminate => Exit::TERMINATED,
+            Self::HangUp => Exit::HUNG_UP,
+        }
+    }
+}
+
+fn is_hang_up_wanted() -> bool {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return io::stdout().is_terminal() || io::stderr().is_terminal();
+    };
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit stands for signal 1, which is the hang-up.
+    ignored.is_none_or(|mask| mask & 1 == 0)
+}

@@ -1,0 +1,77 @@
+//! `windlass bound`: the worst case for the settings given, in plain words or as JSON. Nothing is
+//! computed here; the numbers are the engine's own.
+
+use serde_json::json;
+use windlass_driver::{Bound, Settings, bound};
+
+use crate::args::BoundArgs;
+use crate::compose;
+use crate::environment::Lookup;
+use crate::front::result::dollars;
+use crate::front::words::count;
+use crate::refusal::Refusal;
+
+/// What to print.
+pub(crate) fn run(args: &BoundArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+    let (settings, _) = compose::settings(&args.model, &args.limit, lookup)?;
+    let worst = bound(&settings);
+    Ok(match args.json {
+        true => format!("{}\n", object(&settings, &worst)),
+        false => words(&settings, &worst),
+    })
+}
+
+fn object(settings: &Settings, worst: &Bound) -> serde_json::Value {
+    let fallbacks: Vec<&str> = settings.fallbacks.iter().map(|facts| facts.name.as_str()).collect();
+    json!({
+        "calls_between_inputs": worst.calls_between_inputs,
+        "calls_between_turns": worst.calls_between_turns,
+        "turns": worst.turns,
+        "money_usd": worst.money.map(dollars),
+        "settings": {
+            "model": settings.model.name.as_str(),
+            "fallback_models": fallbacks,
+            "max_turns": settings.limits.turns_max,
+            "max_retries": settings.limits.retries_max,
+            "max_budget_usd": settings.budget_max.map(dollars),
+        },
+    })
+}
+
+fn words(settings: &Settings, worst: &Bound) -> String {
+    let models: Vec<&str> = std::iter::once(&settings.model)
+        .chain(&settings.fallbacks)
+        .map(|facts| facts.name.as_str())
+        .collect();
+    let money = match (worst.money, settings.budget_max) {
+        (Some(money), Some(_)) => format!("{money}, which is the limit that was set"),
+        (Some(money), None) => format!(
+            "{money}, if every call filled the window and failed; --max-budget-usd sets a real limit"
+        ),
+        (None, _) => {
+            "unknown: this model has no price here; give one with --price, or a limit".to_owned()
+        }
+    };
+    let rows = [
+        ("model calls between two inputs", count(worst.calls_between_inputs)),
+        ("model calls between two tool turns", count(worst.calls_between_turns)),
+        ("tool turns between two inputs", count(u64::from(worst.turns))),
+        ("money between two inputs", money),
+    ];
+    let mut text = format!(
+        "The most that can happen after one input of yours, whatever the model, the tools and the \
+         network do.\nModel: {}. Turns: at most {}. Tries after a failed request: at most {}.\n\n",
+        models.join(", then "),
+        settings.limits.turns_max,
+        settings.limits.retries_max,
+    );
+    for (what, number) in rows {
+        text.push_str(&format!("  {what:<36}{number}\n"));
+    }
+    text.push_str(
+        "\nCalls include retries, summaries and resumed answers. Every one of them lowers a counter \
+         that only\na new input refills, so a run always ends. Lower it with --max-turns, \
+         --max-retries, --max-budget-usd.\n",
+    );
+    text
+}

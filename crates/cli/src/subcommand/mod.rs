@@ -1,0 +1,5 @@
+//! The commands beside asking, one file each.
+
+pub(crate) mod bound;
+pub(crate) mod demo;
+pub(crate) mod rehearse;
