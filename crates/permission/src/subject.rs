@@ -55,12 +55,19 @@ impl Subject {
             return Self { tool, matter: Matter::Unreadable, fields: Map::new() };
         };
         let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        // A file tool that is given no file at all refuses by itself; one whose file cannot be
+        // read here might read it after all.
+        let file = |name: &str, access| match fields.contains_key(name) {
+            true => file(policy, text(name), access),
+            false => Matter::Other,
+        };
         let matter = match tool.as_str() {
             "Bash" => text("command").map_or(Matter::Unreadable, command),
-            "Read" => file(policy, text("file_path"), Access::Read),
-            "Glob" | "Grep" | "LS" => file(policy, text("path").or(Some(".")), Access::Read),
-            "Edit" | "Write" | "MultiEdit" => file(policy, text("file_path"), Access::Write),
-            "NotebookEdit" => file(policy, text("notebook_path"), Access::Write),
+            "Read" => file("file_path", Access::Read),
+            "Glob" | "Grep" | "LS" if fields.contains_key("path") => file("path", Access::Read),
+            "Glob" | "Grep" | "LS" => file_here(policy),
+            "Edit" | "Write" | "MultiEdit" => file("file_path", Access::Write),
+            "NotebookEdit" => file("notebook_path", Access::Write),
             "Agent" | "Task" => name(text("subagent_type")),
             "Skill" => name(text("skill").or(text("command"))),
             _ => Matter::Other,
@@ -80,6 +87,11 @@ fn file(policy: &Policy, path: Option<&str>, access: Access) -> Matter {
     };
     let here = policy.directories.first().map_or("/", String::as_str);
     Matter::File { path: resolve(Path::new(here), Path::new(path)), access }
+}
+
+/// Searching nowhere in particular is searching where we are.
+fn file_here(policy: &Policy) -> Matter {
+    file(policy, Some("."), Access::Read)
 }
 
 fn name(text: Option<&str>) -> Matter {
