@@ -55,15 +55,20 @@ pub struct Law {
     pub provider_blocks: bool,
     /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
     pub reasoning_kinds: &'static [&'static str],
+    /// The field of such a block that holds its seal, where it can be missing.
+    pub reasoning_seal: Option<&'static str>,
     /// May reasoning be the last thing of an answer?
     pub reasoning_may_end: bool,
     /// Kinds of provider blocks that need a switch we do not turn on.
     pub refused_kinds: &'static [&'static str],
-    /// Must a list of messages end with the user's side? (An answer that paused in the middle of
-    /// the provider's own tools is sent back as it is, whatever this says.)
+    /// Must a list of messages end with the user's side?
     pub ends_with_user: bool,
+    /// May an answer that paused in the middle of the provider's own tools end it all the same?
+    pub ends_with_pause: bool,
     /// Cache markers in one request.
     pub cache_marks_max: usize,
+    /// Stands in for the seal of a call that another model made, where every call must have one.
+    pub foreign_call_seal: Option<&'static str>,
     /// What the limit on output is called, where servers of one wire do not agree.
     pub output_max_name: &'static str,
 }
@@ -98,6 +103,7 @@ pub const ANTHROPIC_MESSAGES: Law = Law {
     reasoning: ReasoningLaw::Sealed,
     provider_blocks: true,
     reasoning_kinds: &["redacted_thinking"],
+    reasoning_seal: None,
     reasoning_may_end: false,
     refused_kinds: &[
         "compaction",
@@ -107,7 +113,9 @@ pub const ANTHROPIC_MESSAGES: Law = Law {
         "mcp_tool_result",
     ],
     ends_with_user: true,
+    ends_with_pause: true,
     cache_marks_max: 4,
+    foreign_call_seal: None,
     output_max_name: "max_tokens",
 };
 
@@ -131,9 +139,45 @@ pub const OPENAI_CHAT: Law = Law {
     provider_blocks: false,
     reasoning_kinds: &[],
     refused_kinds: &[],
+    ends_with_pause: false,
     cache_marks_max: 0,
     output_max_name: "max_completion_tokens",
     ..ANTHROPIC_MESSAGES
+};
+
+/// The law of `POST /v1/responses`.
+pub const OPENAI_RESPONSES: Law = Law {
+    wire: Wire::OpenaiResponses,
+    document_types: &["application/pdf"],
+    call_id_chars_max: 64,
+    provider_blocks: true,
+    reasoning_kinds: &["reasoning"],
+    reasoning_seal: Some("encrypted_content"),
+    ends_with_pause: true,
+    output_max_name: "max_output_tokens",
+    ..OPENAI_CHAT
+};
+
+/// The law of `POST /v1beta/models/…:streamGenerateContent`.
+pub const GEMINI: Law = Law {
+    wire: Wire::Gemini,
+    body_bytes_max: 20_000_000,
+    media_count_max: 500,
+    media_count_batch: 50,
+    media_item_bytes_max: 14_000_000,
+    media_total_bytes_max: 15_000_000,
+    image_types: &["image/jpeg", "image/png", "image/webp"],
+    document_types: &["application/pdf"],
+    call_id_chars_max: 64,
+    tools_max: 512,
+    schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+    provider_blocks: true,
+    reasoning_kinds: &["sealed_part"],
+    reasoning_seal: Some("thoughtSignature"),
+    reasoning_may_end: true,
+    foreign_call_seal: Some("context_engineering_is_the_way_to_go"),
+    output_max_name: "maxOutputTokens",
+    ..OPENAI_CHAT
 };
 
 impl Law {
@@ -173,8 +217,7 @@ impl Law {
                 }
             }
         }
-        let ends_well = projection.ends_with_user() || projection.is_paused();
-        if self.ends_with_user && !ends_well {
+        if !self.ends_well(projection) {
             breaches.push(String::from("the last message is not the user's"));
         }
         self.check_media(&media, &mut breaches);
@@ -195,6 +238,13 @@ impl Law {
         }
         let first = self.breaches(projection).into_iter().next()?;
         Some(ModelFailure::new(FailureKind::InvalidRequest, first))
+    }
+
+    /// Is the last word with the side that must have it?
+    pub(crate) fn ends_well(&self, projection: &Projection<'_>) -> bool {
+        !self.ends_with_user
+            || projection.ends_with_user()
+            || self.ends_with_pause && projection.is_paused()
     }
 
     fn is_name(&self, text: &str, chars_max: usize) -> bool {

@@ -12,9 +12,11 @@
 extern crate alloc;
 
 pub mod anthropic_messages;
+pub mod gemini;
 pub mod law;
 pub mod normalize;
 pub mod openai_chat;
+pub mod openai_responses;
 pub mod projection;
 pub mod sse;
 
@@ -47,7 +49,8 @@ pub fn dialect(wire: Wire) -> Option<&'static dyn Dialect> {
     match wire {
         Wire::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),
         Wire::OpenaiChat => Some(&openai_chat::OpenaiChat),
-        Wire::OpenaiResponses | Wire::Gemini => None,
+        Wire::OpenaiResponses => Some(&openai_responses::OpenaiResponses),
+        Wire::Gemini => Some(&gemini::Gemini),
     }
 }
 

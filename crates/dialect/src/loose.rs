@@ -133,6 +133,11 @@ impl Joined {
         self.text.get(before..).unwrap_or_default()
     }
 
+    /// Drops the text already taken, keeping only half a character that waits for the other half.
+    pub(crate) fn forget(&mut self) {
+        self.text.clear();
+    }
+
     /// Adds text that was never cut.
     pub(crate) fn push_str(&mut self, text: &str) -> &str {
         let before = self.text.len();

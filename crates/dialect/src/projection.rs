@@ -8,6 +8,8 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelName, ProviderBlock, Thinking};
 
+use crate::law::Law;
+
 pub use crate::normalize::step_2_pair_tool_results::{AnsweredCall, CallResult};
 
 /// The legal form of a conversation.
@@ -100,7 +102,7 @@ impl<'a> Projection<'a> {
 
     /// Makes the sides alternate again after parts were taken out, and says something where the
     /// wire demands that something be said.
-    pub(crate) fn settle(&mut self, ends_with_user: bool) {
+    pub(crate) fn settle(&mut self, law: &Law) {
         let mut settled: Vec<Exchange<'a>> = Vec::with_capacity(self.exchanges.len());
         for exchange in self.exchanges.drain(..) {
             match settled.last_mut() {
@@ -118,9 +120,7 @@ impl<'a> Projection<'a> {
             let text = if self.exchanges.is_empty() { GO_ON } else { BEGINNING_MISSING };
             self.opening.push(UserPart::Text(Cow::Borrowed(text)));
         }
-        if ends_with_user
-            && !self.ends_with_user()
-            && !self.is_paused()
+        if !law.ends_well(self)
             && let Some(last) = self.exchanges.last_mut()
         {
             last.reply.push(UserPart::Text(Cow::Borrowed(GO_ON)));

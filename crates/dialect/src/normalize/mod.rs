@@ -26,7 +26,7 @@ pub fn normalize<'a>(request: &'a ModelRequest, law: &Law) -> (Projection<'a>, N
     let shaped = step_1_shape::shape(request, &mut notes);
     let mut projection = step_2_pair_tool_results::pair(shaped, law, &mut notes);
     step_3_strip_provider_blocks::strip(&mut projection, request, law, &mut notes);
-    projection.settle(law.ends_with_user);
+    projection.settle(law);
     step_4_cap_media::cap(&mut projection, law, &mut notes);
     (projection, notes)
 }

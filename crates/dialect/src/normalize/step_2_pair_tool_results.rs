@@ -124,10 +124,16 @@ impl<'a> AnsweredCall<'a> {
         &self.input
     }
 
-    /// The provider's seal on the call, with the model that set it.
+    /// The provider's seal on the call, bound to the model that made it.
     #[must_use]
-    pub fn signature(&self) -> Option<(&'a str, Option<&'a ModelName>)> {
-        self.signature.map(|signature| (signature, self.model))
+    pub fn signature(&self) -> Option<&'a str> {
+        self.signature
+    }
+
+    /// The model that made the call.
+    #[must_use]
+    pub fn model(&self) -> Option<&'a ModelName> {
+        self.model
     }
 
     /// What it came to.

@@ -72,11 +72,20 @@ fn may_go(
 ) -> bool {
     let is_reasoning = law.reasoning_kinds.contains(&&*block.kind);
     let is_wanted = if is_reasoning {
-        !request.repair.without_reasoning && model == Some(&request.model)
+        !request.repair.without_reasoning && model == Some(&request.model) && is_sealed(block, law)
     } else {
         !request.repair.without_provider_blocks && !law.refused_kinds.contains(&&*block.kind)
     };
     is_wanted && law.provider_blocks && block.wire == law.wire && is_typed_object(block)
+}
+
+/// A reasoning block whose seal is missing can only be found in the server's memory, which is not
+/// used.
+fn is_sealed(block: &ProviderBlock, law: &Law) -> bool {
+    let Some(name) = law.reasoning_seal else { return true };
+    let fields = crate::object::fields(block.json.as_str()).unwrap_or_default();
+    let seal = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.get());
+    seal.is_some_and(|seal| seal.starts_with('"') && seal.len() > 2)
 }
 
 /// A block from a damaged journal may be anything; on the wire it must be an object with a type.

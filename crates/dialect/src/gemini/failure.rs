@@ -1,0 +1,119 @@
+//! What a complaint in this wire's words demands of the loop. How long to wait and whether a quota
+//! is a daily one stands in the details of the error, not in headers.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Deserialize;
+
+use windlass_vocabulary::{FailureKind, Millis, ModelFailure};
+
+use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, complaint, phrase};
+use crate::loose::optional;
+use crate::retry_after::span;
+use crate::write::first_line;
+
+/// A reply that is not a stream.
+pub(super) fn classify(reply: &Reply<'_>) -> ModelFailure {
+    let complaint = core::str::from_utf8(reply.body).ok().and_then(complaint);
+    let wish = complaint.as_ref().and_then(wish);
+    let mut failure = reply.failure(complaint, |complaint| judge(reply.status, complaint));
+    failure.retry_after = failure.retry_after.or(wish);
+    failure
+}
+
+/// An error inside a stream that began well.
+pub(super) fn in_stream(data: &str) -> ModelFailure {
+    let complaint = complaint(data).unwrap_or_default();
+    let mut message = first_line(&complaint.message);
+    if message.is_empty() {
+        message = String::from("the server reported an error in the middle of the answer");
+    }
+    ModelFailure {
+        retry_after: wish(&complaint),
+        ..ModelFailure::new(judge(200, &complaint), message)
+    }
+}
+
+fn judge(status: u16, complaint: &Complaint) -> FailureKind {
+    let words = || by_phrase(PHRASES, &complaint.message);
+    match (status, complaint.kind.as_str()) {
+        (429, _) | (200..=299, "RESOURCE_EXHAUSTED") => {
+            if is_daily(complaint) {
+                FailureKind::Quota
+            } else {
+                FailureKind::RateLimited
+            }
+        }
+        (400 | 403 | 413, _) => words().unwrap_or_else(|| by_status(status)),
+        (200..=299, "UNAVAILABLE") => FailureKind::Overloaded,
+        (200..=299, "INVALID_ARGUMENT" | "FAILED_PRECONDITION") => {
+            words().unwrap_or(FailureKind::InvalidRequest)
+        }
+        (200..=299, "PERMISSION_DENIED" | "UNAUTHENTICATED") => FailureKind::Unauthorised,
+        (200..=299, "NOT_FOUND") => FailureKind::ModelGone,
+        (200..=299, _) => words().unwrap_or(FailureKind::ServerFault),
+        _ => by_status(status),
+    }
+}
+
+/// A quota per day, or money, does not come back in a minute.
+fn is_daily(complaint: &Complaint) -> bool {
+    let details = details(complaint);
+    let mut violations = details.iter().flat_map(|detail| detail.violations.iter().flatten());
+    violations.any(|violation| {
+        let id = violation.quota_id.as_deref().unwrap_or_default();
+        id.contains("PerDay")
+    }) || by_phrase(PHRASES, &complaint.message) == Some(FailureKind::Quota)
+}
+
+/// `google.rpc.RetryInfo.retryDelay`, for example `37s`.
+fn wish(complaint: &Complaint) -> Option<Millis> {
+    details(complaint).iter().find_map(|detail| span(detail.retry_delay.as_deref()?))
+}
+
+fn details(complaint: &Complaint) -> Vec<Detail<'_>> {
+    serde_json::from_str::<Details<'_>>(&complaint.json)
+        .ok()
+        .and_then(|details| details.details)
+        .unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+struct Details<'a> {
+    #[serde(borrow, default, deserialize_with = "optional")]
+    details: Option<Vec<Detail<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Detail<'a> {
+    #[serde(rename = "retryDelay", borrow, default, deserialize_with = "optional")]
+    retry_delay: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "optional")]
+    violations: Option<Vec<Violation<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Violation<'a> {
+    #[serde(rename = "quotaId", borrow, default, deserialize_with = "optional")]
+    quota_id: Option<Cow<'a, str>>,
+}
+
+/// Money and keys first, because no repair helps there; then single pieces, then size.
+const PHRASES: &[Phrase] = &[
+    phrase(FailureKind::Unauthorised, &["api key"]),
+    phrase(FailureKind::Quota, &["billing"]),
+    phrase(FailureKind::Quota, &["prepayment credits"]),
+    phrase(FailureKind::ForeignSignature, &["thought signature"]),
+    phrase(FailureKind::ForeignSignature, &["thought_signature"]),
+    phrase(FailureKind::ForeignSignature, &["thinking", "not support"]),
+    phrase(FailureKind::BadImage, &["unable to process input image"]),
+    phrase(FailureKind::BadImage, &["image", "not valid"]),
+    phrase(FailureKind::BadImage, &["unsupported mime type"]),
+    phrase(FailureKind::BadImage, &["document", "no pages"]),
+    phrase(FailureKind::MediaTooLarge, &["image", "too large"]),
+    phrase(FailureKind::PromptTooLong, &["token count", "exceeds"]),
+    phrase(FailureKind::PromptTooLong, &["payload size exceeds"]),
+    phrase(FailureKind::PromptTooLong, &["too long"]),
+    phrase(FailureKind::Refused, &["location is not supported"]),
+];

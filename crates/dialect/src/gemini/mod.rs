@@ -1,0 +1,91 @@
+//! The dialect of `POST /v1beta/models/…:streamGenerateContent`.
+//!
+//! What is peculiar to it: every event is a fragment of one response and there is no end marker;
+//! calls come whole; some parts carry a seal that must go back with them to the model that set it;
+//! a refused prompt is a successful reply without an answer.
+
+mod event;
+mod failure;
+pub mod request;
+mod stream;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+
+use crate::decode::StreamDecoder;
+use crate::fault::Reply;
+use crate::law::{GEMINI, Law};
+use crate::{Credential, Decode, Dialect, Encoded, Headers};
+
+/// The dialect of `POST /v1beta/models/…:streamGenerateContent`.
+#[derive(Clone, Copy, Debug)]
+pub struct Gemini;
+
+impl Dialect for Gemini {
+    fn wire(&self) -> Wire {
+        Wire::Gemini
+    }
+
+    fn law(&self) -> &'static Law {
+        &GEMINI
+    }
+
+    fn path(&self, model: &ModelName) -> String {
+        let name = model.as_str().strip_prefix("models/").unwrap_or(model.as_str());
+        format!("/v1beta/models/{}:streamGenerateContent?alt=sse", escaped(name))
+    }
+
+    fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
+        let mut headers = alloc::vec![
+            (String::from("content-type"), String::from("application/json")),
+            (String::from("accept"), String::from("text/event-stream")),
+        ];
+        match credential {
+            Credential::None => {}
+            Credential::Key(key) => headers.push((String::from("x-goog-api-key"), key.clone())),
+            Credential::Bearer(token) => {
+                headers.push((String::from("authorization"), format!("Bearer {token}")));
+            }
+        }
+        headers
+    }
+
+    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
+        request::encode(request, law)
+    }
+
+    fn decoder(&self) -> Box<dyn Decode + Send> {
+        Box::new(StreamDecoder::new(stream::Reader::default()))
+    }
+
+    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+        headers("x-request-id").or_else(|| headers("x-goog-request-id"))
+    }
+
+    fn classify(
+        &self,
+        status: u16,
+        headers: Headers<'_>,
+        body: &[u8],
+        now_unix_seconds: u64,
+    ) -> ModelFailure {
+        failure::classify(&Reply { status, headers, body, now_unix_seconds })
+    }
+}
+
+/// A model's name comes from settings and must not change the address it is put into.
+fn escaped(name: &str) -> String {
+    let mut escaped = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    escaped
+}

@@ -1,0 +1,219 @@
+//! Writes a request down. Results are a message of their own, as many as there were calls; what
+//! else was said follows in another. Seals go back to the model that set them, and calls of other
+//! models get the stand-in the provider has for that.
+
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
+
+use crate::Encoded;
+use crate::law::Law;
+use crate::normalize::normalize;
+use crate::projection::{AnswerPart, AnsweredCall, Exchange, MediaPart, Turn, UserPart};
+use crate::tools::{self, LegalTool};
+use crate::write::{Comma, field, joined_system, list, number, raw, string};
+
+/// The whole body.
+pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
+    let (projection, mut notes) = normalize(request, law);
+    let tools = tools::legal(&request.tools, law, &mut notes);
+    let mut body = Vec::from(*b"{");
+    let system = joined_system(&request.system);
+    if !system.is_empty() {
+        raw(&mut body, "\"systemInstruction\":{\"parts\":[");
+        write_text(&mut body, &system);
+        raw(&mut body, "]},");
+    }
+    if !tools.is_empty() {
+        raw(&mut body, "\"tools\":[{\"functionDeclarations\":");
+        list(&mut body, &tools, write_tool);
+        raw(&mut body, "}],");
+    }
+    raw(&mut body, "\"generationConfig\":{\"");
+    raw(&mut body, law.output_max_name);
+    raw(&mut body, "\":");
+    number(&mut body, request.output_max.0.max(1));
+    write_thinking(&mut body, request);
+    raw(&mut body, "},\"contents\":");
+    let seals = Seals { request, stand_in: law.foreign_call_seal };
+    list(&mut body, projection.turns(), |out, turn| {
+        out.extend_from_slice(&encode_message(&turn, &seals));
+    });
+    body.push(b'}');
+    let refusal = law.refusal(&projection, body.len());
+    Encoded { body, notes: notes.into_lines(), refusal }
+}
+
+/// Levels of thinking are a word of newer models; older ones refuse it and are left alone.
+fn write_thinking(body: &mut Vec<u8>, request: &ModelRequest) {
+    let level = match request.effort {
+        _ if request.repair.without_reasoning || is_old(request) => None,
+        Effort::Low => Some("low"),
+        Effort::Medium => Some("medium"),
+        Effort::High => None,
+        Effort::Xhigh | Effort::Max => Some("high"),
+    };
+    let shows = request.thinking == ThinkingMode::Adaptive && !request.repair.without_reasoning;
+    if level.is_none() && !shows {
+        return;
+    }
+    raw(body, ",\"thinkingConfig\":{");
+    let mut comma = Comma::default();
+    if shows {
+        comma.before(body);
+        raw(body, "\"includeThoughts\":true");
+    }
+    if let Some(level) = level {
+        comma.before(body);
+        field(body, "thinkingLevel", level);
+    }
+    body.push(b'}');
+}
+
+fn is_old(request: &ModelRequest) -> bool {
+    let name = request.model.as_str();
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    name.starts_with("gemini-1") || name.starts_with("gemini-2")
+}
+
+fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
+    out.push(b'{');
+    field(out, "name", tool.name);
+    out.push(b',');
+    field(out, "description", tool.description);
+    raw(out, ",\"parametersJsonSchema\":");
+    raw(out, &tool.schema);
+    out.push(b'}');
+}
+
+/// Whose seals may go back.
+#[derive(Clone, Copy, Debug)]
+pub struct Seals<'a> {
+    request: &'a ModelRequest,
+    stand_in: Option<&'static str>,
+}
+
+impl Seals<'_> {
+    /// The seal of a call: its own if this model set it, the stand-in on the first call of a
+    /// foreign answer, none on the others, which is how this provider seals calls made together.
+    fn of<'c>(&self, call: &AnsweredCall<'c>, is_first: bool) -> Option<&'c str> {
+        let is_own = call.model() == Some(&self.request.model);
+        match call.signature() {
+            _ if is_old(self.request) && !is_own => None,
+            Some(seal) if is_own && !self.request.repair.without_reasoning => Some(seal),
+            None if is_own && !self.request.repair.without_reasoning => None,
+            _ if is_first => self.stand_in,
+            _ => None,
+        }
+    }
+}
+
+/// One side's turn: one message, or two apart by a comma. The same turn is always the same bytes.
+#[must_use]
+pub fn encode_message(turn: &Turn<'_, '_>, seals: &Seals<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    match turn {
+        Turn::Answer(exchange) => write_answer(&mut out, exchange, seals),
+        Turn::User { calls, parts } => {
+            let mut aside: Vec<&MediaPart<'_>> = Vec::new();
+            let mut comma = Comma::default();
+            if !calls.is_empty() {
+                comma.before(&mut out);
+                raw(&mut out, "{\"role\":\"user\",\"parts\":");
+                list(&mut out, calls, |out, call| aside.extend(write_result(out, call)));
+                out.push(b'}');
+            }
+            if !aside.is_empty() || !parts.is_empty() {
+                comma.before(&mut out);
+                write_user(&mut out, &aside, parts);
+            }
+        }
+    }
+    out
+}
+
+fn write_answer(out: &mut Vec<u8>, exchange: &Exchange<'_>, seals: &Seals<'_>) {
+    raw(out, "{\"role\":\"model\",\"parts\":[");
+    let mut comma = Comma::default();
+    let mut is_first = true;
+    for part in exchange.answer() {
+        match part {
+            AnswerPart::Text(text) => {
+                comma.before(out);
+                write_text(out, text);
+            }
+            AnswerPart::Call(call) => {
+                comma.before(out);
+                let seal = seals.of(call, core::mem::replace(&mut is_first, false));
+                write_call(out, call, seal);
+            }
+            AnswerPart::Provider(block, _) => {
+                comma.before(out);
+                raw(out, block.json.as_str().trim());
+            }
+            // Summaries of reasoning do not go back; the law keeps them out.
+            AnswerPart::Thinking(..) => {}
+        }
+    }
+    raw(out, "]}");
+}
+
+fn write_call(out: &mut Vec<u8>, call: &AnsweredCall<'_>, seal: Option<&str>) {
+    raw(out, "{\"functionCall\":{");
+    field(out, "id", call.id());
+    out.push(b',');
+    field(out, "name", call.name());
+    raw(out, ",\"args\":");
+    raw(out, call.input());
+    out.push(b'}');
+    if let Some(seal) = seal {
+        out.push(b',');
+        field(out, "thoughtSignature", seal);
+    }
+    out.push(b'}');
+}
+
+/// Writes a result and returns the media that has to follow it.
+fn write_result<'c, 'a>(out: &mut Vec<u8>, call: &'c AnsweredCall<'a>) -> Vec<&'c MediaPart<'a>> {
+    let (text, media) = call.result().text_and_media();
+    raw(out, "{\"functionResponse\":{");
+    field(out, "id", call.id());
+    out.push(b',');
+    field(out, "name", call.name());
+    raw(out, ",\"response\":{");
+    field(out, if call.result().is_error() { "error" } else { "output" }, &text);
+    raw(out, "}}}");
+    media
+}
+
+fn write_user(out: &mut Vec<u8>, aside: &[&MediaPart<'_>], parts: &[UserPart<'_>]) {
+    raw(out, "{\"role\":\"user\",\"parts\":[");
+    let mut comma = Comma::default();
+    for item in aside {
+        comma.before(out);
+        write_media(out, item);
+    }
+    for part in parts {
+        comma.before(out);
+        match part {
+            UserPart::Text(text) => write_text(out, text),
+            UserPart::Media(item) => write_media(out, item),
+        }
+    }
+    raw(out, "]}");
+}
+
+fn write_text(out: &mut Vec<u8>, text: &str) {
+    out.push(b'{');
+    field(out, "text", text);
+    out.push(b'}');
+}
+
+fn write_media(out: &mut Vec<u8>, item: &MediaPart<'_>) {
+    raw(out, "{\"inlineData\":{\"mimeType\":");
+    string(out, item.media_type);
+    // Checked to be base64 by the step before, so there is nothing to escape.
+    raw(out, ",\"data\":\"");
+    raw(out, item.data);
+    raw(out, "\"}}");
+}

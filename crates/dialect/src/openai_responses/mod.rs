@@ -1,0 +1,65 @@
+//! The dialect of `POST /v1/responses`, used without the server's memory.
+//!
+//! What is peculiar to it: an answer is a list of items, each told once more whole when it is done,
+//! and only that copy counts; reasoning is an item sealed by encryption and goes back verbatim to
+//! the model that wrote it; a stream ends with one of three events and is void without one.
+
+mod event;
+mod failure;
+pub mod request;
+mod stream;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+
+use crate::decode::StreamDecoder;
+use crate::fault::Reply;
+use crate::law::{Law, OPENAI_RESPONSES};
+use crate::{Credential, Decode, Dialect, Encoded, Headers, openai_chat};
+
+/// The dialect of `POST /v1/responses`.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenaiResponses;
+
+impl Dialect for OpenaiResponses {
+    fn wire(&self) -> Wire {
+        Wire::OpenaiResponses
+    }
+
+    fn law(&self) -> &'static Law {
+        &OPENAI_RESPONSES
+    }
+
+    fn path(&self, _model: &ModelName) -> String {
+        String::from("/v1/responses")
+    }
+
+    fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
+        openai_chat::headers(credential)
+    }
+
+    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
+        request::encode(request, law)
+    }
+
+    fn decoder(&self) -> Box<dyn Decode + Send> {
+        Box::new(StreamDecoder::new(stream::Reader::default()))
+    }
+
+    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+        headers("x-request-id")
+    }
+
+    fn classify(
+        &self,
+        status: u16,
+        headers: Headers<'_>,
+        body: &[u8],
+        now_unix_seconds: u64,
+    ) -> ModelFailure {
+        openai_chat::failure::classify(&Reply { status, headers, body, now_unix_seconds })
+    }
+}
