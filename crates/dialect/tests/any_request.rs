@@ -64,6 +64,12 @@ fn block() -> impl Strategy<Value = Block> {
         1 => Just(provider(Wire::AnthropicMessages, "server_tool_use",
             "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"x\",\"input\":{}}")),
         1 => Just(provider(Wire::Gemini, "part", "{}")),
+        1 => Just(provider(Wire::Gemini, "sealed_part",
+            "{\"text\":\"\",\"thoughtSignature\":\"x\"}")),
+        1 => Just(provider(Wire::OpenaiResponses, "reasoning",
+            "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"x\"}")),
+        1 => Just(provider(Wire::OpenaiResponses, "reasoning",
+            "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":null}")),
     ]
 }
 

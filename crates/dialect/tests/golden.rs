@@ -25,6 +25,21 @@ fn anthropic_messages() {
     check(Wire::AnthropicMessages, include_str!("golden/anthropic_messages.json"));
 }
 
+#[test]
+fn openai_chat() {
+    check(Wire::OpenaiChat, include_str!("golden/openai_chat.json"));
+}
+
+#[test]
+fn openai_responses() {
+    check(Wire::OpenaiResponses, include_str!("golden/openai_responses.json"));
+}
+
+#[test]
+fn gemini() {
+    check(Wire::Gemini, include_str!("golden/gemini.json"));
+}
+
 fn check(wire: Wire, golden: &str) {
     let dialect = dialect(wire).expect("spoken");
     let encoded = dialect.encode(&conversation(), dialect.law());
@@ -65,23 +80,39 @@ fn conversation() -> windlass_vocabulary::ModelRequest {
 
 #[test]
 fn addresses_and_headers() {
-    let model = ModelName::from("claude-x");
-    let dialect = dialect(Wire::AnthropicMessages).expect("spoken");
-    assert_eq!(dialect.path(&model), "/v1/messages");
-    let names = |credential: &Credential| -> Vec<String> {
-        dialect
-            .headers(credential)
-            .into_iter()
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect()
-    };
-    let common = [
-        "content-type: application/json",
-        "accept: text/event-stream",
-        "anthropic-version: 2023-06-01",
+    let plain = ["content-type: application/json", "accept: text/event-stream"];
+    let table: [(Wire, &str, &[&str], &str); 4] = [
+        (
+            Wire::AnthropicMessages,
+            "/v1/messages",
+            &["anthropic-version: 2023-06-01"],
+            "x-api-key: k",
+        ),
+        (Wire::OpenaiChat, "/v1/chat/completions", &[], "authorization: Bearer k"),
+        (Wire::OpenaiResponses, "/v1/responses", &[], "authorization: Bearer k"),
+        (
+            Wire::Gemini,
+            "/v1beta/models/model%2Fx:streamGenerateContent?alt=sse",
+            &[],
+            "x-goog-api-key: k",
+        ),
     ];
-    assert_eq!(names(&Credential::None), common);
-    assert_eq!(names(&Credential::Key("k".into()))[3..], ["x-api-key: k"]);
-    assert_eq!(names(&Credential::Bearer("t".into()))[3..], ["authorization: Bearer t"]);
+    for (wire, path, own, key) in table {
+        let dialect = dialect(wire).expect("spoken");
+        assert_eq!(dialect.wire(), wire);
+        assert_eq!(dialect.law().wire, wire);
+        assert_eq!(dialect.path(&ModelName::from("model/x")), path);
+        let lines = |credential: &Credential| -> Vec<String> {
+            let headers = dialect.headers(credential).into_iter();
+            headers.map(|(name, value)| format!("{name}: {value}")).collect()
+        };
+        let expected = [plain.as_slice(), own].concat();
+        assert_eq!(lines(&Credential::None), expected);
+        let with = |last: &'static str| [expected.as_slice(), &[last]].concat();
+        assert_eq!(lines(&Credential::Bearer("t".into())), with("authorization: Bearer t"));
+        assert_eq!(lines(&Credential::Key("k".into())), with(key));
+    }
+    let path = dialect(Wire::Gemini).expect("spoken").path(&ModelName::from("models/gemini-3"));
+    assert_eq!(path, "/v1beta/models/gemini-3:streamGenerateContent?alt=sse");
     assert!(!format!("{:?}", Credential::Key("secret".into())).contains("secret"));
 }

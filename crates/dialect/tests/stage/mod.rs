@@ -9,7 +9,9 @@
 
 pub mod anthropic_messages;
 pub mod checker;
+pub mod gemini;
 pub mod openai_chat;
+pub mod openai_responses;
 pub mod transcript;
 
 use windlass_dialect::{Decoded, Dialect, dialect};
@@ -43,7 +45,8 @@ pub fn tell(wire: Wire, answer: &Answer) -> Vec<u8> {
     match wire {
         Wire::AnthropicMessages => anthropic_messages::tell(answer),
         Wire::OpenaiChat => openai_chat::tell(answer),
-        other => panic!("no teller for {other:?}"),
+        Wire::OpenaiResponses => openai_responses::tell(answer),
+        Wire::Gemini => gemini::tell(answer),
     }
 }
 

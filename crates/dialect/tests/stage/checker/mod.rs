@@ -2,7 +2,9 @@
 //! providers' rules and apart from the encoders, so that neither repeats the other's mistakes.
 
 mod anthropic_messages;
+mod gemini;
 mod openai_chat;
+mod openai_responses;
 
 use serde_json::Value;
 use windlass_vocabulary::Wire;
@@ -12,7 +14,8 @@ pub fn breaches(wire: Wire, body: &[u8]) -> Vec<String> {
     match wire {
         Wire::AnthropicMessages => anthropic_messages::breaches(body),
         Wire::OpenaiChat => openai_chat::breaches(body),
-        other => vec![format!("no checker for {other:?}")],
+        Wire::OpenaiResponses => openai_responses::breaches(body),
+        Wire::Gemini => gemini::breaches(body),
     }
 }
 
