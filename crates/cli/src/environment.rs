@@ -130,8 +130,8 @@ mod tests {
             };
             endpoint(&lookup).map(|endpoint| endpoint.credential)
         };
-        let key = ("ANTHROPIC_API_KEY", "a-key\n");
-        assert_eq!(with(&[key]).unwrap(), Credential::Key("a-key".to_owned()));
+        let key = with(&[("ANTHROPIC_API_KEY", "a-key\n")]);
+        assert_eq!(key.unwrap(), Credential::Key("a-key".to_owned()));
         let both = with(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_AUTH_TOKEN", "t")]);
         assert_eq!(both.unwrap(), Credential::Bearer("t".to_owned()));
         assert!(with(&[("ANTHROPIC_API_KEY", " ")]).is_err());

@@ -133,9 +133,8 @@ async fn around(
     })?;
     let mut output = Output::new(Target::Stderr);
     let logged = async {
-        match verbose {
-            true => log(rehearsal, &mut output).await,
-            false => {}
+        if verbose {
+            log(rehearsal, &mut output).await;
         }
         std::future::pending::<()>().await;
     };

@@ -66,21 +66,21 @@ impl Watcher {
                 let status = failure.status.map(|status| format!("{status}: "));
                 let what = words::failure(failure.kind);
                 let words = format!(
-                    "{}{what}; try {attempt} of {attempts_max}",
+                    "! {}{what}; retry {attempt} of {attempts_max}",
                     status.unwrap_or_default()
                 );
                 self.begin_wait(words, Duration::from_millis(wait.0))
             }
             Notice::ToolDenied { call, why } => {
                 let line = format!("{} was denied: {why}", described(call, CALL_MAX));
-                self.screen.line(Style::Warning, &line)
+                self.screen.aside(Style::Warning, &line)
             }
             Notice::ModelSwitched { to, why, .. } => {
                 let line = format!("asking {to} from now on: {why}");
-                self.screen.line(Style::Warning, &line)
+                self.screen.aside(Style::Warning, &line)
             }
             Notice::Repaired { why } | Notice::Warning(why) => {
-                self.screen.line(Style::Warning, why)
+                self.screen.aside(Style::Warning, why)
             }
             _ => Ok(()),
         }
@@ -107,24 +107,26 @@ impl Watcher {
             return Ok(());
         };
         let call = self.calls.remove(place);
-        if self.last_call.take().as_ref() != Some(id) {
-            let line = self.named(&call);
-            self.screen.heading(&format!("{line}, the result:"))?;
-        }
+        let is_below_its_heading = self.last_call.take().as_ref() == Some(id);
         let text = text_of(outcome);
-        let hunks = outcome.structured.as_ref().map(diff::lines);
-        match hunks {
-            Some(lines) if !lines.is_empty() => {
-                for (style, line) in lines {
-                    self.screen.indented(style, &line)?;
-                }
-                return Ok(());
-            }
-            _ => {}
-        }
         if call.name.as_str() == "Read" && !outcome.is_error {
-            let line = format!("{} lines", text.lines().count());
+            let name = match is_below_its_heading {
+                true => String::new(),
+                false => format!("{}: ", self.named(&call)),
+            };
+            let line = format!("{name}{} lines", text.lines().count());
             return self.screen.indented(Style::Dim, &line);
+        }
+        if !is_below_its_heading {
+            let line = format!("{}:", self.named(&call));
+            self.screen.indented(Style::Strong, &line)?;
+        }
+        let change = outcome.structured.as_ref().map(diff::lines);
+        if let Some(lines) = change.filter(|lines| !lines.is_empty()) {
+            for (style, line) in lines {
+                self.screen.indented(style, &line)?;
+            }
+            return Ok(());
         }
         self.tail(&text, outcome.is_error)
     }
@@ -156,8 +158,8 @@ impl Watcher {
 
     fn begin_wait(&mut self, words: String, wait: Duration) -> Result<(), Closed> {
         if !self.screen.is_live() {
-            let line = format!("{words}; waiting {}", words::seconds(wait));
-            return self.screen.line(Style::Warning, &line);
+            let line = format!("{words} in {}", words::seconds(wait));
+            return self.screen.aside(Style::Warning, &line);
         }
         self.screen.begin_status()?;
         let until = Instant::now() + wait;

@@ -41,6 +41,8 @@ pub(crate) struct Screen {
     stream: Option<(Style, Wrap)>,
     /// The last thing printed was a blank line, or nothing at all.
     is_apart: bool,
+    /// The last thing printed was a heading.
+    is_headed: bool,
 }
 
 impl Screen {
@@ -64,6 +66,7 @@ impl Screen {
             width: width - 1,
             stream: None,
             is_apart: true,
+            is_headed: false,
         }
     }
 
@@ -90,13 +93,23 @@ impl Screen {
         Ok(())
     }
 
-    /// A tool that starts.
-    pub(crate) fn heading(&mut self, text: &str) -> Result<(), Closed> {
+    /// A line apart from what stands before it.
+    pub(crate) fn aside(&mut self, style: Style, text: &str) -> Result<(), Closed> {
         self.end_stream()?;
         self.set_apart()?;
+        self.line(style, text)
+    }
+
+    /// A tool that starts. Tools that start together stand together.
+    pub(crate) fn heading(&mut self, text: &str) -> Result<(), Closed> {
+        self.end_stream()?;
+        if !self.is_headed {
+            self.set_apart()?;
+        }
         let mark = self.painted(Style::Added, "●");
         let text = self.painted(Style::Strong, &one_line(text));
         self.is_apart = false;
+        self.is_headed = true;
         self.output.write(format!("{mark} {text}\n"))
     }
 
@@ -107,6 +120,7 @@ impl Screen {
         let rule = self.painted(Style::Dim, "│");
         let text = self.painted(style, &text);
         self.is_apart = false;
+        self.is_headed = false;
         self.output.write(format!("  {rule} {text}\n"))
     }
 
@@ -115,12 +129,16 @@ impl Screen {
         if self.stream.as_ref().is_some_and(|(now, _)| *now != style) {
             self.end_stream()?;
         }
+        let mut mark = "";
         if self.stream.is_none() {
             self.set_apart()?;
+            if style == Style::Dim {
+                mark = THINKING;
+            }
         }
         let width = self.width;
         let (_, wrap) = self.stream.get_or_insert_with(|| (style, Wrap::new(width)));
-        let shown = wrap.push(&harmless(piece));
+        let shown = wrap.push(mark) + &wrap.push(&harmless(piece));
         self.show(style, &shown)
     }
 
@@ -152,7 +170,9 @@ impl Screen {
             };
             self.output.write(format!("{erased}{shown}\n"))?;
         }
-        let line = format!("✗ the stream broke off ({}); the text above is void", one_line(why));
+        // The innermost cause is for those who mend networks.
+        let why = one_line(why.split(": ").next().unwrap_or(why));
+        let line = format!("✗ the answer broke off, {why}; the text above is void");
         self.line(Style::Warning, &line)
     }
 
@@ -190,6 +210,7 @@ impl Screen {
     }
 
     fn set_apart(&mut self) -> Result<(), Closed> {
+        self.is_headed = false;
         if self.is_apart {
             return Ok(());
         }
@@ -215,3 +236,5 @@ impl Screen {
 }
 
 const WIDTH_MAX: usize = 100;
+/// Reasoning is marked as such where there are no colours to tell it apart.
+const THINKING: &str = "(thinking) ";
