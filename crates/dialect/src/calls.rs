@@ -14,9 +14,23 @@ use crate::loose::check_arguments;
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     ids: BTreeSet<ToolCallId>,
+    answer: Option<String>,
 }
 
 impl Calls {
+    /// What the server calls this answer, or what we call it. The server's word comes later and
+    /// counts more.
+    pub(crate) fn name_answer(&mut self, name: Option<&str>) {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            self.answer = Some(String::from(name));
+        }
+    }
+
+    /// An id for a call its server did not name. The same stream gives the same id.
+    pub(crate) fn derived_id(&self, index: u64) -> String {
+        format!("call_{}_{index}", self.answer.as_deref().unwrap_or("unnamed"))
+    }
+
     /// A call whose arguments have been checked. Two calls of one id could not be told apart by
     /// their results, so the second gets an id derived from its own and does not run.
     pub(crate) fn complete(&mut self, mut call: ToolCall, problem: Option<String>) -> Decoded {
@@ -44,11 +58,6 @@ pub(crate) fn arguments(text: &str) -> (Json, Option<String>) {
 /// Did this stop cut the answer in the middle?
 pub(crate) fn is_cut(stop: Stop) -> bool {
     matches!(stop, Stop::OutputLimit | Stop::WindowFull)
-}
-
-/// An id for a call its server did not name. The same stream gives the same id.
-pub(crate) fn derived_id(message_id: Option<&str>, index: u64) -> String {
-    format!("call_{}_{index}", message_id.unwrap_or("unnamed"))
 }
 
 /// Why a call without arguments does not run when the answer was cut.

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Deserialize;
 
-use windlass_vocabulary::{FailureKind, Json, ModelFailure};
+use windlass_vocabulary::{AttemptId, FailureKind, Json, ModelFailure};
 
 use crate::sse::{Frame, Framer};
 use crate::{Decode, Decoded, loose};
@@ -15,6 +15,9 @@ use crate::{Decode, Decoded, loose};
 pub(crate) trait Interpret {
     /// One event. The data is one or more lines of valid UTF-8.
     fn event(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure>;
+
+    /// What to call an answer its server does not name.
+    fn name(&mut self, name: String);
 
     /// The body is over: the closing item if the answer was complete, else what was cut.
     fn end(&mut self) -> Decoded;
@@ -80,6 +83,10 @@ impl<I: Interpret> Decode for StreamDecoder<I> {
             state.is_over = true;
             out.push(state.interpreter.end());
         }
+    }
+
+    fn for_attempt(&mut self, attempt: AttemptId) {
+        self.state.interpreter.name(format!("{attempt}"));
     }
 
     fn keep_raw(&mut self) {

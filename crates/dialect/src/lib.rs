@@ -36,8 +36,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{
-    Block, Json, ModelFailure, ModelName, ModelRequest, Stop, ToolCall, ToolCallId, ToolName,
-    Usage, Wire,
+    AttemptId, Block, Json, ModelFailure, ModelName, ModelRequest, Stop, ToolCall, ToolCallId,
+    ToolName, Usage, Wire,
 };
 
 pub use credential::Credential;
@@ -116,6 +116,11 @@ pub trait Decode {
 
     /// The body is over, whether it ended or was cut. Yields the terminal item if it is still due.
     fn finish(&mut self, out: &mut Vec<Decoded>);
+
+    /// Which attempt this is. Calls that a server does not name get ids derived from it, so that
+    /// they differ from those of every other attempt; without it, two nameless answers could use
+    /// the same ids.
+    fn for_attempt(&mut self, attempt: AttemptId);
 
     /// From now on also yield every wire event as [`Decoded::Raw`], before what it means.
     fn keep_raw(&mut self);

@@ -14,8 +14,8 @@ mod stage;
 
 use proptest::prelude::*;
 use stage::{Answer, Say, assert_ends_once, decode, decode_whole, rich, spoken, tell};
-use windlass_dialect::Decoded;
-use windlass_vocabulary::{Block, FailureKind, Stop};
+use windlass_dialect::{Decoded, dialect};
+use windlass_vocabulary::{AttemptId, Block, FailureKind, Stop, Wire};
 
 #[test]
 fn a_cut_at_every_byte_yields_whole_pieces_only() {
@@ -70,6 +70,78 @@ fn raw_events_come_only_when_asked_for_and_change_nothing() {
         assert!(out.iter().any(|item| matches!(item, Decoded::Raw(_))), "{wire:?}");
         out.retain(|item| !matches!(item, Decoded::Raw(_)));
         assert_eq!(out, decode_whole(dialect, &body), "{wire:?}");
+    }
+}
+
+#[test]
+fn calls_nobody_named_differ_from_attempt_to_attempt() {
+    let bodies: [(Wire, &str); 4] = [
+        (
+            Wire::AnthropicMessages,
+            r#"data: {"type":"message_start","message":{}}
+
+data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"R"}}
+
+data: {"type":"content_block_stop","index":0}
+
+data: {"type":"message_stop"}
+
+"#,
+        ),
+        (
+            Wire::OpenaiChat,
+            r#"data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"R"}}]}}]}
+
+data: [DONE]
+
+"#,
+        ),
+        (
+            Wire::OpenaiResponses,
+            r#"data: {"type":"response.created","response":{}}
+
+data: {"type":"response.output_item.done","output_index":0,"item":{"type":"function_call"}}
+
+data: {"type":"response.completed","response":{}}
+
+"#,
+        ),
+        (
+            Wire::Gemini,
+            r#"data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"R"}}]}}]}
+
+"#,
+        ),
+    ];
+    for (wire, body) in bodies {
+        let id = |attempt: u64| {
+            let mut decoder = dialect(wire).expect("spoken").decoder();
+            decoder.for_attempt(AttemptId(attempt));
+            let mut out = Vec::new();
+            decoder.push(body.as_bytes(), &mut out);
+            let call = out.iter().find_map(|item| match item {
+                Decoded::Call { call, .. } => Some(call.id.to_string()),
+                _ => None,
+            });
+            call.unwrap_or_else(|| panic!("{wire:?}: {out:?}"))
+        };
+        assert_eq!((id(7), id(8)), ("call_a7_0".into(), "call_a8_0".into()), "{wire:?}");
+    }
+}
+
+#[test]
+fn nesting_without_end_does_not_exhaust_the_stack() {
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let keys = ["x", "message", "content_block", "delta", "choices", "candidates", "item"];
+    for (_, dialect) in spoken() {
+        for key in keys {
+            let body = format!(
+                "data: {{\"type\":\"content_block_start\",\"index\":0,\"{key}\":{deep}}}\n\n"
+            );
+            assert_ends_once(&decode_whole(dialect, body.as_bytes()));
+        }
+        let failure = dialect.classify(400, &|_| None, deep.as_bytes(), 0);
+        assert_eq!(failure.kind, FailureKind::InvalidRequest);
     }
 }
 

@@ -80,7 +80,7 @@ fn only_a_terminal_event_makes_an_answer() {
         (incomplete("steered"), Stop::EndTurn, true),
     ];
     for (terminal, stop, has_detail) in table {
-        let items = read(&[&text[..], &[terminal.clone()]].concat());
+        let items = read(&[&text[..], std::slice::from_ref(&terminal)].concat());
         let Some(Decoded::Ended { stop: read, detail, .. }) = items.last() else {
             panic!("{terminal}")
         };

@@ -19,13 +19,12 @@ use super::event::{
 };
 use super::failure;
 use crate::Decoded;
-use crate::calls::{CUT_SHORT, Calls, derived_id, is_cut};
+use crate::calls::{CUT_SHORT, Calls, is_cut};
 use crate::decode::{Allowance, Flow, Interpret, cut, malformed, nonsense, read, shown};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    message_id: Option<String>,
     is_started: bool,
     open: Option<(u64, Draft)>,
     index_last: Option<u64>,
@@ -54,6 +53,10 @@ impl Interpret for Reader {
         Ok(Flow::More)
     }
 
+    fn name(&mut self, name: String) {
+        self.calls.name_answer(Some(&name));
+    }
+
     fn end(&mut self) -> Decoded {
         // The stop reason is the last thing an answer says; the rest is ceremony.
         match self.stop.take() {
@@ -74,9 +77,10 @@ impl Reader {
         }
         self.is_started = true;
         let Opening { id, model, usage } = event.message.unwrap_or_default();
-        self.message_id = id.map(Cow::into_owned).filter(|id| !id.is_empty());
+        let message_id = id.map(Cow::into_owned).filter(|id| !id.is_empty());
+        self.calls.name_answer(message_id.as_deref());
         out.push(Decoded::Started {
-            message_id: self.message_id.clone(),
+            message_id,
             model: model.filter(|model| !model.is_empty()).map(|model| ModelName::from(&*model)),
         });
         self.count(usage, out);
@@ -96,7 +100,7 @@ impl Reader {
         self.allowance.spend_bytes(data.len())?;
         // The model went on, so the call before was complete.
         self.settle_held(Stop::EndTurn, out);
-        let id_if_missing = derived_id(self.message_id.as_deref(), index);
+        let id_if_missing = self.calls.derived_id(index);
         let (draft, started) =
             Draft::begin(content_block.get(), &id_if_missing).map_err(|error| malformed(&error))?;
         match started {

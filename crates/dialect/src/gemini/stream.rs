@@ -15,7 +15,7 @@ use windlass_vocabulary::{
 use super::event::{Candidate, Chunk, Feedback, FunctionCall, Part, WireUsage};
 use super::failure;
 use crate::Decoded;
-use crate::calls::{Calls, arguments, derived_id};
+use crate::calls::{Calls, arguments};
 use crate::decode::{Allowance, Flow, Interpret, cut, nonsense, read, shown};
 use crate::loose::Joined;
 use crate::write::{self, first_line};
@@ -23,7 +23,6 @@ use crate::write::{self, first_line};
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    message_id: Option<String>,
     is_started: bool,
     text: Joined,
     thinking: Joined,
@@ -63,6 +62,10 @@ impl Interpret for Reader {
         Ok(Flow::More)
     }
 
+    fn name(&mut self, name: String) {
+        self.calls.name_answer(Some(&name));
+    }
+
     fn end(&mut self) -> Decoded {
         match self.stop.take() {
             Some((stop, detail)) => Decoded::Ended { stop, usage: self.usage, detail },
@@ -76,13 +79,10 @@ impl Reader {
         if mem::replace(&mut self.is_started, true) {
             return;
         }
-        self.message_id =
-            chunk.response_id.as_deref().filter(|id| !id.is_empty()).map(String::from);
+        let message_id = chunk.response_id.as_deref().filter(|id| !id.is_empty()).map(String::from);
         let model = chunk.model_version.as_deref().filter(|name| !name.is_empty());
-        out.push(Decoded::Started {
-            message_id: self.message_id.clone(),
-            model: model.map(ModelName::from),
-        });
+        self.calls.name_answer(message_id.as_deref());
+        out.push(Decoded::Started { message_id, model: model.map(ModelName::from) });
     }
 
     fn grow(
@@ -154,7 +154,7 @@ impl Reader {
     fn finish_call(&mut self, call: &FunctionCall<'_>, seal: Option<&str>, out: &mut Vec<Decoded>) {
         let id = match call.id.as_deref().unwrap_or_default() {
             "" => {
-                let derived = derived_id(self.message_id.as_deref(), self.calls_seen);
+                let derived = self.calls.derived_id(self.calls_seen);
                 ToolCallId::from(derived.as_str())
             }
             id => ToolCallId::from(id),

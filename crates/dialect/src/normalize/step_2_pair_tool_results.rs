@@ -5,7 +5,7 @@
 //! same way in every request. This is the only place that can make an [`AnsweredCall`].
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -178,23 +178,30 @@ impl<'a> CallResult<'a> {
     }
 }
 
-/// Ids already on the wire.
+/// Ids already on the wire, with the next number to try for each that was wanted twice.
 #[derive(Default)]
-struct Ids(BTreeSet<String>);
+struct Ids {
+    used: BTreeSet<String>,
+    next: BTreeMap<String, u64>,
+}
 
 impl Ids {
     fn take<'a>(&mut self, id: &'a str, law: &Law) -> Cow<'a, str> {
         let legal = legal(id, law.call_id_chars_max);
-        let mut unique = legal.clone();
-        let mut number = 2_u64;
-        while !self.0.insert(String::from(&*unique)) {
-            let suffix = format!("_{number}");
+        if self.used.insert(String::from(&*legal)) {
+            return legal;
+        }
+        let next = self.next.entry(String::from(&*legal)).or_insert(2);
+        loop {
+            let suffix = format!("_{next}");
+            *next = next.saturating_add(1);
             let room = law.call_id_chars_max.saturating_sub(suffix.len());
             let stem = legal.get(..room).unwrap_or(&legal);
-            unique = Cow::Owned(format!("{stem}{suffix}"));
-            number = number.saturating_add(1);
+            let unique = format!("{stem}{suffix}");
+            if self.used.insert(unique.clone()) {
+                return Cow::Owned(unique);
+            }
         }
-        unique
     }
 }
 

@@ -14,7 +14,7 @@ use windlass_vocabulary::{
 use super::event::{CallPiece, Choice, Chunk, Delta, WireUsage};
 use super::failure;
 use crate::Decoded;
-use crate::calls::{CUT_SHORT, Calls, arguments, derived_id, is_cut};
+use crate::calls::{CUT_SHORT, Calls, arguments, is_cut};
 use crate::decode::{Allowance, DONE, Flow, Interpret, cut, nonsense, read, shown};
 use crate::fault::complaint;
 use crate::loose::{Fragment, Joined};
@@ -22,7 +22,6 @@ use crate::loose::{Fragment, Joined};
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    message_id: Option<String>,
     is_started: bool,
     text: Joined,
     thinking: Joined,
@@ -64,6 +63,10 @@ impl Interpret for Reader {
         Ok(Flow::More)
     }
 
+    fn name(&mut self, name: String) {
+        self.calls.name_answer(Some(&name));
+    }
+
     fn end(&mut self) -> Decoded {
         match self.stop.take() {
             Some((stop, detail)) => Decoded::Ended { stop, usage: self.usage, detail },
@@ -77,9 +80,10 @@ impl Reader {
         if mem::replace(&mut self.is_started, true) {
             return;
         }
-        self.message_id = chunk.id.as_deref().filter(|id| !id.is_empty()).map(String::from);
+        let message_id = chunk.id.as_deref().filter(|id| !id.is_empty()).map(String::from);
+        self.calls.name_answer(message_id.as_deref());
         out.push(Decoded::Started {
-            message_id: self.message_id.clone(),
+            message_id,
             model: chunk.model.as_deref().filter(|name| !name.is_empty()).map(ModelName::from),
         });
     }
@@ -156,7 +160,7 @@ impl Reader {
     ) {
         let number = u64::try_from(self.drafts.len()).unwrap_or(u64::MAX);
         let id = match wire_id {
-            "" => ToolCallId::from(derived_id(self.message_id.as_deref(), number).as_str()),
+            "" => ToolCallId::from(self.calls.derived_id(number).as_str()),
             id => ToolCallId::from(id),
         };
         let name = ToolName::from(name);

@@ -18,7 +18,7 @@ use windlass_vocabulary::{
 use super::event::{Head, Item, ItemEvent, Piece, Response, ResponseEvent, WireUsage};
 use super::failure;
 use crate::Decoded;
-use crate::calls::{CUT_SHORT, Calls, arguments, derived_id};
+use crate::calls::{CUT_SHORT, Calls, arguments};
 use crate::decode::{Allowance, Flow, Interpret, cut, nonsense, read, shown};
 use crate::loose::Joined;
 use crate::write::first_line;
@@ -26,7 +26,6 @@ use crate::write::first_line;
 /// Where one answer has got to.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    message_id: Option<String>,
     is_started: bool,
     /// The call whose arguments may be shown.
     call_index: Option<u64>,
@@ -71,6 +70,10 @@ impl Interpret for Reader {
         Ok(Flow::More)
     }
 
+    fn name(&mut self, name: String) {
+        self.calls.name_answer(Some(&name));
+    }
+
     fn end(&mut self) -> Decoded {
         cut()
     }
@@ -86,9 +89,10 @@ impl Reader {
             return Err(nonsense("a second answer began in the same stream"));
         }
         let response: Response<'_> = read(event.response.get())?;
-        self.message_id = response.id.map(Cow::into_owned).filter(|id| !id.is_empty());
+        let message_id = response.id.map(Cow::into_owned).filter(|id| !id.is_empty());
+        self.calls.name_answer(message_id.as_deref());
         out.push(Decoded::Started {
-            message_id: self.message_id.clone(),
+            message_id,
             model: response.model.as_deref().filter(|name| !name.is_empty()).map(ModelName::from),
         });
         Ok(())
@@ -192,7 +196,7 @@ impl Reader {
         let given = [&item.call_id, &item.id].into_iter().flatten().find(|id| !id.is_empty());
         let id = match given {
             Some(id) => ToolCallId::from(&**id),
-            None => ToolCallId::from(derived_id(self.message_id.as_deref(), index).as_str()),
+            None => ToolCallId::from(self.calls.derived_id(index).as_str()),
         };
         (id, ToolName::from(item.name.as_deref().unwrap_or_default()))
     }
