@@ -151,14 +151,15 @@ fn can_react(control: Control, limits: &Limits) -> bool {
 }
 
 fn summarized(control: Control, what: Compaction, shrunk: Shrunk, limits: &Limits) -> Decision {
+    let auto = control.auto_compact;
+    let is_off = auto.failures >= limits.summary_failures_max;
     let failures = match shrunk {
-        Shrunk::Summary => 0,
-        Shrunk::Stripped => control.auto_compact.failures,
-        Shrunk::Cut | Shrunk::Nothing => {
-            control.auto_compact.failures.saturating_add(1).min(limits.summary_failures_max)
-        }
+        // Once off, it stays off for the session.
+        Shrunk::Summary if !is_off => 0,
+        Shrunk::Cut => auto.failures.saturating_add(1).min(limits.summary_failures_max),
+        Shrunk::Summary | Shrunk::Stripped | Shrunk::Nothing => auto.failures,
     };
-    let auto_compact = AutoCompact { failures, ..control.auto_compact };
+    let auto_compact = AutoCompact { failures, ..auto };
     let control = Control { auto_compact, ..control };
     match (what, shrunk) {
         (Compaction::Auto, _) => {
@@ -307,7 +308,8 @@ fn failed(control: Control, fault: Fault, limits: &Limits) -> Decision {
         Fault::MediaTooLarge => react(control, Compaction::ForMedia, Terminal::ImageError, limits),
         Fault::BadImage => repair(control, Terminal::ImageError),
         Fault::Invalid => repair(control, Terminal::ModelError),
-        Fault::Gone if has_fallback(control, limits) => switch(control),
+        // Another model needs no wait.
+        Fault::Gone | Fault::WaitedOut if has_fallback(control, limits) => switch(control),
         Fault::Gone | Fault::Fatal | Fault::WaitedOut => {
             finish(control, Terminal::ModelError, Why::Plain)
         }

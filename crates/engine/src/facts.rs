@@ -68,11 +68,11 @@ pub(crate) fn is_staged(state: &State) -> bool {
     level_4_context_collapse::is_staged(&state.context)
 }
 
-/// How the projection fits.
-pub(crate) fn size(tokens: Tokens, room: Room) -> Size {
+/// How the projection fits. Being over the threshold matters only where something can be dropped.
+pub(crate) fn size(tokens: Tokens, room: Room, can_drop: impl FnOnce() -> bool) -> Size {
     if tokens > room.limit {
         Size::OverLimit
-    } else if tokens > room.threshold {
+    } else if tokens > room.threshold && can_drop() {
         Size::OverThreshold
     } else {
         Size::Fits

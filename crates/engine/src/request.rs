@@ -45,11 +45,13 @@ pub(crate) struct Order {
 /// Puts a request together.
 pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<ModelRequest> {
     let Order { attempt, model, messages, output_max, source } = order;
+    // A label stands outside the conversation: it needs neither its tools nor its instructions.
+    let is_label = source == Source::ToolLabel;
     Box::new(ModelRequest {
         attempt,
         model,
-        system: system(settings),
-        tools: state.tool_context.tools.clone(),
+        system: if is_label { Vec::new() } else { system(settings) },
+        tools: if is_label { Arc::from([]) } else { state.tool_context.tools.clone() },
         messages,
         output_max,
         thinking: settings.thinking,

@@ -1,10 +1,14 @@
 //! Events of dead attempts and errands are dropped here and nowhere else.
+//!
+//! An event must come from the errand that is waited for and be of its kind: an answer to a question
+//! cannot end a tool, whatever ticket it carries.
 
 use windlass_vocabulary::Ticket;
 
 use crate::control::Phase;
 use crate::event::Event;
 use crate::state::State;
+use crate::tool::queue::Stage;
 
 /// Does this event answer something nobody waits for any more?
 pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
@@ -18,21 +22,34 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
         | Event::ModelFailed { attempt, .. } => {
             state.control.phase != Phase::Streaming || state.answer.attempt != Some(*attempt)
         }
-        Event::ToolProgressed { ticket, .. }
-        | Event::ToolEnded { ticket, .. }
-        | Event::PermissionAnswered { ticket, .. } => state.queue.position(*ticket).is_none(),
+        Event::ToolProgressed { ticket, .. } | Event::ToolEnded { ticket, .. } => {
+            !is_at(state, *ticket, |stage| matches!(stage, Stage::Running(_)))
+        }
+        Event::PermissionAnswered { ticket, .. } => {
+            !is_at(state, *ticket, |stage| matches!(stage, Stage::Asked(..)))
+        }
         Event::HookEnded { ticket, .. } => {
-            state.queue.position(*ticket).is_none() && !is_awaited(state, *ticket)
+            let is_hooked = |stage: &Stage| matches!(stage, Stage::Hooked(_) | Stage::Reviewed(..));
+            !is_at(state, *ticket, is_hooked) && !is_awaited(state, *ticket, Phase::Stopping)
         }
         Event::SummaryEnded { ticket, .. } => {
-            let is_label =
-                state.pending_tool_summary.as_ref().is_some_and(|label| label.ticket == *ticket);
-            !is_label && !is_awaited(state, *ticket)
+            let label = state.pending_tool_summary.as_ref();
+            let is_label = label.is_some_and(|l| l.ticket == *ticket && l.text.is_none());
+            let is_summary = matches!(state.control.phase, Phase::Compacting(_));
+            !is_label && !(is_summary && is_awaited(state, *ticket, state.control.phase))
         }
-        Event::TimerFired { ticket } => !is_awaited(state, *ticket),
+        Event::TimerFired { ticket } => !is_awaited(state, *ticket, Phase::Waiting),
     }
 }
 
-fn is_awaited(state: &State, ticket: Ticket) -> bool {
-    state.errand.is_some_and(|errand| errand.ticket == ticket)
+/// Does a call wait for this errand, and for an errand of this kind?
+fn is_at(state: &State, ticket: Ticket, is_kind: impl Fn(&Stage) -> bool) -> bool {
+    let place = state.queue.position(ticket);
+    let entry = place.and_then(|place| state.queue.entries.get(place));
+    entry.is_some_and(|entry| is_kind(&entry.stage))
+}
+
+/// Does this phase wait for this errand?
+fn is_awaited(state: &State, ticket: Ticket, phase: Phase) -> bool {
+    state.control.phase == phase && state.errand.is_some_and(|errand| errand.ticket == ticket)
 }

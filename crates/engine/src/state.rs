@@ -81,6 +81,8 @@ pub struct Errand {
     pub ticket: Ticket,
     /// The model call behind it, if there is one.
     pub attempt: Option<AttemptId>,
+    /// Models asked for it so far.
+    pub tries: u8,
 }
 
 /// A label that was asked for, and its text once it is there.

@@ -9,6 +9,7 @@ use crate::bound::{calls_left, cost};
 use crate::decide::{Act, decide};
 use crate::effect::Effect;
 use crate::event::{Event, Interrupt};
+use crate::ledger::Account;
 use crate::settings::{Limits, Settings};
 use crate::signal::Signal;
 use crate::stale;
@@ -28,8 +29,9 @@ pub struct Step {
 pub fn step(state: State, event: Event, settings: &Settings) -> Step {
     let limits = settings.limits();
     let mut turn = Loop { state, settings, limits, effects: Vec::new(), interrupt: None };
-    if !stale::is_stale(&turn.state, &event) {
-        turn.take(event);
+    match stale::is_stale(&turn.state, &event) {
+        false => turn.take(event),
+        true => turn.book_late(&event),
     }
     Step { state: turn.state, effects: turn.effects }
 }
@@ -87,6 +89,17 @@ impl Loop<'_> {
                 self.state.errand = None;
                 self.drive(Signal::TimerFired);
             }
+        }
+    }
+
+    /// Nothing follows from a late event, but a nested session that was cancelled still sends its
+    /// bill: the rest of its allowance is free again.
+    fn book_late(&mut self, event: &Event) {
+        if let Event::ToolEnded { ticket, outcome } = event
+            && self.state.ledger.is_open(Account::Errand(*ticket))
+            && self.state.queue.position(*ticket).is_none()
+        {
+            self.state.ledger.settle_nested(*ticket, outcome.spent);
         }
     }
 

@@ -38,7 +38,16 @@ pub(crate) struct Plan {
     before: Vec<MessageId>,
     after: Vec<MessageId>,
     dropped: Vec<MessageId>,
+    /// What of the tail survives even when the tail does not.
+    must_keep: Vec<MessageId>,
     target: Tokens,
+}
+
+impl Plan {
+    /// How many messages are gone when this is what is left of the tail.
+    fn gone(&self, after: &[MessageId]) -> usize {
+        self.dropped.len() + self.after.len() - after.len()
+    }
 }
 
 /// Earlier requests a cut quotes, and how much of each.
@@ -72,7 +81,13 @@ fn plan_with_tail(
         }
     }
     let after = recent.iter().map(|message| message.id).collect();
-    (!dropped.is_empty()).then_some(Plan { before, after, dropped, target })
+    let must_keep = recent
+        .iter()
+        .enumerate()
+        .filter(|(index, message)| is_permanent(message) || Some(old.len() + index) == request)
+        .map(|(_, message)| message.id)
+        .collect();
+    (!dropped.is_empty()).then_some(Plan { before, after, dropped, must_keep, target })
 }
 
 /// Messages at the end that fit the room and begin where a turn or a request begins.
@@ -112,11 +127,13 @@ pub(crate) fn place(
     let raw_before = Projection::raw(memory, transcript);
     let tried =
         summary.map(|summary| (Shrunk::Summary, text::summary(summary), plan.after.clone()));
-    let cut = text::cut(plan.dropped.len(), &quotes(transcript, &plan.dropped));
-    let candidates = tried
-        .into_iter()
-        .chain([(Shrunk::Cut, cut.clone(), plan.after.clone()), (Shrunk::Cut, cut, Vec::new())]);
+    let quotes = quotes(transcript, &plan.dropped);
+    let candidates = tried.into_iter().chain([&plan.after, &plan.must_keep].map(|after| {
+        let words = text::cut(plan.gone(after), &quotes);
+        (Shrunk::Cut, words, after.clone())
+    }));
     for (shrunk, words, after) in candidates {
+        let gone = plan.gone(&after);
         let mut next = Memory {
             boundary: Some(Boundary {
                 before: plan.before.clone(),
@@ -138,7 +155,7 @@ pub(crate) fn place(
         }
         next.budgeted = Some(message.id);
         let freed = raw_before.saturating_sub(Projection::raw(&next, &trial));
-        let losses = vec![format!("{} messages", plan.dropped.len())];
+        let losses = vec![format!("{gone} messages")];
         report.shrunk.push(Shrink { level: 5, freed, losses });
         *memory = next;
         *transcript = trial;

@@ -28,7 +28,7 @@ impl Loop<'_> {
     }
 
     /// Updates that tool results carried apply from the next iteration on.
-    fn apply_updates(&mut self) {
+    pub(crate) fn apply_updates(&mut self) {
         let context = &mut self.state.tool_context;
         for update in core::mem::take(&mut context.updates) {
             if let Some(mode) = update.mode {

@@ -5,17 +5,18 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    FailureKind, Message, ModelFacts, ModelFailure, Notice, Source, Ticket, Tokens, Usage,
+    FailureKind, Message, ModelFacts, ModelFailure, Notice, Role, Source, Ticket, Tokens, Usage,
 };
 
 use crate::budget::usd;
 use crate::cache::Forecast;
 use crate::context::quarantine::{Refused, leave_out};
 use crate::context::{Projection, Report, estimate, level_5_autocompact};
-use crate::control::{Compaction, Phase};
+use crate::control::Compaction;
 use crate::effect::Effect;
 use crate::ledger::{Account, Open};
 use crate::request::{self, Order};
+use crate::settings::Settings;
 use crate::signal::{Shrunk, Signal};
 use crate::state::{Errand, PendingLabel};
 use crate::step::Loop;
@@ -24,7 +25,7 @@ use crate::text;
 /// The most a label may be.
 const LABEL_TOKENS: Tokens = Tokens(64);
 
-impl Loop<'_> {
+impl<'a> Loop<'a> {
     /// Asks for a summary. Where there is nothing to summarise, or no money for it, says at once
     /// what could be done without.
     pub(crate) fn summarize(&mut self, what: Compaction) -> Option<Signal> {
@@ -42,27 +43,48 @@ impl Loop<'_> {
         if plan.is_none() {
             return Some(Signal::Summarized(Shrunk::Nothing));
         }
+        match self.ask_for_summary(0) {
+            true => None,
+            false => Some(self.compact(None)),
+        }
+    }
+
+    /// Asks the next model that has not been asked for this summary; says whether there was one.
+    fn ask_for_summary(&mut self, tries: u8) -> bool {
         let messages = Projection::new(&self.state.context, &self.state.transcript).messages;
         let output = self.settings.context.summary_tokens;
-        match self.errand_call(Source::Compaction, messages, text::COMPACTION, output) {
-            Some(errand) => {
-                self.state.errand = Some(errand);
-                None
-            }
-            None => Some(self.compact(None)),
-        }
+        let model = self.errand_model(tries);
+        let errand = model.and_then(|model| {
+            self.errand_call(model, Source::Compaction, messages, text::COMPACTION, output)
+        });
+        self.state.errand = errand.map(|errand| Errand { tries: tries + 1, ..errand });
+        errand.is_some()
+    }
+
+    /// Whom to ask for a text beside the conversation: the small model, then the one in use, then
+    /// those after it; no more of them than the bound allows for.
+    fn errand_model(&self, tries: u8) -> Option<&'a ModelFacts> {
+        let settings: &'a Settings = self.settings;
+        let chain = (self.state.control.model..self.limits.models).map(|at| settings.model_at(at));
+        settings
+            .small_model
+            .iter()
+            .chain(chain)
+            .take(usize::from(self.limits.models))
+            .nth(usize::from(tries))
     }
 
     /// A label for the batch of tools that just ended, written by the small model beside the loop.
     pub(crate) fn ask_for_label(&mut self) {
-        if !self.settings.tool_labels || self.state.queue.entries.is_empty() {
+        if !self.settings.tool_labels {
             return;
         }
         let mut words = String::new();
-        for entry in &self.state.queue.entries {
-            words.push_str(entry.call.name.as_str());
+        let answer = self.state.transcript.messages().rfind(|m| m.role == Role::Assistant);
+        for call in answer.iter().flat_map(|message| message.calls()) {
+            words.push_str(call.name.as_str());
             words.push(' ');
-            words.push_str(entry.call.input.as_str());
+            words.push_str(call.input.as_str());
             words.push('\n');
         }
         words.push_str(text::LABEL);
@@ -70,7 +92,10 @@ impl Loop<'_> {
             // Nobody will hear of the old label any more; its bill is taken as estimated.
             let _ = self.state.ledger.settle(Account::Errand(ticket), Usage::default());
         }
-        let errand = self.errand_call(Source::ToolLabel, Vec::new(), &words, LABEL_TOKENS);
+        let model = self.errand_model(0);
+        let errand = model.and_then(|model| {
+            self.errand_call(model, Source::ToolLabel, Vec::new(), &words, LABEL_TOKENS)
+        });
         self.state.pending_tool_summary =
             errand.map(|errand| PendingLabel { ticket: errand.ticket, text: None });
     }
@@ -79,13 +104,12 @@ impl Loop<'_> {
     /// there is no money for it.
     fn errand_call(
         &mut self,
+        model: &ModelFacts,
         source: Source,
         messages: Vec<Arc<Message>>,
         instruction: &str,
         output: Tokens,
     ) -> Option<Errand> {
-        let main = self.settings.model_at(self.state.control.model);
-        let model: &ModelFacts = self.settings.small_model.as_ref().unwrap_or(main);
         let messages = request::with_instruction(&self.state, messages, instruction);
         let raw = self.overhead() + messages.iter().map(|m| estimate::message(m)).sum::<u64>();
         let predicted = self.state.ledger.estimate(raw);
@@ -113,7 +137,7 @@ impl Loop<'_> {
         };
         let request = request::build(&self.state, self.settings, order);
         self.effects.push(Effect::Summarize { ticket, request });
-        Some(Errand { ticket, attempt: Some(attempt) })
+        Some(Errand { ticket, attempt: Some(attempt), tries: 1 })
     }
 
     /// A summary or a label came back.
@@ -123,15 +147,19 @@ impl Loop<'_> {
         result: Result<String, ModelFailure>,
         usage: Usage,
     ) {
-        let _ = self.state.ledger.settle(Account::Errand(ticket), usage);
+        let account = Account::Errand(ticket);
+        match result.is_err() && usage == Usage::default() {
+            true => self.state.ledger.release(account),
+            false => drop(self.state.ledger.settle(account, usage)),
+        }
         if let Some(label) = &mut self.state.pending_tool_summary
             && label.ticket == ticket
         {
             label.text = result.ok();
             return;
         }
-        self.state.errand = None;
-        if !matches!(self.state.control.phase, Phase::Compacting(_)) {
+        let tries = self.state.errand.take().map_or(u8::MAX, |errand| errand.tries);
+        if result.is_err() && self.ask_for_summary(tries) {
             return;
         }
         let summary = result.and_then(|words| match words.trim().is_empty() {

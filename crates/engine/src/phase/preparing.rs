@@ -5,6 +5,7 @@ use windlass_vocabulary::{Message, MetaKind, Notice, Origin, Source, Tokens, Tra
 
 use crate::budget::{tokens, usd};
 use crate::cache::Prefix;
+use crate::context::level_5_autocompact;
 use crate::context::{self, Memory, Projection, Report, Room, View, estimate};
 use crate::decide::Because;
 use crate::effect::Effect;
@@ -31,8 +32,11 @@ impl Loop<'_> {
         let wanted = facts::output_cap(&self.state, self.settings);
         let input = Tokens(estimate::worst_case(tokens.0));
         let grant = usd::grant(self.settings, &self.state.ledger, model, input, wanted);
+        let can_drop = || {
+            self.with_view(|view| level_5_autocompact::plan(&self.state.context, view)).is_some()
+        };
         Signal::Prepared {
-            size: facts::size(tokens, room),
+            size: facts::size(tokens, room, can_drop),
             staged: facts::is_staged(&self.state),
             funds: if grant.is_some() { Funds::Enough } else { Funds::Short },
         }
@@ -46,6 +50,9 @@ impl Loop<'_> {
                 let turn = self.state.control.turn;
                 self.tell(Notice::Continued { transition, turn });
                 self.tell_label();
+                if transition == Transition::NextTurn {
+                    self.ask_for_label();
+                }
             }
             Because::Switched => self.switched(),
             Because::Repaired => self.repaired(),

@@ -28,10 +28,10 @@ impl Loop<'_> {
         if !self.state.queue.is_done() {
             return None;
         }
+        self.look_for_circles();
         let halt = self.state.queue.halt.take();
         let stop = halt.is_some();
         self.state.objection = halt.or(self.state.objection.take());
-        self.ask_for_label();
         self.commit_results();
         Some(Signal::ToolsDone { stop })
     }

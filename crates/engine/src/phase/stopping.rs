@@ -11,7 +11,7 @@ use crate::step::Loop;
 impl Loop<'_> {
     pub(crate) fn run_stop_hooks(&mut self) {
         let ticket = self.state.next.ticket();
-        self.state.errand = Some(Errand { ticket, attempt: None });
+        self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
         let hook = self.state.control.stop_hook;
         let last = self.state.transcript.messages().next_back();
         let answer = last.filter(|message| message.role == Role::Assistant).map(|m| m.text());

@@ -16,7 +16,7 @@ impl Loop<'_> {
     pub(crate) fn streamed(&mut self, attempt: AttemptId, delta: Delta) {
         let answer = &mut self.state.answer;
         answer.has_started = true;
-        answer.is_shown = true;
+        answer.is_shown |= !matches!(delta, Delta::Usage(_) | Delta::Raw(_));
         match &delta {
             Delta::Text(text) => answer.partial.push_str(text),
             Delta::Thinking(_)

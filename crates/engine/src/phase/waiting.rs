@@ -17,7 +17,7 @@ impl Loop<'_> {
         let wait = retry::wait(&failure, retries, attempt, self.settings.jitter_seed);
         self.state.waited = Millis(self.state.waited.0.saturating_add(wait.0));
         let ticket = self.state.next.ticket();
-        self.state.errand = Some(Errand { ticket, attempt: None });
+        self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
         self.tell(Notice::Waiting {
             failure,
             attempt: retries,

@@ -45,6 +45,7 @@ impl Loop<'_> {
     pub(crate) fn finish(&mut self, terminal: Terminal, why: Why) -> Option<Signal> {
         let Owed { outcome, why, failure } = self.pay(terminal, why);
         assert!(self.state.queue.entries.is_empty(), "every call is closed at every terminal");
+        self.apply_updates();
         self.state.withheld = None;
         self.state.errand = None;
         self.state.answer = Answer::default();

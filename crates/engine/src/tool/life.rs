@@ -15,6 +15,7 @@ use crate::cache::Forecast;
 use crate::effect::{Effect, HookSubject};
 use crate::ledger::{Account, Open};
 use crate::settings::FREE;
+use crate::state::State;
 use crate::step::Loop;
 use crate::text;
 
@@ -61,19 +62,19 @@ impl Loop<'_> {
         }
     }
 
-    /// Asks the policy. The guard against circles comes first: no rule may wave a circle through.
+    /// Asks the policy. What it allows is asked about all the same when it goes in circles; what it
+    /// denies stays denied.
     fn judge(&mut self, place: usize, opinion: Opinion) {
-        let Some(entry) = self.entry(place) else {
-            return;
-        };
-        let call = entry.call.clone();
+        let Some(entry) = self.entry(place) else { return };
+        let (call, inspection) = (entry.call.clone(), entry.inspection.clone());
+        let policy = &self.state.tool_context.policy;
         let count = self.state.circle.count(&call);
-        if count >= circle::STOP && self.state.tool_context.policy.can_ask {
-            let question = circle_question(call, text::circle_question(count));
-            return self.ask(place, question);
-        }
-        let inspection = entry.inspection.clone();
-        match decide(&self.state.tool_context.policy, call, &inspection, opinion) {
+        let is_circle = count >= circle::STOP && policy.can_ask;
+        match decide(policy, call, &inspection, opinion) {
+            Ruling::Allow(granted) if is_circle => {
+                let call = granted.into_inner();
+                self.ask(place, circle_question(call, text::circle_question(count)));
+            }
             Ruling::Allow(granted) => self.set_stage(place, Stage::Ready(granted)),
             Ruling::Ask(question) => self.ask(place, question),
             Ruling::Deny { call, why } => self.deny(place, call, why),
@@ -253,19 +254,25 @@ impl Loop<'_> {
 
     /// The call has its result.
     pub(crate) fn done(&mut self, place: usize, mut outcome: ToolOutcome) {
-        let Some(entry) = self.state.queue.entries.get_mut(place) else {
-            return;
-        };
-        let count = self.state.circle.record(&entry.call, &entry.inspection, &outcome);
-        let update = outcome.update.take();
-        entry.stage = Stage::Done(outcome);
-        self.state.tool_context.updates.extend(update);
-        if count >= circle::HINT {
-            self.state.queue.remarks.push(text::circle_hint(count));
-        }
-        if count >= circle::STOP && !self.state.tool_context.policy.can_ask {
-            let why = text::circle_stop(count);
-            self.state.queue.halt.get_or_insert((String::from("guard against circles"), why));
+        self.state.tool_context.updates.extend(outcome.update.take());
+        self.set_stage(place, Stage::Done(outcome));
+    }
+
+    /// Looks at a whole batch once it is certain to stay: what is discarded counts in no circle.
+    /// A call that cannot run at all is not worth a question; there the run ends.
+    pub(crate) fn look_for_circles(&mut self) {
+        let can_ask = self.state.tool_context.policy.can_ask;
+        let State { queue, circle, .. } = &mut self.state;
+        for entry in &queue.entries {
+            let Stage::Done(outcome) = &entry.stage else { continue };
+            let count = circle.record(&entry.call, &entry.inspection, outcome);
+            if count >= circle::HINT {
+                queue.remarks.push(text::circle_hint(count));
+            }
+            if count >= circle::STOP && !(can_ask && entry.has_started) {
+                let why = text::circle_stop(count);
+                queue.halt.get_or_insert((String::from("guard against circles"), why));
+            }
         }
     }
 
