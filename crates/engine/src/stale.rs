@@ -36,7 +36,8 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
             let label = state.pending_tool_summary.as_ref();
             let is_label = label.is_some_and(|l| l.ticket == *ticket && l.text.is_none());
             let is_summary = matches!(state.control.phase, Phase::Compacting(_));
-            !is_label && !(is_summary && is_awaited(state, *ticket, state.control.phase))
+            let is_summary = is_summary && is_awaited(state, *ticket, state.control.phase);
+            !is_label && !is_summary
         }
         Event::TimerFired { ticket } => !is_awaited(state, *ticket, Phase::Waiting),
     }
