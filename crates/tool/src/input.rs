@@ -20,10 +20,7 @@ pub(crate) fn spec<I: JsonSchema>(
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<I>()
-        .to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<I>().to_value();
     tidy(&mut schema);
     ToolSpec {
         name: ToolName::from(name),

@@ -7,12 +7,15 @@
 pub mod bash;
 pub mod edit;
 mod file;
+pub mod glob;
+pub mod grep;
 mod input;
 mod output;
 pub mod read;
 pub mod registry;
 pub mod surroundings;
 pub mod tool;
+mod walk;
 pub mod write;
 
 pub use registry::Registry;

@@ -22,12 +22,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// Holds at most `inline_max` bytes at either end.
     pub(crate) fn new(inline_max: usize) -> Self {
-        Self {
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            half: inline_max,
-            total: 0,
-        }
+        Self { head: Vec::new(), tail: VecDeque::new(), half: inline_max, total: 0 }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -35,9 +30,7 @@ impl Ends {
         let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (first, rest) = bytes.split_at(room);
         self.head.extend_from_slice(first);
-        let rest = rest
-            .get(rest.len().saturating_sub(self.half)..)
-            .unwrap_or(rest);
+        let rest = rest.get(rest.len().saturating_sub(self.half)..).unwrap_or(rest);
         let over = (self.tail.len() + rest.len()).saturating_sub(self.half);
         self.tail.drain(..over.min(self.tail.len()));
         self.tail.extend(rest);
@@ -56,11 +49,7 @@ impl Ends {
             self.tail.iter().rev().take(400).rev().copied().collect()
         };
         let text = text_of(&bytes);
-        text.lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .map(str::to_owned)
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
     }
 
     /// The stream as text of at most `bytes_max` bytes; what is left out is said in the middle.
@@ -75,22 +64,14 @@ impl Ends {
         let all: Vec<u8> = self.head.iter().chain(&self.tail).copied().collect();
         let last = whole_suffix(all.get(all.len().saturating_sub(half)..).unwrap_or(&all));
         let left_out = self.total.saturating_sub((first.len() + last.len()) as u64);
-        format!(
-            "{}\n[{left_out} bytes left out here]\n{}",
-            text_of(first),
-            text_of(last)
-        )
+        format!("{}\n[{left_out} bytes left out here]\n{}", text_of(first), text_of(last))
     }
 }
 
 /// Text a model can be sent: invalid UTF-8 and NUL become the replacement character.
 pub(crate) fn text_of(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if text.contains('\0') {
-        text.replace('\0', "\u{fffd}")
-    } else {
-        text.into_owned()
-    }
+    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
 }
 
 /// Without the first bytes of a character that was cut.
@@ -105,11 +86,7 @@ fn whole_prefix(bytes: &[u8]) -> &[u8] {
 
 /// Without the last bytes of a character that was cut.
 fn whole_suffix(bytes: &[u8]) -> &[u8] {
-    let cut = bytes
-        .iter()
-        .take(3)
-        .take_while(|byte| **byte & 0xC0 == 0x80)
-        .count();
+    let cut = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
     bytes.get(cut..).unwrap_or(bytes)
 }
 
@@ -161,11 +138,7 @@ impl Spill {
             self.append(&early).await;
         }
         self.append(bytes).await;
-        if self.written >= self.bytes_max {
-            Room::None
-        } else {
-            Room::Left
-        }
+        if self.written >= self.bytes_max { Room::None } else { Room::Left }
     }
 
     /// Without a file the bytes are only counted, so that the cap holds either way.
@@ -188,16 +161,10 @@ impl Spill {
         {
             self.problem = Some(error.to_string());
         } else if self.problem.is_none() && self.early.is_empty() && self.written > 0 {
-            return Spilled::Saved {
-                path: self.path,
-                bytes: self.written,
-            };
+            return Spilled::Saved { path: self.path, bytes: self.written };
         }
         match self.problem {
-            Some(problem) => Spilled::Failed {
-                path: self.path,
-                problem,
-            },
+            Some(problem) => Spilled::Failed { path: self.path, problem },
             None => Spilled::NotNeeded,
         }
     }
@@ -216,10 +183,5 @@ async fn create(path: &Path) -> std::io::Result<File> {
         tokio::fs::create_dir_all(directory).await?;
     }
     let mut options = tokio::fs::OpenOptions::new();
-    options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .await
+    options.write(true).create_new(true).mode(0o600).open(path).await
 }

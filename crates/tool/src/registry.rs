@@ -9,6 +9,8 @@ use windlass_vocabulary::{Inspection, Json, ToolSpec};
 
 use crate::bash::Bash;
 use crate::edit::Edit;
+use crate::glob::Glob;
+use crate::grep::Grep;
 use crate::read::Read;
 use crate::tool::Tool;
 use crate::write::Write;
@@ -35,6 +37,8 @@ impl Registry {
                 Arc::new(Read::new()),
                 Arc::new(Edit::new()),
                 Arc::new(Write::new()),
+                Arc::new(Glob::new()),
+                Arc::new(Grep::new()),
             ],
         }
     }
@@ -43,11 +47,7 @@ impl Registry {
     /// returned.
     pub fn insert(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
         let name = &tool.spec().name;
-        match self
-            .tools
-            .iter_mut()
-            .find(|known| known.spec().name == *name)
-        {
+        match self.tools.iter_mut().find(|known| known.spec().name == *name) {
             Some(known) => Some(std::mem::replace(known, tool)),
             None => {
                 self.tools.push(tool);
@@ -70,9 +70,7 @@ impl Registry {
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools
-            .iter()
-            .find(|tool| tool.spec().name.as_str() == name)
+        self.tools.iter().find(|tool| tool.spec().name.as_str() == name)
     }
 
     /// What can be said of a call without running it.
@@ -102,9 +100,7 @@ impl Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list()
-            .entries(self.tools.iter().map(|tool| &tool.spec().name))
-            .finish()
+        f.debug_list().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
     }
 }
 

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use windlass_permission::Hidden;
+
 use crate::file::FileState;
 
 /// Files remembered at most; the oldest entry by path order goes first.
@@ -26,6 +28,8 @@ pub struct Surroundings {
     pub environment: Vec<(OsString, OsString)>,
     /// Bounds.
     pub limits: Limits,
+    /// What searching tools must pass over: the paths that deny rules forbid to read.
+    pub hidden: Hidden,
     directories: Mutex<Vec<PathBuf>>,
     shell: Mutex<PathBuf>,
     files: Mutex<BTreeMap<PathBuf, FileState>>,
@@ -65,6 +69,7 @@ impl Surroundings {
             spill: spill.into(),
             environment: child_environment(std::env::vars_os()),
             limits: Limits::default(),
+            hidden: Hidden::default(),
             directories: Mutex::new(vec![cwd.clone()]),
             shell: Mutex::new(cwd.clone()),
             files: Mutex::default(),
@@ -91,9 +96,7 @@ impl Surroundings {
     /// Does the path lie in a working directory, by its components?
     #[must_use]
     pub fn is_inside(&self, path: &Path) -> bool {
-        lock(&self.directories)
-            .iter()
-            .any(|directory| path.starts_with(directory))
+        lock(&self.directories).iter().any(|directory| path.starts_with(directory))
     }
 
     /// Where the shell stands.
@@ -121,8 +124,7 @@ impl Surroundings {
     /// A name in the spill directory that no other call of this process uses.
     pub(crate) fn spill_path(&self, kind: &str) -> PathBuf {
         let number = self.spills.fetch_add(1, Ordering::Relaxed);
-        self.spill
-            .join(format!("{kind}-{}-{number}", std::process::id()))
+        self.spill.join(format!("{kind}-{}-{number}", std::process::id()))
     }
 }
 
@@ -141,11 +143,7 @@ pub fn child_environment(
         .filter(|(name, _)| !is_hidden(name))
         .filter(|(name, _)| !QUIET.iter().any(|(quiet, _)| OsStr::new(quiet) == name))
         .collect();
-    environment.extend(
-        QUIET
-            .iter()
-            .map(|(name, value)| (name.into(), value.into())),
-    );
+    environment.extend(QUIET.iter().map(|(name, value)| (name.into(), value.into())));
     environment
 }
 

@@ -41,11 +41,7 @@ impl Job {
     /// A job that nobody cancels and nobody watches.
     #[must_use]
     pub fn new(surroundings: Arc<Surroundings>) -> Self {
-        Self {
-            surroundings,
-            cancel: CancellationToken::new(),
-            progress: Progress::default(),
-        }
+        Self { surroundings, cancel: CancellationToken::new(), progress: Progress::default() }
     }
 }
 

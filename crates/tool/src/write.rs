@@ -38,9 +38,7 @@ impl Write {
     /// The tool.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            spec: input::spec::<Input>("Write", DESCRIPTION, RESULT_BYTES_MAX),
-        }
+        Self { spec: input::spec::<Input>("Write", DESCRIPTION, RESULT_BYTES_MAX) }
     }
 }
 
@@ -85,12 +83,8 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
         _ => Some(file::known_content(surroundings, &path)?),
     };
     let content = input.content.as_bytes();
-    let metadata = file::write(
-        surroundings,
-        &path,
-        old.as_ref().map(|old| &old.metadata),
-        content,
-    )?;
+    let metadata =
+        file::write(surroundings, &path, old.as_ref().map(|old| &old.metadata), content)?;
     let digest = file::digest(content);
     surroundings.remember(path.clone(), FileState::new(&metadata, Some(digest)));
     let original = old.map(|old| text_of(&old.bytes));
@@ -98,9 +92,7 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
         Some(_) => ("update", "Replaced"),
         None => ("create", "Created"),
     };
-    let patch = original
-        .as_deref()
-        .map(|old| file::hunks(old, &input.content));
+    let patch = original.as_deref().map(|old| file::hunks(old, &input.content));
     let structured = json!({
         "type": kind,
         "filePath": path.to_string_lossy(),

@@ -34,11 +34,7 @@ impl Group {
     fn has_living_member(&self) -> Option<bool> {
         let mut has_any = false;
         for entry in std::fs::read_dir("/proc").ok()?.flatten() {
-            let is_process = entry
-                .file_name()
-                .as_encoded_bytes()
-                .iter()
-                .all(u8::is_ascii_digit);
+            let is_process = entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
             if !is_process {
                 continue;
             }

@@ -142,20 +142,14 @@ impl Tool for Bash {
 impl Shell {
     fn find() -> Self {
         let first = |paths: &[&str]| {
-            paths
-                .iter()
-                .map(Path::new)
-                .find(|path| path.exists())
-                .map(Path::to_path_buf)
+            paths.iter().map(Path::new).find(|path| path.exists()).map(Path::to_path_buf)
         };
         let bash = first(&["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"]);
         let has_terminal = std::fs::File::open("/dev/tty").is_ok();
         Self {
             is_bash: bash.is_some(),
             program: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")),
-            session: has_terminal
-                .then(|| first(&["/usr/bin/setsid", "/bin/setsid"]))
-                .flatten(),
+            session: has_terminal.then(|| first(&["/usr/bin/setsid", "/bin/setsid"])).flatten(),
         }
     }
 }

@@ -49,16 +49,8 @@ impl Place {
             directory.clone_from(root);
             surroundings.move_shell(directory.clone());
         }
-        let returned_by = if may_move(words) {
-            file_for(surroundings).await
-        } else {
-            None
-        };
-        Ok(Self {
-            directory,
-            returned_by,
-            note,
-        })
+        let returned_by = if may_move(words) { file_for(surroundings).await } else { None };
+        Ok(Self { directory, returned_by, note })
     }
 
     /// The command with whatever must stand in front of it.
@@ -112,9 +104,7 @@ fn may_move(words: Option<&[String]>) -> bool {
     }
 }
 
-const MOVERS: &[&str] = &[
-    "cd", "pushd", "popd", "eval", "source", ".", "builtin", "command",
-];
+const MOVERS: &[&str] = &["cd", "pushd", "popd", "eval", "source", ".", "builtin", "command"];
 
 /// A working directory may be reached through a symbolic link, while the shell reports real paths.
 fn is_really_inside(surroundings: &Surroundings, path: &Path) -> bool {

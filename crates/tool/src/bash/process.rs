@@ -122,12 +122,7 @@ fn spawn(command: &Command<'_>, surroundings: &Surroundings) -> io::Result<Child
         .args(["-c", command.script])
         .current_dir(command.directory)
         .env_clear()
-        .envs(
-            surroundings
-                .environment
-                .iter()
-                .map(|(name, value)| (name, value)),
-        )
+        .envs(surroundings.environment.iter().map(|(name, value)| (name, value)))
         .env("PWD", command.directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -249,12 +244,7 @@ impl Watch {
         let now = Instant::now();
         if now.duration_since(self.spoke) >= PROGRESS_EVERY {
             self.spoke = now;
-            let line = || {
-                self.stdout
-                    .ends
-                    .last_line()
-                    .or_else(|| self.stderr.ends.last_line())
-            };
+            let line = || self.stdout.ends.last_line().or_else(|| self.stderr.ends.last_line());
             job.progress.say(|| line().unwrap_or_default());
         }
     }
@@ -269,11 +259,7 @@ struct Stream<R> {
 
 impl<R: AsyncRead + Unpin> Stream<R> {
     fn new(pipe: Option<R>, job: &Job) -> Self {
-        Self {
-            pipe,
-            chunk: Vec::new(),
-            ends: Ends::new(job.surroundings.limits.output_inline_max),
-        }
+        Self { pipe, chunk: Vec::new(), ends: Ends::new(job.surroundings.limits.output_inline_max) }
     }
 
     fn is_open(&self) -> bool {

@@ -40,9 +40,7 @@ pub(super) fn outcome(
     moved: Option<&str>,
 ) -> ToolOutcome {
     let (stdout, stderr) = shown(ended, limits.output_inline_max);
-    let meaning = ended
-        .status
-        .and_then(|status| meaning(words?, status.code()?));
+    let meaning = ended.status.and_then(|status| meaning(words?, status.code()?));
     let mut notes = Vec::new();
     notes.extend(cause_note(ended.cause, limit, limits.output_spill_max));
     if ended.cause == Cause::Itself && meaning.is_none() {
@@ -58,10 +56,7 @@ pub(super) fn outcome(
     match &ended.spilled {
         Spilled::NotNeeded => {}
         Spilled::Saved { path, bytes } => {
-            add(
-                &mut text,
-                &format!("[All {bytes} bytes are in {}]", path.display()),
-            );
+            add(&mut text, &format!("[All {bytes} bytes are in {}]", path.display()));
             saved = Some((path.display().to_string(), *bytes));
         }
         Spilled::Failed { path, problem } => add(
@@ -90,19 +85,12 @@ pub(super) fn outcome(
         persisted_output_size: saved.map(|(_, bytes)| bytes),
         return_code_interpretation: meaning,
     };
-    ToolOutcome {
-        is_error,
-        structured: json(&structured),
-        ..ToolOutcome::text(text)
-    }
+    ToolOutcome { is_error, structured: json(&structured), ..ToolOutcome::text(text) }
 }
 
 /// Why a shell that was wanted is not there.
 pub(super) fn not_started(error: &io::Error, shell: &Path) -> String {
-    let advice = match error
-        .raw_os_error()
-        .map(rustix::io::Errno::from_raw_os_error)
-    {
+    let advice = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::TOOBIG) => {
             " The command is too long: write it to a file and run that."
         }
@@ -112,33 +100,26 @@ pub(super) fn not_started(error: &io::Error, shell: &Path) -> String {
         Some(rustix::io::Errno::AGAIN) => " Too many processes are running: run fewer at a time.",
         _ => "",
     };
-    format!(
-        "The shell {} could not be started: {error}.{advice}",
-        shell.display()
-    )
+    format!("The shell {} could not be started: {error}.{advice}", shell.display())
 }
 
 fn shown(ended: &Ended, inline_max: usize) -> (String, String) {
     let size = |total: u64| usize::try_from(total).unwrap_or(usize::MAX);
     let (out, err) = (size(ended.stdout.total()), size(ended.stderr.total()));
     let share = err.min((inline_max / STDERR_SHARE).max(inline_max.saturating_sub(out)));
-    (
-        ended.stdout.render(inline_max.saturating_sub(share)),
-        ended.stderr.render(share),
-    )
+    (ended.stdout.render(inline_max.saturating_sub(share)), ended.stderr.render(share))
 }
 
 fn cause_note(cause: Cause, limit: Duration, spill_max: u64) -> Option<String> {
     match cause {
         Cause::Itself => None,
-        Cause::Deadline => Some(format!(
-            "Timed out after {} ms and was stopped.",
-            limit.as_millis()
-        )),
+        Cause::Deadline => {
+            Some(format!("Timed out after {} ms and was stopped.", limit.as_millis()))
+        }
         Cause::Cancel => Some("Interrupted before it ended.".to_owned()),
-        Cause::Flood => Some(format!(
-            "Stopped: it wrote more than {spill_max} bytes, the most that is kept."
-        )),
+        Cause::Flood => {
+            Some(format!("Stopped: it wrote more than {spill_max} bytes, the most that is kept."))
+        }
     }
 }
 
@@ -207,7 +188,5 @@ fn add(text: &mut String, part: &str) {
 }
 
 fn json(structured: &impl Serialize) -> Option<Json> {
-    serde_json::to_string(structured)
-        .ok()
-        .map(|text| Json::from_checked(&text))
+    serde_json::to_string(structured).ok().map(|text| Json::from_checked(&text))
 }

@@ -52,9 +52,7 @@ impl Edit {
     /// The tool.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            spec: input::spec::<Input>("Edit", DESCRIPTION, RESULT_BYTES_MAX),
-        }
+        Self { spec: input::spec::<Input>("Edit", DESCRIPTION, RESULT_BYTES_MAX) }
     }
 }
 
@@ -101,22 +99,11 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
         return create(input, job, &path);
     }
     let content = file::known_content(&job.surroundings, &path)?;
-    let done = substitute(
-        &content.bytes,
-        &input.old_string,
-        &input.new_string,
-        input.replace_all,
-    )
-    .map_err(|problem| problem.explain(&path, &content.bytes, &input.old_string))?;
-    let metadata = file::replace(
-        &job.surroundings,
-        &path,
-        Some(&content.metadata),
-        &done.content,
-    )?;
+    let done = substitute(&content.bytes, &input.old_string, &input.new_string, input.replace_all)
+        .map_err(|problem| problem.explain(&path, &content.bytes, &input.old_string))?;
+    let metadata = file::replace(&job.surroundings, &path, Some(&content.metadata), &done.content)?;
     let digest = file::digest(&done.content);
-    job.surroundings
-        .remember(path.clone(), FileState::new(&metadata, Some(digest)));
+    job.surroundings.remember(path.clone(), FileState::new(&metadata, Some(digest)));
     let said = said(&path, &done);
     Ok(ToolOutcome {
         changed_workspace: true,
@@ -141,8 +128,7 @@ fn create(input: &Input, job: &Job, path: &Path) -> Result<ToolOutcome, String> 
     let content = input.new_string.as_bytes();
     let metadata = file::write(&job.surroundings, path, old.as_ref(), content)?;
     let digest = file::digest(content);
-    job.surroundings
-        .remember(path.to_path_buf(), FileState::new(&metadata, Some(digest)));
+    job.surroundings.remember(path.to_path_buf(), FileState::new(&metadata, Some(digest)));
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(structured(input, path, b"", content)),
@@ -155,10 +141,7 @@ fn said(path: &Path, done: &Substituted) -> String {
         [line] => format!("Changed `{}` at line {line}.", path.display()),
         [line, ..] => {
             let places = done.lines.len();
-            format!(
-                "Changed `{}` in {places} places, the first at line {line}.",
-                path.display()
-            )
+            format!("Changed `{}` in {places} places, the first at line {line}.", path.display())
         }
         [] => format!("Changed `{}`.", path.display()),
     }

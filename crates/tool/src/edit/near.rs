@@ -20,10 +20,7 @@ pub(super) fn explain(content: &[u8], old: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     for (letters, what) in KINDS {
         if let Some(found) = find(&lines, old, *letters) {
-            return format!(
-                "{what} There it reads:\n{}",
-                shown(found.lines, found.first)
-            );
+            return format!("{what} There it reads:\n{}", shown(found.lines, found.first));
         }
     }
     match first_line(&lines, old) {
@@ -40,15 +37,9 @@ type Letters = fn(&str) -> String;
 
 /// From the smallest difference to the largest.
 const KINDS: &[(Letters, &str)] = &[
-    (
-        straight,
-        "Only quotation marks, dashes or special spaces differ.",
-    ),
+    (straight, "Only quotation marks, dashes or special spaces differ."),
     (squeezed, "Only spaces, tabs or line ends differ."),
-    (
-        straight_and_squeezed,
-        "Only white space, quotation marks or dashes differ.",
-    ),
+    (straight_and_squeezed, "Only white space, quotation marks or dashes differ."),
 ];
 
 struct Found<'a> {
@@ -65,14 +56,9 @@ fn find<'a>(lines: &'a [&'a str], old: &str, letters: Letters) -> Option<Found<'
     let keys: Vec<String> = lines.iter().map(|line| letters(line)).collect();
     let first = match wanted.as_slice() {
         [only] => keys.iter().position(|key| key.contains(only.as_str()))?,
-        wanted => keys
-            .windows(wanted.len())
-            .position(|window| reaches_over(window, wanted))?,
+        wanted => keys.windows(wanted.len()).position(|window| reaches_over(window, wanted))?,
     };
-    Some(Found {
-        lines: lines.get(first..first + wanted.len())?,
-        first: first + 1,
-    })
+    Some(Found { lines: lines.get(first..first + wanted.len())?, first: first + 1 })
 }
 
 /// The first and the last line of what is sought may be parts of lines.
@@ -128,10 +114,8 @@ fn first_line<'a>(lines: &[&str], old: &'a str) -> Option<(&'a str, usize)> {
 }
 
 fn shown(lines: &[&str], first: usize) -> String {
-    let numbered: Vec<_> = (first..)
-        .zip(lines)
-        .map(|(number, line)| format!("{number:>6}\t{line}"))
-        .collect();
+    let numbered: Vec<_> =
+        (first..).zip(lines).map(|(number, line)| format!("{number:>6}\t{line}")).collect();
     cut(&numbered.join("\n"))
 }
 

@@ -50,10 +50,7 @@ pub(super) fn substitute(
         from = place + old.len();
     }
     changed.extend_from_slice(content.get(from..).unwrap_or_default());
-    Ok(Substituted {
-        content: changed,
-        lines,
-    })
+    Ok(Substituted { content: changed, lines })
 }
 
 impl Problem {
@@ -62,22 +59,12 @@ impl Problem {
         let shown = path.display();
         match self {
             Self::Missing => {
-                format!(
-                    "`old_string` is not in `{shown}`. {}",
-                    near::explain(content, old)
-                )
+                format!("`old_string` is not in `{shown}`. {}", near::explain(content, old))
             }
             Self::Ambiguous(lines) => {
-                let listed: Vec<_> = lines
-                    .iter()
-                    .take(PLACES_SHOWN)
-                    .map(usize::to_string)
-                    .collect();
-                let more = if lines.len() > PLACES_SHOWN {
-                    ", …"
-                } else {
-                    ""
-                };
+                let listed: Vec<_> =
+                    lines.iter().take(PLACES_SHOWN).map(usize::to_string).collect();
+                let more = if lines.len() > PLACES_SHOWN { ", …" } else { "" };
                 format!(
                     "`old_string` stands in `{shown}` {} times, at lines {}{more}. Add lines \
                      around it until it is unique, or set `replace_all`.",

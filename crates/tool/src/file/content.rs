@@ -23,9 +23,7 @@ pub(crate) fn known_content(surroundings: &Surroundings, path: &Path) -> Result<
     let Opened { file, metadata } = open(surroundings, path)?;
     let shown = path.display();
     let Some(known) = surroundings.remembered(path) else {
-        return Err(format!(
-            "`{shown}` has not been read yet. Read it first, then change it."
-        ));
+        return Err(format!("`{shown}` has not been read yet. Read it first, then change it."));
     };
     let too_large = || {
         format!(

@@ -11,7 +11,7 @@ mod replace;
 mod state;
 
 pub(crate) use content::{Content, known_content};
-pub(crate) use open::{Opened, open, path_of};
+pub(crate) use open::{Opened, check_place, open, path_of};
 pub(crate) use patch::hunks;
 pub(crate) use replace::{replace, write};
 pub(crate) use state::{FileState, digest};

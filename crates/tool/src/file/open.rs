@@ -27,9 +27,7 @@ pub(crate) fn path_of(surroundings: &Surroundings, raw: &str) -> Result<PathBuf,
         return Err("The path is empty or contains a NUL byte. Give an absolute path.".to_owned());
     }
     if raw == "~" || raw.starts_with("~/") {
-        return Err(format!(
-            "`{raw}` is not expanded here. Give the absolute path."
-        ));
+        return Err(format!("`{raw}` is not expanded here. Give the absolute path."));
     }
     Ok(resolve(&surroundings.cwd, Path::new(raw)))
 }
@@ -37,18 +35,13 @@ pub(crate) fn path_of(surroundings: &Surroundings, raw: &str) -> Result<PathBuf,
 /// Opens a regular file without following links, waiting, or touching a device.
 pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, String> {
     if is_of_the_system(path) {
-        return Err(format!(
-            "`{}` is not a file on disk, so it is not read.",
-            path.display()
-        ));
+        return Err(format!("`{}` is not a file on disk, so it is not read.", path.display()));
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = without_links(surroundings, path, flags)
         .map(File::from)
         .map_err(|errno| problem_with(path, errno))?;
-    let metadata = file
-        .metadata()
-        .map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let metadata = file.metadata().map_err(|error| format!("`{}`: {error}", path.display()))?;
     if metadata.is_file() {
         return Ok(Opened { file, metadata });
     }
@@ -62,10 +55,23 @@ pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, S
     } else {
         "a device"
     };
-    Err(format!(
-        "`{}` is {what}. Only regular files can be read.",
-        path.display()
-    ))
+    Err(format!("`{}` is {what}. Only regular files can be read.", path.display()))
+}
+
+/// Is this a directory or a regular file that can be searched, reached over no link?
+pub(crate) fn check_place(surroundings: &Surroundings, path: &Path) -> Result<(), String> {
+    if is_of_the_system(path) {
+        return Err(format!("`{}` holds no files on disk, so it is not searched.", path.display()));
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let place = without_links(surroundings, path, flags)
+        .map(File::from)
+        .map_err(|errno| problem_with(path, errno))?;
+    match place.metadata() {
+        Ok(metadata) if metadata.is_dir() || metadata.is_file() => Ok(()),
+        Ok(_) => Err(format!("`{}` is neither a directory nor a file.", path.display())),
+        Err(error) => Err(format!("`{}`: {error}.", path.display())),
+    }
 }
 
 /// What went wrong with a path, with the system's own name for it.
@@ -93,19 +99,14 @@ pub(crate) fn problem_with(path: &Path, errno: Errno) -> String {
 
 fn nearest_directory(path: &Path) -> String {
     match path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()) {
-        Some(directory) => format!(
-            "The nearest directory that does is `{}`.",
-            directory.display()
-        ),
+        Some(directory) => format!("The nearest directory that does is `{}`.", directory.display()),
         None => String::new(),
     }
 }
 
 /// Made up by the system, some of them endless, some of them secret.
 fn is_of_the_system(path: &Path) -> bool {
-    ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|place| path.starts_with(place))
+    ["/proc", "/sys", "/dev"].iter().any(|place| path.starts_with(place))
 }
 
 /// Opens anything by its spelling alone.
@@ -114,10 +115,7 @@ pub(super) fn without_links(
     path: &Path,
     flags: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let root = surroundings
-        .directories()
-        .into_iter()
-        .find(|root| path.starts_with(root));
+    let root = surroundings.directories().into_iter().find(|root| path.starts_with(root));
     // The way to a working directory may lead over links: the user chose it.
     let (start, rest) = match &root {
         Some(root) => {
@@ -127,11 +125,7 @@ pub(super) fn without_links(
         }
         None => (None, path),
     };
-    let rest = if rest.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        rest
-    };
+    let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
     let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     for _ in 0..LOOKS_MAX {
         let opened = match &start {

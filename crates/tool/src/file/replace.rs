@@ -96,12 +96,7 @@ impl Target<'_> {
     fn write(&self, old: Option<&Metadata>, content: &[u8]) -> Result<Metadata, Problem> {
         if old.is_some() {
             // A rename needs no right to write the file, but changing it should.
-            rustix::fs::accessat(
-                &self.directory,
-                self.name,
-                Access::WRITE_OK,
-                AtFlags::EACCESS,
-            )?;
+            rustix::fs::accessat(&self.directory, self.name, Access::WRITE_OK, AtFlags::EACCESS)?;
         }
         let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".windlass-{}-{number}.tmp", std::process::id());

@@ -15,11 +15,7 @@ pub(crate) struct FileState {
 
 impl FileState {
     pub(crate) fn new(metadata: &Metadata, digest: Option<u64>) -> Self {
-        Self {
-            modified: metadata.modified().ok(),
-            bytes: metadata.len(),
-            digest,
-        }
+        Self { modified: metadata.modified().ok(), bytes: metadata.len(), digest }
     }
 
     /// Is a file with this metadata and this content still the one remembered? The content decides

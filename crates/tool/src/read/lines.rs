@@ -49,13 +49,9 @@ pub(super) fn start_of(file: &mut File) -> io::Result<Vec<u8>> {
 /// All of a file, unless it has grown over the limit since it was measured.
 pub(super) fn all(file: &File, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    file.take(bytes_max.saturating_add(1))
-        .read_to_end(&mut content)?;
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > bytes_max {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            "it grew while it was read",
-        ));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it grew while it was read"));
     }
     Ok(content)
 }
@@ -124,8 +120,7 @@ impl Line {
         self.has_any = true;
         let room = LINE_BYTES_MAX.saturating_sub(self.bytes.len());
         self.is_cut |= piece.len() > room;
-        self.bytes
-            .extend_from_slice(piece.get(..room).unwrap_or(piece));
+        self.bytes.extend_from_slice(piece.get(..room).unwrap_or(piece));
     }
 }
 
@@ -146,11 +141,7 @@ impl Shown {
 
     fn show(&mut self, line: &Line) {
         let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
-        let bytes = if self.total == 1 {
-            without_mark(bytes)
-        } else {
-            bytes
-        };
+        let bytes = if self.total == 1 { without_mark(bytes) } else { bytes };
         let mut text = text_of(bytes);
         if text.ends_with('\r') {
             self.has_crlf = true;

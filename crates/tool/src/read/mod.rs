@@ -53,9 +53,7 @@ impl Read {
     /// The tool.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            spec: input::spec::<Input>("Read", DESCRIPTION, RESULT_BYTES_MAX),
-        }
+        Self { spec: input::spec::<Input>("Read", DESCRIPTION, RESULT_BYTES_MAX) }
     }
 }
 
@@ -102,17 +100,11 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
         return picture(&opened, &path, kind);
     }
     if let Some(why) = lines::binary(&start) {
-        return Err(format!(
-            "`{}` is {why}, so it is not shown.",
-            path.display()
-        ));
+        return Err(format!("`{}` is {why}, so it is not shown.", path.display()));
     }
     let range = Range {
         first: input.offset.unwrap_or(1).max(1),
-        count: input
-            .limit
-            .filter(|limit| *limit > 0)
-            .unwrap_or(LINES_DEFAULT),
+        count: input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT),
     };
     let stop = || job.cancel.is_cancelled();
     let shown = lines::read(&opened, &range, &stop).map_err(failed)?;
@@ -129,10 +121,7 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
 }
 
 fn remember(surroundings: &Surroundings, path: &std::path::Path, opened: &Opened, shown: &Shown) {
-    surroundings.remember(
-        path.to_path_buf(),
-        FileState::new(&opened.metadata, shown.digest),
-    );
+    surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, shown.digest));
 }
 
 fn text(path: &std::path::Path, range: &Range, shown: &Shown) -> ToolOutcome {
@@ -149,10 +138,7 @@ fn text(path: &std::path::Path, range: &Range, shown: &Shown) -> ToolOutcome {
         numbered.push('\n');
     }
     let structured = Some(Json::from_checked(&structured.to_string()));
-    ToolOutcome {
-        structured,
-        ..ToolOutcome::text(numbered)
-    }
+    ToolOutcome { structured, ..ToolOutcome::text(numbered) }
 }
 
 fn picture(
@@ -174,14 +160,8 @@ fn picture(
     let structured = json!({"type": "image", "file": {
         "base64": data, "type": kind, "originalSize": bytes,
     }});
-    let name = path
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into());
-    let media = Media {
-        media_type: kind.into(),
-        data: data.into(),
-        name: name.into(),
-    };
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
+    let media = Media { media_type: kind.into(), data: data.into(), name: name.into() };
     Ok(ToolOutcome {
         content: vec![ResultPart::Media(media)],
         structured: Some(Json::from_checked(&structured.to_string())),

@@ -21,20 +21,12 @@ async fn shows_output_and_exit_code() {
         ("kill -SEGV $$", true, "Killed by SIGSEGV (signal 11)"),
         ("kill -KILL $$", true, "Killed by SIGKILL (signal 9)"),
         ("kill 0", true, "Killed by SIGTERM (signal 15)"),
-        (
-            "bash -c 'kill -9 $$'; exit $?",
-            true,
-            "Exit code 137 (as after SIGKILL)",
-        ),
+        ("bash -c 'kill -9 $$'; exit $?", true, "Exit code 137 (as after SIGKILL)"),
         ("printf 'a\\0b\\xff\\n'", false, "a\u{fffd}b\u{fffd}"),
         ("grep nothing /dev/null", false, "No matches found"),
         ("cat", false, "[The command wrote nothing]"),
         ("read -r x; echo got $?", false, "got 1"),
-        (
-            "$EDITOR notes; $PAGER /dev/null; tty",
-            true,
-            "Exit code 1\nnot a tty",
-        ),
+        ("$EDITOR notes; $PAGER /dev/null; tty", true, "Exit code 1\nnot a tty"),
         ("foo (", true, "Exit code 2\n"),
     ];
     for (command, is_error, expected) in cases {
@@ -44,10 +36,7 @@ async fn shows_output_and_exit_code() {
         assert!(shown.starts_with(expected), "{command}: {shown}");
     }
     let both = structured(&world.bash("echo a; echo b >&2").await);
-    assert_eq!(
-        both,
-        json!({"stdout": "a\n", "stderr": "b\n", "interrupted": false})
-    );
+    assert_eq!(both, json!({"stdout": "a\n", "stderr": "b\n", "interrupted": false}));
 }
 
 #[tokio::test]
@@ -56,19 +45,11 @@ async fn a_hanging_command_that_ignores_the_request_to_end_is_killed_with_its_ch
     let command = "trap '' TERM; echo $$ > leader; (echo $BASHPID > child; while :; do sleep 0.2; \
                    done) & echo before; while :; do sleep 0.2; done";
     let began = Instant::now();
-    let outcome = world
-        .call("Bash", json!({"command": command, "timeout": 300}))
-        .await;
+    let outcome = world.call("Bash", json!({"command": command, "timeout": 300})).await;
     let took = began.elapsed();
-    assert!(
-        took >= Duration::from_millis(2300) && took < Duration::from_millis(3300),
-        "{took:?}"
-    );
+    assert!(took >= Duration::from_millis(2300) && took < Duration::from_millis(3300), "{took:?}");
     assert!(outcome.is_error);
-    assert_eq!(
-        text(&outcome),
-        "Timed out after 300 ms and was stopped.\nbefore"
-    );
+    assert_eq!(text(&outcome), "Timed out after 300 ms and was stopped.\nbefore");
     assert_eq!(structured(&outcome)["timedOutAfterMs"], 300);
     assert!(!is_running(&world.path("leader")) && !is_running(&world.path("child")));
 }
@@ -83,16 +64,8 @@ async fn a_command_that_ends_when_asked_may_clean_up() {
                        "timeout": 300});
     let began = Instant::now();
     let outcome = world.call("Bash", input).await;
-    assert!(
-        text(&outcome).contains("\nready\ncleaned"),
-        "{}",
-        text(&outcome)
-    );
-    assert!(
-        began.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(text(&outcome).contains("\nready\ncleaned"), "{}", text(&outcome));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -100,22 +73,13 @@ async fn a_grandchild_that_holds_the_pipe_is_not_waited_for_and_does_not_survive
     let world = World::new();
     let began = Instant::now();
     let outcome = world.bash("sleep 30 & echo $! > child; echo done").await;
-    assert!(
-        began.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     assert!(!outcome.is_error);
-    assert_eq!(
-        text(&outcome),
-        "done\n[Processes left in the background were stopped]"
-    );
+    assert_eq!(text(&outcome), "done\n[Processes left in the background were stopped]");
     assert!(!is_running(&world.path("child")));
 
     // Nor does one that gave the pipes up.
-    let outcome = world
-        .bash("sleep 30 >/dev/null 2>&1 & echo $! > child; echo done")
-        .await;
+    let outcome = world.bash("sleep 30 >/dev/null 2>&1 & echo $! > child; echo done").await;
     assert!(text(&outcome).contains("were stopped"));
     assert!(!is_running(&world.path("child")));
 }
@@ -127,13 +91,11 @@ async fn cancelling_keeps_what_was_written() {
     let cancel = job.cancel.clone();
     let fifo = Fifo::new(&world);
     let command = "echo early; sleep 30 & exec 3>fifo; wait";
-    let (outcome, ()) = tokio::join!(
-        world.call_in("Bash", json!({ "command": command }), job),
-        async {
+    let (outcome, ()) =
+        tokio::join!(world.call_in("Bash", json!({ "command": command }), job), async {
             fifo.opened().await;
             cancel.cancel();
-        }
-    );
+        });
     assert_eq!(text(&outcome), "Interrupted before it ended.\nearly");
     assert_eq!(structured(&outcome)["interrupted"], true);
 }
@@ -148,13 +110,7 @@ async fn a_call_that_is_dropped_takes_its_processes_with_it() {
     };
     // The end of the file comes when nobody holds the pipe any more.
     let rest = tokio::task::spawn_blocking(move || opened.rest());
-    assert_eq!(
-        tokio::time::timeout(Duration::from_secs(5), rest)
-            .await
-            .unwrap()
-            .unwrap(),
-        ""
-    );
+    assert_eq!(tokio::time::timeout(Duration::from_secs(5), rest).await.unwrap().unwrap(), "");
 }
 
 #[tokio::test]
@@ -163,10 +119,7 @@ async fn long_output_shows_both_ends_and_is_kept_in_a_file() {
     let outcome = world.bash("seq 1 20000").await;
     let shown = text(&outcome);
     assert!(shown.starts_with("1\n2\n3\n"));
-    assert!(
-        shown.contains("\n19999\n20000\n[All 108894 bytes are in "),
-        "{shown}"
-    );
+    assert!(shown.contains("\n19999\n20000\n[All 108894 bytes are in "), "{shown}");
     assert!(shown.len() < 31_000);
     let result = structured(&outcome);
     assert_eq!(result["persistedOutputSize"], 108_894);
@@ -214,32 +167,12 @@ async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
     // (command, error, output, where the next command runs)
     let cases: &[(&str, bool, String, &str)] = &[
         ("pwd", false, root.clone(), ""),
-        (
-            "cd \"it's a\"",
-            false,
-            "[The command wrote nothing]".into(),
-            "it's a",
-        ),
+        ("cd \"it's a\"", false, "[The command wrote nothing]".into(), "it's a"),
         ("pwd", false, format!("{root}/it's a"), "it's a"),
         ("cd sub && exit 4", true, "Exit code 4".into(), "it's a/sub"),
-        (
-            "(cd ..); pwd",
-            false,
-            format!("{root}/it's a/sub"),
-            "it's a/sub",
-        ),
-        (
-            "trap 'echo bye' EXIT; echo hi",
-            false,
-            "hi\nbye".into(),
-            "it's a/sub",
-        ),
-        (
-            "set -euo pipefail; cd ..; false",
-            true,
-            "Exit code 1".into(),
-            "it's a",
-        ),
+        ("(cd ..); pwd", false, format!("{root}/it's a/sub"), "it's a/sub"),
+        ("trap 'echo bye' EXIT; echo hi", false, "hi\nbye".into(), "it's a/sub"),
+        ("set -euo pipefail; cd ..; false", true, "Exit code 1".into(), "it's a"),
         (
             "cd /; pwd",
             false,
@@ -254,15 +187,9 @@ async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
         let outcome = world.bash(command).await;
         assert_eq!(text(&outcome), expected, "{command}");
         assert_eq!(outcome.is_error, *is_error, "{command}");
-        assert_eq!(
-            world.surroundings.shell_directory(),
-            world.root.join(after),
-            "{command}"
-        );
+        assert_eq!(world.surroundings.shell_directory(), world.root.join(after), "{command}");
     }
-    let left = std::fs::read_dir(&world.surroundings.spill)
-        .unwrap()
-        .count();
+    let left = std::fs::read_dir(&world.surroundings.spill).unwrap().count();
     assert_eq!(left, 0, "files were left behind");
 }
 
@@ -287,11 +214,7 @@ async fn a_deleted_directory_is_told_and_left() {
     world.bash("rm -rf ../project").await;
     let outcome = world.bash("pwd").await;
     assert!(outcome.is_error);
-    assert!(
-        text(&outcome).contains("no longer exists"),
-        "{}",
-        text(&outcome)
-    );
+    assert!(text(&outcome).contains("no longer exists"), "{}", text(&outcome));
 }
 
 #[tokio::test]
@@ -312,21 +235,11 @@ async fn children_get_neither_credentials_nor_editors() {
     let world = World::with(|surroundings| surroundings.environment = child_environment(ours));
     let outcome = world.bash("env").await;
     let shown = text(&outcome);
-    assert!(
-        !shown.contains("secret") && !shown.contains("BASH_ENV"),
-        "{shown}"
-    );
-    for line in [
-        "MINE=kept",
-        "EDITOR=true",
-        "GIT_PAGER=cat",
-        "GIT_TERMINAL_PROMPT=0",
-        "CLAUDECODE=1",
-    ] {
-        assert!(
-            shown.lines().any(|shown| shown == line),
-            "{line} is not in {shown}"
-        );
+    assert!(!shown.contains("secret") && !shown.contains("BASH_ENV"), "{shown}");
+    for line in
+        ["MINE=kept", "EDITOR=true", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "CLAUDECODE=1"]
+    {
+        assert!(shown.lines().any(|shown| shown == line), "{line} is not in {shown}");
     }
 }
 
@@ -346,13 +259,7 @@ async fn parallel_calls_each_get_one_result() {
     let shown: Vec<_> = [&a, &b, &c, &d, &e].into_iter().map(text).collect();
     assert_eq!(
         shown,
-        [
-            "a",
-            "Exit code 7",
-            "Interrupted before it ended.",
-            "Killed by SIGKILL (signal 9)",
-            "e"
-        ]
+        ["a", "Exit code 7", "Interrupted before it ended.", "Killed by SIGKILL (signal 9)", "e"]
     );
 }
 
@@ -385,16 +292,8 @@ fn only_plain_reading_is_shared() {
     for (command, is_shared) in cases {
         let inspection = world.inspect("Bash", &json!({ "command": command }));
         assert_eq!(inspection.problem, None);
-        assert_eq!(
-            inspection.concurrency == Concurrency::Shared,
-            *is_shared,
-            "{command}"
-        );
-        assert_eq!(
-            inspection.class == EffectClass::Pure,
-            *is_shared,
-            "{command}"
-        );
+        assert_eq!(inspection.concurrency == Concurrency::Shared, *is_shared, "{command}");
+        assert_eq!(inspection.class == EffectClass::Pure, *is_shared, "{command}");
     }
 }
 
@@ -430,19 +329,13 @@ impl OpenedFifo {
 fn is_running(file: &Path) -> bool {
     let pid = std::fs::read_to_string(file).unwrap();
     match std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())) {
-        Ok(stat) => !matches!(
-            stat.rsplit(") ").next().unwrap().chars().next(),
-            Some('Z' | 'X')
-        ),
+        Ok(stat) => !matches!(stat.rsplit(") ").next().unwrap().chars().next(), Some('Z' | 'X')),
         Err(_) => false,
     }
 }
 
 fn peak_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

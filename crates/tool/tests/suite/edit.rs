@@ -20,20 +20,10 @@ async fn replaces_exact_text_and_nothing_else() {
     let cases: &[(&[u8], &str, &str, &[u8])] = &[
         (b"a\nb\nc\n", "b", "x", b"a\nx\nc\n"),
         (b"a\nb", "b", "x\n", b"a\nx\n"),
-        (
-            b"a\r\nb\r\nc\r\n",
-            "b\nc",
-            "x\ny\nz",
-            b"a\r\nx\r\ny\r\nz\r\n",
-        ),
+        (b"a\r\nb\r\nc\r\n", "b\nc", "x\ny\nz", b"a\r\nx\r\ny\r\nz\r\n"),
         (b"a\r\nb\nc\n", "b\nc", "x\ny", b"a\r\nx\ny\n"),
         (b"\xef\xbb\xbfa\nb\n", "a\n", "", b"\xef\xbb\xbfb\n"),
-        (
-            b"\xff\xc3(\nb\n\xe9",
-            "b",
-            "\u{e9}",
-            b"\xff\xc3(\n\xc3\xa9\n\xe9",
-        ),
+        (b"\xff\xc3(\nb\n\xe9", "b", "\u{e9}", b"\xff\xc3(\n\xc3\xa9\n\xe9"),
         (b"f(a, b)\n", "(a, b)", "($1, \\1)", b"f($1, \\1)\n"),
     ];
     for (before, old, new, after) in cases {
@@ -47,11 +37,7 @@ async fn replaces_exact_text_and_nothing_else() {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o754);
     }
-    assert_eq!(
-        std::fs::read_dir(&world.root).unwrap().count(),
-        1,
-        "temporary files were left"
-    );
+    assert_eq!(std::fs::read_dir(&world.root).unwrap().count(), 1, "temporary files were left");
 }
 
 #[tokio::test]
@@ -60,10 +46,7 @@ async fn reports_the_change_as_hunks() {
     let path = world.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     world.read(&path).await;
     let outcome = edit(&world, &path, "5\n", "five\nfive and a half\n").await;
-    assert_eq!(
-        text(&outcome),
-        format!("Changed `{}` at line 5.", path.display())
-    );
+    assert_eq!(text(&outcome), format!("Changed `{}` at line 5.", path.display()));
     let expected = json!({
         "filePath": path, "oldString": "5\n", "newString": "five\nfive and a half\n",
         "originalFile": "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "userModified": false, "replaceAll": false,
@@ -83,25 +66,14 @@ async fn a_file_must_have_been_read_and_not_changed_since() {
         assert!(outcome.is_error && !outcome.changed_workspace);
         assert!(text(outcome).contains(why), "{}", text(outcome));
     };
-    refused(
-        &edit(&world, &path, "one", "two").await,
-        "has not been read yet",
-    );
+    refused(&edit(&world, &path, "one", "two").await, "has not been read yet");
 
     world.read(&path).await;
     let before = std::fs::metadata(&path).unwrap().modified().unwrap();
     std::fs::write(&path, "ONE\n").unwrap();
     // Same length, same time: only the content can tell.
-    std::fs::File::options()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(before)
-        .unwrap();
-    refused(
-        &edit(&world, &path, "ONE", "two").await,
-        "has changed since it was read",
-    );
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
+    refused(&edit(&world, &path, "ONE", "two").await, "has changed since it was read");
     assert_eq!(std::fs::read(&path).unwrap(), b"ONE\n");
 
     // Touching it changes nothing, and our own edits are known.
@@ -127,27 +99,15 @@ async fn says_why_a_text_was_not_found() {
     world.read(&path).await;
     let cases = [
         ("c();", "stands in `", " 2 times, at lines 4, 8."),
-        (
-            "println!(\"it's\");",
-            "Only quotation marks",
-            "     2\t\tprintln!(\"it’s\");",
-        ),
+        ("println!(\"it's\");", "Only quotation marks", "     2\t\tprintln!(\"it’s\");"),
         (
             "    if a && b {\n        c();",
             "Only spaces, tabs or line ends",
             "     3\t\tif a  &&  b {",
         ),
-        (
-            "  println!( \"it's\" );",
-            "Only white space, quotation",
-            "     2\t",
-        ),
+        ("  println!( \"it's\" );", "Only white space, quotation", "     2\t"),
         ("     7\t\n     8\tc();", "the numbers that Read shows", ""),
-        (
-            "fn main() {\n\treturn;",
-            "Its first line `fn main() {` stands at line 1",
-            "differs",
-        ),
+        ("fn main() {\n\treturn;", "Its first line `fn main() {` stands at line 1", "differs"),
         ("nowhere", "Nothing like it was found", ""),
     ];
     for (old, why, more) in cases {
@@ -160,13 +120,7 @@ async fn says_why_a_text_was_not_found() {
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
     let same = json!({"file_path": path, "old_string": "a", "new_string": "a"});
-    assert!(
-        world
-            .inspect("Edit", &same)
-            .problem
-            .unwrap()
-            .contains("nothing to change")
-    );
+    assert!(world.inspect("Edit", &same).problem.unwrap().contains("nothing to change"));
 }
 
 #[tokio::test]
@@ -187,12 +141,7 @@ async fn never_writes_through_a_link_or_out_of_a_directory_that_is_one() {
     std::os::unix::fs::symlink(&target, world.path("link.txt")).unwrap();
     std::os::unix::fs::symlink("/tmp", world.path("out")).unwrap();
     world.read(&target).await;
-    for (path, old) in [
-        ("link.txt", "one"),
-        ("link.txt", ""),
-        ("out/x.txt", ""),
-        ("out/a/b", ""),
-    ] {
+    for (path, old) in [("link.txt", "one"), ("link.txt", ""), ("out/x.txt", ""), ("out/a/b", "")] {
         let outcome = edit(&world, &world.path(path), old, "two").await;
         assert!(outcome.is_error, "{path}: {}", text(&outcome));
     }

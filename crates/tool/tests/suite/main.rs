@@ -5,6 +5,10 @@ mod bash;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]
+mod glob;
+#[cfg(test)]
+mod grep;
+#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod registry;

@@ -25,16 +25,8 @@ async fn shows_numbered_lines() {
             json!({"offset": 2, "limit": 2}),
             "     2\tb\n     3\tc\n[4 lines in all; the next is offset 4]\n",
         ),
-        (
-            "a\nb\n",
-            json!({"offset": "2", "limit": 5.0}),
-            "     2\tb\n",
-        ),
-        (
-            "a\r\nb\r\n",
-            json!({}),
-            "     1\ta\n     2\tb\n[Lines end in CR LF]\n",
-        ),
+        ("a\nb\n", json!({"offset": "2", "limit": 5.0}), "     2\tb\n"),
+        ("a\r\nb\r\n", json!({}), "     1\ta\n     2\tb\n[Lines end in CR LF]\n"),
         ("\u{feff}a\n", json!({}), "     1\ta\n"),
         ("a\u{1b}[31m\n", json!({}), "     1\ta\u{1b}[31m\n"),
     ];
@@ -107,10 +99,7 @@ async fn refuses_what_is_not_a_readable_text_file() {
         ("loop", "symbolic link that ends nowhere"),
         ("link", "leads over a symbolic link to `/etc/passwd`"),
         ("inner/file", "leads over a symbolic link to `"),
-        (
-            "missing/a.txt",
-            "does not exist. The nearest directory that does is `",
-        ),
+        ("missing/a.txt", "does not exist. The nearest directory that does is `"),
         ("binary/x", "Not a directory"),
         (long.as_str(), "File name too long"),
         ("/dev/zero", "is not a file on disk"),
@@ -123,19 +112,11 @@ async fn refuses_what_is_not_a_readable_text_file() {
     for (path, expected) in cases {
         let outcome = world.call("Read", json!({"file_path": path})).await;
         assert!(outcome.is_error, "{path}");
-        assert!(
-            text(&outcome).contains(expected),
-            "{path}: {}",
-            text(&outcome)
-        );
+        assert!(text(&outcome).contains(expected), "{path}: {}", text(&outcome));
     }
     assert!(began.elapsed() < Duration::from_secs(2));
-    let outcome = world
-        .call(
-            "Read",
-            json!({"file_path": world.write("a", "x\n"), "offset": 5}),
-        )
-        .await;
+    let outcome =
+        world.call("Read", json!({"file_path": world.write("a", "x\n"), "offset": 5})).await;
     assert!(text(&outcome).ends_with("has 1 lines; there is no line 5."));
 }
 
@@ -155,11 +136,7 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
         text(&outcome),
         "  9000\tline\n  9001\tline\n[More may follow; the next line is offset 9002]\n"
     );
-    assert!(
-        began.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -179,16 +156,11 @@ async fn images_are_shown_as_images() {
         };
         assert_eq!(&*media.media_type, *kind);
         assert_eq!(&*media.name, "picture.txt");
-        let data = base64::prelude::BASE64_STANDARD
-            .decode(&*media.data)
-            .unwrap();
+        let data = base64::prelude::BASE64_STANDARD.decode(&*media.data).unwrap();
         assert_eq!(data, *bytes);
         assert_eq!(structured(&outcome)["file"]["originalSize"], bytes.len());
     }
-    let path = world.write(
-        "big.png",
-        [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 4_000_000]].concat(),
-    );
+    let path = world.write("big.png", [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 4_000_000]].concat());
     let outcome = world.read(&path).await;
     assert!(outcome.is_error && text(&outcome).contains("Make a smaller copy"));
 }

@@ -35,24 +35,17 @@ fn custom(name: &str) -> Arc<dyn Tool> {
 }
 
 fn names(registry: &Registry) -> Vec<String> {
-    registry
-        .specs()
-        .iter()
-        .map(|spec| spec.name.to_string())
-        .collect()
+    registry.specs().iter().map(|spec| spec.name.to_string()).collect()
 }
 
 #[test]
 fn tools_keep_their_order_and_new_ones_come_last() {
     let mut registry = Registry::builtin();
     let builtin = names(&registry);
-    assert_eq!(builtin, ["Bash", "Read", "Edit", "Write"]);
+    assert_eq!(builtin, ["Bash", "Read", "Edit", "Write", "Glob", "Grep"]);
     assert!(registry.insert(custom("Alpha")).is_none());
     assert!(registry.insert(custom("Read")).is_some());
-    assert_eq!(
-        names(&registry),
-        [builtin, vec!["Alpha".to_owned()]].concat()
-    );
+    assert_eq!(names(&registry), [builtin, vec!["Alpha".to_owned()]].concat());
     registry.retain(|spec| spec.name.as_str() != "Bash");
     assert!(registry.get("Bash").is_none() && registry.get("Alpha").is_some());
 }
@@ -63,31 +56,18 @@ fn schemas_are_small_and_say_what_is_needed() {
         .specs()
         .iter()
         .map(|spec| {
-            (
-                spec.name.to_string(),
-                serde_json::from_str(spec.input_schema.as_str()).unwrap(),
-            )
+            (spec.name.to_string(), serde_json::from_str(spec.input_schema.as_str()).unwrap())
         })
         .collect();
     for (name, schema) in &schemas {
         assert_eq!(schema["type"], "object", "{name}");
         let text = schema.to_string();
-        for noise in [
-            "$schema",
-            "\"title\"",
-            "\"format\"",
-            "\"null\"",
-            "anyOf",
-            "$ref",
-        ] {
+        for noise in ["$schema", "\"title\"", "\"format\"", "\"null\"", "anyOf", "$ref"] {
             assert!(!text.contains(noise), "{name}: {noise} in {text}");
         }
     }
     let (_, edit) = schemas.iter().find(|(name, _)| name == "Edit").unwrap();
-    assert_eq!(
-        edit["required"],
-        json!(["file_path", "old_string", "new_string"])
-    );
+    assert_eq!(edit["required"], json!(["file_path", "old_string", "new_string"]));
     let (_, bash) = schemas.iter().find(|(name, _)| name == "Bash").unwrap();
     assert_eq!(bash["required"], json!(["command"]));
     assert_eq!(bash["properties"]["timeout"]["type"], "integer");
@@ -97,11 +77,7 @@ fn schemas_are_small_and_say_what_is_needed() {
 fn a_wrong_call_is_refused_with_what_is_wrong() {
     let world = World::new();
     let cases = [
-        (
-            "bash",
-            json!({}),
-            "There is no tool `bash`. Did you mean `Bash`?",
-        ),
+        ("bash", json!({}), "There is no tool `bash`. Did you mean `Bash`?"),
         ("Raed", json!({}), "Did you mean `Read`?"),
         ("Frobnicate", json!({}), "There are: Bash, Read,"),
         ("Bash", json!({}), "missing field `command`"),
@@ -122,28 +98,16 @@ fn a_wrong_call_is_refused_with_what_is_wrong() {
             "field `timeout`: expected a whole number",
         ),
         ("Read", json!({"file_path": ["x"]}), "field `file_path`"),
-        (
-            "Edit",
-            json!({"file_path": "x", "old_string": "a"}),
-            "missing field `new_string`",
-        ),
+        ("Edit", json!({"file_path": "x", "old_string": "a"}), "missing field `new_string`"),
         ("Edit", json!("text"), "invalid type: string"),
     ];
     for (tool, input, expected) in cases {
         let problem = world.inspect(tool, &input).problem.unwrap();
         assert!(problem.contains(expected), "{tool} {input}: {problem}");
     }
-    let broken = world
-        .registry
-        .inspect("Bash", &Json::from_checked("{\"command\": \"l"));
+    let broken = world.registry.inspect("Bash", &Json::from_checked("{\"command\": \"l"));
     assert!(broken.problem.unwrap().contains("EOF"));
 
-    let fine = world.inspect(
-        "Bash",
-        &json!({"command": "make", "timeout": 5.0, "unknown": {}}),
-    );
-    assert_eq!(
-        (fine.problem, fine.concurrency),
-        (None, Concurrency::Exclusive)
-    );
+    let fine = world.inspect("Bash", &json!({"command": "make", "timeout": 5.0, "unknown": {}}));
+    assert_eq!((fine.problem, fine.concurrency), (None, Concurrency::Exclusive));
 }

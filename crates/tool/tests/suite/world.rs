@@ -63,18 +63,15 @@ impl World {
     }
 
     pub(crate) async fn bash(&self, command: &str) -> ToolOutcome {
-        self.call("Bash", serde_json::json!({ "command": command }))
-            .await
+        self.call("Bash", serde_json::json!({ "command": command })).await
     }
 
     pub(crate) async fn read(&self, path: &Path) -> ToolOutcome {
-        self.call("Read", serde_json::json!({ "file_path": path }))
-            .await
+        self.call("Read", serde_json::json!({ "file_path": path })).await
     }
 
     pub(crate) fn inspect(&self, tool: &str, input: &Value) -> Inspection {
-        self.registry
-            .inspect(tool, &Json::from_checked(&input.to_string()))
+        self.registry.inspect(tool, &Json::from_checked(&input.to_string()))
     }
 }
 
@@ -86,10 +83,7 @@ pub(crate) fn granted(tool: &str, input: &Value) -> Granted<ToolCall> {
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    let policy = Policy {
-        mode: Mode::BypassPermissions,
-        ..Policy::default()
-    };
+    let policy = Policy { mode: Mode::BypassPermissions, ..Policy::default() };
     match decide(&policy, call, &Inspection::EXCLUSIVE_EFFECT, Opinion::None) {
         Ruling::Allow(granted) => granted,
         other => panic!("not allowed: {other:?}"),

@@ -24,14 +24,8 @@ async fn creates_and_replaces() {
     let input = json!({"file_path": path, "content": "two\n"});
     let outcome = world.call("Write", input.clone()).await;
     assert_eq!(structured(&outcome)["type"], "update");
-    assert_eq!(
-        structured(&outcome)["structuredPatch"][0]["lines"],
-        json!(["-one", "+two"])
-    );
-    assert_eq!(
-        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-        0o640
-    );
+    assert_eq!(structured(&outcome)["structuredPatch"][0]["lines"], json!(["-one", "+two"]));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     std::fs::write(&path, "three\n").unwrap();
     let outcome = world.call("Write", input.clone()).await;
     assert!(outcome.is_error && text(&outcome).contains("has changed since it was read"));
@@ -56,9 +50,7 @@ async fn refuses_in_words() {
         ("/proc/windlass", "could not be"),
     ];
     for (path, why) in cases {
-        let outcome = world
-            .call("Write", json!({"file_path": path, "content": "y"}))
-            .await;
+        let outcome = world.call("Write", json!({"file_path": path, "content": "y"})).await;
         assert!(outcome.is_error && !outcome.changed_workspace, "{path}");
         assert!(text(&outcome).contains(why), "{path}: {}", text(&outcome));
     }

@@ -1,0 +1,237 @@
+//! Finds files by content, with the engine of ripgrep, in this process.
+//!
+//! [`search`] looks into one file, [`query`] is what is looked for, this file walks and reports.
+
+mod query;
+mod search;
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use windlass_permission::Granted;
+use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+
+use crate::glob::modified;
+use crate::input;
+use crate::tool::{Job, Running, Tool, blocking};
+use crate::walk::Walk;
+use query::Query;
+use search::Search;
+
+/// The tool.
+#[derive(Debug)]
+pub struct Grep {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// A regular expression, as ripgrep takes it.
+    pattern: String,
+    /// The file or directory to search: the working directory unless given.
+    #[serde(default)]
+    path: Option<String>,
+    /// Only files whose name matches, for example `*.rs` or `*.{ts,tsx}`.
+    #[serde(default)]
+    glob: Option<String>,
+    /// Only files of a type, for example rust, py, js.
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    /// What to show: the files (default), the lines, or how many lines per file.
+    #[serde(default)]
+    output_mode: OutputMode,
+    /// Lines to show after each match.
+    #[serde(default, rename = "-A", deserialize_with = "input::whole_number")]
+    after: Option<u64>,
+    /// Lines to show before each match.
+    #[serde(default, rename = "-B", deserialize_with = "input::whole_number")]
+    before: Option<u64>,
+    /// Lines to show on both sides of each match.
+    #[serde(default, rename = "-C", deserialize_with = "input::whole_number")]
+    around: Option<u64>,
+    /// The same as -C.
+    #[serde(default, deserialize_with = "input::whole_number")]
+    context: Option<u64>,
+    /// Show line numbers; true unless given.
+    #[serde(default, rename = "-n")]
+    numbers: Option<bool>,
+    /// Ignore case.
+    #[serde(default, rename = "-i")]
+    ignore_case: bool,
+    /// Show only what matches, not its line.
+    #[serde(default, rename = "-o")]
+    only_matching: bool,
+    /// Let a match go over several lines.
+    #[serde(default)]
+    multiline: bool,
+    /// Show at most so many lines or files: 250 unless given, 0 for all.
+    #[serde(default, deserialize_with = "input::whole_number")]
+    head_limit: Option<u64>,
+    /// Leave out so many lines or files first.
+    #[serde(default, deserialize_with = "input::whole_number")]
+    offset: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OutputMode {
+    Content,
+    #[default]
+    FilesWithMatches,
+    Count,
+}
+
+const DESCRIPTION: &str = "Searches the content of files with a regular expression. Shows the \
+matching files, newest first, or with output_mode `content` the matching lines, or with `count` \
+how many. Files that git ignores and binary files are left out.";
+
+const LINES_DEFAULT: u64 = 250;
+const RESULT_BYTES_MAX: usize = 100_000;
+
+impl Grep {
+    /// The tool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { spec: input::spec::<Input>("Grep", DESCRIPTION, RESULT_BYTES_MAX) }
+    }
+}
+
+impl Default for Grep {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Grep {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> Inspection {
+        let checked =
+            input::parse::<Input>("Grep", input).and_then(|input| Query::new(&input).map(|_| ()));
+        match checked {
+            Ok(()) => Inspection::SHARED_READ,
+            Err(problem) => Inspection::refused(problem),
+        }
+    }
+
+    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
+        Box::pin(async move {
+            match input::parse::<Input>("Grep", &call.get().input) {
+                Ok(input) => {
+                    blocking(&job, move |job| {
+                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
+                    })
+                    .await
+                }
+                Err(problem) => ToolOutcome::failure(problem),
+            }
+        })
+    }
+}
+
+fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+    let query = Query::new(input)?;
+    let mut walk = Walk::new(job);
+    let start = walk.start(input.path.as_deref())?;
+    let mut search = Search::new(input, &query);
+    let mut files: Vec<(SystemTime, PathBuf, u64)> = Vec::new();
+    walk.each(&start, |walk, path| {
+        let below = path.strip_prefix(&start).unwrap_or(path);
+        if query.wants(below, path) {
+            let count = search.file(walk, path);
+            if count > 0 {
+                files.push((modified(path), path.to_path_buf(), count));
+            }
+        }
+        !search.is_full()
+    });
+    let remarks: Vec<String> = walk.remark().into_iter().chain(search.remark()).collect();
+    let mut report = match input.output_mode {
+        OutputMode::FilesWithMatches => {
+            files.sort_by(|(a, one, _), (b, other, _)| b.cmp(a).then_with(|| one.cmp(other)));
+            let names = files.iter().map(|(_, path, _)| path.to_string_lossy().into_owned());
+            Report::new(input, "files_with_matches", names.collect(), files.len())
+        }
+        OutputMode::Count => {
+            let line = |(_, path, count): &(_, PathBuf, u64)| format!("{}:{count}", path.display());
+            Report::new(input, "count", files.iter().map(line).collect(), files.len())
+        }
+        OutputMode::Content => Report::new(input, "content", search.into_lines(), files.len()),
+    };
+    report.matches = files.iter().map(|(_, _, count)| count).sum();
+    Ok(report.outcome(&remarks))
+}
+
+/// A page of what was found.
+struct Report {
+    mode: &'static str,
+    page: Vec<String>,
+    total: usize,
+    files: usize,
+    matches: u64,
+    limit: Option<u64>,
+    offset: u64,
+}
+
+impl Report {
+    fn new(input: &Input, mode: &'static str, all: Vec<String>, files: usize) -> Self {
+        let limit = Some(input.head_limit.unwrap_or(LINES_DEFAULT)).filter(|limit| *limit > 0);
+        let offset = input.offset.unwrap_or(0);
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let total = all.len();
+        let page: Vec<String> =
+            all.into_iter().skip(size(offset)).take(limit.map_or(usize::MAX, size)).collect();
+        Self { mode, page, total, files, matches: 0, limit, offset }
+    }
+
+    fn outcome(self, remarks: &[String]) -> ToolOutcome {
+        let is_files = self.mode == "files_with_matches";
+        let content = self.page.join("\n");
+        let end = self.offset + self.page.len() as u64;
+        let is_cut = end < self.total as u64;
+        let mut structured = json!({
+            "mode": self.mode,
+            "numFiles": self.files,
+            "filenames": if is_files { json!(self.page) } else { json!([]) },
+        });
+        let mut add = |name: &str, value: Value| {
+            if let Value::Object(fields) = &mut structured {
+                fields.insert(name.to_owned(), value);
+            }
+        };
+        if !is_files {
+            add("content", json!(content));
+        }
+        if self.mode == "content" {
+            add("numLines", json!(self.page.len()));
+        }
+        if self.mode == "count" {
+            add("numMatches", json!(self.matches));
+        }
+        if let Some(limit) = self.limit.filter(|_| is_cut) {
+            add("appliedLimit", json!(limit));
+        }
+        if self.offset > 0 {
+            add("appliedOffset", json!(self.offset));
+        }
+        let mut text = if self.total == 0 { "No matches found.".to_owned() } else { content };
+        if is_cut {
+            let total = self.total;
+            text.push_str(&format!(
+                "\n[{} of {total} shown; the next is offset {end}]",
+                self.page.len()
+            ));
+        }
+        for remark in remarks {
+            text.push('\n');
+            text.push_str(remark);
+        }
+        let structured = Some(Json::from_checked(&structured.to_string()));
+        ToolOutcome { structured, ..ToolOutcome::text(text) }
+    }
+}
