@@ -78,50 +78,32 @@ impl Fault {
     /// Refuses with a status and the provider's usual error object.
     #[must_use]
     pub fn refuse(status: u16) -> Self {
-        Self::Refuse {
-            status,
-            headers: Vec::new(),
-            body: None,
-        }
+        Self::Refuse { status, headers: Vec::new(), body: None }
     }
 
     /// Refuses, and asks to be left alone for some seconds.
     #[must_use]
     pub fn refuse_for(status: u16, retry_after_seconds: u64) -> Self {
         let header = ("retry-after".to_owned(), retry_after_seconds.to_string());
-        Self::Refuse {
-            status,
-            headers: vec![header],
-            body: None,
-        }
+        Self::Refuse { status, headers: vec![header], body: None }
     }
 
     /// Refuses with a body of one's own.
     #[must_use]
     pub fn refuse_with(status: u16, body: impl Into<String>) -> Self {
-        Self::Refuse {
-            status,
-            headers: Vec::new(),
-            body: Some(body.into()),
-        }
+        Self::Refuse { status, headers: Vec::new(), body: Some(body.into()) }
     }
 
     /// Cuts after this many events.
     #[must_use]
     pub fn cut_after_event(events: usize) -> Self {
-        Self::CutAfterEvent {
-            events,
-            reset: false,
-        }
+        Self::CutAfterEvent { events, reset: false }
     }
 
     /// Cuts after this many bytes.
     #[must_use]
     pub fn cut_after_byte(bytes: usize) -> Self {
-        Self::CutAfterByte {
-            bytes,
-            reset: false,
-        }
+        Self::CutAfterByte { bytes, reset: false }
     }
 
     /// Falls silent after this many events.
@@ -135,12 +117,7 @@ impl Fault {
     pub fn error_event(kind: impl Into<String>, after_event: usize) -> Self {
         let kind = kind.into();
         let message = format!("rehearsed {kind}");
-        Self::ErrorEvent {
-            kind,
-            message,
-            after_event,
-            hold_open: false,
-        }
+        Self::ErrorEvent { kind, message, after_event, hold_open: false }
     }
 
     /// Is this a fault that leaves no room for anything the answer says?

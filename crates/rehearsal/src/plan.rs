@@ -41,50 +41,31 @@ pub(crate) fn plan(
     words: Words,
 ) -> Vec<Act> {
     match fault {
-        Some(Fault::CutAfterEvent {
-            events: whole,
-            reset,
-        }) => {
+        Some(Fault::CutAfterEvent { events: whole, reset }) => {
             let bytes = events.iter().take(*whole).map(Vec::len).sum();
             cut(events, bytes, *reset, pace)
         }
         Some(Fault::CutAfterByte { bytes, reset }) => cut(events, *bytes, *reset, pace),
-        Some(Fault::StallAfterEvent {
-            events: whole,
-            ping,
-        }) => {
+        Some(Fault::StallAfterEvent { events: whole, ping }) => {
             let ping = ping.map(|every| (words.ping, every));
             first(events, *whole, pace, Act::Stall { ping })
         }
-        Some(Fault::ErrorEvent {
-            after_event,
-            hold_open,
-            ..
-        }) => {
-            let last = if *hold_open {
-                Act::Stall { ping: None }
-            } else {
-                Act::End
-            };
+        Some(Fault::ErrorEvent { after_event, hold_open, .. }) => {
+            let last = if *hold_open { Act::Stall { ping: None } } else { Act::End };
             let mut some: Vec<_> = events.into_iter().take(*after_event).collect();
             some.push(words.error);
             first(some, usize::MAX, pace, last)
         }
         Some(Fault::MalformedAtEvent { event }) => {
-            let broken = events.into_iter().zip(1..).map(|(bytes, number)| {
-                if number == *event {
-                    malformed(bytes)
-                } else {
-                    bytes
-                }
-            });
+            let broken = events
+                .into_iter()
+                .zip(1..)
+                .map(|(bytes, number)| if number == *event { malformed(bytes) } else { bytes });
             first(broken.collect(), usize::MAX, pace, Act::End)
         }
         Some(Fault::Slow { per_byte }) => {
-            let mut acts: Vec<_> = events
-                .into_iter()
-                .map(|bytes| Act::Trickle(bytes, *per_byte))
-                .collect();
+            let mut acts: Vec<_> =
+                events.into_iter().map(|bytes| Act::Trickle(bytes, *per_byte)).collect();
             acts.push(Act::End);
             acts
         }
@@ -134,18 +115,11 @@ fn paced(acts: &mut Vec<Act>, pace: Duration) {
 /// The event with the second half of its payload missing. It still ends as an event must, so that
 /// only its JSON is at fault.
 fn malformed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let start = bytes
-        .windows(5)
-        .position(|five| five == b"data:")
-        .map_or(0, |at| at + 5);
+    let start = bytes.windows(5).position(|five| five == b"data:").map_or(0, |at| at + 5);
     let payload = bytes.len().saturating_sub(start);
     let mut keep = start + payload / 2;
     // Not in the middle of a character: broken JSON is the fault here, not broken UTF-8.
-    while keep > start
-        && bytes
-            .get(keep)
-            .is_some_and(|byte| (0x80..0xC0).contains(byte))
-    {
+    while keep > start && bytes.get(keep).is_some_and(|byte| (0x80..0xC0).contains(byte)) {
         keep -= 1;
     }
     bytes.truncate(keep);

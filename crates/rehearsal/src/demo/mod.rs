@@ -12,11 +12,7 @@ use crate::script::Script;
 #[must_use]
 pub fn files() -> &'static [(&'static str, &'static str, bool)] {
     &[
-        (
-            "days_in_month.sh",
-            include_str!("project/days_in_month.sh"),
-            true,
-        ),
+        ("days_in_month.sh", include_str!("project/days_in_month.sh"), true),
         ("test.sh", include_str!("project/test.sh"), true),
     ]
 }

@@ -31,12 +31,7 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Speech {
     /// Blocks, put in the words of whatever wire the request came over.
-    Blocks {
-        thinking: String,
-        text: String,
-        tools: Vec<ToolRequest>,
-        text_after: String,
-    },
+    Blocks { thinking: String, text: String, tools: Vec<ToolRequest>, text_after: String },
     /// Bytes of an event stream, sent as they are.
     Raw(Vec<u8>),
 }
@@ -187,11 +182,7 @@ impl Answer {
     /// Adds a tool call whose arguments are this text, JSON or not. Changes nothing in a raw answer.
     #[must_use]
     pub fn tool_text(self, name: impl Into<String>, input: impl Into<String>) -> Self {
-        self.tool_request(ToolRequest {
-            id: None,
-            name: name.into(),
-            input: input.into(),
-        })
+        self.tool_request(ToolRequest { id: None, name: name.into(), input: input.into() })
     }
 
     /// Adds a tool call with an id of its own, for rehearsing ids that repeat. Changes nothing in a
@@ -304,16 +295,8 @@ impl Answer {
     pub(crate) fn fill(&mut self, mark: &str, value: &str) {
         // Arguments are JSON text, so what goes into them is written as JSON strings are.
         let quoted = Value::from(value).to_string();
-        let inside = quoted
-            .get(1..quoted.len().saturating_sub(1))
-            .unwrap_or_default();
-        if let Speech::Blocks {
-            thinking,
-            text,
-            tools,
-            text_after,
-        } = &mut self.speech
-        {
+        let inside = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        if let Speech::Blocks { thinking, text, tools, text_after } = &mut self.speech {
             for part in [thinking, text, text_after] {
                 *part = part.replace(mark, value);
             }
@@ -321,10 +304,7 @@ impl Answer {
                 tool.input = tool.input.replace(mark, inside);
             }
         }
-        for part in [&mut self.when, &mut self.when_result]
-            .into_iter()
-            .flatten()
-        {
+        for part in [&mut self.when, &mut self.when_result].into_iter().flatten() {
             *part = part.replace(mark, value);
         }
     }

@@ -38,12 +38,9 @@ impl<'a> Table<'a> {
             .filter(|(key, _)| !known.contains(&key.get_ref().as_ref()))
             .min_by_key(|(key, _)| key.span().start);
         match unknown {
-            Some((key, _)) => Err(Mistake::unknown_key(
-                key.span().start,
-                self.place,
-                key.get_ref(),
-                known,
-            )),
+            Some((key, _)) => {
+                Err(Mistake::unknown_key(key.span().start, self.place, key.get_ref(), known))
+            }
             None => Ok(()),
         }
     }
@@ -58,9 +55,7 @@ impl<'a> Table<'a> {
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<'a>> {
-        self.table
-            .iter()
-            .map(|(key, value)| Entry::new(key.get_ref(), value))
+        self.table.iter().map(|(key, value)| Entry::new(key.get_ref(), value))
     }
 
     pub(super) fn text(&self, key: &'static str) -> Result<Option<String>, Mistake> {
@@ -82,11 +77,7 @@ impl<'a> Table<'a> {
 
 impl<'a> Entry<'a> {
     pub(super) fn new(key: &'a str, value: &'a Spanned<DeValue<'a>>) -> Self {
-        Self {
-            key,
-            at: value.span().start,
-            value: value.get_ref(),
-        }
+        Self { key, at: value.span().start, value: value.get_ref() }
     }
 
     /// A mistake in this value.
@@ -101,9 +92,7 @@ impl<'a> Entry<'a> {
     }
 
     pub(super) fn flag(&self) -> Result<bool, Mistake> {
-        self.value
-            .as_bool()
-            .ok_or_else(|| self.must("be true or false"))
+        self.value.as_bool().ok_or_else(|| self.must("be true or false"))
     }
 
     pub(super) fn number(&self, range: RangeInclusive<u64>) -> Result<u64, Mistake> {
@@ -111,12 +100,10 @@ impl<'a> Entry<'a> {
             .value
             .as_integer()
             .and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
-        number
-            .filter(|number| range.contains(number))
-            .ok_or_else(|| {
-                let (least, most) = range.into_inner();
-                self.must(&format!("be a whole number from {least} to {most}"))
-            })
+        number.filter(|number| range.contains(number)).ok_or_else(|| {
+            let (least, most) = range.into_inner();
+            self.must(&format!("be a whole number from {least} to {most}"))
+        })
     }
 
     pub(super) fn table(&self, place: &'a str) -> Result<Table<'a>, Mistake> {

@@ -24,11 +24,7 @@ pub(super) struct Mistake {
 
 impl Mistake {
     pub(super) fn new(at: usize, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            at,
-            problem: problem.into(),
-            remedy: remedy.into(),
-        }
+        Self { at, problem: problem.into(), remedy: remedy.into() }
     }
 
     /// A key nobody knows.
@@ -46,11 +42,7 @@ impl Mistake {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known words are {}", listed(known)),
         };
-        Self::new(
-            at,
-            format!("`{key}` does not know \"{}\"", word.escape_debug()),
-            remedy,
-        )
+        Self::new(at, format!("`{key}` does not know \"{}\"", word.escape_debug()), remedy)
     }
 
     /// Counts lines and columns.
@@ -69,10 +61,7 @@ impl Mistake {
 /// The known word that differs least, if it differs little.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('-', "_");
-    let best = known
-        .iter()
-        .map(|known| (distance(&word, known), *known))
-        .min()?;
+    let best = known.iter().map(|known| (distance(&word, known), *known)).min()?;
     // One slip in three letters is a slip; more is another word.
     (best.0 <= (word.chars().count().max(best.1.len()) / 3).max(1)).then_some(best.1)
 }
@@ -87,9 +76,8 @@ fn distance(from: &str, to: &str) -> usize {
     for (i, a) in from.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, b) in to.iter().enumerate() {
-            let mut best = (at(&last, j) + usize::from(a != b))
-                .min(at(&last, j + 1) + 1)
-                .min(at(&row, j) + 1);
+            let mut best =
+                (at(&last, j) + usize::from(a != b)).min(at(&last, j + 1) + 1).min(at(&row, j) + 1);
             let swapped = i > 0 && j > 0 && from.get(i - 1) == Some(b) && to.get(j - 1) == Some(a);
             if swapped {
                 best = best.min(at(&before_last, j - 1) + 1);
@@ -106,11 +94,7 @@ fn listed(words: &[&str]) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.split('\n')
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join(", ")
+    text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 const WORD_MAX: usize = 64;

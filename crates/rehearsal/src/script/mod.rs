@@ -90,9 +90,6 @@ impl Script {
 
 impl FromIterator<Answer> for Script {
     fn from_iter<T: IntoIterator<Item = Answer>>(answers: T) -> Self {
-        Self {
-            answers: answers.into_iter().collect(),
-            ..Self::default()
-        }
+        Self { answers: answers.into_iter().collect(), ..Self::default() }
     }
 }

@@ -21,19 +21,11 @@ pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
 
 fn document(text: &str) -> Result<Script, Mistake> {
     if text.len() > SCRIPT_MAX {
-        return Err(Mistake::new(
-            0,
-            "the script is longer than 4 MiB",
-            "make it shorter",
-        ));
+        return Err(Mistake::new(0, "the script is longer than 4 MiB", "make it shorter"));
     }
     let parsed = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        Mistake::new(
-            at,
-            format!("not TOML: {}", error.message()),
-            "mend the line as TOML demands",
-        )
+        Mistake::new(at, format!("not TOML: {}", error.message()), "mend the line as TOML demands")
     })?;
     let table = Table::new("the script", parsed.get_ref(), 0);
     table.only(&["model", "lenient", "answer"])?;
@@ -48,11 +40,7 @@ fn document(text: &str) -> Result<Script, Mistake> {
     };
     let DeValue::Array(list) = answers.value else {
         let remedy = "write [[answer]], with two brackets on each side";
-        return Err(Mistake::new(
-            answers.at,
-            "`answer` must be a list of tables",
-            remedy,
-        ));
+        return Err(Mistake::new(answers.at, "`answer` must be a list of tables", remedy));
     };
     for item in list.iter() {
         let item = Entry::new("answer", item);
@@ -70,14 +58,8 @@ fn answer(table: &Table<'_>) -> Result<Answer, Mistake> {
     answer.when = table.text("when")?;
     answer.when_result = table.text("when_result")?;
     answer.when_model = table.text("when_model")?;
-    answer.when_source = table
-        .find("when_source")
-        .map(|entry| entry.word(SOURCES))
-        .transpose()?;
-    answer.stop = table
-        .find("stop")
-        .map(|entry| entry.word(&stops()))
-        .transpose()?;
+    answer.when_source = table.find("when_source").map(|entry| entry.word(SOURCES)).transpose()?;
+    answer.stop = table.find("stop").map(|entry| entry.word(&stops())).transpose()?;
     answer.usage = table.find("usage").map(|entry| usage(&entry)).transpose()?;
     if let Some(characters) = table.number("chunk", 1..=1_000_000)? {
         answer.chunk = usize::try_from(characters).unwrap_or(usize::MAX);
@@ -88,10 +70,7 @@ fn answer(table: &Table<'_>) -> Result<Answer, Mistake> {
     if let Some(times) = table.number("repeat", 0..=1_000_000)? {
         answer.repeat = u32::try_from(times).unwrap_or(u32::MAX);
     }
-    answer.fault = table
-        .find("fault")
-        .map(|entry| read_fault::fault(&entry))
-        .transpose()?;
+    answer.fault = table.find("fault").map(|entry| read_fault::fault(&entry)).transpose()?;
     consistent(table, &answer)?;
     Ok(answer)
 }
@@ -103,11 +82,7 @@ fn spoken(table: &Table<'_>) -> Result<Answer, Mistake> {
     if let Some(tools) = table.find("tool") {
         let DeValue::Array(list) = tools.value else {
             let remedy = "write tool = [{ name = \"Bash\", input = { command = \"ls\" } }]";
-            return Err(Mistake::new(
-                tools.at,
-                "`tool` must be a list of tables",
-                remedy,
-            ));
+            return Err(Mistake::new(tools.at, "`tool` must be a list of tables", remedy));
         };
         for item in list.iter() {
             let call = Entry::new("tool", item);
@@ -120,11 +95,7 @@ fn spoken(table: &Table<'_>) -> Result<Answer, Mistake> {
 fn tool(table: &Table<'_>) -> Result<ToolRequest, Mistake> {
     table.only(&["name", "input", "input_text", "id"])?;
     let Some(name) = table.text("name")? else {
-        return Err(Mistake::new(
-            table.at(),
-            "a tool call has no name",
-            "add name = \"…\"",
-        ));
+        return Err(Mistake::new(table.at(), "a tool call has no name", "add name = \"…\""));
     };
     let input = match (table.find("input"), table.find("input_text")) {
         (Some(_), Some(text)) => {
@@ -141,21 +112,13 @@ fn tool(table: &Table<'_>) -> Result<ToolRequest, Mistake> {
         (None, Some(text)) => text.text()?,
         (None, None) => "{}".to_owned(),
     };
-    Ok(ToolRequest {
-        id: table.text("id")?,
-        name,
-        input,
-    })
+    Ok(ToolRequest { id: table.text("id")?, name, input })
 }
 
 fn usage(entry: &Entry<'_>) -> Result<Usage, Mistake> {
     let table = entry.table("`usage`")?;
     table.only(&["input", "output", "cache_read", "cache_write"])?;
-    let tokens = |key| {
-        table
-            .number(key, 0..=1_000_000_000)
-            .map(|n| Tokens(n.unwrap_or(0)))
-    };
+    let tokens = |key| table.number(key, 0..=1_000_000_000).map(|n| Tokens(n.unwrap_or(0)));
     Ok(Usage {
         input: tokens("input")?,
         output: tokens("output")?,
@@ -169,17 +132,9 @@ fn consistent(table: &Table<'_>, answer: &Answer) -> Result<(), Mistake> {
     let said = table.first(&["text", "thinking", "tool", "text_after", "stop"]);
     if let (Speech::Raw(_), Some(said)) = (&answer.speech, &said) {
         let problem = format!("`{}` beside `raw` would never be sent", said.key);
-        return Err(Mistake::new(
-            said.at,
-            problem,
-            "put it into `raw`, or leave `raw` out",
-        ));
+        return Err(Mistake::new(said.at, problem, "put it into `raw`, or leave `raw` out"));
     }
-    if answer
-        .fault
-        .as_ref()
-        .is_some_and(crate::fault::Fault::silences)
-    {
+    if answer.fault.as_ref().is_some_and(crate::fault::Fault::silences) {
         if let Some(said) = said.or(table.find("raw")) {
             let problem = format!("`{}` beside this `fault` would never be sent", said.key);
             let remedy = "give the fault an [[answer]] of its own, before this one";
@@ -208,10 +163,9 @@ fn json(entry: &Entry<'_>) -> Result<Value, Mistake> {
             .and_then(serde_json::Number::from_f64)
             .map(Value::from)
             .ok_or_else(|| entry.must("be a finite number, which JSON can hold"))?,
-        DeValue::Array(list) => list
-            .iter()
-            .map(|value| json(&item(value)))
-            .collect::<Result<_, _>>()?,
+        DeValue::Array(list) => {
+            list.iter().map(|value| json(&item(value))).collect::<Result<_, _>>()?
+        }
         DeValue::Table(table) => {
             let fields = table.iter().map(|(key, value)| {
                 json(&item(value)).map(|value| (key.get_ref().to_string(), value))
@@ -222,10 +176,7 @@ fn json(entry: &Entry<'_>) -> Result<Value, Mistake> {
 }
 
 fn stops() -> Vec<(&'static str, StopReason)> {
-    StopReason::ALL
-        .iter()
-        .map(|stop| (stop.name(), *stop))
-        .collect()
+    StopReason::ALL.iter().map(|stop| (stop.name(), *stop)).collect()
 }
 
 const SOURCES: &[(&str, Source)] = &[

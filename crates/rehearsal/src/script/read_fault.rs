@@ -31,9 +31,8 @@ pub(super) fn fault(entry: &Entry<'_>) -> Result<Fault, Mistake> {
         let remedy = format!("name one of {}", kinds.join(", "));
         return Err(Mistake::new(table.at(), "this fault has no kind", remedy));
     };
-    if let Some(other) = table
-        .entries()
-        .find(|entry| entry.key != *kind && !beside.contains(&entry.key))
+    if let Some(other) =
+        table.entries().find(|entry| entry.key != *kind && !beside.contains(&entry.key))
     {
         let problem = format!("`{}` does not go with `{kind}` in one fault", other.key);
         let remedy = "give each fault an [[answer]] of its own";
@@ -47,9 +46,7 @@ fn read(table: &Table<'_>, kind: &str) -> Result<Fault, Mistake> {
     Ok(match kind {
         "html" => {
             switched_on(table, "html")?;
-            Fault::Html {
-                status: status(table)?.unwrap_or(200),
-            }
+            Fault::Html { status: status(table)?.unwrap_or(200) }
         }
         "status" => Fault::Refuse {
             status: status(table)?.unwrap_or(500),
@@ -60,28 +57,22 @@ fn read(table: &Table<'_>, kind: &str) -> Result<Fault, Mistake> {
                 .unwrap_or_default(),
             body: table.text("body")?,
         },
-        "cut_after_event" => Fault::CutAfterEvent {
-            events: count(table, "cut_after_event", 0)?,
-            reset,
-        },
-        "cut_after_byte" => Fault::CutAfterByte {
-            bytes: count(table, "cut_after_byte", 0)?,
-            reset,
-        },
+        "cut_after_event" => {
+            Fault::CutAfterEvent { events: count(table, "cut_after_event", 0)?, reset }
+        }
+        "cut_after_byte" => {
+            Fault::CutAfterByte { bytes: count(table, "cut_after_byte", 0)?, reset }
+        }
         "stall_after_event" => Fault::StallAfterEvent {
             events: count(table, "stall_after_event", 0)?,
-            ping: table
-                .number("ping_ms", 1..=600_000)?
-                .map(Duration::from_millis),
+            ping: table.number("ping_ms", 1..=600_000)?.map(Duration::from_millis),
         },
-        "malformed_at_event" => Fault::MalformedAtEvent {
-            event: count(table, "malformed_at_event", 1)?,
-        },
+        "malformed_at_event" => {
+            Fault::MalformedAtEvent { event: count(table, "malformed_at_event", 1)? }
+        }
         "error_event" => {
             let kind = table.text("error_event")?.unwrap_or_default();
-            let message = table
-                .text("message")?
-                .unwrap_or_else(|| format!("rehearsed {kind}"));
+            let message = table.text("message")?.unwrap_or_else(|| format!("rehearsed {kind}"));
             Fault::ErrorEvent {
                 kind,
                 message,
@@ -95,9 +86,7 @@ fn read(table: &Table<'_>, kind: &str) -> Result<Fault, Mistake> {
         }
         "slow_ms_per_byte" => {
             let millis = table.number("slow_ms_per_byte", 1..=60_000)?.unwrap_or(1);
-            Fault::Slow {
-                per_byte: Duration::from_millis(millis),
-            }
+            Fault::Slow { per_byte: Duration::from_millis(millis) }
         }
         _ => {
             switched_on(table, "gzip_broken")?;
@@ -119,11 +108,9 @@ fn status(table: &Table<'_>) -> Result<Option<u16>, Mistake> {
 /// `drop_connection = false` reads like no fault at all, so it is a mistake.
 fn switched_on(table: &Table<'_>, key: &'static str) -> Result<(), Mistake> {
     match table.find(key) {
-        Some(entry) if !entry.flag()? => Err(Mistake::new(
-            entry.at,
-            format!("`{key}` is false"),
-            "write true, or no fault",
-        )),
+        Some(entry) if !entry.flag()? => {
+            Err(Mistake::new(entry.at, format!("`{key}` is false"), "write true, or no fault"))
+        }
         _ => Ok(()),
     }
 }

@@ -29,12 +29,7 @@ impl Connection {
         stage: Arc<Stage>,
         stopped: watch::Receiver<bool>,
     ) -> Self {
-        Self {
-            stream,
-            buffer: Vec::new(),
-            stage,
-            stopped,
-        }
+        Self { stream, buffer: Vec::new(), stage, stopped }
     }
 
     /// Serves it to its end.
@@ -59,17 +54,9 @@ impl Connection {
     }
 
     async fn answer(&mut self, request: &Request) -> io::Result<After> {
-        let wanted = if request.wants_close() {
-            After::Close
-        } else {
-            After::Keep
-        };
+        let wanted = if request.wants_close() { After::Close } else { After::Keep };
         let done = match respond(&self.stage, request) {
-            Response::Whole {
-                status,
-                mut headers,
-                body,
-            } => {
+            Response::Whole { status, mut headers, body } => {
                 headers.push(("content-length".to_owned(), body.len().to_string()));
                 let mut bytes = http::response_head(status, &headers);
                 bytes.extend_from_slice(&body);
@@ -80,9 +67,7 @@ impl Connection {
             Response::Acts { mut headers, acts } => {
                 headers.push(("transfer-encoding".to_owned(), "chunked".to_owned()));
                 let head = http::response_head(200, &headers);
-                Performer::new(&mut self.stream, &mut self.stopped, head)
-                    .perform(acts)
-                    .await?
+                Performer::new(&mut self.stream, &mut self.stopped, head).perform(acts).await?
             }
             Response::Drop { reset } => {
                 if reset {
@@ -91,11 +76,7 @@ impl Connection {
                 After::Close
             }
         };
-        Ok(if done == After::Keep {
-            wanted
-        } else {
-            After::Close
-        })
+        Ok(if done == After::Keep { wanted } else { After::Close })
     }
 
     /// Says why and closes. What the client is still sending is taken in for a moment, because

@@ -43,14 +43,11 @@ impl Request {
     }
 
     pub(super) fn path(&self) -> &str {
-        self.target
-            .split_once('?')
-            .map_or(self.target.as_str(), |(path, _)| path)
+        self.target.split_once('?').map_or(self.target.as_str(), |(path, _)| path)
     }
 
     fn says(&self, name: &str, word: &str) -> bool {
-        self.header(name)
-            .is_some_and(|value| value.to_ascii_lowercase().contains(word))
+        self.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
     }
 
     pub(super) fn wants_close(&self) -> bool {
@@ -64,13 +61,9 @@ pub(super) async fn read(
     buffer: &mut Vec<u8>,
 ) -> Result<Request, NoRequest> {
     if buffer.is_empty() {
-        timeout(IDLE, more(stream, buffer))
-            .await
-            .map_err(|_| NoRequest::Gone)??;
+        timeout(IDLE, more(stream, buffer)).await.map_err(|_| NoRequest::Gone)??;
     }
-    timeout(ARRIVAL, read_begun(stream, buffer))
-        .await
-        .map_err(|_| NoRequest::Gone)?
+    timeout(ARRIVAL, read_begun(stream, buffer)).await.map_err(|_| NoRequest::Gone)?
 }
 
 async fn read_begun(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Request, NoRequest> {
@@ -207,10 +200,8 @@ pub(super) fn response_head(status: u16, headers: &[(String, String)]) -> Vec<u8
     };
     let mut head = format!("HTTP/1.1 {status} {reason}\r\n");
     for (name, value) in headers {
-        let line: String = format!("{name}: {value}")
-            .chars()
-            .filter(|char| !char.is_control())
-            .collect();
+        let line: String =
+            format!("{name}: {value}").chars().filter(|char| !char.is_control()).collect();
         head.push_str(&line);
         head.push_str("\r\n");
     }

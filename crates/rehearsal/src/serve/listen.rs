@@ -32,30 +32,15 @@ pub(super) struct Server {
 impl Bound {
     /// Joins the current runtime.
     pub(super) fn listen(self) -> io::Result<Server> {
-        let Self {
-            listener,
-            stage,
-            stopped,
-            finished,
-        } = self;
-        Ok(Server {
-            listener: TcpListener::from_std(listener)?,
-            stage,
-            stopped,
-            finished,
-        })
+        let Self { listener, stage, stopped, finished } = self;
+        Ok(Server { listener: TcpListener::from_std(listener)?, stage, stopped, finished })
     }
 }
 
 impl Server {
     /// Serves until told to stop.
     pub(super) async fn run(self) {
-        let Self {
-            listener,
-            stage,
-            mut stopped,
-            finished,
-        } = self;
+        let Self { listener, stage, mut stopped, finished } = self;
         let mut connections = JoinSet::new();
         loop {
             let room = connections.len() < CONNECTIONS_MAX;

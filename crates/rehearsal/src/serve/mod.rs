@@ -68,10 +68,7 @@ impl Rehearsal {
     #[expect(clippy::unused_async)]
     pub async fn start(script: Script, options: StartOptions) -> Result<Self, StartError> {
         let (rehearsal, server) = Self::prepare(script, options)?;
-        let failed = |source| StartError::Listen {
-            port: options.port,
-            source,
-        };
+        let failed = |source| StartError::Listen { port: options.port, source };
         let server = server.listen().map_err(failed)?;
         tokio::spawn(server.run());
         Ok(rehearsal)
@@ -90,10 +87,7 @@ impl Rehearsal {
             .build()
             .map_err(StartError::Runtime)?;
         let entered = runtime.enter();
-        let failed = |source| StartError::Listen {
-            port: options.port,
-            source,
-        };
+        let failed = |source| StartError::Listen { port: options.port, source };
         let server = server.listen().map_err(failed)?;
         drop(entered);
         let thread = std::thread::Builder::new()
@@ -105,10 +99,7 @@ impl Rehearsal {
     }
 
     fn prepare(script: Script, options: StartOptions) -> Result<(Self, listen::Bound), StartError> {
-        let failed = |source| StartError::Listen {
-            port: options.port,
-            source,
-        };
+        let failed = |source| StartError::Listen { port: options.port, source };
         let listener =
             std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
@@ -116,22 +107,8 @@ impl Rehearsal {
         let stage = Arc::new(Stage::new(script));
         let (stop, stopped) = watch::channel(false);
         let (finished, done) = watch::channel(());
-        let bound = listen::Bound {
-            listener,
-            stage: Arc::clone(&stage),
-            stopped,
-            finished,
-        };
-        Ok((
-            Self {
-                address,
-                stage,
-                stop,
-                done,
-                thread: None,
-            },
-            bound,
-        ))
+        let bound = listen::Bound { listener, stage: Arc::clone(&stage), stopped, finished };
+        Ok((Self { address, stage, stop, done, thread: None }, bound))
     }
 
     /// Where it listens.

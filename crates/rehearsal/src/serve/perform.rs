@@ -34,11 +34,7 @@ impl<'a> Performer<'a> {
         stopped: &'a mut watch::Receiver<bool>,
         head: Vec<u8>,
     ) -> Self {
-        Self {
-            stream,
-            stopped,
-            unsent: head,
-        }
+        Self { stream, stopped, unsent: head }
     }
 
     /// Performs everything.
@@ -76,8 +72,7 @@ impl<'a> Performer<'a> {
     }
 
     fn begin(&mut self, announced: usize, bytes: &[u8]) {
-        self.unsent
-            .extend_from_slice(format!("{announced:x}\r\n").as_bytes());
+        self.unsent.extend_from_slice(format!("{announced:x}\r\n").as_bytes());
         self.unsent.extend_from_slice(bytes);
     }
 

@@ -27,10 +27,7 @@ impl Recorded {
     /// The first header of this name, whatever its case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self
-            .headers
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
@@ -45,27 +42,14 @@ impl Recorded {
 impl fmt::Debug for Recorded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |(name, value): &(String, String)| {
-            let secret = matches!(
-                name.as_str(),
-                "authorization" | "x-api-key" | "x-goog-api-key"
-            );
-            (
-                name.clone(),
-                if secret {
-                    "(hidden)".to_owned()
-                } else {
-                    value.clone()
-                },
-            )
+            let secret = matches!(name.as_str(), "authorization" | "x-api-key" | "x-goog-api-key");
+            (name.clone(), if secret { "(hidden)".to_owned() } else { value.clone() })
         };
         f.debug_struct("Recorded")
             .field("number", &self.number)
             .field("method", &self.method)
             .field("path", &self.path)
-            .field(
-                "headers",
-                &self.headers.iter().map(shown).collect::<Vec<_>>(),
-            )
+            .field("headers", &self.headers.iter().map(shown).collect::<Vec<_>>())
             .field("body", &self.body)
             .field("body_bytes", &self.body_bytes)
             .field("answer", &self.answer)

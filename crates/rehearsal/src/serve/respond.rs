@@ -16,16 +16,9 @@ use crate::wire::{self, Asked, Reply, Route, SERVED};
 #[derive(Debug, PartialEq)]
 pub(super) enum Response {
     /// Send this.
-    Whole {
-        status: u16,
-        headers: Vec<(String, String)>,
-        body: Vec<u8>,
-    },
+    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
     /// Send a head that promises chunks, then do these things.
-    Acts {
-        headers: Vec<(String, String)>,
-        acts: Vec<Act>,
-    },
+    Acts { headers: Vec<(String, String)>, acts: Vec<Act> },
     /// Close without a byte.
     Drop { reset: bool },
 }
@@ -51,16 +44,9 @@ pub(super) fn respond(stage: &Stage, request: &Request) -> Response {
 
 fn decide(stage: &Stage, request: &Request) -> (Option<usize>, Response) {
     let (wire, model, streaming) = match wire::route(&request.method, request.path()) {
-        Route::Answer {
-            wire,
-            model,
-            streaming,
-        } => (wire, model, streaming),
+        Route::Answer { wire, model, streaming } => (wire, model, streaming),
         Route::Count(wire) => {
-            return (
-                None,
-                json_response(200, &wire::count(wire, request.body.len())),
-            );
+            return (None, json_response(200, &wire::count(wire, request.body.len())));
         }
         Route::WrongMethod => return (None, not_served(405, request)),
         Route::Unknown => return (None, not_served(404, request)),
@@ -102,35 +88,20 @@ fn answered(wire: Wire, stage: &Stage, request: &Request, asked: &Asked, cue: &C
         number: cue.number,
         model: stage.script().model.as_deref().unwrap_or(&asked.model),
         answer,
-        usage: answer
-            .usage
-            .unwrap_or_else(|| estimate(request, &answer.speech)),
+        usage: answer.usage.unwrap_or_else(|| estimate(request, &answer.speech)),
     };
     match &answer.fault {
-        Some(Fault::Refuse {
-            status,
-            headers,
-            body,
-        }) => refusal(wire, *status, headers, body.as_deref()),
+        Some(Fault::Refuse { status, headers, body }) => {
+            refusal(wire, *status, headers, body.as_deref())
+        }
         Some(Fault::DropConnection { reset }) => Response::Drop { reset: *reset },
         Some(Fault::Html { status }) => {
             let headers = vec![header("content-type", "text/html; charset=utf-8")];
-            Response::Whole {
-                status: *status,
-                headers,
-                body: PAGE.as_bytes().to_vec(),
-            }
+            Response::Whole { status: *status, headers, body: PAGE.as_bytes().to_vec() }
         }
         Some(Fault::BrokenGzip) => {
-            let headers = vec![
-                header("content-type", STREAM),
-                header("content-encoding", "gzip"),
-            ];
-            Response::Whole {
-                status: 200,
-                headers,
-                body: BROKEN_GZIP.to_vec(),
-            }
+            let headers = vec![header("content-type", STREAM), header("content-encoding", "gzip")];
+            Response::Whole { status: 200, headers, body: BROKEN_GZIP.to_vec() }
         }
         Some(Fault::ErrorEvent { kind, message, .. }) if !asked.streaming => {
             json_response(500, &wire::error(wire, 500, Some(kind), message))
@@ -147,15 +118,9 @@ fn answered(wire: Wire, stage: &Stage, request: &Request, asked: &Asked, cue: &C
             } else {
                 (vec![wire::whole(wire, &reply)], "application/json")
             };
-            let words = Words {
-                ping: wire::ping(wire),
-                error,
-            };
+            let words = Words { ping: wire::ping(wire), error };
             let acts = plan(events, fault.as_ref(), answer.pace, words);
-            let headers = vec![
-                header("content-type", kind),
-                header("cache-control", "no-cache"),
-            ];
+            let headers = vec![header("content-type", kind), header("cache-control", "no-cache")];
             Response::Acts { headers, acts }
         }
     }
@@ -168,17 +133,10 @@ fn refusal(wire: Wire, status: u16, extra: &[(String, String)], body: Option<&st
         None => wire::error(wire, status, None, &message).to_string(),
     };
     let mut headers = extra.to_vec();
-    if !headers
-        .iter()
-        .any(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-    {
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         headers.push(header("content-type", "application/json"));
     }
-    Response::Whole {
-        status,
-        headers,
-        body: body.into_bytes(),
-    }
+    Response::Whole { status, headers, body: body.into_bytes() }
 }
 
 /// A refusal of the rehearsal's own, which no client should try again.
@@ -199,11 +157,7 @@ fn not_served(status: u16, request: &Request) -> Response {
 fn no_answer(stage: &Stage, asked: &Asked) -> String {
     let left = stage.answers_left();
     let more = left.len().saturating_sub(LEFT_SHOWN);
-    let mut shown = left
-        .into_iter()
-        .take(LEFT_SHOWN)
-        .collect::<Vec<_>>()
-        .join("; ");
+    let mut shown = left.into_iter().take(LEFT_SHOWN).collect::<Vec<_>>().join("; ");
     if shown.is_empty() {
         shown.push_str("none");
     }
@@ -221,35 +175,19 @@ fn no_answer(stage: &Stage, asked: &Asked) -> String {
 /// A quarter token for each byte, and never nothing.
 fn estimate(request: &Request, speech: &Speech) -> Usage {
     let said = match speech {
-        Speech::Blocks {
-            thinking,
-            text,
-            tools,
-            text_after,
-        } => {
-            let tools: usize = tools
-                .iter()
-                .map(|tool| tool.name.len() + tool.input.len())
-                .sum();
+        Speech::Blocks { thinking, text, tools, text_after } => {
+            let tools: usize = tools.iter().map(|tool| tool.name.len() + tool.input.len()).sum();
             thinking.len() + text.len() + tools + text_after.len()
         }
         Speech::Raw(_) => 0,
     };
     let tokens = |bytes: usize| Tokens(u64::try_from(bytes.div_ceil(4).max(1)).unwrap_or(u64::MAX));
-    Usage {
-        input: tokens(request.body.len()),
-        output: tokens(said),
-        ..Usage::default()
-    }
+    Usage { input: tokens(request.body.len()), output: tokens(said), ..Usage::default() }
 }
 
 fn json_response(status: u16, body: &Value) -> Response {
     let headers = vec![header("content-type", "application/json")];
-    Response::Whole {
-        status,
-        headers,
-        body: body.to_string().into_bytes(),
-    }
+    Response::Whole { status, headers, body: body.to_string().into_bytes() }
 }
 
 fn header(name: &str, value: &str) -> (String, String) {
@@ -261,6 +199,5 @@ const LEFT_SHOWN: usize = 5;
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head>\
 <body>This page is rehearsed: it stands where a model's answer should be.</body></html>\n";
 /// A sound header, then a block of a type that does not exist.
-const BROKEN_GZIP: &[u8] = &[
-    0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 0xff, 0x07, 0xff, 0xff, 0xff, 0xff, 0xff,
-];
+const BROKEN_GZIP: &[u8] =
+    &[0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 0xff, 0x07, 0xff, 0xff, 0xff, 0xff, 0xff];

@@ -50,16 +50,8 @@ pub(super) struct Cue {
 impl Stage {
     pub(super) fn new(script: Script) -> Self {
         let used = vec![0; script.answers.len()];
-        let state = Mutex::new(State {
-            used,
-            ..State::default()
-        });
-        Self {
-            script,
-            state,
-            count: watch::Sender::new(0),
-            bell: Condvar::new(),
-        }
+        let state = Mutex::new(State { used, ..State::default() });
+        Self { script, state, count: watch::Sender::new(0), bell: Condvar::new() }
     }
 
     pub(super) fn script(&self) -> &Script {
@@ -93,11 +85,7 @@ impl Stage {
             *used = used.saturating_add(1);
         }
         state.given += 1;
-        Some(Cue {
-            place: index + 1,
-            number: state.given,
-            answer: answer.clone(),
-        })
+        Some(Cue { place: index + 1, number: state.given, answer: answer.clone() })
     }
 
     /// The answers not used up, for people.
@@ -145,15 +133,12 @@ fn is_left(answer: &Answer, used: Option<&u32>) -> bool {
 
 fn holds(answer: &Answer, asked: &Asked, source: Option<Source>) -> bool {
     let within = |part: &Option<String>, text: &str| {
-        part.as_ref()
-            .is_none_or(|part| text.contains(part.as_str()))
+        part.as_ref().is_none_or(|part| text.contains(part.as_str()))
     };
     within(&answer.when, &asked.said)
         && within(&answer.when_result, &asked.results)
         && within(&answer.when_model, &asked.model)
-        && answer
-            .when_source
-            .is_none_or(|wanted| source == Some(wanted))
+        && answer.when_source.is_none_or(|wanted| source == Some(wanted))
 }
 
 /// What an answer waits for and how it begins, in few words.

@@ -14,24 +14,14 @@ pub(super) fn breach(body: &Value) -> Option<String> {
     if str_at(body, "model").is_empty() {
         return Some("`model` is missing".to_owned());
     }
-    if body
-        .get("max_tokens")
-        .and_then(Value::as_u64)
-        .is_none_or(|tokens| tokens == 0)
-    {
+    if body.get("max_tokens").and_then(Value::as_u64).is_none_or(|tokens| tokens == 0) {
         return Some("`max_tokens` must be a number above 0".to_owned());
     }
     let messages = body.get("messages").and_then(Value::as_array)?;
-    if messages
-        .first()
-        .is_none_or(|message| str_at(message, "role") != "user")
-    {
+    if messages.first().is_none_or(|message| str_at(message, "role") != "user") {
         return Some("the first message must be the user's".to_owned());
     }
-    if messages
-        .last()
-        .is_some_and(|message| str_at(message, "role") != "user")
-    {
+    if messages.last().is_some_and(|message| str_at(message, "role") != "user") {
         return Some("the last message must be the user's".to_owned());
     }
     if let Some(at) = messages.iter().position(is_hollow) {
@@ -72,23 +62,14 @@ fn unpaired(messages: &[Value]) -> Option<String> {
         }
         for id in ids(message, "tool_result", "tool_use_id") {
             if !open.remove(id) {
-                return Some(format!(
-                    "message {at} has a result for {id}, which is no open call"
-                ));
+                return Some(format!("message {at} has a result for {id}, which is no open call"));
             }
         }
     }
-    open.pop_first()
-        .map(|id| format!("call {id} has no result"))
+    open.pop_first().map(|id| format!("call {id} has no result"))
 }
 
 fn ids<'a>(message: &'a Value, kind: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
-    let blocks = message
-        .get("content")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    blocks
-        .filter(move |block| str_at(block, "type") == kind)
-        .map(move |block| str_at(block, key))
+    let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
+    blocks.filter(move |block| str_at(block, "type") == kind).map(move |block| str_at(block, key))
 }

@@ -40,24 +40,14 @@ fn hear(asked: &mut Asked, block: &Value) {
 /// The stream.
 pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
     let blocks = reply.blocks();
-    let mut stream = Stream {
-        events: Vec::new(),
-        index: 0,
-        chunk: reply.answer.chunk,
-    };
+    let mut stream = Stream { events: Vec::new(), index: 0, chunk: reply.answer.chunk };
     let message = message(
         reply,
         &[],
         None,
-        &Usage {
-            output: reply.usage.output.min(Tokens(1)),
-            ..reply.usage
-        },
+        &Usage { output: reply.usage.output.min(Tokens(1)), ..reply.usage },
     );
-    stream.push(
-        "message_start",
-        &json!({"type": "message_start", "message": message}),
-    );
+    stream.push("message_start", &json!({"type": "message_start", "message": message}));
     if !blocks.thinking.is_empty() {
         stream.thinking(blocks.thinking, &signature(reply));
     }
@@ -71,10 +61,7 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
         set(&mut delta, "stop_details", refusal_details());
     }
     let usage = usage(&reply.usage);
-    stream.push(
-        "message_delta",
-        &json!({"type": "message_delta", "delta": delta, "usage": usage}),
-    );
+    stream.push("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage}));
     stream.push("message_stop", &json!({"type": "message_stop"}));
     stream.events
 }
@@ -146,10 +133,7 @@ impl Stream {
 
     fn stop(&mut self) {
         let index = self.index;
-        self.push(
-            "content_block_stop",
-            &json!({"type": "content_block_stop", "index": index}),
-        );
+        self.push("content_block_stop", &json!({"type": "content_block_stop", "index": index}));
         self.index += 1;
     }
 

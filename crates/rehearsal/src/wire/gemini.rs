@@ -14,12 +14,7 @@ pub(super) fn asked(body: &Value) -> Result<Asked, String> {
             asked.forget();
             continue;
         }
-        for part in content
-            .get("parts")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for part in content.get("parts").and_then(Value::as_array).into_iter().flatten() {
             hear(&mut asked, part);
         }
     }
@@ -57,14 +52,9 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
     parts.extend(pieces(blocks.text, chunk).into_iter().map(text));
     parts.extend(calls(reply));
     parts.extend(pieces(blocks.text_after, chunk).into_iter().map(text));
-    let mut events: Vec<_> = parts
-        .into_iter()
-        .map(|part| sse(None, &fragment(reply, &[part], None)))
-        .collect();
-    events.push(sse(
-        None,
-        &fragment(reply, &[text("")], Some(finish(reply.stop()))),
-    ));
+    let mut events: Vec<_> =
+        parts.into_iter().map(|part| sse(None, &fragment(reply, &[part], None))).collect();
+    events.push(sse(None, &fragment(reply, &[text("")], Some(finish(reply.stop())))));
     events
 }
 

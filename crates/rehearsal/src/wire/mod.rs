@@ -69,40 +69,23 @@ struct Blocks<'a> {
 impl<'a> Reply<'a> {
     fn blocks(&self) -> Blocks<'a> {
         match &self.answer.speech {
-            Speech::Blocks {
-                thinking,
-                text,
-                tools,
-                text_after,
-            } => Blocks {
-                thinking,
-                text,
-                tools,
-                text_after,
-            },
-            Speech::Raw(_) => Blocks {
-                thinking: "",
-                text: "",
-                tools: &[],
-                text_after: "",
-            },
+            Speech::Blocks { thinking, text, tools, text_after } => {
+                Blocks { thinking, text, tools, text_after }
+            }
+            Speech::Raw(_) => Blocks { thinking: "", text: "", tools: &[], text_after: "" },
         }
     }
 
     fn stop(&self) -> StopReason {
-        self.answer
-            .stop
-            .unwrap_or(if self.blocks().tools.is_empty() {
-                StopReason::EndTurn
-            } else {
-                StopReason::ToolUse
-            })
+        self.answer.stop.unwrap_or(if self.blocks().tools.is_empty() {
+            StopReason::EndTurn
+        } else {
+            StopReason::ToolUse
+        })
     }
 
     fn call_id(&self, prefix: &str, index: usize, tool: &ToolRequest) -> String {
-        tool.id
-            .clone()
-            .unwrap_or_else(|| format!("{prefix}_{}_{index}", self.number))
+        tool.id.clone().unwrap_or_else(|| format!("{prefix}_{}_{index}", self.number))
     }
 }
 
@@ -170,10 +153,9 @@ pub(crate) fn error(wire: Wire, status: u16, kind: Option<&str>, message: &str) 
 /// An error in the middle of a stream.
 pub(crate) fn error_event(wire: Wire, reply: &Reply<'_>, kind: &str, message: &str) -> Vec<u8> {
     match wire {
-        Wire::AnthropicMessages => sse(
-            Some("error"),
-            &anthropic_messages::error(500, Some(kind), message),
-        ),
+        Wire::AnthropicMessages => {
+            sse(Some("error"), &anthropic_messages::error(500, Some(kind), message))
+        }
         Wire::OpenaiResponses => openai_responses::failed(reply, kind, message),
         Wire::OpenaiChat => sse(None, &error(wire, 500, Some(kind), message)),
         Wire::Gemini => sse(None, &gemini::error(500, Some(kind), message)),
@@ -211,9 +193,7 @@ fn openai_kind(status: u16) -> &'static str {
 
 /// One event in the framing of server-sent events.
 fn sse(name: Option<&str>, payload: &Value) -> Vec<u8> {
-    let name = name
-        .map(|name| format!("event: {name}\n"))
-        .unwrap_or_default();
+    let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
     format!("{name}data: {payload}\n\n").into_bytes()
 }
 
@@ -222,10 +202,7 @@ fn pieces(text: &str, characters: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let at = rest
-            .char_indices()
-            .nth(characters.max(1))
-            .map_or(rest.len(), |(at, _)| at);
+        let at = rest.char_indices().nth(characters.max(1)).map_or(rest.len(), |(at, _)| at);
         let (part, tail) = rest.split_at(at);
         parts.push(part);
         rest = tail;
@@ -239,10 +216,7 @@ fn split(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut event = Vec::new();
     for byte in stream {
         event.push(*byte);
-        if [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"]
-            .iter()
-            .any(|end| event.ends_with(end))
-        {
+        if [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"].iter().any(|end| event.ends_with(end)) {
             events.push(std::mem::take(&mut event));
         }
     }
@@ -282,8 +256,5 @@ fn str_at<'a>(value: &'a Value, key: &str) -> &'a str {
 }
 
 fn list_at<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>, String> {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .ok_or_else(|| format!("`{key}` must be a list"))
+    value.get(key).and_then(Value::as_array).ok_or_else(|| format!("`{key}` must be a list"))
 }

@@ -31,20 +31,10 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
     let chunk = reply.answer.chunk;
     let mut deltas = vec![json!({"role": "assistant", "content": ""})];
     deltas.extend(
-        pieces(blocks.thinking, chunk)
-            .into_iter()
-            .map(|text| json!({"reasoning_content": text})),
+        pieces(blocks.thinking, chunk).into_iter().map(|text| json!({"reasoning_content": text})),
     );
-    let key = if reply.stop() == StopReason::Refusal {
-        "refusal"
-    } else {
-        "content"
-    };
-    deltas.extend(
-        pieces(blocks.text, chunk)
-            .into_iter()
-            .map(|text| json!({key: text})),
-    );
+    let key = if reply.stop() == StopReason::Refusal { "refusal" } else { "content" };
+    deltas.extend(pieces(blocks.text, chunk).into_iter().map(|text| json!({key: text})));
     for (index, tool) in blocks.tools.iter().enumerate() {
         let call = json!({
             "index": index,
@@ -58,27 +48,15 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
             deltas.push(json!({"tool_calls": [more]}));
         }
     }
-    deltas.extend(
-        pieces(blocks.text_after, chunk)
-            .into_iter()
-            .map(|text| json!({key: text})),
-    );
+    deltas.extend(pieces(blocks.text_after, chunk).into_iter().map(|text| json!({key: text})));
     let mut events: Vec<_> = deltas
         .into_iter()
         .map(|delta| choice("delta", &delta, None))
         .chain([choice("delta", &json!({}), Some(finish(reply.stop())))])
-        .map(|choice| {
-            sse(
-                None,
-                &completion(reply, "chat.completion.chunk", &[choice], None),
-            )
-        })
+        .map(|choice| sse(None, &completion(reply, "chat.completion.chunk", &[choice], None)))
         .collect();
     let usage = usage(&reply.usage);
-    events.push(sse(
-        None,
-        &completion(reply, "chat.completion.chunk", &[], Some(&usage)),
-    ));
+    events.push(sse(None, &completion(reply, "chat.completion.chunk", &[], Some(&usage))));
     events.push(b"data: [DONE]\n\n".to_vec());
     events
 }
@@ -88,11 +66,7 @@ pub(super) fn whole(reply: &Reply<'_>) -> Value {
     let blocks = reply.blocks();
     let mut message = json!({"role": "assistant", "content": blocks.texts()});
     if !blocks.thinking.is_empty() {
-        set(
-            &mut message,
-            "reasoning_content",
-            Value::from(blocks.thinking),
-        );
+        set(&mut message, "reasoning_content", Value::from(blocks.thinking));
     }
     if !blocks.tools.is_empty() {
         let calls = blocks.tools.iter().enumerate().map(|(index, tool)| {
@@ -105,12 +79,7 @@ pub(super) fn whole(reply: &Reply<'_>) -> Value {
         set(&mut message, "tool_calls", calls.collect::<Value>());
     }
     let choice = choice("message", &message, Some(finish(reply.stop())));
-    completion(
-        reply,
-        "chat.completion",
-        &[choice],
-        Some(&usage(&reply.usage)),
-    )
+    completion(reply, "chat.completion", &[choice], Some(&usage(&reply.usage)))
 }
 
 fn choice(key: &str, content: &Value, finish: Option<&str>) -> Value {

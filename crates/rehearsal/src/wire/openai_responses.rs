@@ -36,10 +36,7 @@ fn hear(asked: &mut Asked, item: &Value) {
 
 /// The stream.
 pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
-    let mut stream = Stream {
-        events: Vec::new(),
-        chunk: reply.answer.chunk,
-    };
+    let mut stream = Stream { events: Vec::new(), chunk: reply.answer.chunk };
     let begun = response(reply, "in_progress", &[]);
     stream.push("response.created", json!({"response": begun}));
     stream.push("response.in_progress", json!({"response": begun}));
@@ -60,11 +57,7 @@ pub(super) fn whole(reply: &Reply<'_>) -> Value {
 /// The event that says that all has failed.
 pub(super) fn failed(reply: &Reply<'_>, kind: &str, message: &str) -> Vec<u8> {
     let mut response = response(reply, "failed", &[]);
-    set(
-        &mut response,
-        "error",
-        json!({"code": kind, "message": message}),
-    );
+    set(&mut response, "error", json!({"code": kind, "message": message}));
     let payload = json!({"type": "response.failed", "response": response});
     sse(Some("response.failed"), &payload)
 }
@@ -79,11 +72,7 @@ fn ended(reply: &Reply<'_>, items: &[Value]) -> (&'static str, Value) {
     set(&mut response, "usage", usage(&reply.usage));
     match reply.stop() {
         StopReason::MaxTokens => {
-            set(
-                &mut response,
-                "incomplete_details",
-                json!({"reason": "max_output_tokens"}),
-            );
+            set(&mut response, "incomplete_details", json!({"reason": "max_output_tokens"}));
         }
         StopReason::WindowExceeded => {
             let message = "The script says that the window is full.";
@@ -113,12 +102,7 @@ fn response(reply: &Reply<'_>, status: &str, output: &[Value]) -> Value {
 
 /// The output items, complete.
 fn items(reply: &Reply<'_>) -> Vec<Value> {
-    let Blocks {
-        thinking,
-        text,
-        tools,
-        text_after,
-    } = reply.blocks();
+    let Blocks { thinking, text, tools, text_after } = reply.blocks();
     let mut items = Vec::new();
     if !thinking.is_empty() {
         items.push(json!({
@@ -168,11 +152,7 @@ struct Stream {
 impl Stream {
     fn push(&mut self, name: &str, mut payload: Value) {
         set(&mut payload, "type", Value::from(name));
-        set(
-            &mut payload,
-            "sequence_number",
-            Value::from(self.events.len()),
-        );
+        set(&mut payload, "sequence_number", Value::from(self.events.len()));
         self.events.push(sse(Some(name), &payload));
     }
 
@@ -215,10 +195,7 @@ impl Stream {
                 self.told(name, &place, "text", text.unwrap_or_default());
             }
         }
-        self.push(
-            "response.output_item.done",
-            json!({"output_index": index, "item": item}),
-        );
+        self.push("response.output_item.done", json!({"output_index": index, "item": item}));
     }
 
     fn part(&mut self, index: usize, id: &str, part: &Value) {

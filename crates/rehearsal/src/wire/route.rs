@@ -36,25 +36,15 @@ pub(crate) fn route(method: &str, path: &str) -> Route {
         "/v1/chat/completions" => by_body(Wire::OpenaiChat),
         _ => gemini(path),
     };
-    if method != "POST" && found != Route::Unknown {
-        Route::WrongMethod
-    } else {
-        found
-    }
+    if method != "POST" && found != Route::Unknown { Route::WrongMethod } else { found }
 }
 
 fn by_body(wire: Wire) -> Route {
-    Route::Answer {
-        wire,
-        model: None,
-        streaming: None,
-    }
+    Route::Answer { wire, model: None, streaming: None }
 }
 
 fn gemini(path: &str) -> Route {
-    let asked = path
-        .strip_prefix("/v1beta/models/")
-        .and_then(|rest| rest.rsplit_once(':'));
+    let asked = path.strip_prefix("/v1beta/models/").and_then(|rest| rest.rsplit_once(':'));
     let Some((model, verb)) = asked else {
         return Route::Unknown;
     };
@@ -65,9 +55,5 @@ fn gemini(path: &str) -> Route {
         _ => return Route::Unknown,
     };
     let model = Some(model.to_owned());
-    Route::Answer {
-        wire: Wire::Gemini,
-        model,
-        streaming: Some(streaming),
-    }
+    Route::Answer { wire: Wire::Gemini, model, streaming: Some(streaming) }
 }

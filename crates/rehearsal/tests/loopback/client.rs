@@ -35,10 +35,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn text(&self) -> String {
@@ -54,17 +51,13 @@ impl Seen {
         let text = self.text();
         let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
         let lines = whole.lines().filter_map(|line| line.strip_prefix("data: "));
-        lines
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+        lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// The text of an answer over the messages wire.
     pub(crate) fn said(&self) -> String {
         let payloads = self.payloads();
-        let deltas = payloads
-            .iter()
-            .filter_map(|payload| payload.pointer("/delta/text"));
+        let deltas = payloads.iter().filter_map(|payload| payload.pointer("/delta/text"));
         deltas.filter_map(Value::as_str).collect()
     }
 }
@@ -80,15 +73,9 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("connect");
-        stream
-            .set_read_timeout(Some(PATIENCE))
-            .expect("set a deadline");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set a deadline");
         stream.set_nodelay(true).expect("send at once");
-        Self {
-            stream,
-            unread: Vec::new(),
-            ended: None,
-        }
+        Self { stream, unread: Vec::new(), ended: None }
     }
 
     /// Sends bytes as they are.
@@ -111,10 +98,7 @@ impl Client {
     /// Asks over the messages wire, and leaves the response to be read.
     pub(crate) fn put(&mut self, body: &Value) {
         let body = body.to_string();
-        let head = format!(
-            "POST /v1/messages HTTP/1.1\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
+        let head = format!("POST /v1/messages HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
         self.send(head.as_bytes());
         self.send(body.as_bytes());
     }
@@ -139,10 +123,7 @@ impl Client {
         };
         let head = String::from_utf8(head).expect("a head in ASCII");
         let mut lines = head.lines();
-        let status = lines
-            .next()
-            .and_then(|line| line.split(' ').nth(1))
-            .expect("a status line");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).expect("a status line");
         seen.status = status.parse().ok();
         for line in lines.filter(|line| !line.is_empty()) {
             let (name, value) = line.split_once(": ").expect("a header");
@@ -151,9 +132,7 @@ impl Client {
         if seen.header("transfer-encoding") == Some("chunked") {
             self.chunks(&mut seen);
         } else {
-            let bytes = seen
-                .header("content-length")
-                .and_then(|text| text.parse().ok());
+            let bytes = seen.header("content-length").and_then(|text| text.parse().ok());
             let (body, whole) = self.up_to(bytes.unwrap_or(0));
             seen.body = body;
             if !whole {
@@ -171,19 +150,10 @@ impl Client {
     /// What comes within a short while: more bytes, or an end. Silence is the end of patience.
     pub(crate) fn listen(&mut self) -> Result<Vec<u8>, End> {
         let while_silent = Duration::from_millis(100);
-        self.stream
-            .set_read_timeout(Some(while_silent))
-            .expect("set a deadline");
-        let more = if self.unread.is_empty() {
-            self.more()
-        } else {
-            Some(())
-        };
-        self.stream
-            .set_read_timeout(Some(PATIENCE))
-            .expect("set a deadline");
-        more.map(|()| std::mem::take(&mut self.unread))
-            .ok_or(self.ended.unwrap_or(End::Closed))
+        self.stream.set_read_timeout(Some(while_silent)).expect("set a deadline");
+        let more = if self.unread.is_empty() { self.more() } else { Some(()) };
+        self.stream.set_read_timeout(Some(PATIENCE)).expect("set a deadline");
+        more.map(|()| std::mem::take(&mut self.unread)).ok_or(self.ended.unwrap_or(End::Closed))
     }
 
     fn chunks(&mut self, seen: &mut Seen) {
@@ -210,11 +180,7 @@ impl Client {
 
     fn until(&mut self, mark: &[u8]) -> Option<Vec<u8>> {
         loop {
-            if let Some(at) = self
-                .unread
-                .windows(mark.len())
-                .position(|part| part == mark)
-            {
+            if let Some(at) = self.unread.windows(mark.len()).position(|part| part == mark) {
                 return Some(self.unread.drain(..at + mark.len()).collect());
             }
             self.more()?;

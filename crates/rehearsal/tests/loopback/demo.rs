@@ -27,11 +27,7 @@ fn ask(rehearsal: &Rehearsal, messages: &[Value], mishaps: &mut Vec<String>) -> 
         }
         let retry_after = seen.header("retry-after").unwrap_or("-").to_owned();
         let status = seen.status.unwrap_or(0);
-        mishaps.push(format!(
-            "{status} {:?} {retry_after} {:?}",
-            seen.end,
-            seen.said()
-        ));
+        mishaps.push(format!("{status} {:?} {retry_after} {:?}", seen.end, seen.said()));
     }
     panic!("three mishaps in a row: {mishaps:?}");
 }
@@ -67,12 +63,7 @@ fn turn(payloads: &[Value]) -> Turn {
 
 /// Does what a call says.
 fn perform(call: &Value, project: &Path) -> String {
-    let argument = |name: &str| {
-        call["input"][name]
-            .as_str()
-            .expect("an argument")
-            .to_owned()
-    };
+    let argument = |name: &str| call["input"][name].as_str().expect("an argument").to_owned();
     match call["name"].as_str().expect("a name") {
         "Bash" => {
             let run = Command::new("sh")
@@ -87,11 +78,7 @@ fn perform(call: &Value, project: &Path) -> String {
             let path = argument("file_path");
             assert!(Path::new(&path).is_absolute());
             let before = std::fs::read_to_string(&path).expect("a file to edit");
-            assert_eq!(
-                before.matches(&argument("old_string")).count(),
-                1,
-                "found exactly once"
-            );
+            assert_eq!(before.matches(&argument("old_string")).count(), 1, "found exactly once");
             let after = before.replace(&argument("old_string"), &argument("new_string"));
             std::fs::write(&path, after).expect("write");
             "The file was edited.".to_owned()
@@ -110,12 +97,8 @@ fn the_conversation_mends_the_project() {
     let mut asked = Vec::new();
     let last = loop {
         let turn = ask(&rehearsal, &messages, &mut mishaps);
-        let calls: Vec<_> = turn
-            .blocks
-            .iter()
-            .filter(|block| block["type"] == "tool_use")
-            .cloned()
-            .collect();
+        let calls: Vec<_> =
+            turn.blocks.iter().filter(|block| block["type"] == "tool_use").cloned().collect();
         if calls.is_empty() {
             break turn;
         }
@@ -126,10 +109,7 @@ fn the_conversation_mends_the_project() {
                 json!({"type": "tool_result", "tool_use_id": call["id"], "content": content})
             })
             .collect();
-        let names: Vec<_> = calls
-            .iter()
-            .filter_map(|call| call["name"].as_str())
-            .collect();
+        let names: Vec<_> = calls.iter().filter_map(|call| call["name"].as_str()).collect();
         asked.push(names.join("+"));
         messages.push(json!({"role": "assistant", "content": turn.blocks}));
         messages.push(json!({"role": "user", "content": results}));
@@ -138,15 +118,8 @@ fn the_conversation_mends_the_project() {
     assert_eq!(asked, ["Bash", "Read+Read", "Edit", "Bash"]);
     assert_eq!(mishaps.len(), 2, "{mishaps:?}");
     assert_eq!(mishaps[0], "529 Complete 1 \"\"");
-    assert!(
-        mishaps[1].starts_with("200 Closed - \"The script takes every"),
-        "{mishaps:?}"
-    );
-    assert!(
-        last.text.starts_with("All six months are right now."),
-        "{}",
-        last.text
-    );
+    assert!(mishaps[1].starts_with("200 Closed - \"The script takes every"), "{mishaps:?}");
+    assert!(last.text.starts_with("All six months are right now."), "{}", last.text);
     let results = messages.last().expect("results").to_string();
     assert!(results.contains("6 passed, 0 failed"), "{results}");
     // The label, which nobody asked for, and the answer for what was not foreseen.
@@ -157,18 +130,12 @@ fn the_conversation_mends_the_project() {
 fn the_project_is_broken_in_one_place() {
     let project = tempfile::tempdir().expect("a directory");
     demo::lay_out(project.path()).expect("lay out");
-    let run = Command::new("./test.sh")
-        .current_dir(project.path())
-        .stdin(Stdio::null())
-        .output();
+    let run = Command::new("./test.sh").current_dir(project.path()).stdin(Stdio::null()).output();
     let run = run.expect("a program");
     assert_eq!(run.status.code(), Some(1));
     let said = String::from_utf8(run.stdout).expect("words");
     assert_eq!(said.matches("FAIL").count(), 1, "{said}");
-    assert!(
-        said.contains("FAIL  1900-2 has 28 days, but days_in_month.sh says 29"),
-        "{said}"
-    );
+    assert!(said.contains("FAIL  1900-2 has 28 days, but days_in_month.sh says 29"), "{said}");
     assert!(said.ends_with("5 passed, 1 failed\n"), "{said}");
 }
 
@@ -179,10 +146,7 @@ fn a_step_that_is_denied_ends_the_demonstration_politely() {
     let mut mishaps = Vec::new();
     for _ in 0..10 {
         let turn = ask(&rehearsal, &messages, &mut mishaps);
-        let calls = turn
-            .blocks
-            .iter()
-            .filter(|block| block["type"] == "tool_use");
+        let calls = turn.blocks.iter().filter(|block| block["type"] == "tool_use");
         let denied = |call: &Value| {
             json!({
                 "type": "tool_result", "tool_use_id": call["id"], "content": "denied", "is_error": true,
@@ -204,14 +168,9 @@ fn it_can_be_watched_and_does_not_bore() {
     let script: Script = demo::script(Path::new("/home/someone/demo"));
     // The last answer is for what was not foreseen.
     let played = &script.answers()[..script.answers().len() - 1];
-    let events: usize = played
-        .iter()
-        .map(|answer| answer.events(Wire::AnthropicMessages, 1).len())
-        .sum();
+    let events: usize =
+        played.iter().map(|answer| answer.events(Wire::AnthropicMessages, 1).len()).sum();
     let pauses = Duration::from_millis(40) * u32::try_from(events).expect("few events");
     // To which the client adds its two waits before it tries again, and the tools their time.
-    assert!(
-        (4.0..8.0).contains(&pauses.as_secs_f32()),
-        "{pauses:?} for {events} events"
-    );
+    assert!((4.0..8.0).contains(&pauses.as_secs_f32()), "{pauses:?} for {events} events");
 }

@@ -18,9 +18,7 @@ fn stream() -> Vec<Vec<u8>> {
     let seen = ask_once(Script::new().answer(answer()));
     assert_eq!((seen.status, seen.end), (Some(200), End::Complete));
     let text = seen.text();
-    text.split_inclusive("\n\n")
-        .map(|event| event.as_bytes().to_vec())
-        .collect()
+    text.split_inclusive("\n\n").map(|event| event.as_bytes().to_vec()).collect()
 }
 
 fn with(fault: Fault) -> Seen {
@@ -31,11 +29,7 @@ fn with(fault: Fault) -> Seen {
 fn a_refusal_has_its_status_headers_and_body() {
     let headers = vec![("retry-after".to_owned(), "1".to_owned())];
     let body = Some("busy".to_owned());
-    let seen = with(Fault::Refuse {
-        status: 529,
-        headers,
-        body,
-    });
+    let seen = with(Fault::Refuse { status: 529, headers, body });
     assert_eq!((seen.status, seen.end), (Some(529), End::Complete));
     assert_eq!(seen.header("retry-after"), Some("1"));
     assert_eq!(seen.text(), "busy");
@@ -64,16 +58,8 @@ fn a_cut_comes_after_exactly_the_events_it_names() {
     for count in 0..=events.len() + 1 {
         let seen = with(Fault::cut_after_event(count));
         let sent: Vec<u8> = events.iter().take(count).flatten().copied().collect();
-        assert_eq!(
-            (seen.status, seen.end),
-            (Some(200), End::Closed),
-            "cut after {count}"
-        );
-        assert_eq!(
-            seen.text(),
-            String::from_utf8_lossy(&sent),
-            "cut after {count}"
-        );
+        assert_eq!((seen.status, seen.end), (Some(200), End::Closed), "cut after {count}");
+        assert_eq!(seen.text(), String::from_utf8_lossy(&sent), "cut after {count}");
         assert_eq!(seen.in_chunk, count < events.len(), "cut after {count}");
     }
 }
@@ -86,10 +72,7 @@ fn a_cut_comes_after_exactly_the_bytes_it_names() {
     let mut at = 0;
     while at <= stream.len() {
         let batch: Vec<usize> = (at..=stream.len()).take(9).collect();
-        let script = batch
-            .iter()
-            .map(|at| answer().fault(Fault::cut_after_byte(*at)))
-            .collect();
+        let script = batch.iter().map(|at| answer().fault(Fault::cut_after_byte(*at))).collect();
         let rehearsal = play(script);
         for (number, bytes) in (1..).zip(&batch) {
             let seen = Client::connect(rehearsal.address()).ask(&prompt("hello"));
@@ -97,11 +80,7 @@ fn a_cut_comes_after_exactly_the_bytes_it_names() {
                 .replace("msg_1", &format!("msg_{number}"))
                 .replace("toolu_1_0", &format!("toolu_{number}_0"));
             assert_eq!(seen.end, End::Closed, "cut after byte {bytes}");
-            assert_eq!(
-                seen.body,
-                whole.as_bytes()[..*bytes],
-                "cut after byte {bytes}"
-            );
+            assert_eq!(seen.body, whole.as_bytes()[..*bytes], "cut after byte {bytes}");
         }
         at += batch.len();
     }
@@ -109,10 +88,8 @@ fn a_cut_comes_after_exactly_the_bytes_it_names() {
 
 #[test]
 fn a_cut_with_a_reset_is_a_reset() {
-    let rehearsal = play(Script::new().answer(answer().fault(Fault::CutAfterEvent {
-        events: 2,
-        reset: true,
-    })));
+    let rehearsal =
+        play(Script::new().answer(answer().fault(Fault::CutAfterEvent { events: 2, reset: true })));
     let seen = Client::connect(rehearsal.address()).ask(&prompt("hello"));
     assert_eq!(seen.end, End::Reset);
 }
@@ -157,17 +134,9 @@ fn a_malformed_event_is_the_only_one_at_fault() {
         let got: Vec<&str> = text.split_inclusive("\n\n").collect();
         assert_eq!(got.len(), events.len());
         for (index, (got, sound)) in got.iter().zip(&events).enumerate() {
-            let payload = got
-                .lines()
-                .find_map(|line| line.strip_prefix("data:"))
-                .expect("data");
+            let payload = got.lines().find_map(|line| line.strip_prefix("data:")).expect("data");
             let parses = serde_json::from_str::<serde_json::Value>(payload).is_ok();
-            assert_eq!(
-                parses,
-                index + 1 != number,
-                "event {} of {number}: {got}",
-                index + 1
-            );
+            assert_eq!(parses, index + 1 != number, "event {} of {number}: {got}", index + 1);
             assert_eq!(parses, got.as_bytes() == sound);
         }
     }
@@ -237,10 +206,7 @@ fn a_web_page_is_no_answer() {
     for status in [200, 502] {
         let seen = with(Fault::Html { status });
         assert_eq!((seen.status, seen.end), (Some(status), End::Complete));
-        assert_eq!(
-            seen.header("content-type"),
-            Some("text/html; charset=utf-8")
-        );
+        assert_eq!(seen.header("content-type"), Some("text/html; charset=utf-8"));
         assert!(seen.text().starts_with("<!DOCTYPE html>"));
     }
 }

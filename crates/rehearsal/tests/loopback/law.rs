@@ -43,16 +43,10 @@ fn breaches_are_refused_unless_the_script_is_lenient() {
         ("m hi u hi", "the first message must be the user's"),
         ("u hi m hi", "the last message must be the user's"),
         ("u", "message 0 is empty"),
-        (
-            "u hi m - u hi",
-            "message 1 is empty or has an empty text block",
-        ),
+        ("u hi m - u hi", "message 1 is empty or has an empty text block"),
         ("u a m +1 u b", "call 1 has no result"),
         ("u a m +1 +2 u =2", "call 1 has no result"),
-        (
-            "u a m +1 u b m c u =1",
-            "call 1 has no result before message 3",
-        ),
+        ("u a m +1 u b m c u =1", "call 1 has no result before message 3"),
         ("u =1", "result for 1, which is no open call"),
         ("u a m +1 u =1 =1", "result for 1, which is no open call"),
         ("u a m +1 u =1 m +1 u =1", "repeats the call id 1"),
@@ -73,11 +67,9 @@ fn breaches_are_refused_unless_the_script_is_lenient() {
 
 #[test]
 fn a_model_and_an_output_limit_are_demanded() {
-    for (key, value) in [
-        ("model", json!("")),
-        ("max_tokens", json!(0)),
-        ("max_tokens", json!(null)),
-    ] {
+    for (key, value) in
+        [("model", json!("")), ("max_tokens", json!(0)), ("max_tokens", json!(null))]
+    {
         let mut body = prompt("hello");
         body[key] = value;
         let rehearsal = play(Script::new().answer(Answer::text("hi")));

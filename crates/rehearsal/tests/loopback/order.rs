@@ -43,56 +43,20 @@ fn the_first_that_fits_is_taken_and_the_others_stay() {
 fn conditions_look_where_they_say() {
     let table = [
         // Condition, request, does it hold?
-        (
-            Answer::text("y").when("list"),
-            prompt_with_result("a list", "go on"),
-            true,
-        ),
-        (
-            Answer::text("y").when("go on"),
-            prompt_with_result("a list", "go on"),
-            true,
-        ),
+        (Answer::text("y").when("list"), prompt_with_result("a list", "go on"), true),
+        (Answer::text("y").when("go on"), prompt_with_result("a list", "go on"), true),
         // Said before the last answer.
-        (
-            Answer::text("y").when("begin"),
-            prompt_with_result("a list", "go on"),
-            false,
-        ),
-        (
-            Answer::text("y").when_result("list"),
-            prompt_with_result("a list", "go on"),
-            true,
-        ),
-        (
-            Answer::text("y").when_result("go on"),
-            prompt_with_result("a list", "go on"),
-            false,
-        ),
-        (
-            Answer::text("y").when_result("list"),
-            prompt("a list"),
-            false,
-        ),
+        (Answer::text("y").when("begin"), prompt_with_result("a list", "go on"), false),
+        (Answer::text("y").when_result("list"), prompt_with_result("a list", "go on"), true),
+        (Answer::text("y").when_result("go on"), prompt_with_result("a list", "go on"), false),
+        (Answer::text("y").when_result("list"), prompt("a list"), false),
         (Answer::text("y").when_model("some"), prompt("hello"), true),
-        (
-            Answer::text("y").when_model("other"),
-            prompt("hello"),
-            false,
-        ),
+        (Answer::text("y").when_model("other"), prompt("hello"), false),
         // All conditions must hold.
-        (
-            Answer::text("y").when("hello").when_model("other"),
-            prompt("hello"),
-            false,
-        ),
+        (Answer::text("y").when("hello").when_model("other"), prompt("hello"), false),
     ];
     for (answer, body, holds) in table {
-        let rehearsal = play(
-            Script::new()
-                .answer(answer.clone())
-                .answer(Answer::text("n")),
-        );
+        let rehearsal = play(Script::new().answer(answer.clone()).answer(Answer::text("n")));
         let heard = said(&rehearsal, &body);
         assert_eq!(heard, if holds { "y" } else { "n" }, "{answer:?}");
     }
@@ -106,12 +70,9 @@ fn the_source_is_read_from_its_header() {
             .answer(Answer::text("label").when_source(Source::ToolLabel))
             .answer(Answer::text("main"))
     };
-    for (header, wanted) in [
-        ("compaction", "summary"),
-        ("tool_label", "label"),
-        ("main", "main"),
-        ("x", "main"),
-    ] {
+    for (header, wanted) in
+        [("compaction", "summary"), ("tool_label", "label"), ("main", "main"), ("x", "main")]
+    {
         let rehearsal = play(answers());
         let mut client = Client::connect(rehearsal.address());
         let body = prompt("hello").to_string();
@@ -171,8 +132,5 @@ fn marks_are_filled_in_texts_conditions_and_inputs() {
     body["stream"] = json!(false);
     let answer = Client::connect(rehearsal.address()).ask(&body).json();
     assert_eq!(answer["content"][0]["text"], "Reading /tmp/a \"b\"\\c.");
-    assert_eq!(
-        answer["content"][1]["input"]["file_path"],
-        "/tmp/a \"b\"\\c/a"
-    );
+    assert_eq!(answer["content"][1]["input"]["file_path"], "/tmp/a \"b\"\\c/a");
 }

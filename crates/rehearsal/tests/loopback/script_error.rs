@@ -8,10 +8,7 @@ use windlass_vocabulary::{Source, Tokens, Usage};
 
 #[test]
 fn every_mistake_has_its_place_and_its_remedy() {
-    let cases: Vec<_> = include_str!("mistakes.txt")
-        .split("----\n")
-        .skip(1)
-        .collect();
+    let cases: Vec<_> = include_str!("mistakes.txt").split("----\n").skip(1).collect();
     assert!(cases.len() > 30);
     for case in cases {
         let (text, wanted) = case.split_once("=> ").expect("a script and its error");
@@ -24,17 +21,11 @@ fn every_mistake_has_its_place_and_its_remedy() {
 fn what_is_not_toml_has_its_place_too() {
     for (text, place) in [
         ("[[answer]]\ntext = \"open", "line 2, "),
-        (
-            "[[answer]]\ntext = \"a\"\ntext = \"b\"",
-            "line 3, column 1: not TOML: ",
-        ),
+        ("[[answer]]\ntext = \"a\"\ntext = \"b\"", "line 3, column 1: not TOML: "),
         ("x = = 1", "line 1, column "),
     ] {
         let error = Script::parse(text).expect_err(text).to_string();
-        assert!(
-            error.starts_with(place) && error.contains("not TOML: "),
-            "{error}"
-        );
+        assert!(error.starts_with(place) && error.contains("not TOML: "), "{error}");
         assert!(!error.contains('\n') && error.contains("; "), "{error}");
     }
 }
@@ -88,12 +79,8 @@ fn a_script_in_toml_is_the_script_in_rust() {
         fault = { cut_after_byte = 3, reset = true }
         "#,
     );
-    let usage = Usage {
-        input: Tokens(10),
-        output: Tokens(5),
-        cache_read: Tokens(2),
-        ..Usage::default()
-    };
+    let usage =
+        Usage { input: Tokens(10), output: Tokens(5), cache_read: Tokens(2), ..Usage::default() };
     let ping = Some(Duration::from_millis(5));
     let built = Script::new()
         .model("rehearsal")
@@ -101,10 +88,7 @@ fn a_script_in_toml_is_the_script_in_rust() {
         .answer(
             Answer::text("I will run the tests.")
                 .thinking("Hm.")
-                .tool(
-                    "Bash",
-                    json!({"command": "cargo test", "n": 31, "list": [1, 2.5]}),
-                )
+                .tool("Bash", json!({"command": "cargo test", "n": 31, "list": [1, 2.5]}))
                 .tool_text("Odd", "{\"a")
                 .text_after("Wait.")
                 .when("fix")
@@ -118,10 +102,7 @@ fn a_script_in_toml_is_the_script_in_rust() {
                 .repeat(0)
                 .fault(Fault::StallAfterEvent { events: 3, ping }),
         )
-        .answer(Answer::raw("data: x\n\n").fault(Fault::CutAfterByte {
-            bytes: 3,
-            reset: true,
-        }));
+        .answer(Answer::raw("data: x\n\n").fault(Fault::CutAfterByte { bytes: 3, reset: true }));
     // The builder has no word for an id on arguments that are nonsense.
     let read = format!("{:?}", read.expect("a sound script")).replace("Some(\"same\")", "None");
     assert_eq!(read, format!("{built:?}"));
@@ -131,47 +112,25 @@ fn a_script_in_toml_is_the_script_in_rust() {
 fn every_fault_can_be_written() {
     let table = [
         ("{ status = 503 }", Fault::refuse(503)),
-        (
-            "{ status = 429, headers = { retry-after = \"2\" } }",
-            Fault::refuse_for(429, 2),
-        ),
-        (
-            "{ status = 400, body = \"no\" }",
-            Fault::refuse_with(400, "no"),
-        ),
+        ("{ status = 429, headers = { retry-after = \"2\" } }", Fault::refuse_for(429, 2)),
+        ("{ status = 400, body = \"no\" }", Fault::refuse_with(400, "no")),
         ("{ cut_after_event = 5 }", Fault::cut_after_event(5)),
         ("{ cut_after_byte = 300 }", Fault::cut_after_byte(300)),
         ("{ stall_after_event = 3 }", Fault::stall_after_event(3)),
-        (
-            "{ malformed_at_event = 2 }",
-            Fault::MalformedAtEvent { event: 2 },
-        ),
+        ("{ malformed_at_event = 2 }", Fault::MalformedAtEvent { event: 2 }),
         (
             "{ error_event = \"overloaded_error\", after_event = 4 }",
             Fault::error_event("overloaded_error", 4),
         ),
-        (
-            "{ drop_connection = true }",
-            Fault::DropConnection { reset: false },
-        ),
-        (
-            "{ drop_connection = true, reset = true }",
-            Fault::DropConnection { reset: true },
-        ),
-        (
-            "{ slow_ms_per_byte = 10 }",
-            Fault::Slow {
-                per_byte: Duration::from_millis(10),
-            },
-        ),
+        ("{ drop_connection = true }", Fault::DropConnection { reset: false }),
+        ("{ drop_connection = true, reset = true }", Fault::DropConnection { reset: true }),
+        ("{ slow_ms_per_byte = 10 }", Fault::Slow { per_byte: Duration::from_millis(10) }),
         ("{ html = true }", Fault::Html { status: 200 }),
         ("{ html = true, status = 502 }", Fault::Html { status: 502 }),
         ("{ gzip_broken = true }", Fault::BrokenGzip),
     ];
     for (text, fault) in table {
-        let silent = ["status", "drop", "html", "gzip"]
-            .iter()
-            .any(|kind| text.contains(kind));
+        let silent = ["status", "drop", "html", "gzip"].iter().any(|kind| text.contains(kind));
         let words = if silent { "" } else { "text = \"\"\n" };
         let script = Script::parse(&format!("[[answer]]\n{words}fault = {text}")).expect(text);
         assert_eq!(script.answers(), [Answer::failing(fault)], "{text}");

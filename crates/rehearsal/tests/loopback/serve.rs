@@ -32,11 +32,7 @@ fn one_connection_carries_many_requests() {
 
 #[test]
 fn requests_sent_together_are_answered_in_turn() {
-    let rehearsal = play(
-        Script::new()
-            .answer(Answer::text("one"))
-            .answer(Answer::text("two")),
-    );
+    let rehearsal = play(Script::new().answer(Answer::text("one")).answer(Answer::text("two")));
     let body = prompt("a").to_string();
     let request = format!(
         "POST /v1/messages?beta=true HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}",
@@ -93,31 +89,11 @@ fn what_is_no_request_is_refused_with_a_reason() {
     for (bytes, status, reason) in [
         ("\u{1}\u{2}\r\n\r\n", 400, "not an HTTP/1.1 request"),
         ("GET / HTTP/1.0\r\n\r\n", 505, "only HTTP/1.1"),
-        (
-            "POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n",
-            400,
-            "content-length",
-        ),
-        (
-            "POST / HTTP/1.1\r\ncontent-length: 67108865\r\n\r\n",
-            413,
-            "64 MiB",
-        ),
-        (
-            "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
-            400,
-            "chunk size",
-        ),
-        (
-            "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n4000001\r\n",
-            413,
-            "64 MiB",
-        ),
-        (
-            "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc",
-            400,
-            "longer",
-        ),
+        ("POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n", 400, "content-length"),
+        ("POST / HTTP/1.1\r\ncontent-length: 67108865\r\n\r\n", 413, "64 MiB"),
+        ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", 400, "chunk size"),
+        ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n4000001\r\n", 413, "64 MiB"),
+        ("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc", 400, "longer"),
         (long.as_str(), 431, "64 KiB"),
     ] {
         let rehearsal = play(forever());
@@ -125,12 +101,7 @@ fn what_is_no_request_is_refused_with_a_reason() {
         client.send(bytes.as_bytes());
         let seen = client.read();
         assert_eq!(seen.status, Some(status), "{reason}");
-        assert!(
-            seen.text().contains(reason),
-            "{} in {}",
-            reason,
-            seen.text()
-        );
+        assert!(seen.text().contains(reason), "{} in {}", reason, seen.text());
         assert_eq!(client.read().end, End::Closed);
     }
 }
@@ -141,14 +112,8 @@ fn unknown_paths_are_told_what_is_served() {
     let mut client = Client::connect(rehearsal.address());
     let seen = client.post("/v1/unknown?x=1", &[], "{}");
     assert_eq!(seen.status, Some(404));
-    let message = seen.json()["error"]["message"]
-        .as_str()
-        .map(str::to_owned)
-        .expect("words");
-    assert!(
-        message.contains("POST /v1/unknown is not served"),
-        "{message}"
-    );
+    let message = seen.json()["error"]["message"].as_str().map(str::to_owned).expect("words");
+    assert!(message.contains("POST /v1/unknown is not served"), "{message}");
     assert!(message.contains("POST /v1/messages,"), "{message}");
     client.send(b"GET /v1/messages HTTP/1.1\r\n\r\n");
     assert_eq!(client.read().status, Some(405));
@@ -172,31 +137,18 @@ fn requests_are_recorded_as_they_came() {
     let rehearsal = play(Script::new().answer(Answer::text("hi")));
     let mut client = Client::connect(rehearsal.address());
     let body = prompt("hello").to_string();
-    client.post(
-        "/v1/messages?beta=true",
-        &[("X-Api-Key", "k-1"), ("A", "b")],
-        &body,
-    );
+    client.post("/v1/messages?beta=true", &[("X-Api-Key", "k-1"), ("A", "b")], &body);
     client.post("/v1/messages", &[], &body);
     assert_eq!(rehearsal.request_count(), 2);
     let requests = rehearsal.requests();
     let first = &requests[0];
     assert_eq!((first.number, first.method.as_str()), (1, "POST"));
     assert_eq!(first.path, "/v1/messages?beta=true");
-    assert_eq!(
-        (first.header("x-api-key"), first.header("a")),
-        (Some("k-1"), Some("b"))
-    );
-    assert_eq!(
-        (&*first.body, first.body_bytes),
-        (body.as_str(), body.len())
-    );
+    assert_eq!((first.header("x-api-key"), first.header("a")), (Some("k-1"), Some("b")));
+    assert_eq!((&*first.body, first.body_bytes), (body.as_str(), body.len()));
     assert_eq!(first.json(), Some(prompt("hello")));
     assert_eq!((first.answer, requests[1].answer), (Some(1), None));
-    assert!(
-        !format!("{requests:?}").contains("k-1"),
-        "keys stay out of test output"
-    );
+    assert!(!format!("{requests:?}").contains("k-1"), "keys stay out of test output");
 }
 
 #[test]
@@ -206,10 +158,7 @@ fn the_record_keeps_the_last_thousand_and_the_beginning_of_large_bodies() {
     let large = "x".repeat(5 * 1024 * 1024);
     client.post("/large", &[], &large);
     let first = rehearsal.requests().remove(0);
-    assert_eq!(
-        (first.body.len(), first.body_bytes),
-        (4 * 1024 * 1024, large.len())
-    );
+    assert_eq!((first.body.len(), first.body_bytes), (4 * 1024 * 1024, large.len()));
     for _ in 0..1_000 {
         client.post("/small", &[], "");
     }
@@ -231,36 +180,21 @@ fn waiting_for_requests_ends_when_they_come_or_time_is_up() {
 
 #[test]
 fn it_lives_in_a_runtime_of_one_thread_and_stops_when_told() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let rehearsal = Rehearsal::start(forever(), StartOptions::default())
-            .await
-            .expect("start");
+        let rehearsal = Rehearsal::start(forever(), StartOptions::default()).await.expect("start");
         let address = rehearsal.address();
         let asking = tokio::task::spawn_blocking(move || {
             let mut client = Client::connect(address);
             let said = client.ask(&prompt("a")).said();
             (said, client)
         });
-        assert!(
-            rehearsal
-                .wait_for_requests(1, Duration::from_secs(20))
-                .await
-        );
-        assert!(
-            !rehearsal
-                .wait_for_requests(2, Duration::from_millis(10))
-                .await
-        );
+        assert!(rehearsal.wait_for_requests(1, Duration::from_secs(20)).await);
+        assert!(!rehearsal.wait_for_requests(2, Duration::from_millis(10)).await);
         let (said, mut client) = asking.await.expect("an answer");
         assert_eq!(said, "hi");
         rehearsal.stop().await;
-        assert!(
-            TcpStream::connect(address).is_err(),
-            "nobody listens any more"
-        );
+        assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
         assert_eq!(client.read().end, End::Closed);
     });
 }
@@ -279,48 +213,23 @@ fn it_listens_on_loopback_only_and_says_when_the_port_is_taken() {
     let rehearsal = play(forever());
     let address = rehearsal.address();
     assert!(address.ip().is_loopback());
-    assert_eq!(
-        rehearsal.url(),
-        format!("http://127.0.0.1:{}", address.port())
-    );
-    let taken = Rehearsal::start_blocking(
-        forever(),
-        StartOptions {
-            port: address.port(),
-        },
-    );
+    assert_eq!(rehearsal.url(), format!("http://127.0.0.1:{}", address.port()));
+    let taken = Rehearsal::start_blocking(forever(), StartOptions { port: address.port() });
     let message = taken.expect_err("the port is taken").to_string();
     let wanted = format!("cannot listen on 127.0.0.1:{}: ", address.port());
     assert!(message.starts_with(&wanted), "{message}");
-    assert!(
-        message.ends_with("; choose another port, or 0 for any"),
-        "{message}"
-    );
+    assert!(message.ends_with("; choose another port, or 0 for any"), "{message}");
 }
 
 #[test]
 fn many_clients_are_served_at_once() {
-    let stalled = Answer::text("wait")
-        .when("stall")
-        .fault(Fault::stall_after_event(1))
-        .repeat(0);
-    let rehearsal = play(
-        Script::new()
-            .answer(stalled)
-            .answer(Answer::text("hi").repeat(0)),
-    );
-    let mut waiting: Vec<_> = (0..20)
-        .map(|_| Client::connect(rehearsal.address()))
-        .collect();
+    let stalled = Answer::text("wait").when("stall").fault(Fault::stall_after_event(1)).repeat(0);
+    let rehearsal = play(Script::new().answer(stalled).answer(Answer::text("hi").repeat(0)));
+    let mut waiting: Vec<_> = (0..20).map(|_| Client::connect(rehearsal.address())).collect();
     for client in &mut waiting {
         client.put(&prompt("stall"));
         assert!(client.wait_for(b"message_start"));
     }
-    assert_eq!(
-        Client::connect(rehearsal.address())
-            .ask(&prompt("talk"))
-            .said(),
-        "hi"
-    );
+    assert_eq!(Client::connect(rehearsal.address()).ask(&prompt("talk")).said(), "hi");
     rehearsal.stop_blocking();
 }

@@ -68,40 +68,26 @@ const WIRES: &[Wire] = &[
             ]})
         },
         hear: |payloads| {
-            let numbers = payloads
-                .iter()
-                .map(|payload| payload["sequence_number"].as_u64());
-            assert!(
-                numbers.eq((0..).map(Some).take(payloads.len())),
-                "events are numbered"
-            );
+            let numbers = payloads.iter().map(|payload| payload["sequence_number"].as_u64());
+            assert!(numbers.eq((0..).map(Some).take(payloads.len())), "events are numbered");
             let mut heard = responses_whole(&payloads.last().expect("a last event")["response"]);
             let deltas = |name: &str| -> String {
                 let named = payloads.iter().filter(|payload| payload["type"] == name);
-                named
-                    .filter_map(|payload| payload["delta"].as_str())
-                    .collect()
+                named.filter_map(|payload| payload["delta"].as_str()).collect()
             };
             let text = deltas("response.output_text.delta") + &deltas("response.refusal.delta");
             assert_eq!(text, heard.text, "the pieces are the whole");
-            assert_eq!(
-                deltas("response.reasoning_summary_text.delta"),
-                heard.thinking
-            );
+            assert_eq!(deltas("response.reasoning_summary_text.delta"), heard.thinking);
             let arguments = deltas("response.function_call_arguments.delta");
             let whole: String = heard.calls.iter().map(|call| call.2.to_string()).collect();
             assert_eq!(arguments, whole);
-            let done = payloads
-                .iter()
-                .filter(|payload| payload["type"] == "response.output_item.done");
+            let done =
+                payloads.iter().filter(|payload| payload["type"] == "response.output_item.done");
             assert_eq!(done.count(), 2 + heard.calls.len() + 1);
             heard.stop.clear();
-            heard.stop.push_str(
-                payloads
-                    .last()
-                    .and_then(|last| last["type"].as_str())
-                    .expect("a type"),
-            );
+            heard
+                .stop
+                .push_str(payloads.last().and_then(|last| last["type"].as_str()).expect("a type"));
             heard
         },
         hear_whole: |whole| {
@@ -145,22 +131,12 @@ const WIRES: &[Wire] = &[
             };
             for call in message["tool_calls"].as_array().into_iter().flatten() {
                 let input = parsed(&call["function"]["arguments"]);
-                heard
-                    .calls
-                    .push((text(&call["id"]), text(&call["function"]["name"]), input));
+                heard.calls.push((text(&call["id"]), text(&call["function"]["name"]), input));
             }
             heard
         },
         call_prefix: "call",
-        stops: [
-            "stop",
-            "tool_calls",
-            "length",
-            "stop",
-            "stop",
-            "content_filter",
-            "length",
-        ],
+        stops: ["stop", "tool_calls", "length", "stop", "stop", "content_filter", "length"],
     },
     Wire {
         name: "gemini",
@@ -187,15 +163,7 @@ const WIRES: &[Wire] = &[
             heard
         },
         call_prefix: "call",
-        stops: [
-            "STOP",
-            "STOP",
-            "MAX_TOKENS",
-            "STOP",
-            "STOP",
-            "SAFETY",
-            "MAX_TOKENS",
-        ],
+        stops: ["STOP", "STOP", "MAX_TOKENS", "STOP", "STOP", "SAFETY", "MAX_TOKENS"],
     },
 ];
 
@@ -208,19 +176,12 @@ fn parsed(arguments: &Value) -> Value {
 }
 
 fn tokens(usage: &Value, input: &str, output: &str) -> (u64, u64) {
-    (
-        usage[input].as_u64().expect("input"),
-        usage[output].as_u64().expect("output"),
-    )
+    (usage[input].as_u64().expect("input"), usage[output].as_u64().expect("output"))
 }
 
 fn messages_usage(usage: &Value) -> (u64, u64) {
     let (input, output) = tokens(usage, "input_tokens", "output_tokens");
-    let cached = tokens(
-        usage,
-        "cache_read_input_tokens",
-        "cache_creation_input_tokens",
-    );
+    let cached = tokens(usage, "cache_read_input_tokens", "cache_creation_input_tokens");
     (input + cached.0 + cached.1, output)
 }
 
@@ -229,10 +190,7 @@ fn messages(payloads: &[Value]) -> Heard {
     let mut blocks = 0;
     let mut input = String::new();
     assert_eq!(payloads[0]["type"], "message_start");
-    assert_eq!(
-        payloads.last().expect("a last event")["type"],
-        "message_stop"
-    );
+    assert_eq!(payloads.last().expect("a last event")["type"], "message_stop");
     for payload in payloads {
         let delta = &payload["delta"];
         match payload["type"].as_str().expect("a type") {
@@ -240,9 +198,7 @@ fn messages(payloads: &[Value]) -> Heard {
                 assert_eq!(payload["index"], blocks);
                 let block = &payload["content_block"];
                 if block["type"] == "tool_use" {
-                    heard
-                        .calls
-                        .push((text(&block["id"]), text(&block["name"]), json!(null)));
+                    heard.calls.push((text(&block["id"]), text(&block["name"]), json!(null)));
                 }
             }
             "content_block_delta" => {
@@ -272,30 +228,20 @@ fn messages(payloads: &[Value]) -> Heard {
 }
 
 fn messages_whole(whole: &Value) -> Heard {
-    let mut heard = Heard {
-        stop: text(&whole["stop_reason"]),
-        ..Heard::default()
-    };
+    let mut heard = Heard { stop: text(&whole["stop_reason"]), ..Heard::default() };
     heard.usage = messages_usage(&whole["usage"]);
     for block in whole["content"].as_array().expect("content") {
         heard.thinking.push_str(&text(&block["thinking"]));
         heard.text.push_str(&text(&block["text"]));
         if block["type"] == "tool_use" {
-            heard.calls.push((
-                text(&block["id"]),
-                text(&block["name"]),
-                block["input"].clone(),
-            ));
+            heard.calls.push((text(&block["id"]), text(&block["name"]), block["input"].clone()));
         }
     }
     heard
 }
 
 fn responses_whole(whole: &Value) -> Heard {
-    let mut heard = Heard {
-        stop: text(&whole["status"]),
-        ..Heard::default()
-    };
+    let mut heard = Heard { stop: text(&whole["status"]), ..Heard::default() };
     heard.usage = tokens(&whole["usage"], "input_tokens", "output_tokens");
     for item in whole["output"].as_array().expect("output") {
         heard.thinking.push_str(&text(&item["summary"][0]["text"]));
@@ -303,9 +249,7 @@ fn responses_whole(whole: &Value) -> Heard {
         heard.text.push_str(&text(&item["content"][0]["refusal"]));
         if item["type"] == "function_call" {
             let input = parsed(&item["arguments"]);
-            heard
-                .calls
-                .push((text(&item["call_id"]), text(&item["name"]), input));
+            heard.calls.push((text(&item["call_id"]), text(&item["name"]), input));
         }
     }
     heard
@@ -319,16 +263,10 @@ fn chat(payloads: &[Value]) -> Heard {
         heard.thinking.push_str(&text(&delta["reasoning_content"]));
         heard.text.push_str(&text(&delta["content"]));
         heard.text.push_str(&text(&delta["refusal"]));
-        heard
-            .stop
-            .push_str(&text(&payload["choices"][0]["finish_reason"]));
+        heard.stop.push_str(&text(&payload["choices"][0]["finish_reason"]));
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             if call.get("id").is_some() {
-                heard.calls.push((
-                    text(&call["id"]),
-                    text(&call["function"]["name"]),
-                    json!(null),
-                ));
+                heard.calls.push((text(&call["id"]), text(&call["function"]["name"]), json!(null)));
                 inputs.push(String::new());
             }
             let index = usize::try_from(call["index"].as_u64().expect("an index")).expect("small");
@@ -346,11 +284,7 @@ fn chat(payloads: &[Value]) -> Heard {
 
 fn gemini(heard: &mut Heard, payload: &Value) {
     let candidate = &payload["candidates"][0];
-    for part in candidate["content"]["parts"]
-        .as_array()
-        .into_iter()
-        .flatten()
-    {
+    for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
         let words = text(&part["text"]);
         if part["thought"] == true {
             heard.thinking.push_str(&words);
@@ -359,17 +293,11 @@ fn gemini(heard: &mut Heard, payload: &Value) {
         }
         if let Some(call) = part.get("functionCall") {
             assert!(part["thoughtSignature"].is_string(), "calls are sealed");
-            heard
-                .calls
-                .push((text(&call["id"]), text(&call["name"]), call["args"].clone()));
+            heard.calls.push((text(&call["id"]), text(&call["name"]), call["args"].clone()));
         }
     }
     heard.stop.push_str(&text(&candidate["finishReason"]));
-    heard.usage = tokens(
-        &payload["usageMetadata"],
-        "promptTokenCount",
-        "candidatesTokenCount",
-    );
+    heard.usage = tokens(&payload["usageMetadata"], "promptTokenCount", "candidatesTokenCount");
 }
 
 fn ask(wire: &Wire, script: Script, streaming: bool) -> Seen {
@@ -406,11 +334,7 @@ fn every_wire_says_the_same_in_any_pieces() {
                 .answer(answer().chunk(chunk).when_result("a list").when_model("m"));
             let seen = ask(wire, script, streaming);
             assert_eq!(seen.status, Some(200), "{}: {}", wire.name, seen.text());
-            let kind = if streaming {
-                "text/event-stream"
-            } else {
-                "application/json"
-            };
+            let kind = if streaming { "text/event-stream" } else { "application/json" };
             assert_eq!(seen.header("content-type"), Some(kind));
             let heard = if streaming {
                 (wire.hear)(&seen.payloads())
@@ -461,57 +385,27 @@ fn errors_have_the_form_of_their_wire() {
         ("/error/status", "RESOURCE_EXHAUSTED", "/error/status"),
     ];
     for (wire, (refused, kind, in_stream)) in WIRES.iter().zip(places) {
-        let seen = ask(
-            wire,
-            Script::new().answer(Answer::failing(Fault::refuse(429))),
-            true,
-        );
+        let seen = ask(wire, Script::new().answer(Answer::failing(Fault::refuse(429))), true);
         assert_eq!(seen.status, Some(429));
-        assert_eq!(
-            seen.json().pointer(refused),
-            Some(&json!(kind)),
-            "{}",
-            wire.name
-        );
+        assert_eq!(seen.json().pointer(refused), Some(&json!(kind)), "{}", wire.name);
         let failing = || Script::new().answer(answer().fault(Fault::error_event("bad", 1)));
-        let last = ask(wire, failing(), true)
-            .payloads()
-            .pop()
-            .expect("an event");
-        assert_eq!(
-            last.pointer(in_stream),
-            Some(&json!("bad")),
-            "{}",
-            wire.name
-        );
+        let last = ask(wire, failing(), true).payloads().pop().expect("an event");
+        assert_eq!(last.pointer(in_stream), Some(&json!("bad")), "{}", wire.name);
         let seen = ask(wire, failing(), false);
         assert_eq!(seen.status, Some(500));
-        assert_eq!(
-            seen.json().pointer(refused),
-            Some(&json!("bad")),
-            "{}",
-            wire.name
-        );
+        assert_eq!(seen.json().pointer(refused), Some(&json!("bad")), "{}", wire.name);
     }
 }
 
 #[test]
 fn an_empty_answer_is_empty_and_nonsense_stays_nonsense() {
     let seen = ask(&WIRES[0], Script::new().answer(Answer::empty()), true);
-    let kinds: Vec<_> = seen
-        .payloads()
-        .iter()
-        .map(|payload| text(&payload["type"]))
-        .collect();
+    let kinds: Vec<_> = seen.payloads().iter().map(|payload| text(&payload["type"])).collect();
     assert_eq!(kinds, ["message_start", "message_delta", "message_stop"]);
     let nonsense =
-        Answer::empty()
-            .tool_text("Bash", "{\"comm")
-            .tool_with_id("same", "X", json!({}));
+        Answer::empty().tool_text("Bash", "{\"comm").tool_with_id("same", "X", json!({}));
     let payloads = ask(&WIRES[0], Script::new().answer(nonsense), true).payloads();
-    let pieces = payloads
-        .iter()
-        .filter_map(|payload| payload.pointer("/delta/partial_json"));
+    let pieces = payloads.iter().filter_map(|payload| payload.pointer("/delta/partial_json"));
     assert_eq!(pieces.collect::<Vec<_>>(), ["{\"comm", "{}"]);
     assert_eq!(payloads[4]["content_block"]["id"], "same");
 }
@@ -532,8 +426,5 @@ fn usage_not_given_grows_with_the_request() {
     let script = || Script::new().answer(Answer::text("12345678"));
     let heard = (WIRES[0].hear)(&ask(&WIRES[0], script(), true).payloads());
     let bytes = (WIRES[0].body)(true).to_string().len();
-    assert_eq!(
-        heard.usage,
-        (u64::try_from(bytes.div_ceil(4)).expect("small"), 2)
-    );
+    assert_eq!(heard.usage, (u64::try_from(bytes.div_ceil(4)).expect("small"), 2));
 }
