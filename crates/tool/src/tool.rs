@@ -75,8 +75,9 @@ pub(crate) async fn blocking(
     let inner = job.clone();
     let worker = tokio::task::spawn_blocking(move || work(inner));
     tokio::select! {
-        ended = worker => joined(ended),
+        biased;
         () = job.cancel.cancelled() => ToolOutcome::failure("Interrupted before it ended."),
+        ended = worker => joined(ended),
     }
 }
 

@@ -139,8 +139,18 @@ pub(super) fn add(mut part: Part, depth: u8, found: &mut Parts) {
         found.has_hidden |= arguments.iter().any(|word| word.is_expanded);
     } else if program == "find" {
         part.is_wrapper = arguments.iter().any(|word| FIND_RUNS.contains(&word.text.as_str()));
+        shell_behind(arguments, depth, found);
     } else if WRAPPERS.contains(&program.as_str()) {
-        wrapped(arguments, depth, found);
+        let is_in_front = |word: &&Word| {
+            let first = word.text.chars().next();
+            is_assignment(&word.text) || first.is_none_or(|c| c == '-' || c.is_ascii_digit())
+        };
+        let named = arguments.iter().find(|word| !is_in_front(word));
+        found.has_hidden |= named.is_some_and(|word| word.is_expanded);
+        shell_behind(arguments, depth, found);
+        if TAKE_TEXT.contains(&program.as_str()) {
+            arguments.iter().for_each(|word| scan(&word.text, depth + 1, found));
+        }
         part.is_wrapper = true;
     }
     found.commands.push(part);
@@ -166,20 +176,12 @@ fn shell(arguments: &[Word], depth: u8, found: &mut Parts) {
     }
 }
 
-/// What stands behind a wrapper is looked for at every word; here only what that cannot see: a
-/// shell with text of its own, and a command named at run time.
-fn wrapped(arguments: &[Word], depth: u8, found: &mut Parts) {
-    let is_in_front = |word: &&Word| {
-        let first = word.text.chars().next();
-        is_assignment(&word.text) || first.is_none_or(|c| c == '-' || c.is_ascii_digit())
-    };
-    found.has_hidden |=
-        arguments.iter().find(|word| !is_in_front(word)).is_some_and(|word| word.is_expanded);
-    for at in 0..arguments.len() {
-        let rest = arguments.get(at..).unwrap_or_default();
-        if is_shell(rest) {
-            return shell(rest.get(1..).unwrap_or_default(), depth, found);
-        }
+/// What stands behind a wrapper is looked for at each of its words; a shell with text of its own
+/// has to be looked into as well.
+fn shell_behind(arguments: &[Word], depth: u8, found: &mut Parts) {
+    let at = (0..arguments.len()).find(|at| arguments.get(*at..).is_some_and(is_shell));
+    if let Some(rest) = at.and_then(|at| arguments.get(at + 1..)) {
+        shell(rest, depth, found);
     }
 }
 
@@ -198,6 +200,9 @@ const GRAMMAR: &[&str] =
     &["if", "then", "else", "elif", "do", "while", "until", "!", "coproc", "function", "{", "}"];
 
 const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
+
+/// Wrappers that may be given their command as one text.
+const TAKE_TEXT: &[&str] = &["env", "watch", "parallel", "flock"];
 
 pub(super) const WRAPPERS: &[&str] = &[
     "timeout", "time", "nice", "nohup", "stdbuf", "env", "command", "builtin", "exec", "setsid",

@@ -199,6 +199,9 @@ const HIDING_PLACES: &[&str] = &[
     "echo \"\\\"\"; rm x",
     "watch rm x",
     "su -c 'rm x'",
+    "env -S 'rm x'",
+    "watch -n 1 'rm x'",
+    "find . -exec sh -c 'rm x' +",
 ];
 
 #[test]

@@ -57,8 +57,9 @@ that asks or pages fails or gets nothing. Processes left in the background are s
 command ends. Long output is shortened and saved to a file. Prefer Read, Edit, Write, Glob and \
 Grep for files.";
 
-/// The report adds a few lines to the output itself.
-const RESULT_BYTES_MAX: usize = 34_000;
+/// The output is cut here, by a limit that settings may raise up to 150,000; this only has to lie
+/// above it.
+const RESULT_BYTES_MAX: usize = 160_000;
 
 impl Bash {
     /// The tool, with the shell of this machine.

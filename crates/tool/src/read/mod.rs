@@ -7,6 +7,8 @@
 mod image;
 mod lines;
 
+use std::path::Path;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
@@ -97,7 +99,7 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
         |error: std::io::Error| format!("`{}` could not be read: {error}.", path.display());
     let start = lines::start_of(&mut opened.file).map_err(failed)?;
     if let Some(kind) = image::kind(&start) {
-        return picture(&opened, &path, kind);
+        return picture(&job.surroundings, &opened, &path, kind);
     }
     if let Some(why) = lines::binary(&start) {
         return Err(format!("`{}` is {why}, so it is not shown.", path.display()));
@@ -120,11 +122,11 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
     Ok(text(&path, &range, &shown))
 }
 
-fn remember(surroundings: &Surroundings, path: &std::path::Path, opened: &Opened, shown: &Shown) {
+fn remember(surroundings: &Surroundings, path: &Path, opened: &Opened, shown: &Shown) {
     surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, shown.digest));
 }
 
-fn text(path: &std::path::Path, range: &Range, shown: &Shown) -> ToolOutcome {
+fn text(path: &Path, range: &Range, shown: &Shown) -> ToolOutcome {
     let structured = json!({"type": "text", "file": {
         "filePath": path.to_string_lossy(),
         "content": shown.content,
@@ -142,8 +144,9 @@ fn text(path: &std::path::Path, range: &Range, shown: &Shown) -> ToolOutcome {
 }
 
 fn picture(
+    surroundings: &Surroundings,
     opened: &Opened,
-    path: &std::path::Path,
+    path: &Path,
     kind: &'static str,
 ) -> Result<ToolOutcome, String> {
     let bytes = opened.metadata.len();
@@ -156,6 +159,8 @@ fn picture(
     }
     let content = lines::all(&opened.file, IMAGE_BYTES_MAX)
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
+    let digest = file::digest(&content);
+    surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, Some(digest)));
     let data = BASE64_STANDARD.encode(content);
     let structured = json!({"type": "image", "file": {
         "base64": data, "type": kind, "originalSize": bytes,
