@@ -9,80 +9,50 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::http::{self, NoRequest, Request};
+use super::host::{After, Host, Line};
+use super::http::{self, NoRequest};
 use super::listen::stop;
-use super::perform::{After, Performer};
-use super::respond::{Response, respond};
-use super::stage::Stage;
 
 /// One connection.
-pub(super) struct Connection {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-    stage: Arc<Stage>,
-    stopped: watch::Receiver<bool>,
+pub(super) struct Connection<H> {
+    line: Line,
+    host: Arc<H>,
 }
 
-impl Connection {
-    pub(super) fn new(
-        stream: TcpStream,
-        stage: Arc<Stage>,
-        stopped: watch::Receiver<bool>,
-    ) -> Self {
-        Self { stream, buffer: Vec::new(), stage, stopped }
+impl<H: Host> Connection<H> {
+    pub(super) fn new(stream: TcpStream, host: Arc<H>, stopped: watch::Receiver<bool>) -> Self {
+        Self { line: Line { stream, buffer: Vec::new(), stopped }, host }
     }
 
     /// Serves it to its end.
     pub(super) async fn serve(mut self) {
         // A server that waits to fill packets would blur every pause. Failure costs only that.
-        let _ = self.stream.set_nodelay(true);
+        let _ = self.line.stream.set_nodelay(true);
         loop {
+            let line = &mut self.line;
             let read = tokio::select! {
-                read = http::read(&mut self.stream, &mut self.buffer) => read,
-                () = stop(&mut self.stopped) => return,
+                read = http::read(&mut line.stream, &mut line.buffer) => read,
+                () = stop(&mut line.stopped) => return,
             };
-            let after = match read {
-                Ok(request) => self.answer(&request).await,
+            let (after, wants_close) = match read {
+                Ok(request) => {
+                    let wants_close = request.wants_close();
+                    (self.host.answer(request, line).await, wants_close)
+                }
                 Err(NoRequest::Gone) => return,
-                Err(NoRequest::Refused(status, why)) => self.refuse(status, why).await,
+                Err(NoRequest::Refused(status, why)) => (self.refuse(status, why).await, true),
             };
             // An error means that the client left, which is its right.
-            if !matches!(after, Ok(After::Keep)) {
+            if wants_close || !matches!(after, Ok(After::Keep)) {
                 return;
             }
         }
     }
 
-    async fn answer(&mut self, request: &Request) -> io::Result<After> {
-        let wanted = if request.wants_close() { After::Close } else { After::Keep };
-        let done = match respond(&self.stage, request) {
-            Response::Whole { status, mut headers, body } => {
-                headers.push(("content-length".to_owned(), body.len().to_string()));
-                let mut bytes = http::response_head(status, &headers);
-                bytes.extend_from_slice(&body);
-                Performer::new(&mut self.stream, &mut self.stopped, bytes)
-                    .perform(Vec::new())
-                    .await?
-            }
-            Response::Acts { mut headers, acts } => {
-                headers.push(("transfer-encoding".to_owned(), "chunked".to_owned()));
-                let head = http::response_head(200, &headers);
-                Performer::new(&mut self.stream, &mut self.stopped, head).perform(acts).await?
-            }
-            Response::Drop { reset } => {
-                if reset {
-                    self.stream.set_zero_linger()?;
-                }
-                After::Close
-            }
-        };
-        Ok(if done == After::Keep { wanted } else { After::Close })
-    }
-
     /// Says why and closes. What the client is still sending is taken in for a moment, because
     /// closing on it would destroy the explanation on its way.
     async fn refuse(&mut self, status: u16, why: &str) -> io::Result<After> {
-        let body = format!("rehearsal: {why}\n");
+        let body = format!("{}: {why}\n", H::NAME);
         let headers = [
             ("content-type".to_owned(), "text/plain".to_owned()),
             ("content-length".to_owned(), body.len().to_string()),
@@ -90,11 +60,12 @@ impl Connection {
         ];
         let mut bytes = http::response_head(status, &headers);
         bytes.extend_from_slice(body.as_bytes());
+        let stream = &mut self.line.stream;
         let said = async {
-            self.stream.write_all(&bytes).await?;
-            self.stream.shutdown().await?;
+            stream.write_all(&bytes).await?;
+            stream.shutdown().await?;
             let mut ignored = vec![0; 64 * 1024];
-            while self.stream.read(&mut ignored).await? > 0 {}
+            while stream.read(&mut ignored).await? > 0 {}
             io::Result::Ok(())
         };
         let _ = timeout(FAREWELL, said).await;

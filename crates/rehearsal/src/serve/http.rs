@@ -12,18 +12,18 @@ use tokio::time::timeout;
 
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) method: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
     /// With its query.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 /// Why there is no request.
 #[derive(Debug)]
-pub(super) enum NoRequest {
+pub(crate) enum NoRequest {
     /// The client left, or was silent for too long.
     Gone,
     /// Not something to answer with the script; answer with this status and close.
@@ -37,12 +37,12 @@ impl From<io::Error> for NoRequest {
 }
 
 impl Request {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.target.split_once('?').map_or(self.target.as_str(), |(path, _)| path)
     }
 
@@ -50,13 +50,13 @@ impl Request {
         self.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
     }
 
-    pub(super) fn wants_close(&self) -> bool {
+    pub(crate) fn wants_close(&self) -> bool {
         self.says("connection", "close")
     }
 }
 
 /// Reads one request. `buffer` holds what came too early and is left for the next one.
-pub(super) async fn read(
+pub(crate) async fn read(
     stream: &mut TcpStream,
     buffer: &mut Vec<u8>,
 ) -> Result<Request, NoRequest> {
@@ -188,13 +188,19 @@ async fn more(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), NoRequ
 }
 
 /// The head of a response. What would break out of a header line is left out.
-pub(super) fn response_head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
+pub(crate) fn response_head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
     let reason = match status {
         200 => "OK",
         400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
         404 => "Not Found",
+        413 => "Content Too Large",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
         529 => "Overloaded",
         _ => "Rehearsed",
     };

@@ -1,6 +1,5 @@
 //! Takes connections in, and sees them out when the server stops.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,37 +9,21 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::connection::Connection;
-use super::stage::Stage;
+use super::host::Host;
 
-/// A server that has a port and no runtime yet.
-pub(super) struct Bound {
-    pub(super) listener: std::net::TcpListener,
-    pub(super) stage: Arc<Stage>,
+/// A server about to run.
+pub(super) struct Server<H> {
+    pub(super) listener: TcpListener,
+    pub(super) host: Arc<H>,
     pub(super) stopped: watch::Receiver<bool>,
     /// Dropped when all is over.
     pub(super) finished: watch::Sender<()>,
 }
 
-/// A server about to run.
-pub(super) struct Server {
-    listener: TcpListener,
-    stage: Arc<Stage>,
-    stopped: watch::Receiver<bool>,
-    finished: watch::Sender<()>,
-}
-
-impl Bound {
-    /// Joins the current runtime.
-    pub(super) fn listen(self) -> io::Result<Server> {
-        let Self { listener, stage, stopped, finished } = self;
-        Ok(Server { listener: TcpListener::from_std(listener)?, stage, stopped, finished })
-    }
-}
-
-impl Server {
+impl<H: Host> Server<H> {
     /// Serves until told to stop.
     pub(super) async fn run(self) {
-        let Self { listener, stage, mut stopped, finished } = self;
+        let Self { listener, host, mut stopped, finished } = self;
         let mut connections = JoinSet::new();
         loop {
             let room = connections.len() < CONNECTIONS_MAX;
@@ -49,7 +32,7 @@ impl Server {
                 Some(_) = connections.join_next(), if !connections.is_empty() => {}
                 accepted = listener.accept(), if room => match accepted {
                     Ok((stream, _)) => {
-                        let connection = Connection::new(stream, Arc::clone(&stage), stopped.clone());
+                        let connection = Connection::new(stream, Arc::clone(&host), stopped.clone());
                         connections.spawn(connection.serve());
                     }
                     // Out of files, or a client that left at once. Not a reason to stop, and the
@@ -68,7 +51,7 @@ impl Server {
 }
 
 /// Returns when the server is to stop: told so, or its handle is gone.
-pub(super) async fn stop(stopped: &mut watch::Receiver<bool>) {
+pub(crate) async fn stop(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 

@@ -4,22 +4,24 @@
 //! runtime of its own; both stop when the handle is dropped.
 
 mod connection;
+mod host;
 mod http;
 mod listen;
 mod perform;
 mod record;
 mod respond;
+mod running;
+mod scripted;
 mod stage;
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::watch;
-
 pub use record::Recorded;
+pub use running::StartError;
+
+use running::Running;
 
 use crate::script::Script;
 use stage::Stage;
@@ -31,31 +33,12 @@ pub struct StartOptions {
     pub port: u16,
 }
 
-/// Why the server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The port cannot be had.
-    #[error("cannot listen on 127.0.0.1:{port}: {source}; choose another port, or 0 for any")]
-    Listen {
-        /// The port asked for.
-        port: u16,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// No runtime or no thread for the server.
-    #[error("cannot start the rehearsal server: {0}; the system is out of threads or files")]
-    Runtime(io::Error),
-}
-
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
 #[must_use = "a rehearsal stops when it is dropped"]
 pub struct Rehearsal {
-    address: SocketAddr,
+    running: Running,
     stage: Arc<Stage>,
-    stop: watch::Sender<bool>,
-    done: watch::Receiver<()>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Rehearsal {
@@ -67,11 +50,8 @@ impl Rehearsal {
     // Async so that it can only be called where there is a runtime to live in.
     #[expect(clippy::unused_async)]
     pub async fn start(script: Script, options: StartOptions) -> Result<Self, StartError> {
-        let (rehearsal, server) = Self::prepare(script, options)?;
-        let failed = |source| StartError::Listen { port: options.port, source };
-        let server = server.listen().map_err(failed)?;
-        tokio::spawn(server.run());
-        Ok(rehearsal)
+        let stage = Arc::new(Stage::new(script));
+        Ok(Self { running: Running::start(Arc::clone(&stage), options.port)?, stage })
     }
 
     /// Starts the server on a thread of its own, for callers without a runtime.
@@ -80,47 +60,20 @@ impl Rehearsal {
     ///
     /// When the port, a thread or a runtime cannot be had.
     pub fn start_blocking(script: Script, options: StartOptions) -> Result<Self, StartError> {
-        let (mut rehearsal, server) = Self::prepare(script, options)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(StartError::Runtime)?;
-        let entered = runtime.enter();
-        let failed = |source| StartError::Listen { port: options.port, source };
-        let server = server.listen().map_err(failed)?;
-        drop(entered);
-        let thread = std::thread::Builder::new()
-            .name("rehearsal".to_owned())
-            .spawn(move || runtime.block_on(server.run()))
-            .map_err(StartError::Runtime)?;
-        rehearsal.thread = Some(thread);
-        Ok(rehearsal)
-    }
-
-    fn prepare(script: Script, options: StartOptions) -> Result<(Self, listen::Bound), StartError> {
-        let failed = |source| StartError::Listen { port: options.port, source };
-        let listener =
-            std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
         let stage = Arc::new(Stage::new(script));
-        let (stop, stopped) = watch::channel(false);
-        let (finished, done) = watch::channel(());
-        let bound = listen::Bound { listener, stage: Arc::clone(&stage), stopped, finished };
-        Ok((Self { address, stage, stop, done, thread: None }, bound))
+        Ok(Self { running: Running::start_blocking(Arc::clone(&stage), options.port)?, stage })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.running.address()
     }
 
     /// The base of every path, for example `http://127.0.0.1:4242`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.running.url()
     }
 
     /// The last requests, oldest first: at most 1,000, and at most 256 MiB of bodies.
@@ -157,18 +110,12 @@ impl Rehearsal {
     /// Stops, and waits until every connection is closed; about a second at most. An answer being
     /// sent without pauses is sent to its end.
     pub async fn stop(mut self) {
-        self.stop.send_replace(true);
-        // An error means that the server is gone, which is what is waited for.
-        let _ = self.done.changed().await;
+        self.running.stop().await;
     }
 
     /// As [`Rehearsal::stop`], for callers without a runtime. A server that was not started with
     /// [`Rehearsal::start_blocking`] is told to stop and not waited for.
     pub fn stop_blocking(mut self) {
-        self.stop.send_replace(true);
-        if let Some(thread) = self.thread.take() {
-            // A panic of the server's thread has been printed already; there is nothing to undo.
-            let _ = thread.join();
-        }
+        self.running.stop_blocking();
     }
 }

@@ -4,41 +4,26 @@ use std::io;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::host::{After, Line};
 use super::listen::stop;
 use crate::plan::Act;
 
-/// What becomes of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
-    /// The answer is complete; the next request may come.
-    Keep,
-    /// Nothing more can be said on it.
-    Close,
-}
-
 /// One answer being sent.
-pub(super) struct Performer<'a> {
-    stream: &'a mut TcpStream,
-    stopped: &'a mut watch::Receiver<bool>,
+pub(crate) struct Performer<'a> {
+    line: &'a mut Line,
     /// Sent together as long as nothing demands a pause.
     unsent: Vec<u8>,
 }
 
 impl<'a> Performer<'a> {
-    pub(super) fn new(
-        stream: &'a mut TcpStream,
-        stopped: &'a mut watch::Receiver<bool>,
-        head: Vec<u8>,
-    ) -> Self {
-        Self { stream, stopped, unsent: head }
+    pub(crate) fn new(line: &'a mut Line, head: Vec<u8>) -> Self {
+        Self { line, unsent: head }
     }
 
     /// Performs everything.
-    pub(super) async fn perform(mut self, acts: Vec<Act>) -> io::Result<After> {
+    pub(crate) async fn perform(mut self, acts: Vec<Act>) -> io::Result<After> {
         for act in acts {
             match act {
                 Act::Send(bytes) => {
@@ -57,7 +42,7 @@ impl<'a> Performer<'a> {
                 Act::Cut { reset } => {
                     self.flush().await?;
                     if reset {
-                        self.stream.set_zero_linger()?;
+                        self.line.stream.set_zero_linger()?;
                     }
                     return Ok(After::Close);
                 }
@@ -90,7 +75,7 @@ impl<'a> Performer<'a> {
         self.flush().await?;
         tokio::select! {
             () = sleep(pause) => Ok(()),
-            () = stop(self.stopped) => Err(io::ErrorKind::Interrupted.into()),
+            () = stop(&mut self.line.stopped) => Err(io::ErrorKind::Interrupted.into()),
         }
     }
 
@@ -101,8 +86,8 @@ impl<'a> Performer<'a> {
         let (ping, every) = ping.unwrap_or((Vec::new(), STALL_MAX.saturating_mul(2)));
         loop {
             tokio::select! {
-                () = stop(self.stopped) => return Ok(()),
-                read = self.stream.read(&mut ignored) => {
+                () = stop(&mut self.line.stopped) => return Ok(()),
+                read = self.line.stream.read(&mut ignored) => {
                     if read? == 0 {
                         return Ok(());
                     }
@@ -117,7 +102,7 @@ impl<'a> Performer<'a> {
     }
 
     async fn flush(&mut self) -> io::Result<()> {
-        let sent = timeout(WRITE_MAX, self.stream.write_all(&self.unsent)).await;
+        let sent = timeout(WRITE_MAX, self.line.stream.write_all(&self.unsent)).await;
         self.unsent.clear();
         sent.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }

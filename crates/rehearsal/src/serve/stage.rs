@@ -171,7 +171,7 @@ fn described(answer: &Answer) -> String {
 }
 
 /// The first characters of a text.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(SHORT).collect();
     if short.len() < text.len() {
         short.push('…');

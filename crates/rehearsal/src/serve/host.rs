@@ -1,0 +1,42 @@
+//! What a server on loopback needs from whoever answers: one method.
+//!
+//! Listening, reading requests and closing connections are the same for a script, a recorder and a
+//! replay; only what is said differs. It does not know any of the three.
+
+use std::io;
+
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::http::Request;
+
+/// Whoever answers.
+pub(crate) trait Host: Send + Sync + 'static {
+    /// What it calls itself when it must refuse something that is no request.
+    const NAME: &'static str;
+
+    /// Answers one request on the socket. An error means that the client left.
+    fn answer(
+        &self,
+        request: Request,
+        line: &mut Line,
+    ) -> impl Future<Output = io::Result<After>> + Send;
+}
+
+/// The socket of one connection.
+pub(crate) struct Line {
+    pub(crate) stream: TcpStream,
+    /// What the client sent too early; it belongs to its next request.
+    pub(crate) buffer: Vec<u8>,
+    /// Says when the server is to stop.
+    pub(crate) stopped: watch::Receiver<bool>,
+}
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The answer is complete; the next request may come.
+    Keep,
+    /// Nothing more can be said on it.
+    Close,
+}
