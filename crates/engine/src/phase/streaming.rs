@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, Message, ModelFailure, Notice, Origin, Role, Stop, Usage,
+    AttemptId, Block, Delta, Demand, Message, ModelFailure, Notice, Origin, Role, Stop, Usage,
 };
 
 use crate::facts;
@@ -76,7 +76,11 @@ impl Loop<'_> {
             }
             self.commit_answer();
         } else {
-            self.retract(&failure.message);
+            // A failure that shrinking may cure is withheld, so its words must not slip out here.
+            match failure.kind.demand() {
+                Demand::Shrink => self.retract("the request has to be made smaller"),
+                _ => self.retract(&failure.message),
+            }
             self.state.withheld = Some(failure);
         }
         self.drive(Signal::Failed(fault));
