@@ -2,7 +2,7 @@
 //!
 //! Two views of the same text. [`plain_words`] is the narrow one: it answers only for a single
 //! command made of plain words and quotes, and allow rules and the list of reading commands rest
-//! on it. [`parts`] is the wide one: it cuts at every operator, looks into substitutions and
+//! on it. `parts` is the wide one: it cuts at every operator, looks into substitutions and
 //! through wrappers, and may find more commands than would run; deny and ask rules rest on it.
 //! Neither runs or expands anything.
 

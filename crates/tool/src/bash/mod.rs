@@ -1,6 +1,6 @@
 //! Runs a shell command in a process group of its own and tells what came of it.
 //!
-//! [`process`] owns the child from start to end, [`report`] puts the result into words, [`place`]
+//! `process` owns the child from start to end, `report` puts the result into words, `place`
 //! keeps track of where the shell stands. Whether the command may run was decided before.
 
 mod group;
