@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{FailureKind, Outcome, Terminal};
+use windlass_vocabulary::{FailureKind, MicroUsd, Outcome, Terminal};
 
 /// A number with commas between the thousands.
 pub(crate) fn count(number: u64) -> String {
@@ -16,6 +16,15 @@ pub(crate) fn count(number: u64) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// An amount in cents, rounded up, or finer if it is less than a dollar.
+pub(crate) fn money(amount: MicroUsd) -> String {
+    if amount.0 < 1_000_000 {
+        return amount.to_string();
+    }
+    let cents = amount.0.div_ceil(10_000);
+    format!("${}.{:02}", count(cents / 100), cents % 100)
 }
 
 /// A span in seconds, to a tenth.
@@ -112,5 +121,8 @@ mod tests {
         for (number, words) in cases {
             assert_eq!(count(number), words);
         }
+        assert_eq!(money(MicroUsd(250_000)), "$0.250000");
+        assert_eq!(money(MicroUsd(1_000_000)), "$1.00");
+        assert_eq!(money(MicroUsd(268_383_771_000_001)), "$268,383,771.01");
     }
 }

@@ -8,7 +8,7 @@ use crate::args::BoundArgs;
 use crate::compose;
 use crate::environment::Lookup;
 use crate::front::result::dollars;
-use crate::front::words::count;
+use crate::front::words::{self, count};
 use crate::refusal::Refusal;
 
 /// What to print.
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &BoundArgs, lookup: &impl Lookup) -> Result<String, Refu
     let worst = bound(&settings);
     Ok(match args.json {
         true => format!("{}\n", object(&settings, &worst)),
-        false => words(&settings, &worst),
+        false => in_words(&settings, &worst),
     })
 }
 
@@ -38,19 +38,15 @@ fn object(settings: &Settings, worst: &Bound) -> serde_json::Value {
     })
 }
 
-fn words(settings: &Settings, worst: &Bound) -> String {
+fn in_words(settings: &Settings, worst: &Bound) -> String {
     let models: Vec<&str> = std::iter::once(&settings.model)
         .chain(&settings.fallbacks)
         .map(|facts| facts.name.as_str())
         .collect();
     let money = match (worst.money, settings.budget_max) {
-        (Some(money), Some(_)) => format!("{money}, which is the limit that was set"),
-        (Some(money), None) => format!(
-            "{money}, if every call filled the window and failed; --max-budget-usd sets a real limit"
-        ),
-        (None, _) => {
-            "unknown: this model has no price here; give one with --price, or a limit".to_owned()
-        }
+        (Some(money), Some(_)) => format!("{}, the limit that was set", words::money(money)),
+        (Some(money), None) => words::money(money),
+        (None, _) => "unknown, because this model has no price here".to_owned(),
     };
     let rows = [
         ("model calls between two inputs", count(worst.calls_between_inputs)),
@@ -68,10 +64,17 @@ fn words(settings: &Settings, worst: &Bound) -> String {
     for (what, number) in rows {
         text.push_str(&format!("  {what:<36}{number}\n"));
     }
-    text.push_str(
-        "\nCalls include retries, summaries and resumed answers. Every one of them lowers a counter \
-         that only\na new input refills, so a run always ends. Lower it with --max-turns, \
-         --max-retries, --max-budget-usd.\n",
-    );
+    let money = match (worst.money, settings.budget_max) {
+        (Some(_), Some(_)) => "",
+        (Some(_), None) => {
+            "\nThe money is what it would cost if every call filled the window; --max-budget-usd \
+             sets a limit\nthat is checked before each request."
+        }
+        (None, _) => "\nGive the price with --price to see it, or to set --max-budget-usd.",
+    };
+    text.push_str(&format!("\n{WHY}{money}\n"));
     text
 }
+
+const WHY: &str = "Calls include retries, summaries and resumed answers. Each lowers a counter that \
+only a new input\nrefills, so a run always ends. --max-turns and --max-retries make it shorter.";

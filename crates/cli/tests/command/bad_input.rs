@@ -1,0 +1,138 @@
+//! Mistakes: one line with the cause and what to do, a code that says so, and nothing written.
+
+use std::ffi::{OsStr, OsString};
+use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
+
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{World, play, run, run_with_input};
+
+#[test]
+fn every_mistake_costs_one_line() {
+    let cases: &[(&[&str], i32, &[&str])] = &[
+        (&["--modle", "x", "-p", "hi"], 2, &["--modle", "--model"]),
+        (&["-p", "hi", "--frobnicate"], 2, &["--frobnicate", "--help"]),
+        (&["dmeo"], 2, &["`dmeo`", "windlass demo"]),
+        (&["rehaerse", "x.toml"], 2, &["x.toml"]),
+        (&["fix the tests"], 2, &["-p"]),
+        (&["--verbose"], 2, &["-p"]),
+        (&["-p", ""], 2, &["empty", "-p"]),
+        (&["-p", "  \n "], 2, &["empty"]),
+        (&["-p"], 2, &["empty"]),
+        (&["-p", "one", "two"], 2, &["two", "quotes"]),
+        (&["-p", "hi", "--max-turns", "0"], 2, &["--max-turns"]),
+        (&["-p", "hi", "--max-turns", "many"], 2, &["many"]),
+        (&["-p", "hi", "--max-budget-usd", "-1"], 2, &["-1"]),
+        (&["-p", "hi", "--max-budget-usd", "0"], 2, &["more than 0"]),
+        (&["-p", "hi", "--output-format", "yaml"], 2, &["yaml", "json"]),
+        (&["-p", "hi", "--permission-mode", "yolo"], 2, &["yolo", "acceptEdits"]),
+        (&["-p", "hi", "--allowedTools", "Bash(ls"], 2, &["Bash(ls", "parenthesis"]),
+        (&["-p", "hi", "--add-dir", "nowhere"], 2, &["nowhere"]),
+        (&["-p", "hi", "--fallback-model", "a,b,c,d"], 2, &["--fallback-model"]),
+        (&["-p", "hi", "--model", "mystery", "--max-budget-usd", "1"], 2, &["mystery", "--price"]),
+        (&["-p", "hi"], 1, &["ANTHROPIC_API_KEY", "windlass demo"]),
+        (&["rehearse"], 2, &["SCRIPT"]),
+        (&["rehearse", "nowhere.toml"], 2, &["nowhere.toml", "--example"]),
+        (&["bound", "--max-turns", "x"], 2, &["x"]),
+        (&["demo", "--slow"], 2, &["--slow"]),
+    ];
+    for (arguments, code, words) in cases {
+        let world = World::new();
+        let finished = run(&mut world.windlass(arguments));
+        let line = finished.refusal(*code);
+        for word in *words {
+            assert!(line.contains(word), "{arguments:?}: {line}");
+        }
+        assert_eq!(world.leftovers(), Vec::<String>::new(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn without_any_argument_it_is_kind() {
+    let world = World::new();
+    let finished = run(&mut world.windlass::<&str>(&[]));
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("windlass demo"), "{finished:?}");
+}
+
+#[test]
+fn help_teaches_and_version_tells() {
+    let world = World::new();
+    for flag in ["-h", "--help"] {
+        let finished = run(&mut world.windlass(&[flag]));
+        let text = finished.answer();
+        for words in ["Examples:", "windlass demo", "--max-budget-usd", "ANTHROPIC_API_KEY", "130"]
+        {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+    for flag in ["-v", "--version"] {
+        let finished = run(&mut world.windlass(&[flag]));
+        assert_eq!(finished.answer(), concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
+}
+
+#[test]
+fn a_prompt_that_is_not_text_is_refused() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("never")));
+    let arguments = [OsStr::new("-p"), OsStr::from_bytes(b"\xff\xfe")];
+    let finished = run(&mut world.asking(&server.url(), &arguments));
+    assert!(finished.refusal(2).contains("UTF-8"));
+
+    let inputs: &[(&[u8], &str)] =
+        &[(b"\x7fELF\x02\x01\x01\x00\x00", "byte 7"), (b"text, then \xc3\x28", "byte 11")];
+    for arguments in [&["-p"][..], &["-p", "look at this"]] {
+        for (input, words) in inputs {
+            let finished = run_with_input(&mut world.asking(&server.url(), arguments), input);
+            assert!(finished.refusal(2).contains(words), "{finished:?}");
+        }
+    }
+    let too_long = "x".repeat(11_000_000);
+    let mut command = world.asking(&server.url(), &["-p", "look at this"]);
+    let finished = run_with_input(&mut command, too_long.as_bytes());
+    assert!(finished.refusal(2).contains("10 MB"), "{finished:?}");
+    assert_eq!(server.request_count(), 0);
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_soon() {
+    let world = World::new();
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.local_addr().expect("an address").port()
+    };
+    let url = format!("http://127.0.0.1:{port}");
+    let finished = run(&mut world.asking(&url, &["-p", "hi"]));
+    let line = finished.refusal(1);
+    assert!(line.contains(&url) && line.contains("ANTHROPIC_BASE_URL"), "{line}");
+    // At most one second, then two, of waiting between the tries.
+    assert!(finished.took.as_secs() < 15, "{finished:?}");
+
+    let finished = run(&mut world.asking(&url, &["-p", "hi", "--max-retries", "0"]));
+    let line = finished.refusal(1);
+    assert!(line.contains(&url) && line.contains("ANTHROPIC_BASE_URL"), "{line}");
+}
+
+#[test]
+fn an_environment_that_makes_no_sense_is_refused() {
+    let cases: &[(&str, OsString, &str)] = &[
+        ("ANTHROPIC_BASE_URL", "nonsense".into(), "nonsense"),
+        ("ANTHROPIC_BASE_URL", "ftp://127.0.0.1".into(), "ftp"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "X-Fine: 1\nno colon".into(), "line 2"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "X Bad: hidden-value".into(), "X Bad"),
+        ("ANTHROPIC_API_KEY", OsStr::from_bytes(b"\xff").into(), "ANTHROPIC_API_KEY"),
+    ];
+    for (name, value, words) in cases {
+        let world = World::new();
+        let mut command = world.asking("http://127.0.0.1:1", &["-p", "hi"]);
+        command.env(name, value);
+        let finished = run(&mut command);
+        let line = finished.refusal(1);
+        assert!(line.contains(words), "{line}");
+        assert!(!line.contains("hidden-value"), "{line}");
+        assert_eq!(world.leftovers(), Vec::<String>::new());
+    }
+}

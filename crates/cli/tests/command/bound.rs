@@ -1,0 +1,69 @@
+//! The worst case, as the command tells it.
+
+use serde_json::Value;
+use windlass_driver::{Limits, Settings, bound};
+use windlass_vocabulary::{ModelFacts, Prices, Tokens};
+
+use crate::stage::{World, run};
+
+fn told(arguments: &[&str]) -> Value {
+    let mut all = vec!["bound", "--json"];
+    all.extend_from_slice(arguments);
+    let finished = run(&mut World::new().windlass(&all));
+    serde_json::from_str(finished.answer()).expect("one object")
+}
+
+#[test]
+fn the_numbers_are_the_engines_own() {
+    let facts = ModelFacts {
+        name: "anything".into(),
+        window: Tokens(200_000),
+        output_default: Tokens(8_000),
+        output_max: Tokens(32_000),
+        prices: Prices::default(),
+    };
+    let mut settings = Settings::new(facts.clone());
+    settings.fallbacks.push(facts);
+    settings.limits = Limits { turns_max: 7, retries_max: 2, ..settings.limits };
+    let worst = bound(&settings);
+    let told =
+        told(&["--model", "a", "--fallback-model", "b", "--max-turns", "7", "--max-retries", "2"]);
+    assert_eq!(told["calls_between_inputs"], worst.calls_between_inputs);
+    assert_eq!(told["calls_between_turns"], worst.calls_between_turns);
+    assert_eq!(told["turns"], 7);
+    assert_eq!(told["money_usd"], Value::Null, "no price, no limit");
+}
+
+#[test]
+fn a_money_limit_is_the_most_that_is_spent() {
+    let limited = told(&["--max-budget-usd", "0.25"]);
+    assert_eq!(limited["money_usd"], 0.25);
+    assert_eq!(limited["settings"]["model"], "claude-sonnet-5-5");
+    assert!(told(&[])["money_usd"].as_f64().expect("a price") > 1.0);
+}
+
+#[test]
+fn fewer_turns_and_tries_mean_fewer_calls() {
+    let calls =
+        |arguments: &[&str]| told(arguments)["calls_between_inputs"].as_u64().expect("calls");
+    let usual = calls(&[]);
+    let short = calls(&["--max-turns", "10"]);
+    let brave = calls(&["--max-turns", "10", "--max-retries", "0"]);
+    assert!(usual > short && short > brave && brave > 10, "{usual} {short} {brave}");
+}
+
+#[test]
+fn it_is_said_in_plain_words() {
+    let world = World::new();
+    let finished =
+        run(&mut world.windlass(&["bound", "--max-turns", "20", "--max-budget-usd", "1"]));
+    let text = finished.answer();
+    for words in [
+        "model calls between two inputs",
+        "model calls between two tool turns",
+        "tool turns between two inputs       20",
+        "$1.00",
+    ] {
+        assert!(text.contains(words), "`{words}` is missing in:\n{text}");
+    }
+}

@@ -1,0 +1,18 @@
+//! The real binary against the rehearsal server, over real sockets, with real signals. One
+//! program, because linking is what takes time.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
+
+mod ask;
+mod bad_input;
+mod bound;
+mod demo;
+mod permission;
+mod readme;
+mod rehearse;
+mod signal;
+mod stage;

@@ -1,0 +1,65 @@
+//! What the README shows is what the command does.
+
+use crate::stage::{World, run};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The code blocks of this kind, in order.
+fn blocks(kind: &str) -> Vec<&'static str> {
+    let open = format!("```{kind}\n");
+    README.split(&open).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_first_two_commands_are_demo_and_test() {
+    let commands: Vec<&str> = blocks("sh")
+        .iter()
+        .flat_map(|block| block.lines())
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| !line.is_empty())
+        .collect();
+    assert_eq!(commands[..2], ["cargo run --release -- demo", "cargo test --workspace"]);
+}
+
+#[test]
+fn the_recorded_session_is_what_the_demo_prints() {
+    let finished = run(&mut World::new().windlass(&["demo"]));
+    let recorded = blocks("text")
+        .into_iter()
+        .find(|block| block.starts_with("windlass demo"))
+        .expect("a recorded session");
+    assert_eq!(lasting(recorded), lasting(finished.answer()));
+}
+
+/// The lines that are the same in every session: not the folder, the port, the length of a wait,
+/// or in which order two files were read.
+fn lasting(text: &str) -> Vec<&str> {
+    let differs = ["project  ", "model    ", "! the connection failed", "● Read", "lines"];
+    text.lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty() && !differs.iter().any(|part| line.contains(part)))
+        .collect()
+}
+
+#[test]
+fn every_flag_it_names_is_known() {
+    let world = World::new();
+    let mut known = String::new();
+    for arguments in
+        [&["--help"][..], &["demo", "--help"], &["rehearse", "--help"], &["bound", "--help"]]
+    {
+        known.push_str(run(&mut world.windlass(arguments)).answer());
+    }
+    let of_cargo = ["--release", "--workspace", "--path"];
+    let words = README.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
+    let flags: Vec<&str> = words
+        .filter(|word| {
+            word.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic))
+        })
+        .filter(|word| !of_cargo.contains(word))
+        .collect();
+    assert!(flags.len() > 5, "{flags:?}");
+    for flag in flags {
+        assert!(known.contains(flag), "{flag}");
+    }
+}

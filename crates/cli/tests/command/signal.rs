@@ -1,0 +1,193 @@
+//! Ctrl-C, terminate and hang-up, in every phase of a run.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+use windlass_rehearsal::{Answer, Fault, Script};
+
+use crate::stage::{
+    Door, Finished, PATIENCE, Running, World, play, wait_for_file, wait_until_gone,
+};
+
+/// Sends the signal and waits for the end, which must come soon.
+fn end_with(running: Running, signal: Signal) -> Finished {
+    let sent = Instant::now();
+    running.signal(signal);
+    let finished = running.finish();
+    assert!(sent.elapsed() < Duration::from_secs(4), "{finished:?}");
+    finished
+}
+
+#[test]
+fn while_the_server_has_not_begun_to_answer() {
+    let world = World::new();
+    let door = Door::open();
+    let running = Running::start(&mut world.asking(&door.url(), &["-p", "hi"]));
+    let _held = door.request();
+    let finished = end_with(running, Signal::INT);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn while_the_answer_streams() {
+    let world = World::new();
+    // The call is complete in mid stream, so the file it makes tells how far the client has read.
+    let answer = Answer::call("Bash", json!({"command": "echo here > seen.txt"}))
+        .say("First half.")
+        .text_after("Never seen whole.")
+        .fault(Fault::StallAfterEvent { events: 9, ping: None });
+    let server = play(Script::new().answer(answer));
+    let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
+    let running = Running::start(&mut world.asking(&server.url(), &arguments));
+    wait_for_file(&world.file("seen.txt"));
+    let finished = end_with(running, Signal::INT);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert!(finished.stdout.starts_with("First half."), "{finished:?}");
+}
+
+/// A shell with a child of its own; both their ids are in `pids.txt` once they run.
+fn long_command(prelude: &str) -> serde_json::Value {
+    let command = format!("{prelude} sleep 600 & echo $$ $! > pids.txt; wait; sleep 600");
+    json!({"command": command, "timeout": 600_000})
+}
+
+fn running_tool(world: &World, prelude: &str) -> (windlass_rehearsal::Rehearsal, Running, String) {
+    let answer = Answer::call("Bash", long_command(prelude)).say("I run it.");
+    let server = play(Script::new().answer(answer));
+    let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
+    let running = Running::start(&mut world.asking(&server.url(), &arguments));
+    let pids = wait_for_file(&world.file("pids.txt"));
+    (server, running, pids)
+}
+
+fn all_gone(pids: &str) {
+    for pid in pids.split_whitespace() {
+        wait_until_gone(pid);
+    }
+}
+
+#[test]
+fn while_a_tool_runs_its_whole_tree_goes() {
+    let world = World::new();
+    let (_server, running, pids) = running_tool(&world, "");
+    let finished = end_with(running, Signal::INT);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert_eq!(finished.stdout, "I run it.\n");
+    all_gone(&pids);
+    assert_eq!(world.leftovers(), ["work/pids.txt"]);
+}
+
+#[test]
+fn terminate_takes_the_tree_along() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let world = World::new();
+        let (_server, running, pids) = running_tool(&world, "");
+        let finished = end_with(running, signal);
+        assert_eq!(finished.code, Some(code), "{finished:?}");
+        all_gone(&pids);
+    }
+}
+
+#[test]
+fn a_tool_that_will_not_go_is_killed() {
+    let world = World::new();
+    let (_server, running, pids) = running_tool(&world, "trap '' TERM INT HUP;");
+    let finished = end_with(running, Signal::TERM);
+    assert_eq!(finished.code, Some(143), "{finished:?}");
+    all_gone(&pids);
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait() {
+    let world = World::new();
+    let (_server, mut running, pids) = running_tool(&world, "trap '' TERM INT HUP;");
+    running.signal(Signal::INT);
+    // The answer so far is printed at once; the tool would get two seconds more.
+    running.wait_for_stdout("I run it.");
+    let sent = Instant::now();
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert!(sent.elapsed() < Duration::from_secs(1), "{finished:?}");
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    all_gone(&pids);
+}
+
+#[test]
+fn while_it_waits_to_try_again() {
+    let world = World::new();
+    let overloaded = Fault::Refuse {
+        status: 529,
+        headers: vec![("retry-after".to_owned(), "60".to_owned())],
+        body: None,
+    };
+    let server = play(Script::new().answer(Answer::failing(overloaded).repeat(0)));
+    let arguments = ["-p", "hi", "--verbose"];
+    let mut running = Running::start(&mut world.asking(&server.url(), &arguments));
+    running.wait_for_stderr("trying again in 60.0 s");
+    let finished = end_with(running, Signal::INT);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert_eq!(server.request_count(), 1);
+}
+
+#[test]
+fn the_result_of_an_interrupted_run_is_an_object_too() {
+    let world = World::new();
+    let door = Door::open();
+    let arguments = ["-p", "hi", "--output-format", "json"];
+    let running = Running::start(&mut world.asking(&door.url(), &arguments));
+    let _held = door.request();
+    let finished = end_with(running, Signal::INT);
+    let result: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one object");
+    assert_eq!(result["terminal_reason"], "aborted_streaming");
+    assert_eq!(result["is_error"], true);
+    assert_eq!(finished.code, Some(130));
+}
+
+#[test]
+fn nohup_means_what_it_says() {
+    let world = World::new();
+    let door = Door::open();
+    let mut command = world.asking(&door.url(), &["-p", "hi"]);
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", "trap '' HUP; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env_clear()
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(world.work())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    command = shell;
+    let running = Running::start(&mut command);
+    let mut held = door.request();
+    running.signal(Signal::HUP);
+    Door::answer(&mut held, "still here");
+    let finished = running.finish();
+    assert_eq!(finished.answer(), "still here\n");
+}
+
+#[test]
+fn the_demo_can_be_interrupted_and_leaves_nothing() {
+    let world = World::new();
+    let mut running = Running::start(&mut world.windlass(&["demo"]));
+    // The overload asks for a wait of a second.
+    running.wait_for_stdout("overloaded");
+    let finished = end_with(running, Signal::INT);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_rehearsal_ends_with_ctrl_c() {
+    let world = World::new();
+    std::fs::write(world.file("script.toml"), "[[answer]]\ntext = \"hi\"\n").expect("a script");
+    let mut running = Running::start(&mut world.windlass(&["rehearse", "script.toml"]));
+    running.wait_for_stdout("ANTHROPIC_BASE_URL");
+    let finished = end_with(running, Signal::INT);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert!(PATIENCE > finished.took);
+}

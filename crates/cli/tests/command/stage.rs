@@ -1,0 +1,325 @@
+//! What every test needs: the binary in a world of its own, and waits that end.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use windlass_rehearsal::{Rehearsal, Script, StartOptions};
+
+/// Longer than anything here takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Folders of one test: nothing of the machine's own is seen or touched.
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["work", "home", "tmp"] {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        }
+        Self { folder }
+    }
+
+    /// Where the command runs.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.work().join(name)
+    }
+
+    /// Everything that was left in the folders, below their names.
+    pub(crate) fn leftovers(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for name in ["work", "home", "tmp"] {
+            for entry in std::fs::read_dir(self.folder.path().join(name)).expect("the folder") {
+                let entry = entry.expect("an entry").file_name();
+                found.push(format!("{name}/{}", entry.to_string_lossy()));
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The command in a clean environment.
+    pub(crate) fn windlass<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("a path"))
+            .env("HOME", self.folder.path().join("home"))
+            .env("TMPDIR", self.folder.path().join("tmp"))
+            .current_dir(self.work())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// The command against a server.
+    pub(crate) fn asking<S: AsRef<std::ffi::OsStr>>(&self, url: &str, arguments: &[S]) -> Command {
+        let mut command = self.windlass(arguments);
+        command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "test-key");
+        command
+    }
+}
+
+/// A server with a script.
+pub(crate) fn play(script: Script) -> Rehearsal {
+    Rehearsal::start_blocking(script, StartOptions::default()).expect("a server")
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
+}
+
+impl Finished {
+    /// Exactly one line on standard error and nothing on standard output.
+    pub(crate) fn refusal(&self, code: i32) -> &str {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        assert!(self.stderr.starts_with("windlass: "), "{self:?}");
+        self.stderr.trim_end()
+    }
+
+    /// It is done, and said nothing but its answer.
+    pub(crate) fn answer(&self) -> &str {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        assert_eq!(self.stderr, "", "{self:?}");
+        &self.stdout
+    }
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command) -> Finished {
+    Running::start(command).finish()
+}
+
+/// Runs a command with this on its standard input.
+pub(crate) fn run_with_input(command: &mut Command, input: &[u8]) -> Finished {
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let mut stdin = running.child.stdin.take().expect("an input");
+    let input = input.to_vec();
+    std::thread::spawn(move || {
+        // A command that refuses its input early closes the pipe.
+        let _ = stdin.write_all(&input);
+    });
+    running.finish()
+}
+
+/// A command under way.
+pub(crate) struct Running {
+    child: Child,
+    began: Instant,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.spawn().expect("the command starts");
+        let stdout = child.stdout.take();
+        Self::watch(child, stdout)
+    }
+
+    /// With nobody at the other end of its standard output.
+    pub(crate) fn start_unread(command: &mut Command) -> Self {
+        let mut child = command.spawn().expect("the command starts");
+        drop(child.stdout.take());
+        Self::watch(child, None)
+    }
+
+    fn watch(mut child: Child, stdout: Option<std::process::ChildStdout>) -> Self {
+        let stdout = Lines::of(stdout);
+        let stderr = Lines::of(child.stderr.take());
+        Self { child, began: Instant::now(), stdout, stderr }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("it is still there");
+    }
+
+    /// Waits for a line of standard output with these words.
+    pub(crate) fn wait_for_stdout(&mut self, words: &str) {
+        self.stdout.wait_for(words);
+    }
+
+    /// What it has written so far, as far as it was waited for.
+    pub(crate) fn seen_stdout(&self) -> &str {
+        &self.stdout.seen
+    }
+
+    /// Waits for a line of standard error with these words.
+    pub(crate) fn wait_for_stderr(&mut self, words: &str) {
+        self.stderr.wait_for(words);
+    }
+
+    pub(crate) fn finish(mut self) -> Finished {
+        let (done, over) = mpsc::channel();
+        let pid = Pid::from_child(&self.child);
+        std::thread::spawn(move || {
+            let _ = done.send(self.child.wait());
+        });
+        let status = over.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+            let _ = kill_process(pid, Signal::KILL);
+            let said = self.stderr.rest();
+            panic!("it does not end; it said {said:?}");
+        });
+        let took = self.began.elapsed();
+        Finished {
+            code: status.expect("a status").code(),
+            stdout: self.stdout.rest(),
+            stderr: self.stderr.rest(),
+            took,
+        }
+    }
+}
+
+/// The lines of a pipe, read by a thread so that waiting for one can end.
+struct Lines {
+    lines: mpsc::Receiver<String>,
+    seen: String,
+}
+
+impl Lines {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let (sender, lines) = mpsc::channel();
+        if let Some(pipe) = pipe {
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(pipe);
+                let mut line = Vec::new();
+                while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                    let text = String::from_utf8_lossy(&line).into_owned();
+                    if sender.send(text).is_err() {
+                        return;
+                    }
+                    line.clear();
+                }
+            });
+        }
+        Self { lines, seen: String::new() }
+    }
+
+    fn wait_for(&mut self, words: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.seen.contains(words) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left) {
+                Ok(line) => self.seen.push_str(&line),
+                Err(_) => panic!("`{words}` never came; there was {:?}", self.seen),
+            }
+        }
+    }
+
+    /// Everything, once the command is gone.
+    fn rest(&mut self) -> String {
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.seen.push_str(&line);
+        }
+        std::mem::take(&mut self.seen)
+    }
+}
+
+/// Waits until a file is there, and gives its text. A tool writes it, so there is nothing to be
+/// told by; looking again and again ends at the deadline.
+pub(crate) fn wait_for_file(path: &Path) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match std::fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text,
+            _ => assert!(Instant::now() < deadline, "{} never came", path.display()),
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until a process is gone, or dead and only not buried.
+pub(crate) fn wait_until_gone(pid: &str) {
+    let deadline = Instant::now() + Duration::from_secs(3);
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        match stat {
+            Err(_) => return,
+            Ok(stat) if stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")) => {
+                return;
+            }
+            Ok(stat) => assert!(Instant::now() < deadline, "still there: {stat}"),
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A server that takes one request and answers when told.
+pub(crate) struct Door {
+    listener: TcpListener,
+}
+
+impl Door {
+    pub(crate) fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Self { listener }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.listener.local_addr().expect("an address"))
+    }
+
+    /// Waits for a request, whole to the end of its body.
+    pub(crate) fn request(&self) -> TcpStream {
+        let (mut stream, _) = self.listener.accept().expect("a request");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 4096];
+        loop {
+            let read = stream.read(&mut chunk).expect("a request");
+            assert!(read > 0, "the request broke off");
+            bytes.extend_from_slice(&chunk[..read]);
+            let text = String::from_utf8_lossy(&bytes);
+            if let Some((head, body)) = text.split_once("\r\n\r\n") {
+                let length = head
+                    .lines()
+                    .find_map(|line| {
+                        line.to_lowercase().strip_prefix("content-length: ")?.parse().ok()
+                    })
+                    .unwrap_or(0);
+                if body.len() >= length {
+                    return stream;
+                }
+            }
+        }
+    }
+
+    /// Answers with a piece of text and a proper end.
+    pub(crate) fn answer(stream: &mut TcpStream, text: &str) {
+        let events = [
+            r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}"#.to_owned(),
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#.to_owned(),
+            format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#),
+            r#"{"type":"content_block_stop","index":0}"#.to_owned(),
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}"#.to_owned(),
+            r#"{"type":"message_stop"}"#.to_owned(),
+        ];
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+            .expect("an answer");
+    }
+}
