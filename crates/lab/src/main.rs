@@ -1,24 +1,119 @@
-//! The `lab` command: `cargo lab check` walks every reachable state.
+//! The `lab` command: `cargo lab check` walks every reachable state, `cargo lab sim` plays seeded
+//! worlds. A seed that breaks a promise is printed as the one command that plays it again.
 
 use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use windlass_lab::sim::{self, Watch};
+
+const USAGE: &str = "usage: lab check
+       lab sim [--seeds N] [--from N]      fixed seeds (2000 from 1 unless said otherwise)
+       lab sim --fresh N                   seeds nobody has played yet
+       lab sim --seed N [--trace]          one seed, event by event";
+
+/// Every so many seeds one is played twice, to see that it is the same both times.
+const AGAIN: u64 = 16;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["check"] => match windlass_lab::check::run() {
-            Ok(report) => {
-                print!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(problem) => {
-                eprintln!("{problem}");
-                ExitCode::FAILURE
-            }
+        ["check"] => check(),
+        ["sim", options @ ..] => match Options::read(options) {
+            Some(options) => simulate(&options),
+            None => usage(),
         },
-        _ => {
-            eprintln!("usage: lab check");
-            ExitCode::from(2)
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+fn check() -> ExitCode {
+    match windlass_lab::check::run() {
+        Ok(report) => {
+            print!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
         }
     }
+}
+
+/// What `sim` was asked for.
+struct Options {
+    first: u64,
+    seeds: u64,
+    one: Option<u64>,
+    trace: bool,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Option<Self> {
+        let mut options = Self { first: 1, seeds: 2_000, one: None, trace: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if *word == "--trace" {
+                options.trace = true;
+                continue;
+            }
+            let number: u64 = words.next()?.parse().ok()?;
+            match *word {
+                "--seeds" => options.seeds = number,
+                "--from" => options.first = number,
+                "--seed" => options.one = Some(number),
+                "--fresh" => {
+                    options.first = now();
+                    options.seeds = number;
+                }
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+}
+
+/// A number that was never a first seed before.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(0)
+}
+
+fn simulate(options: &Options) -> ExitCode {
+    if let Some(seed) = options.one {
+        let watch = Watch { trace: options.trace, fingerprint: false };
+        return match sim::play(seed, watch) {
+            Ok(played) => {
+                println!("seed {seed}: {} events, {} runs", played.events, played.runs);
+                ExitCode::SUCCESS
+            }
+            Err(words) => broken(seed, &words),
+        };
+    }
+    let began = Instant::now();
+    let fleet = sim::fleet(options.first, options.seeds, AGAIN);
+    if let Some((seed, words)) = fleet.broken {
+        return broken(seed, &words);
+    }
+    let seconds = began.elapsed().as_secs_f64().max(0.001);
+    println!(
+        "{} sessions from seed {}, {} runs, {} events in {seconds:.1} s ({:.0} runs a minute)",
+        fleet.seeds,
+        options.first,
+        fleet.runs,
+        fleet.events,
+        fleet.runs as f64 * 60.0 / seconds
+    );
+    ExitCode::SUCCESS
+}
+
+fn broken(seed: u64, words: &str) -> ExitCode {
+    eprintln!("seed {seed}: {words}");
+    eprintln!("cargo run --release -p windlass-lab -- sim --seed {seed} --trace");
+    ExitCode::FAILURE
 }

@@ -173,7 +173,8 @@ fn request(head: String, request: &ModelRequest, setup: &Setup) -> Shown {
     body.extend(request.system.iter().map(|piece| format!("system: {}", quoted(piece))));
     if request.tools != setup.settings.tools {
         let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-        body.push(format!("tools: {}", names.join(" ")));
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
+        body.push(format!("tools: {names}"));
     }
     // Step 1 of normalisation leaves out what is only for people, whatever the provider.
     let sent = request.messages.iter().filter(|message| message.origin != Origin::Display);

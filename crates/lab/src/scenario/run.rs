@@ -51,43 +51,65 @@ pub fn run(script: &Script) -> Outcome {
 
 /// What is not as expected, with both sides, or `None`.
 fn difference(beat: &Beat, shown: &[Shown]) -> Option<Problem> {
-    let mut words = String::new();
-    let mut line = None;
-    for at in 0..beat.expected.len().max(shown.len()) {
-        let (expected, shown) = (beat.expected.get(at), shown.get(at));
-        let is_same = match (expected, shown) {
-            (Some(expected), Some(shown)) => is_match(expected, shown),
-            _ => false,
+    let pairs = align(&beat.expected, shown);
+    let first = pairs.iter().position(|(expected, shown)| expected.is_none() || shown.is_none())?;
+    let line = pairs.iter().skip(first).find_map(|(expected, _)| expected.map(|e| e.line));
+    let mut words = String::from("not as expected (- expected, + what came)\n");
+    for (expected, shown) in pairs {
+        let (mark, head, body) = match (expected, shown) {
+            (Some(expected), Some(_)) => (' ', &expected.head, &[][..]),
+            (Some(expected), None) => ('-', &expected.head, expected.body.as_slice()),
+            (None, Some(shown)) => ('+', &shown.head, shown.body.as_slice()),
+            (None, None) => continue,
         };
-        let mark = if is_same { "    " } else { "  - " };
-        line = match (line, expected, is_same) {
-            (None, Some(expected), false) => Some(expected.line),
-            (line, _, _) => line,
-        };
-        if is_same {
-            let head = expected.map_or("", |expected| expected.head.as_str());
-            let _ = writeln!(words, "{mark}> {head}");
-            continue;
-        }
-        if let Some(expected) = expected {
-            let _ = writeln!(words, "{mark}> {}", expected.head);
-            expected.body.iter().for_each(|body| {
-                let _ = writeln!(words, "{mark}    {body}");
-            });
-        }
-        if let Some(shown) = shown {
-            let _ = writeln!(words, "  + > {}", shown.head);
-            shown.body.iter().for_each(|body| {
-                let _ = writeln!(words, "  +     {body}");
-            });
+        // Writing into a string cannot fail.
+        let _ = writeln!(words, "  {mark} > {head}");
+        for line in body {
+            let _ = writeln!(words, "  {mark}     {line}");
         }
     }
-    let is_same = beat.expected.len() == shown.len()
-        && beat.expected.iter().zip(shown).all(|(expected, shown)| is_match(expected, shown));
-    (!is_same).then(|| Problem {
-        line: line.unwrap_or(beat.line),
-        words: format!("not as expected (- expected, + what came)\n{words}"),
-    })
+    Some(Problem { line: line.unwrap_or(beat.line), words })
+}
+
+type Pair<'a> = (Option<&'a Expected>, Option<&'a Shown>);
+
+/// Both sides in order, those that match side by side: the longest common subsequence.
+fn align<'a>(expected: &'a [Expected], shown: &'a [Shown]) -> Vec<Pair<'a>> {
+    let width = shown.len() + 1;
+    // lengths[i * width + j]: matches that can still come from expected[i..] and shown[j..].
+    let mut lengths = vec![0usize; (expected.len() + 1) * width];
+    let at = |lengths: &[usize], i: usize, j: usize| lengths.get(i * width + j).copied();
+    for i in (0..expected.len()).rev() {
+        for j in (0..shown.len()).rev() {
+            let is_same = expected.get(i).zip(shown.get(j)).is_some_and(|(e, s)| is_match(e, s));
+            let best = match is_same {
+                true => at(&lengths, i + 1, j + 1).map(|length| length + 1),
+                false => at(&lengths, i + 1, j).max(at(&lengths, i, j + 1)),
+            };
+            if let Some(cell) = lengths.get_mut(i * width + j) {
+                *cell = best.unwrap_or(0);
+            }
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut pairs = Vec::new();
+    loop {
+        match (expected.get(i), shown.get(j)) {
+            (None, None) => return pairs,
+            (Some(e), Some(s)) if is_match(e, s) => {
+                pairs.push((Some(e), Some(s)));
+                (i, j) = (i + 1, j + 1);
+            }
+            (Some(e), s) if s.is_none() || at(&lengths, i + 1, j) >= at(&lengths, i, j + 1) => {
+                pairs.push((Some(e), None));
+                i += 1;
+            }
+            (_, s) => {
+                pairs.push((None, s));
+                j += 1;
+            }
+        }
+    }
 }
 
 fn is_match(expected: &Expected, shown: &Shown) -> bool {
@@ -127,20 +149,12 @@ fn is_alike(pattern: &str, text: &str) -> bool {
 /// What stands in the file after blessing: lines that match are kept as they were written.
 fn lines(beat: &Beat, shown: &[Shown]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut expected = beat.expected.iter().peekable();
-    for shown in shown {
-        while expected.peek().is_some_and(|e| !is_match(e, shown)) {
-            let is_later = expected.clone().skip(1).any(|e| is_match(e, shown));
-            if !is_later {
-                break;
-            }
-            expected.next();
-        }
-        let kept = expected.next_if(|e| is_match(e, shown));
-        let (head, body) = match kept {
-            Some(kept) => (&kept.head, kept.body.as_slice()),
-            None if shown.is_body_optional => (&shown.head, [].as_slice()),
-            None => (&shown.head, shown.body.as_slice()),
+    for (expected, shown) in align(&beat.expected, shown) {
+        let (head, body) = match (expected, shown) {
+            (_, None) => continue,
+            (Some(kept), Some(_)) => (&kept.head, kept.body.as_slice()),
+            (None, Some(shown)) if shown.is_body_optional => (&shown.head, [].as_slice()),
+            (None, Some(shown)) => (&shown.head, shown.body.as_slice()),
         };
         lines.push(format!("> {head}"));
         lines.extend(body.iter().map(|line| format!("    {line}")));

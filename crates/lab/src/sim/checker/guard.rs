@@ -1,0 +1,35 @@
+//! Stop hooks run only when the model has ended its answer well: never after a failure, never beside
+//! open calls.
+
+use windlass_engine::{Effect, Event};
+use windlass_vocabulary::{HookPoint, Stop};
+
+use super::View;
+
+pub(super) fn check(view: &View<'_>) -> Result<(), String> {
+    for effect in view.effects {
+        if let Effect::RunHook { point, ticket, .. } = effect {
+            match point {
+                HookPoint::Stop | HookPoint::SubagentStop => is_good_end(view)?,
+                HookPoint::StopFailure if ticket.is_some() => {
+                    return Err("a stop-failure hook is waited for".to_owned());
+                }
+                _ => {}
+            }
+            let is_own = *point == HookPoint::SubagentStop;
+            if matches!(point, HookPoint::Stop | HookPoint::SubagentStop)
+                && is_own != view.settings.agent.is_subagent
+            {
+                return Err(format!("{point:?} in the wrong kind of session"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_good_end(view: &View<'_>) -> Result<(), String> {
+    match view.event {
+        Event::ModelEnded { stop: Stop::EndTurn, .. } => Ok(()),
+        other => Err(format!("stop hooks run after {other:?}")),
+    }
+}

@@ -1,0 +1,54 @@
+//! Every request holds every pinned message and the last request of the user, word for word.
+//! Media may be gone: a provider that refuses them is not sent them again.
+
+use std::sync::Arc;
+
+use windlass_engine::Effect;
+use windlass_vocabulary::{AttachmentKind, Block, Message, Origin};
+
+use super::View;
+
+#[derive(Debug, Default)]
+pub(super) struct Keep {
+    pinned: Vec<Arc<Message>>,
+    last: Option<Arc<Message>>,
+    seen: usize,
+}
+
+impl Keep {
+    pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
+        let entries = view.state.transcript.entries();
+        for entry in entries.iter().skip(self.seen) {
+            let message = &entry.message;
+            if message.pinned {
+                self.pinned.push(message.clone());
+            }
+            let queued = Origin::Attachment(AttachmentKind::QueuedInput);
+            if message.origin == Origin::User || message.origin == queued {
+                self.last = Some(message.clone());
+            }
+        }
+        self.seen = entries.len();
+        for effect in view.effects {
+            if let Effect::CallModel(request) = effect {
+                for kept in self.pinned.iter().chain(&self.last) {
+                    if !request.messages.iter().any(|sent| is_same(sent, kept)) {
+                        return Err(format!("{} does not hold {}", request.attempt, kept.id));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_same(sent: &Arc<Message>, kept: &Arc<Message>) -> bool {
+    let words = |message: &Message| -> Vec<String> {
+        let texts = message.content.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.clone()),
+            _ => None,
+        });
+        texts.take(1).collect()
+    };
+    Arc::ptr_eq(sent, kept) || (sent.id == kept.id && words(sent) == words(kept))
+}

@@ -1,0 +1,48 @@
+//! A request begins with the messages of the one before it, unless something was told that breaks
+//! the prefix: a context level that shortened something old, or something left out at the
+//! provider's demand.
+
+use std::sync::Arc;
+
+use windlass_engine::Effect;
+use windlass_vocabulary::{Message, Notice, Terminal};
+
+use super::View;
+
+#[derive(Debug, Default)]
+pub(super) struct Prefix {
+    sent: Vec<Arc<Message>>,
+    is_broken: bool,
+}
+
+impl Prefix {
+    pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
+        for effect in view.effects {
+            match effect {
+                Effect::Tell(Notice::ContextShrunk { level, .. }) if *level > 1 => {
+                    self.is_broken = true;
+                }
+                Effect::Tell(Notice::Repaired { .. }) => self.is_broken = true,
+                Effect::Finish(ending) if ending.terminal == Terminal::ImageError => {
+                    self.is_broken = true;
+                }
+                Effect::CallModel(request) => {
+                    let is_prefix = self.sent.len() <= request.messages.len()
+                        && self
+                            .sent
+                            .iter()
+                            .zip(&request.messages)
+                            .all(|(old, new)| Arc::ptr_eq(old, new) || **old == **new);
+                    if !is_prefix && !self.is_broken {
+                        let attempt = request.attempt;
+                        return Err(format!("{attempt} breaks the prefix and nobody said why"));
+                    }
+                    self.is_broken = false;
+                    self.sent.clone_from(&request.messages);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! A tool starts at most once, only for a whole call of the answer under way, never for an answer
+//! that was taken back, and only beside those it may run beside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use windlass_engine::{Effect, Event};
+use windlass_vocabulary::{Concurrency, Delta, Notice, Ticket, ToolCallId};
+
+use super::View;
+
+#[derive(Debug, Default)]
+pub(super) struct Start {
+    /// Names of whole calls of the answer under way, as the provider gave them.
+    whole: BTreeSet<String>,
+    started: BTreeSet<ToolCallId>,
+    running: BTreeMap<Ticket, Concurrency>,
+}
+
+impl Start {
+    pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
+        match view.event {
+            Event::ModelDelta { delta: Delta::Call { call, .. }, .. } if !view.is_dead => {
+                self.whole.insert(call.id.to_string());
+            }
+            Event::ToolEnded { ticket, .. } => {
+                self.running.remove(ticket);
+            }
+            _ => {}
+        }
+        for effect in view.effects {
+            match effect {
+                Effect::CallModel(_) | Effect::Tell(Notice::Retracted { .. }) => {
+                    self.whole.clear();
+                }
+                Effect::CancelTool { ticket } => {
+                    self.running.remove(ticket);
+                }
+                Effect::StartTool { ticket, granted, .. } => {
+                    let id = &granted.get().id;
+                    if !self.is_whole(id.as_str()) {
+                        return Err(format!("{id} starts and is no whole call of this answer"));
+                    }
+                    if !self.started.insert(id.clone()) {
+                        return Err(format!("{id} starts a second time"));
+                    }
+                    self.schedule(*ticket, id, view)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A doubled name gets a number behind it.
+    fn is_whole(&self, id: &str) -> bool {
+        self.whole.contains(id)
+            || id.rsplit_once('_').is_some_and(|(name, _)| self.whole.contains(name))
+    }
+
+    fn schedule(&mut self, ticket: Ticket, id: &ToolCallId, view: &View<'_>) -> Result<(), String> {
+        let queue = &view.state.queue.entries;
+        let entry = queue.iter().find(|entry| entry.call.id == *id);
+        let concurrency = entry.map_or(Concurrency::Shared, |entry| entry.inspection.concurrency);
+        self.running.insert(ticket, concurrency);
+        let exclusive = self.running.values().any(|one| *one == Concurrency::Exclusive);
+        let most = usize::from(view.limits.tools_parallel_max.max(1));
+        match exclusive && self.running.len() > 1 || self.running.len() > most {
+            true => Err(format!("{id} starts beside {} others", self.running.len() - 1)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What goes wrong, and how often. While the storm lasts everything does; afterwards nothing.
+
+use windlass_vocabulary::{AttemptId, Delta, FailureKind, Millis, ModelFailure, Stop, Ticket};
+use windlass_vocabulary::{HookReport, ToolOutcome, Usage};
+
+use windlass_engine::Event;
+
+use super::random::Random;
+
+/// How often things go wrong, in percent unless it is said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// A model call fails before its answer begins.
+    pub refused: u64,
+    /// An answer is cut somewhere.
+    pub cut: u64,
+    /// A summary fails, or is empty, or far too long.
+    pub summary: u64,
+    /// An errand is never answered.
+    pub lost: u64,
+    /// An event comes a second time, later.
+    pub doubled: u64,
+    /// An event comes although its errand was called off.
+    pub late: u64,
+    /// Somebody interrupts; per thousand events.
+    pub interrupted: u64,
+    /// An event comes that answers nothing; per thousand events.
+    pub foreign: u64,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    pub const NONE: Self = Self {
+        refused: 0,
+        cut: 0,
+        summary: 0,
+        lost: 0,
+        doubled: 0,
+        late: 0,
+        interrupted: 0,
+        foreign: 0,
+    };
+
+    /// A storm, not the same for every seed: some have much of one kind and none of another.
+    pub fn draw(random: &mut Random) -> Self {
+        let mut rate = |high: u64| if random.percent(25) { 0 } else { random.below(high) };
+        Self {
+            refused: rate(50),
+            cut: rate(50),
+            summary: rate(80),
+            lost: rate(10),
+            doubled: rate(20),
+            late: rate(100),
+            interrupted: rate(15),
+            foreign: rate(20),
+        }
+    }
+}
+
+/// Every way a call can fail.
+const KINDS: [FailureKind; 14] = [
+    FailureKind::PromptTooLong,
+    FailureKind::MediaTooLarge,
+    FailureKind::BadImage,
+    FailureKind::Overloaded,
+    FailureKind::RateLimited,
+    FailureKind::ServerFault,
+    FailureKind::Transport,
+    FailureKind::ModelGone,
+    FailureKind::InvalidRequest,
+    FailureKind::ForeignSignature,
+    FailureKind::Unauthorised,
+    FailureKind::Quota,
+    FailureKind::Refused,
+    FailureKind::Misconfigured,
+];
+
+/// A failure with a name of its own, so that it can be followed. The kinds a loop can act on come
+/// more often than those that end everything.
+pub fn failure(random: &mut Random, number: u64) -> ModelFailure {
+    let kind = match random.below(100) {
+        0..15 => FailureKind::PromptTooLong,
+        15..30 => FailureKind::Overloaded,
+        30..40 => FailureKind::Transport,
+        _ => random.one_of(KINDS),
+    };
+    let retry_after = random.percent(30).then(|| Millis(random.below(8_000)));
+    ModelFailure { retry_after, ..ModelFailure::new(kind, format!("failure#{number}#")) }
+}
+
+/// An event that answers nothing that was ever asked.
+pub fn foreign(random: &mut Random) -> Event {
+    let attempt = AttemptId(1_000_000 + random.below(10));
+    let ticket = Ticket(1_000_000 + random.below(10));
+    match random.below(8) {
+        0 => Event::ModelStarted { attempt },
+        1 => Event::ModelDelta { attempt, delta: Delta::Text("foreign".to_owned()) },
+        2 => Event::ModelEnded { attempt, stop: Stop::EndTurn, usage: Usage::default() },
+        3 => Event::ModelFailed { attempt, failure: failure(random, 0) },
+        4 => Event::ToolEnded { ticket, outcome: ToolOutcome::text("foreign") },
+        5 => Event::HookEnded { ticket, report: HookReport::default() },
+        6 => Event::SummaryEnded {
+            ticket,
+            result: Ok("foreign".to_owned()),
+            usage: Usage::default(),
+        },
+        _ => Event::TimerFired { ticket },
+    }
+}

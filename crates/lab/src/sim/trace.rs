@@ -1,0 +1,166 @@
+//! One line per event, in fixed columns: virtual time, number, what happened, where the loop is now,
+//! turn, what it did.
+
+use std::fmt::{self, Write};
+
+use windlass_engine::{Effect, Event, State};
+use windlass_vocabulary::{Delta, Notice, Source};
+
+/// The heads of the columns.
+pub const HEADER: &str =
+    "   time     #  event                              phase           turn  effects";
+
+/// One line of a trace.
+#[must_use]
+pub fn line(now: u64, number: u64, event: &Event, is_dead: bool, after: &After<'_>) -> String {
+    let mut phase = format!("{:?}", after.state.control.phase);
+    phase.truncate(15);
+    let mark = if is_dead { "†" } else { " " };
+    let mut what = describe(event);
+    if what.chars().count() > 34 {
+        what = what.chars().take(34).collect();
+    }
+    let turn = after.state.control.turn;
+    let mut line = format!("{now:>7} {number:>5} {mark}{what:<34} {phase:<15} {turn:>4} ");
+    for effect in after.effects {
+        if let Some(words) = done(effect) {
+            let _ = write!(line, " {words}");
+        }
+    }
+    line
+}
+
+/// What came of an event.
+#[derive(Debug)]
+pub struct After<'a> {
+    /// Where the loop is.
+    pub state: &'a State,
+    /// What it did.
+    pub effects: &'a [Effect],
+}
+
+fn describe(event: &Event) -> String {
+    match event {
+        Event::UserSubmitted { pinned, .. } => {
+            format!("user{}", if *pinned { " pinned" } else { "" })
+        }
+        Event::Interrupted(why) => format!("interrupt {why:?}"),
+        Event::ModelStarted { attempt } => format!("{attempt} started"),
+        Event::ModelDelta { attempt, delta } => format!("{attempt} {}", piece(delta)),
+        Event::ModelEnded { attempt, stop, .. } => format!("{attempt} ended {stop:?}"),
+        Event::ModelFailed { attempt, failure } => format!("{attempt} failed {:?}", failure.kind),
+        Event::ToolProgressed { ticket, .. } => format!("{ticket} tool says"),
+        Event::ToolEnded { ticket, outcome } => {
+            format!("{ticket} tool {}", if outcome.is_error { "failed" } else { "ended" })
+        }
+        Event::PermissionAnswered { ticket, answer, .. } => format!("{ticket} answer {answer:?}"),
+        Event::HookEnded { ticket, report } => format!("{ticket} hook {:?}", report.verdict),
+        Event::SummaryEnded { ticket, result, .. } => match result {
+            Ok(text) => format!("{ticket} summary of {} bytes", text.len()),
+            Err(failure) => format!("{ticket} summary failed {:?}", failure.kind),
+        },
+        Event::AttachmentArrived { kind, .. } => format!("attachment {kind:?}"),
+        Event::TimerFired { ticket } => format!("{ticket} timer"),
+    }
+}
+
+fn piece(delta: &Delta) -> String {
+    match delta {
+        Delta::Text(_) => "text".to_owned(),
+        Delta::Thinking(_) => "thinking".to_owned(),
+        Delta::CallStarted { id, .. } => format!("opens {id}"),
+        Delta::CallInput(_) => "input".to_owned(),
+        Delta::Block(_) => "block".to_owned(),
+        Delta::Call { call, inspection } => {
+            let refused = if inspection.problem.is_some() { " refused" } else { "" };
+            format!("calls {} {}{refused}", call.id, call.name)
+        }
+        Delta::Usage(_) => "usage".to_owned(),
+        Delta::Raw(_) => "raw".to_owned(),
+    }
+}
+
+/// An effect in a word or two; `None` for those that would only fill the line.
+fn done(effect: &Effect) -> Option<String> {
+    Some(match effect {
+        Effect::CallModel(request) => {
+            format!("call:{}({})", request.attempt, request.messages.len())
+        }
+        Effect::CancelModel { attempt } => format!("cancel:{attempt}"),
+        Effect::StartTool { ticket, granted, .. } => format!("start:{ticket}={}", granted.get().id),
+        Effect::CancelTool { ticket } => format!("cancel:{ticket}"),
+        Effect::AskPermission { ticket, question } => format!("ask:{ticket}={}", question.call.id),
+        Effect::RunHook { ticket, point, .. } => match ticket {
+            Some(ticket) => format!("hook:{ticket}={point:?}"),
+            None => format!("hook:{point:?}"),
+        },
+        Effect::Summarize { ticket, request } => match request.source {
+            Source::ToolLabel => format!("label:{ticket}"),
+            _ => format!("summarize:{ticket}({})", request.messages.len()),
+        },
+        Effect::Spill { name, .. } => format!("spill:{name}"),
+        Effect::Prefetch { kind, .. } => format!("prefetch:{kind:?}"),
+        Effect::SetTimer { ticket, after } => format!("timer:{ticket}={}ms", after.0),
+        Effect::Finish(ending) => {
+            let outcome = ending.outcome.map(|outcome| format!("/{outcome}"));
+            format!("FINISH:{}{}", ending.terminal, outcome.unwrap_or_default())
+        }
+        Effect::Tell(notice) => return told(notice),
+    })
+}
+
+fn told(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::RunStarted => "RUN".to_owned(),
+        Notice::Retracted { attempt, .. } => format!("retract:{attempt}"),
+        Notice::Sealed { attempt } => format!("seal:{attempt}"),
+        Notice::ToolDenied { call, .. } => format!("deny:{}", call.id),
+        Notice::PermissionWithdrawn(ticket) => format!("withdraw:{ticket}"),
+        Notice::ModelSwitched { to, .. } => format!("switch:{to}"),
+        Notice::Repaired { .. } => "repair".to_owned(),
+        Notice::ContextShrunk { level, .. } => format!("shrink:{level}"),
+        Notice::Continued { transition, .. } => format!("GO:{transition}"),
+        Notice::InputQueued(_) => "queued".to_owned(),
+        Notice::ToolsLabelled(_) => "labelled".to_owned(),
+        Notice::Warning(_) => "warning".to_owned(),
+        _ => return None,
+    })
+}
+
+/// A fingerprint of whatever is written into it: equal texts, equal fingerprints. Compares large
+/// values without keeping them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Takes in a value as it would be printed.
+    pub fn take(&mut self, value: &impl fmt::Debug) {
+        // Writing into a number cannot fail.
+        let _ = write!(self, "{value:?}");
+    }
+}
+
+impl Write for Fingerprint {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let (words, rest) = text.as_bytes().as_chunks::<8>();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
+        }
+        for byte in rest {
+            self.mix(u64::from(*byte));
+        }
+        Ok(())
+    }
+}
+
+impl Fingerprint {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+    }
+}
