@@ -191,8 +191,8 @@ pub(crate) fn cut() -> Decoded {
 /// What some wires send instead of an event when they are done.
 pub(crate) const DONE: &str = "[DONE]";
 
-/// Bytes of events one answer may bring.
-const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of events one answer may bring: some sixty times what the longest answer needs.
+const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Blocks one answer may have.
 const ANSWER_BLOCKS_MAX: usize = 10_000;

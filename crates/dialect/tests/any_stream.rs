@@ -129,6 +129,53 @@ data: {"type":"response.completed","response":{}}
     }
 }
 
+fn failure_of(items: &[Decoded]) -> FailureKind {
+    match items.last() {
+        Some(Decoded::Failed(failure)) => failure.kind,
+        other => panic!("not a failure: {other:?}"),
+    }
+}
+
+#[test]
+fn a_flood_of_calls_is_stopped() {
+    let call = |number: usize| stage::call(&format!("c{number}"), "Read", &["{}"]);
+    for (wire, dialect) in spoken() {
+        let flood = |count| {
+            let answer = Answer { says: (0..count).map(call).collect(), stop: Stop::EndTurn };
+            decode_whole(dialect, &tell(wire, &answer))
+        };
+        assert!(matches!(flood(20).last(), Some(Decoded::Ended { .. })), "{wire:?}");
+        assert_eq!(failure_of(&flood(10_001)), FailureKind::ServerFault, "{wire:?}");
+    }
+}
+
+/// One event of text, over and over: it may not pile up for ever.
+#[test]
+fn a_flood_of_text_is_stopped() {
+    let piece = "x".repeat(1024 * 1024);
+    for (wire, dialect) in spoken() {
+        let body = tell(wire, &Answer { says: vec![stage::text(&piece)], stop: Stop::EndTurn });
+        let at = body.windows(8).position(|window| window == b"xxxxxxxx").expect("the text");
+        let start = body[..at].windows(6).rposition(|window| window == b"data: ").expect("data");
+        let end = at
+            + body[at..].windows(2).position(|window| window == b"\n\n").map_or_else(
+                || body[at..].windows(4).position(|window| window == b"\r\n\r\n").expect("end") + 4,
+                |place| place + 2,
+            );
+        let mut decoder = dialect.decoder();
+        let mut out = Vec::new();
+        decoder.push(&body[..end], &mut out);
+        let mut pushes = 0;
+        while !out.last().is_some_and(stage::is_terminal) {
+            out.clear();
+            decoder.push(&body[start..end], &mut out);
+            pushes += 1;
+            assert!(pushes < 40, "{wire:?}");
+        }
+        assert_eq!(failure_of(&out), FailureKind::ServerFault, "{wire:?} after {pushes} MiB");
+    }
+}
+
 #[test]
 fn nesting_without_end_does_not_exhaust_the_stack() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));

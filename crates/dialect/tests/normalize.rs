@@ -15,8 +15,8 @@ mod stage;
 use serde_json::{Value, json};
 use stage::checker::breaches;
 use stage::transcript::{
-    answer, call, media, message, png, provider, request, result, results, text, thinking, tool,
-    user,
+    answer, base64, call, media, message, png, provider, request, result, results, text, thinking,
+    tool, user,
 };
 use windlass_dialect::{Dialect, Encoded, Law, dialect};
 use windlass_vocabulary::{
@@ -152,6 +152,34 @@ fn what_is_missing_is_made_up_and_what_is_extra_goes() {
     assert_eq!(sent[2]["content"][1]["is_error"], true);
     assert_eq!(encode(&request), encoded, "made-up words are always the same");
     assert_legal(&request);
+}
+
+#[test]
+fn an_answer_of_which_nothing_is_left_costs_nobody_elses_words() {
+    let foreign = || answer(vec![thinking("unsealed", None)]);
+    let request = request(vec![
+        user(vec![text("a")]),
+        foreign(),
+        user(vec![text("b")]),
+        answer(vec![text("said")]),
+        user(vec![text("c")]),
+        foreign(),
+        user(vec![text("d")]),
+    ]);
+    let outlines: Vec<Vec<String>> = sent(&request).iter().map(outline).collect();
+    assert_eq!(outlines, [vec!["a", "b"], vec!["said"], vec!["c", "d"]]);
+    assert_legal(&request);
+}
+
+#[test]
+fn of_two_results_for_one_call_the_first_counts() {
+    let request = request(vec![
+        user(vec![text("q")]),
+        answer(vec![call("t0", "Read", "{}"), call("t1", "Read", "{}")]),
+        results(vec![result("t0", "zero"), result("t1", "first"), result("t1", "again")]),
+    ]);
+    assert_eq!(sent(&request)[2]["content"][1]["content"][0]["text"], "first");
+    assert_eq!(encode(&request).notes.len(), 1);
 }
 
 #[test]
@@ -297,8 +325,7 @@ fn ids_and_names_are_made_legal_the_same_way_every_time() {
 #[test]
 fn media_that_cannot_go_leaves_words() {
     let good = png(10, 10, 0);
-    let jpeg =
-        stage::transcript::base64(b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x11\x08\x27\x10\0\x10");
+    let jpeg = base64(b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x11\x08\x27\x10\0\x10");
     let table: &[(&str, &str, Option<&str>)] = &[
         ("image/png", &good, Some("image/png")),
         ("image/jpeg", &good, Some("image/png")),
@@ -307,10 +334,21 @@ fn media_that_cannot_go_leaves_words() {
         ("image/png", "not base64!", None),
         ("image/png", "", None),
         ("image/png", "AAAA", None),
-        ("image/svg+xml", &stage::transcript::base64(b"<svg/>"), None),
-        ("application/pdf", &stage::transcript::base64(b"%PDF-1.7 ..."), Some("application/pdf")),
-        ("application/pdf", &stage::transcript::base64(b"no pdf"), None),
+        ("image/svg+xml", &base64(b"<svg/>"), None),
+        ("application/pdf", &base64(b"%PDF-1.7 ..."), Some("application/pdf")),
+        ("application/pdf", &base64(b"no pdf"), None),
         ("image/png", &png(9000, 10, 0), None),
+        ("image/gif", &base64(b"GIF89a\x0A\0\x0A\0"), Some("image/gif")),
+        ("image/gif", &base64(b"GIF89a\x28\x23\x0A\0"), None),
+        ("image/gif", &base64(b"GIF89a\x0A\0\x28\x23"), None),
+        ("image/webp", &webp(b"VP8 ", 26, &[0x0A, 0, 0x0A, 0]), Some("image/webp")),
+        ("image/webp", &webp(b"VP8 ", 26, &[0x0A, 0, 0x28, 0x23]), None),
+        ("image/webp", &webp(b"VP8X", 24, &[0x27, 0x23, 0, 0x09, 0, 0]), None),
+        ("image/webp", &webp(b"VP8X", 24, &[0x09, 0, 0, 0x09, 0, 0]), Some("image/webp")),
+        // Width and height less one, fourteen bits each: 9000 and 1, then 1 and 9000.
+        ("image/webp", &webp(b"VP8L", 21, &0x2327_u32.to_le_bytes()), None),
+        ("image/webp", &webp(b"VP8L", 21, &(0x2327_u32 << 14).to_le_bytes()), None),
+        ("image/webp", &webp(b"VP8L", 21, &9_u32.to_le_bytes()), Some("image/webp")),
     ];
     for (media_type, data, expected) in table {
         let item = Block::Media(media("shot.png", media_type, data));
@@ -328,6 +366,15 @@ fn media_that_cannot_go_leaves_words() {
     let mut refused = request(vec![user(vec![Block::Media(media("a", "image/png", &good))])]);
     refused.repair.without_media = true;
     assert_eq!(outline(&sent(&refused)[0]), ["[a was left out: the provider refused it]"]);
+}
+
+/// A WebP's header with the given bytes at the given place.
+fn webp(kind: &[u8; 4], place: usize, size: &[u8]) -> String {
+    let mut bytes = b"RIFF\0\0\0\0WEBP".to_vec();
+    bytes.extend_from_slice(kind);
+    bytes.resize(place, 0);
+    bytes.extend_from_slice(size);
+    base64(&bytes)
 }
 
 fn pictures(count: usize, edge: u32) -> ModelRequest {
@@ -394,6 +441,17 @@ fn a_body_over_the_limit_is_refused_before_the_network() {
     let refusal = wire().encode(&request, &law).refusal.expect("too large");
     assert_eq!(refusal.kind, FailureKind::PromptTooLong);
     assert_eq!(encode(&request).refusal, None, "the real limit is higher");
+}
+
+#[test]
+fn too_many_tools_cost_only_those_too_many() {
+    let mut request = request(vec![user(vec![text("q")])]);
+    request.tools = ["A", "B", "C"].map(tool).to_vec().into();
+    let law = Law { tools_max: 2, ..wire().law().clone() };
+    let encoded = wire().encode(&request, &law);
+    let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
+    assert_eq!(body["tools"].as_array().map(Vec::len), Some(2));
+    assert_eq!(encoded.notes.len(), 1);
 }
 
 #[test]
