@@ -29,8 +29,8 @@ pub enum StartError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The working directory is not there.
-    #[error("the working directory {path} cannot be used: {source}", path = path.display())]
+    /// The working directory is not there, or a directory for long results cannot be made.
+    #[error("the directory {path} cannot be used: {source}", path = path.display())]
     Directory {
         /// The directory.
         path: PathBuf,

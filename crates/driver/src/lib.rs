@@ -43,7 +43,11 @@ pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook::HookSet;
 pub use windlass_journal::Durability;
-pub use windlass_tool::{Job, Progress, Registry, Running, Surroundings, Tool};
+pub use windlass_permission::{Granted, Policy, Rule, Rules};
+pub use windlass_tool::{
+    Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings, Tool,
+};
+pub use windlass_vocabulary as vocabulary;
 
 /// The longest time [`Session::close`] takes: tools get 3 seconds to be gone, then they are dropped.
 pub const CLOSE_MAX: Duration = Duration::from_secs(4);

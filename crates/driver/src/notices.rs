@@ -10,8 +10,8 @@
 //! 3. Over [`NOTICES_MAX`] unread notices or [`BYTES_MAX`] unread bytes, the oldest go, except
 //!    `RunEnded` and permission questions, which are never dropped.
 //!
-//! Whatever was dropped is counted and told in a `Warning` in its place. What a reader does with
-//! the notices is not decided here.
+//! Whatever was dropped is counted and told in a `Warning` before the next notice that is read. What
+//! a reader does with the notices is not decided here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

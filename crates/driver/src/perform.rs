@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
-use windlass_engine::{Effect, Event, Settings};
+use windlass_engine::{Effect, Event};
 use windlass_hook::HookSet;
 use windlass_tool::{Registry, Surroundings};
 use windlass_vocabulary::{
@@ -29,12 +29,11 @@ pub(crate) struct Performer {
     tools: Tools,
     questions: Questions,
     hooks: HookSet,
-    spills: Arc<Spills>,
-    settings: Arc<Settings>,
+    spills: Spills,
     teller: Teller,
     events: mpsc::Sender<Event>,
     attempts: HashMap<AttemptId, AbortHandle>,
-    /// Model calls, summaries, timers, spills: dropped with the session.
+    /// Model calls, summaries, timers: dropped with the session.
     errands: JoinSet<()>,
 }
 
@@ -44,21 +43,19 @@ pub(crate) struct Parts {
     pub(crate) registry: Arc<Registry>,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) hooks: HookSet,
-    pub(crate) settings: Arc<Settings>,
     pub(crate) teller: Teller,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
 impl Performer {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { model, registry, surroundings, hooks, settings, teller, events } = parts;
+        let Parts { model, registry, surroundings, hooks, teller, events } = parts;
         Self {
             model,
-            spills: Arc::new(Spills::new(surroundings.spill.clone(), teller.clone())),
+            spills: Spills::new(surroundings.spill.clone(), teller.clone()),
             questions: Questions::new(Arc::clone(&registry), teller.clone()),
             tools: Tools::new(registry, surroundings, events.clone()),
             hooks,
-            settings,
             teller,
             events,
             attempts: HashMap::new(),
@@ -86,8 +83,8 @@ impl Performer {
                 let report = hook::run(&self.hooks, ticket, point);
                 self.report(report);
             }
-            Effect::Summarize { ticket, request } => self.summarize(ticket, *request),
-            Effect::Spill { name, text } => self.spill(name, text),
+            Effect::Summarize { ticket, request } => self.summarize(ticket, request),
+            Effect::Spill { name, text } => self.spills.write(name, text),
             // Nothing looks for memories or skills yet, and a prefetch that finds nothing says so
             // by not arriving.
             Effect::Prefetch { kind: _, prompt: _ } => {}
@@ -107,20 +104,24 @@ impl Performer {
         self.teller.warn(words);
     }
 
-    /// Drops everything but the tools and asks those to end.
+    /// Drops everything but what must end by itself: tools are asked to, writing to disk does.
     pub(crate) fn cancel_all(&mut self) {
         self.errands.abort_all();
         self.tools.cancel_all();
     }
 
-    /// Is a tool still there?
-    pub(crate) fn has_tools(&self) -> bool {
-        self.tools.are_running()
+    /// Is something still there that must end by itself?
+    pub(crate) fn is_busy(&self) -> bool {
+        self.tools.are_running() || self.spills.are_writing()
     }
 
-    /// Waits for the end of any tool.
-    pub(crate) async fn tool_gone(&mut self) {
-        self.tools.one_gone().await;
+    /// Waits until one thing that must end by itself has ended.
+    pub(crate) async fn one_ended(&mut self) {
+        tokio::select! {
+            () = self.tools.one_gone(), if self.tools.are_running() => {}
+            () = self.spills.one_written(), if self.spills.are_writing() => {}
+            else => {}
+        }
     }
 
     fn tell(&mut self, notice: Notice) {
@@ -143,22 +144,23 @@ impl Performer {
                 let _ = events.send(Event::ModelFailed { attempt, failure }).await;
             }
         });
-        self.attempts.retain(|_, call| !call.is_finished());
-        self.attempts.insert(attempt, call);
+        self.remember(attempt, call);
     }
 
-    fn summarize(&mut self, ticket: Ticket, request: ModelRequest) {
-        let (model, settings) = (Arc::clone(&self.model), Arc::clone(&self.settings));
-        let events = self.events.clone();
-        self.errands.spawn(async move {
-            let event = compact::summarize(&model, &settings, ticket, request).await;
+    fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>) {
+        let attempt = request.attempt;
+        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let call = self.errands.spawn(async move {
+            let event = compact::summarize(&model, ticket, &request).await;
             let _ = events.send(event).await;
         });
+        self.remember(attempt, call);
     }
 
-    fn spill(&mut self, name: Arc<str>, text: String) {
-        let spills = Arc::clone(&self.spills);
-        self.errands.spawn_blocking(move || spills.write(&name, &text));
+    /// Keeps the means to cancel a request.
+    fn remember(&mut self, attempt: AttemptId, call: AbortHandle) {
+        self.attempts.retain(|_, call| !call.is_finished());
+        self.attempts.insert(attempt, call);
     }
 
     fn set_timer(&mut self, ticket: Ticket, after: Millis) {

@@ -104,10 +104,10 @@ impl Run {
         }
         self.performer.cancel_all();
         let deadline = clock::now() + TOOLS_GONE_MAX;
-        while self.performer.has_tools() {
+        while self.performer.is_busy() {
             let event = tokio::select! {
                 Some(event) = self.events.recv() => Some(event),
-                () = self.performer.tool_gone() => None,
+                () = self.performer.one_ended() => None,
                 () = tokio::time::sleep_until(deadline) => break,
             };
             if let Some(event) = event {
@@ -136,8 +136,10 @@ pub(crate) async fn supervise(
         };
         teller.fail(format!("the session ended because of a fault inside Windlass: {words}"));
     }
-    if let Some(scratch) = scratch {
-        // Best effort: it lies in the system's temporary directory and was ours alone.
+    if let Some(scratch) = scratch
+        && std::fs::remove_dir(&scratch).is_err()
+    {
+        // Not empty. Best effort: it lies in the system's temporary directory and was ours alone.
         let _ = spawn_blocking(move || std::fs::remove_dir_all(scratch)).await;
     }
     teller.close();

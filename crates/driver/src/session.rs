@@ -4,6 +4,9 @@
 //! gives two ends: a [`Session`] to speak into and [`Notices`] to read from. Speaking never waits;
 //! whatever comes of it is told as a notice. Nothing is decided here.
 
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -155,7 +158,6 @@ impl Builder {
             registry,
             surroundings: Arc::new(surroundings),
             hooks: self.hooks,
-            settings: Arc::clone(&settings),
             teller: teller.clone(),
             events: report,
         });
@@ -216,9 +218,12 @@ impl Session {
     /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX). May be called again.
     pub async fn close(&self) {
         let mut closed = self.closed.clone();
-        // A session that does not even take this command is past helping; the deadline is below.
-        let _ = self.commands.try_send(Command::Close);
-        let done = closed.wait_for(|is_closed| *is_closed);
+        let done = async {
+            // An error means that the session is closing already.
+            let _ = self.commands.send(Command::Close).await;
+            let _ = closed.wait_for(|is_closed| *is_closed).await;
+        };
+        // A session that does not end by then is past helping; its tasks die with the runtime.
         let _ = tokio::time::timeout(crate::CLOSE_MAX, done).await;
     }
 
@@ -275,14 +280,31 @@ impl From<&str> for Submission {
 /// Surroundings in the current directory, and the scratch directory to remove at the end. Beside a
 /// journal nothing is removed: a session that is continued must find what it was told it can read.
 fn own_surroundings(journal: Option<&Path>) -> Result<(Surroundings, Option<PathBuf>), StartError> {
-    static SESSIONS: AtomicU64 = AtomicU64::new(0);
     let cwd = std::env::current_dir()
         .map_err(|source| StartError::Directory { path: PathBuf::from("."), source })?;
     if let Some(journal) = journal {
         let spill = cwd.join(journal).with_extension("spill");
         return Ok((Surroundings::new(cwd, spill), None));
     }
-    let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
-    let spill = std::env::temp_dir().join(format!("windlass-{}-{number}", std::process::id()));
-    Ok((Surroundings::new(cwd, &spill), Some(spill)))
+    let scratch = scratch_directory()?;
+    Ok((Surroundings::new(cwd, &scratch), Some(scratch)))
+}
+
+/// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
+/// is already there is somebody else's and never used.
+fn scratch_directory() -> Result<PathBuf, StartError> {
+    static SESSIONS: AtomicU64 = AtomicU64::new(0);
+    let mut tries_left = 100_u8;
+    loop {
+        let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("windlass-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries_left > 0 => {
+                tries_left -= 1;
+            }
+            Err(source) => return Err(StartError::Directory { path, source }),
+        }
+    }
 }

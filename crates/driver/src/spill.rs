@@ -8,26 +8,52 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::task::JoinSet;
 
 use crate::notices::Teller;
 
-/// The spill directory of one session.
+/// The spill directory of one session, and what is being written to it.
 pub(crate) struct Spills {
-    directory: PathBuf,
+    directory: Arc<Directory>,
+    writing: JoinSet<()>,
+}
+
+struct Directory {
+    path: PathBuf,
     teller: Teller,
     written: AtomicU64,
 }
 
 impl Spills {
-    pub(crate) fn new(directory: PathBuf, teller: Teller) -> Self {
-        Self { directory, teller, written: AtomicU64::new(0) }
+    pub(crate) fn new(path: PathBuf, teller: Teller) -> Self {
+        let directory = Arc::new(Directory { path, teller, written: AtomicU64::new(0) });
+        Self { directory, writing: JoinSet::new() }
     }
 
-    /// Writes one text. Blocks.
-    pub(crate) fn write(&self, name: &str, text: &str) {
+    /// Begins to write one text.
+    pub(crate) fn write(&mut self, name: Arc<str>, text: String) {
+        while self.writing.try_join_next().is_some() {}
+        let directory = Arc::clone(&self.directory);
+        self.writing.spawn_blocking(move || directory.write(&name, &text));
+    }
+
+    pub(crate) fn are_writing(&self) -> bool {
+        !self.writing.is_empty()
+    }
+
+    /// Waits until one text is written; at once if none is being written.
+    pub(crate) async fn one_written(&mut self) {
+        let _ = self.writing.join_next().await;
+    }
+}
+
+impl Directory {
+    fn write(&self, name: &str, text: &str) {
         if let Err(problem) = self.try_write(name, text) {
-            let path = self.directory.display();
+            let path = self.path.display();
             self.teller.warn(format!("a long result could not be kept in {path}: {problem}"));
         }
     }
@@ -49,8 +75,8 @@ impl Spills {
             self.written.fetch_sub(size, Ordering::Relaxed);
             return Err(io::Error::other("the session has kept too much already"));
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        let path = self.directory.join(name);
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
+        let path = self.path.join(name);
         let mut options = OpenOptions::new();
         options
             .write(true)

@@ -1,4 +1,10 @@
 //! Journals on a real disk: what was written comes back, whatever happened to the file since.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

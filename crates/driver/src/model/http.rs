@@ -7,6 +7,8 @@
 //! the connection itself.
 
 use std::error::Error;
+use std::io;
+use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -60,7 +62,7 @@ impl Http {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let client = build(self.base.scheme() == "https", self.connect)
+        let client = build(&self.base, self.connect)
             .map_err(|error| misconfigured(format!("no HTTP client: {}", chain(&error))))?;
         Ok(self.client.get_or_init(|| client))
     }
@@ -75,23 +77,33 @@ fn source_name(source: Source) -> &'static str {
     }
 }
 
-fn build(is_https: bool, connect: Duration) -> Result<Client, reqwest::Error> {
+fn build(base: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
     // Whoever embeds us may have installed a provider of their own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder()
+    let mut builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .connect_timeout(connect)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(60))
         .pool_max_idle_per_host(POOL_IDLE_MAX);
-    if is_https {
+    if is_loopback(base) {
+        // A proxy meant for the world would not find this machine, or the wrong one.
+        builder = builder.no_proxy();
+    }
+    if base.scheme() == "https" {
         return builder.https_only(true).build();
     }
     let no_roots = ClientConfig::builder()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth();
     builder.tls_backend_preconfigured(no_roots).build()
+}
+
+fn is_loopback(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn base_url(text: &str) -> Result<Url, StartError> {
@@ -134,7 +146,13 @@ fn headers(endpoint: &Endpoint, dialect: &dyn Dialect) -> Result<HeaderMap, Star
 /// Sorts an error of the connection.
 pub(crate) fn transport(error: &reqwest::Error) -> ModelFailure {
     let words = chain(error);
-    if error.is_builder() || has_bad_certificate(error) {
+    if has_bad_certificate(error) {
+        return misconfigured(format!(
+            "the server's certificate is not trusted ({words}); check the address, or add the \
+             issuer to the system's certificates"
+        ));
+    }
+    if error.is_builder() {
         return misconfigured(words);
     }
     let what =
@@ -149,10 +167,12 @@ fn misconfigured(words: String) -> ModelFailure {
 /// A certificate nobody trusts stays untrusted however often we ask.
 fn has_bad_certificate(error: &reqwest::Error) -> bool {
     causes(error).any(|cause| {
-        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let direct = cause.downcast_ref::<rustls::Error>();
-        let wrapped = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
-        matches!(direct.or(wrapped), Some(rustls::Error::InvalidCertificate(_)))
+        let mut cause = cause;
+        // An I/O error hides what it wraps from the chain of causes, and may wrap another.
+        while let Some(inner) = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            cause = inner;
+        }
+        matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
     })
 }
 

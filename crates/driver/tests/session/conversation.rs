@@ -2,8 +2,8 @@
 
 use crate::stage::{Setting, assert_ended, streamed};
 use serde_json::json;
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{Answer, Delta, Json, Mode, Notice, Outcome, Terminal};
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{Answer, Delta, Json, Mode, Notice, Outcome, Source, Terminal};
 
 #[tokio::test]
 async fn text_answer_is_streamed_and_kept() {
@@ -104,6 +104,29 @@ async fn a_reader_that_never_reads_holds_nothing_up() {
     let (ending, told) = stage.ending().await;
     assert_ended(&ending, Terminal::Completed);
     assert_eq!(streamed(&told), text);
+}
+
+#[tokio::test]
+async fn a_summary_is_a_call_of_its_own_and_survives_a_failing_model() {
+    let too_long = r#"{"type":"error","error":{"type":"invalid_request_error",
+        "message":"prompt is too long: 300000 tokens > 200000 maximum"}}"#;
+    let answers = [
+        Says::call("Bash", json!({ "command": "seq 4000" })),
+        Says::text("noted"),
+        Says::failing(Fault::refuse_with(400, too_long)).when_source(Source::Main),
+        Says::failing(Fault::refuse(500)).when_source(Source::Compaction).when_model("rehearsed"),
+        Says::text("the story so far").when_source(Source::Compaction).when_model("second"),
+        Says::text("all is well").when_source(Source::Main),
+    ];
+    let setting = Setting::default()
+        .with(|settings| settings.fallbacks = vec![crate::stage::facts("second-model")]);
+    let mut stage = setting.play(answers).await;
+    assert_ended(&stage.run("count").await.0, Terminal::Completed);
+    let (ending, told) = stage.run("tell me").await;
+    assert_eq!(stage.rehearsal.answers_left(), Vec::<String>::new(), "{told:#?}");
+    assert_ended(&ending, Terminal::Completed);
+    let last = stage.rehearsal.requests().pop().unwrap();
+    assert!(last.body.contains("the story so far"), "{}", last.body);
 }
 
 fn allow(input: Option<&str>) -> Answer {

@@ -7,7 +7,7 @@ use crate::stage::{PATIENCE, Setting, Stage, assert_ended};
 use serde_json::json;
 use windlass_driver::Interrupt;
 use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Notice, Terminal};
+use windlass_vocabulary::{Notice, Source, Terminal};
 
 #[tokio::test]
 async fn in_mid_stream() {
@@ -79,6 +79,36 @@ async fn while_waiting_to_try_again() {
     let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert_ended(&stage.run("again").await.0, Terminal::Completed);
+}
+
+#[tokio::test]
+async fn while_history_is_summarised() {
+    let too_long = r#"{"type":"error","error":{"type":"invalid_request_error",
+        "message":"prompt is too long: 300000 tokens > 200000 maximum"}}"#;
+    let answers = [
+        Says::call("Bash", json!({ "command": "seq 4000" })),
+        Says::text("noted"),
+        Says::failing(Fault::refuse_with(400, too_long)).when_source(Source::Main),
+        Says::text("never told").when_source(Source::Compaction).fault(Fault::stall_after_event(2)),
+        Says::text("fresh start").when_source(Source::Main),
+    ];
+    let mut stage = Setting::default().play(answers).await;
+    assert_ended(&stage.run("count").await.0, Terminal::Completed);
+    stage.session.submit("tell me").unwrap();
+    assert!(stage.rehearsal.wait_for_requests(4, PATIENCE).await);
+    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert_ended(&stage.run("again").await.0, Terminal::Completed);
+}
+
+#[tokio::test]
+async fn in_a_flood_of_text() {
+    let flood = "word ".repeat(60_000);
+    let mut stage = Setting::default().play([Says::text(flood).chunk(8)]).await;
+    stage.session.submit("talk").unwrap();
+    stage.until(crate::stage::is_streamed_text).await;
+    let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 /// Interrupts and gives the time to the end of the run.

@@ -1,6 +1,6 @@
 //! Sessions that are written down: continued by another session, whatever was cut off.
 
-use crate::stage::{Setting, Stage, assert_ended};
+use crate::stage::{Setting, Stage, again, assert_ended, block_on, is_again};
 use serde_json::json;
 use windlass_driver::Durability;
 use windlass_rehearsal::{Answer as Says, Fault};
@@ -70,23 +70,17 @@ async fn one_writer_at_a_time() {
     builder().start().unwrap();
 }
 
-/// Runs itself again under a limit on the size of files, which is what a full disk looks like.
+/// A limit on the size of files is what a full disk looks like.
 #[test]
 fn a_journal_that_cannot_be_written_ends_the_session_in_words() {
-    if std::env::var_os("FILES_ARE_LIMITED").is_some() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        return runtime.block_on(fill_the_journal());
+    if is_again() {
+        return block_on(fill_the_journal());
     }
-    let again = std::process::Command::new("bash")
-        .args(["-c", r#"trap "" XFSZ; ulimit -f 16; exec "$0" "$@""#])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "--nocapture"])
-        .arg("journal::a_journal_that_cannot_be_written_ends_the_session_in_words")
-        .env("FILES_ARE_LIMITED", "yes")
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&again.stdout);
-    assert!(again.status.success() && told.contains("1 passed"), "{again:?}");
+    again(
+        "journal::a_journal_that_cannot_be_written_ends_the_session_in_words",
+        r#"trap "" XFSZ; ulimit -f 16"#,
+        &[],
+    );
 }
 
 async fn fill_the_journal() {

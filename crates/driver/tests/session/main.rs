@@ -1,9 +1,16 @@
 //! Sessions against a rehearsed model server, over real sockets and with real processes. One
 //! program, because linking is what takes time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
 
 mod conversation;
 mod fault;
 mod interrupt;
 mod journal;
 mod stage;
+mod tls;
 mod tool;

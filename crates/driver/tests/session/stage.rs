@@ -148,3 +148,26 @@ pub(crate) fn is_streamed_text(notice: &Notice) -> bool {
 pub(crate) fn assert_ended(ending: &Ending, terminal: Terminal) {
     assert_eq!(ending.terminal, terminal, "{ending:#?}");
 }
+
+/// Runs one test of this program again in a process of its own, prepared by a line of shell, and
+/// demands that it passes there. Inside, [`is_again`] says so.
+pub(crate) fn again(test: &str, shell: &str, variables: &[(&str, &Path)]) {
+    let mut command = std::process::Command::new("bash");
+    command
+        .args(["-c", &format!(r#"{shell}; exec "$0" "$@""#)])
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env("RUN_AGAIN", "yes")
+        .envs(variables.iter().copied());
+    let ran = command.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && told.contains("1 passed"), "{ran:?}");
+}
+
+pub(crate) fn is_again() -> bool {
+    std::env::var_os("RUN_AGAIN").is_some()
+}
+
+pub(crate) fn block_on(future: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future);
+}

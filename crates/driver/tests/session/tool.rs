@@ -1,5 +1,6 @@
 //! Tools of the embedder's own: panics, progress, deafness.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,11 +13,14 @@ use windlass_vocabulary::{
     Inspection, Json, Notice, Terminal, ToolCall, ToolName, ToolOutcome, ToolSpec,
 };
 
-/// A tool that is a function.
+type Inspect = fn(&Json) -> Inspection;
+type Run = fn(Job) -> Running<'static>;
+
+/// A tool that is a pair of functions.
 struct Custom {
     spec: ToolSpec,
-    inspect: fn(&Json) -> Inspection,
-    run: fn(Job) -> Running<'static>,
+    inspect: Inspect,
+    run: Run,
 }
 
 impl Tool for Custom {
@@ -33,11 +37,7 @@ impl Tool for Custom {
     }
 }
 
-fn custom(
-    name: &str,
-    inspect: fn(&Json) -> Inspection,
-    run: fn(Job) -> Running<'static>,
-) -> Setting {
+fn custom(name: &str, inspect: Inspect, run: Run) -> Setting {
     let spec = ToolSpec {
         name: ToolName::from(name),
         description: "A tool of the test.".into(),
@@ -51,7 +51,7 @@ fn custom(
 
 #[tokio::test]
 async fn panic_in_a_tool_is_a_result_and_the_session_goes_on() {
-    let cases: [(fn(&Json) -> Inspection, fn(Job) -> Running<'static>); 3] = [
+    let cases: [(Inspect, Run); 3] = [
         (|_| Inspection::SHARED_READ, |_| panic!("before it began")),
         (|_| Inspection::SHARED_READ, |_| Box::pin(async { panic!("in the middle") })),
         (|_| panic!("at the look"), |_| Box::pin(async { ToolOutcome::text("never") })),
@@ -114,4 +114,25 @@ async fn a_tool_that_does_not_hear_is_dropped() {
     assert_ended(&stage.run("again").await.0, Terminal::Completed);
     stage.session.close().await;
     assert!(DROPPED.load(Ordering::SeqCst));
+}
+
+#[tokio::test]
+async fn a_long_result_is_kept_on_disk_where_the_model_is_told() {
+    let setting = custom(
+        "Long",
+        |_| Inspection::SHARED_READ,
+        |_| Box::pin(async { ToolOutcome::text("0123456789".repeat(5_000)) }),
+    );
+    let answers = [Says::call("Long", json!({})), Says::text("seen")];
+    let mut stage = setting.play(answers).await;
+    assert_ended(&stage.run("go").await.0, Terminal::Completed);
+    stage.session.close().await;
+    let spill = stage.directory.path().join("spill");
+    let kept: Vec<_> = std::fs::read_dir(&spill).unwrap().map(|entry| entry.unwrap()).collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(std::fs::read_to_string(kept[0].path()).unwrap(), "0123456789".repeat(5_000));
+    assert_eq!(kept[0].metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let request = stage.rehearsal.requests().pop().unwrap();
+    assert!(request.body.contains(kept[0].path().to_str().unwrap()), "{}", request.body);
+    assert!(request.body.len() < 40_000);
 }
