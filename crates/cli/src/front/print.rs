@@ -4,7 +4,6 @@
 //! what is shown earlier might have to be taken back. Standard error gets what `progress` tells and,
 //! if the run failed, one line with the cause and what to do.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Notice, ToolCall};
 
 use super::answer::FinalAnswer;
+use super::call::described;
 use super::output::{Output, Target};
 use super::patience::Patience;
 use super::progress::{Level, Progress};
@@ -71,7 +71,7 @@ struct Printer {
     patience: Patience,
     answer: FinalAnswer,
     progress: Progress,
-    denials: Vec<ToolCall>,
+    denials: Vec<(ToolCall, String)>,
     asking: Option<Instant>,
     api_duration: Duration,
     given_up: Option<String>,
@@ -82,7 +82,7 @@ impl Face for Printer {
         self.progress.notice(notice);
         match notice {
             Notice::MessageAdded(message) => self.answer.message(message),
-            Notice::ToolDenied { call, .. } => self.denials.push(call.clone()),
+            Notice::ToolDenied { call, why } => self.denials.push((call.clone(), why.clone())),
             Notice::RequestStarted { .. } => self.asking = Some(Instant::now()),
             Notice::Billed { .. } | Notice::Waiting { .. } => self.answered(),
             _ => {}
@@ -126,11 +126,11 @@ impl Printer {
             (None, None) => words::verdict(&ending, &self.base_url),
         };
         let mut output = Output::new(Target::Stdout);
-        let is_written = output.write(self.rendered(&ending, problem.as_deref()));
+        // If nobody reads it, the code still tells.
+        let _ = output.write(self.rendered(&ending, problem.as_deref()));
         // However slow the reader is, it gets everything, unless somebody wants us to stop.
-        let flushed = unless_signalled(signals, output.finish()).await;
-        if is_written.is_err() || flushed.is_err() {
-            return signal.map_or(Exit::FAILED, |signal| signal.exit());
+        if let Err(caught) = unless_signalled(signals, output.finish()).await {
+            return caught.exit();
         }
         self.tell_denials();
         match (signal, problem) {
@@ -183,20 +183,17 @@ impl Printer {
 
     /// An unattended run that was not allowed to do its work must not end without a word.
     fn tell_denials(&mut self) {
-        if self.denials.is_empty() {
+        let Some((call, why)) = self.denials.first() else {
             return;
-        }
-        let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-        for call in &self.denials {
-            *names.entry(call.name.as_str()).or_default() += 1;
-        }
-        let names: Vec<String> =
-            names.iter().map(|(name, times)| format!("{name} {times} times")).collect();
-        let line = format!(
-            "not allowed: {}; to allow it, see --allowedTools, --permission-mode and \
-             --dangerously-skip-permissions in windlass --help",
-            names.join(", ").replace(" 1 times", " once")
-        );
+        };
+        let more = match self.denials.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let line = format!("not allowed: {}{more}: {why}", described(call, CALL_MAX));
         self.progress.insist(&line);
     }
 }
+
+/// Characters of a call in a line.
+const CALL_MAX: usize = 120;

@@ -23,8 +23,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) duration: Duration,
     /// Spent waiting for the model.
     pub(crate) api_duration: Duration,
-    /// Calls that were not allowed.
-    pub(crate) denials: &'a [ToolCall],
+    /// Calls that were not allowed, and why.
+    pub(crate) denials: &'a [(ToolCall, String)],
 }
 
 /// The object.
@@ -35,7 +35,7 @@ pub(crate) fn object(ending: &Ending, facts: &Facts<'_>) -> Value {
         _ => facts.text,
     };
     let errors: Vec<&str> = facts.problem.into_iter().collect();
-    let denials: Vec<Value> = facts.denials.iter().map(denial).collect();
+    let denials: Vec<Value> = facts.denials.iter().map(|(call, _)| denial(call)).collect();
     json!({
         "type": "result",
         "subtype": subtype(ending, is_error),

@@ -16,3 +16,4 @@ mod readme;
 mod rehearse;
 mod signal;
 mod stage;
+mod terminal;

@@ -146,6 +146,27 @@ fn the_result_of_an_interrupted_run_is_an_object_too() {
 }
 
 #[test]
+fn while_nobody_reads_the_answer() {
+    let world = World::new();
+    let text = "x".repeat(1_000_000);
+    let server = play(Script::new().answer(Answer::text(text).chunk(100_000)));
+    let mut child = world.asking(&server.url(), &["-p", "hi"]).spawn().expect("it starts");
+    let stdout = child.stdout.take().expect("an output");
+    // Once the pipe holds something it is full, because much more waits behind it.
+    let deadline = Instant::now() + PATIENCE;
+    while rustix::io::ioctl_fionread(&stdout).expect("a pipe") == 0 {
+        assert!(Instant::now() < deadline, "nothing was written");
+        std::thread::yield_now();
+    }
+    let sent = Instant::now();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::INT).expect("it is still there");
+    let status = child.wait().expect("an end");
+    assert_eq!(status.code(), Some(130));
+    assert!(sent.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
 fn nohup_means_what_it_says() {
     let world = World::new();
     let door = Door::open();

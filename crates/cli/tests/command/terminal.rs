@@ -1,0 +1,136 @@
+//! On a real (pseudo-)terminal: colours, text that is taken back, and nothing that could steer it.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use windlass_rehearsal::{Answer, Fault, Script};
+
+use crate::stage::{World, play, run};
+
+/// Which stream goes to the terminal; the other one is a pipe.
+#[derive(Clone, Copy)]
+enum To {
+    Stdout,
+    Stderr,
+}
+
+/// Runs the command at a terminal of 60 columns and gives what appears on it.
+fn on_terminal(mut command: Command, which: To) -> (Option<i32>, String) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&ours).expect("a terminal");
+    unlockpt(&ours).expect("a terminal");
+    let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&ours, size).expect("a size");
+    let name = ptsname(&ours, Vec::new()).expect("a name");
+    let theirs = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(name.to_str().expect("a name"))
+        .expect("the other end");
+    match which {
+        To::Stdout => command.stdout(Stdio::from(theirs)),
+        To::Stderr => command.stderr(Stdio::from(theirs)),
+    };
+    let mut child = command.spawn().expect("the command starts");
+    // The other end closes with the child only if nobody else holds it.
+    drop(command);
+    let screen = read_all(ours);
+    let status = child.wait().expect("an end");
+    (status.code(), screen)
+}
+
+/// A terminal whose other end is closed says so with an error.
+fn read_all(ours: OwnedFd) -> String {
+    let mut file = File::from(ours);
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    while let Ok(count @ 1..) = file.read(&mut chunk) {
+        bytes.extend_from_slice(&chunk[..count]);
+    }
+    String::from_utf8(bytes).expect("text")
+}
+
+fn demo(world: &World, variables: &[(&str, &str)]) -> String {
+    let mut command = world.windlass(&["demo", "--fast"]);
+    command.envs(variables.iter().copied());
+    let (code, screen) = on_terminal(command, To::Stdout);
+    assert_eq!(code, Some(0), "{screen}");
+    screen
+}
+
+#[test]
+fn the_demo_uses_what_a_terminal_can_do() {
+    let world = World::new();
+    let screen = demo(&world, &[("TERM", "xterm-256color")]);
+    // Green for what came, red for what went, and a countdown in place.
+    assert!(screen.contains("\u{1b}[32m+"), "{screen}");
+    assert!(screen.contains("\u{1b}[31m-"), "{screen}");
+    assert!(screen.contains("\r\u{1b}[2K\u{1b}[33m! 529: the model is overloaded"), "{screen}");
+    // What broke off is erased and shown again, struck out.
+    assert!(screen.contains("\u{1b}[J\u{1b}[2;9mThe script takes"), "{screen}");
+    let too_wide = |line: &str| {
+        let plain = line.rsplit('\r').find(|part| !part.is_empty()).unwrap_or_default();
+        visible(plain).chars().count() > 60
+    };
+    assert!(!screen.lines().any(too_wide), "{screen}");
+}
+
+#[test]
+fn without_colours_it_still_moves_and_on_a_dumb_terminal_it_does_not() {
+    let world = World::new();
+    let screen = demo(&world, &[("TERM", "xterm"), ("NO_COLOR", "1")]);
+    let ends_in_colour = |rest: &str| rest.chars().find(char::is_ascii_alphabetic) == Some('m');
+    assert!(!screen.split('\u{1b}').skip(1).any(ends_in_colour), "{screen}");
+    assert!(screen.contains("\r\u{1b}[2K! 529"), "{screen}");
+    for variables in [&[("TERM", "dumb")][..], &[]] {
+        let screen = demo(&world, variables);
+        assert!(!screen.contains('\u{1b}'), "{screen}");
+    }
+}
+
+#[test]
+fn an_answer_cannot_steer_the_terminal_but_stays_as_it_is_in_a_pipe() {
+    let world = World::new();
+    let evil = "before\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}after";
+    let server = play(Script::new().answer(Answer::text(evil).repeat(0)));
+    let (code, screen) = on_terminal(world.asking(&server.url(), &["-p", "hi"]), To::Stdout);
+    assert_eq!(code, Some(0));
+    assert!(screen.contains("before") && screen.contains("after"), "{screen:?}");
+    for steering in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+        assert!(!screen.contains(steering), "{screen:?}");
+    }
+    let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
+    assert_eq!(finished.answer(), format!("{evil}\n"));
+}
+
+#[test]
+fn somebody_who_watches_hears_of_another_model() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::failing(Fault::refuse(404)).when_model("first"))
+        .answer(Answer::text("fine").when_model("second"));
+    let server = play(script);
+    let arguments = ["-p", "go", "--model", "first", "--fallback-model", "second"];
+    let (code, screen) = on_terminal(world.asking(&server.url(), &arguments), To::Stderr);
+    assert_eq!(code, Some(0));
+    assert!(screen.contains("asking second instead of first"), "{screen}");
+    assert_eq!(screen.lines().count(), 1, "only what would puzzle: {screen}");
+}
+
+/// The text without escape sequences.
+fn visible(text: &str) -> String {
+    let mut visible = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' {
+            letters.by_ref().find(char::is_ascii_alphabetic);
+        } else {
+            visible.push(letter);
+        }
+    }
+    visible
+}
