@@ -16,8 +16,9 @@ pub(crate) fn startable(queue: &Queue, parallel_max: u8) -> Vec<usize> {
         }
         let is_ready = matches!(entry.stage, Stage::Ready(_));
         if entry.is_exclusive() {
-            // It waits for everything before it, and everything after waits for it.
-            if is_ready && !is_something_open {
+            // It waits for everything before it and for whatever runs (a call can become exclusive
+            // after later ones have started), and everything after waits for it.
+            if is_ready && !is_something_open && running == 0 {
                 start.push(place);
             }
             break;
