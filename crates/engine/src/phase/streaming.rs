@@ -74,6 +74,7 @@ impl Loop<'_> {
             if let Some(attempt) = self.state.answer.attempt {
                 self.tell(Notice::Sealed { attempt });
             }
+            self.state.withheld = None;
             self.commit_answer();
         } else {
             // A failure that shrinking may cure is withheld, so its words must not slip out here.
