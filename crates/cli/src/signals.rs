@@ -15,6 +15,7 @@ pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Option<Signal>,
+    caught: u32,
 }
 
 /// A signal that came.
@@ -36,6 +37,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hang_up,
+            caught: 0,
         })
     }
 
@@ -47,11 +49,18 @@ impl Signals {
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
+        let caught = tokio::select! {
             _ = self.interrupt.recv() => Caught::Interrupt,
             _ = self.terminate.recv() => Caught::Terminate,
             _ = hang_up => Caught::HangUp,
-        }
+        };
+        self.caught += 1;
+        caught
+    }
+
+    /// Has somebody asked more than once, so that nothing is worth waiting for?
+    pub(crate) fn are_urgent(&self) -> bool {
+        self.caught > 1
     }
 }
 

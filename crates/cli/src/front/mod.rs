@@ -121,6 +121,14 @@ pub(crate) async fn unless_signalled<T>(
     }
 }
 
+/// Closes the session: tools that still run get their time to go. Somebody in a hurry cuts it short,
+/// and what is left of them is killed with the runtime.
+pub(crate) async fn close(session: &Session, signals: &mut Signals) {
+    if !signals.are_urgent() {
+        let _ = unless_signalled(signals, session.close()).await;
+    }
+}
+
 /// Sessions here are told that nobody can be asked; should a question come all the same, a run must
 /// not hang on it.
 fn refuse_question(session: &Session, notice: &Notice) {

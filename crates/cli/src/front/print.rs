@@ -16,7 +16,7 @@ use super::output::{Output, Target};
 use super::patience::Patience;
 use super::progress::{Level, Progress};
 use super::result::{self, Facts};
-use super::{Curtain, Face, Flow, conduct, harmless, unless_signalled, words};
+use super::{Curtain, Face, Flow, close, conduct, harmless, unless_signalled, words};
 use crate::args::OutputFormat;
 use crate::compose::Plan;
 use crate::environment::local_place;
@@ -53,9 +53,7 @@ pub(crate) async fn run(plan: Plan) -> Result<Exit, Refusal> {
         .map_err(|error| Refusal::failed(format!("the prompt was not taken: {error}")))?;
     let curtain = conduct(&session, &mut notices, &mut signals, &mut printer).await;
     let exit = printer.close(curtain, &mut signals).await;
-    // Tools that were still running get their time to go; another signal cuts it short, and what is
-    // left of them is killed with the runtime.
-    let _ = unless_signalled(&mut signals, session.close()).await;
+    close(&session, &mut signals).await;
     if let Some(scratch) = scratch {
         // Ours alone and perhaps never made.
         let _ = std::fs::remove_dir_all(scratch);

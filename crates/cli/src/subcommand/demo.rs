@@ -14,7 +14,7 @@ use crate::args::DemoArgs;
 use crate::exit::Exit;
 use crate::front::output::Closed;
 use crate::front::watch::{Screen, Style, Watcher};
-use crate::front::{Curtain, conduct, unless_signalled};
+use crate::front::{Curtain, close, conduct, unless_signalled};
 use crate::refusal::Refusal;
 use crate::signals::Signals;
 use crate::{chance, compose};
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, Refusal> {
             let curtain = conduct(&session, &mut notices, &mut signals, &mut watcher).await;
             let exit = epilogue(&mut watcher, curtain, &project);
             let _ = unless_signalled(&mut signals, watcher.screen.finish()).await;
-            let _ = unless_signalled(&mut signals, session.close()).await;
+            close(&session, &mut signals).await;
             exit
         }
     };
