@@ -72,12 +72,17 @@ impl ModelPort {
         };
         loop {
             for piece in answer.next().await {
-                let is_last = matches!(piece, Decoded::Ended { .. } | Decoded::Failed(_));
+                let is_ended = matches!(piece, Decoded::Ended { .. });
+                let is_failed = matches!(piece, Decoded::Failed(_));
                 if let Some(event) = self.event(attempt, piece) {
                     report(event).await;
                 }
-                if is_last {
+                if is_ended {
                     return answer.drain(DRAIN_MAX).await;
+                }
+                if is_failed {
+                    // Whatever the connection still carries is not worth keeping it for.
+                    return;
                 }
             }
         }

@@ -1,10 +1,11 @@
 //! Interrupts in every phase, and closing: what was under way is gone, and the session goes on.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::stage::{PATIENCE, Setting, Stage, assert_ended};
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::unix::pipe;
 use windlass_driver::Interrupt;
 use windlass_rehearsal::{Answer as Says, Fault};
 use windlass_vocabulary::{Notice, Source, Terminal};
@@ -39,8 +40,7 @@ async fn before_the_server_answers() {
 
 #[tokio::test]
 async fn in_mid_tool_takes_the_whole_tree_down() {
-    let mut stage = stage_with_long_tool().await;
-    let pids = tool_pids(stage.directory.path()).await;
+    let (mut stage, pids) = stage_with_long_tool().await;
     let took = interrupted(&mut stage, Terminal::AbortedTools).await;
     assert!(took < Duration::from_secs(3), "{took:?}");
     assert_ended(&stage.run("again").await.0, Terminal::Completed);
@@ -50,8 +50,7 @@ async fn in_mid_tool_takes_the_whole_tree_down() {
 
 #[tokio::test]
 async fn closing_in_mid_tool_takes_the_whole_tree_down() {
-    let mut stage = stage_with_long_tool().await;
-    let pids = tool_pids(stage.directory.path()).await;
+    let (mut stage, pids) = stage_with_long_tool().await;
     let began = Instant::now();
     stage.session.close().await;
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
@@ -62,8 +61,7 @@ async fn closing_in_mid_tool_takes_the_whole_tree_down() {
 
 #[tokio::test]
 async fn dropping_the_handle_closes_the_session() {
-    let mut stage = stage_with_long_tool().await;
-    let pids = tool_pids(stage.directory.path()).await;
+    let (mut stage, pids) = stage_with_long_tool().await;
     drop(stage.session);
     let drained = async { while stage.notices.next().await.is_some() {} };
     tokio::time::timeout(PATIENCE, drained).await.unwrap();
@@ -119,31 +117,25 @@ async fn interrupted(stage: &mut Stage, terminal: Terminal) -> Duration {
     began.elapsed()
 }
 
-/// A session whose tool has children that do not end by themselves; one is deaf to TERM.
-async fn stage_with_long_tool() -> Stage {
-    let command = "mkfifo pids; (trap '' TERM; sleep 600) & deaf=$! sh -c \
+/// A session whose tool has children that do not end by themselves, one of them deaf to TERM, and
+/// the processes as the tool names them once all are there.
+async fn stage_with_long_tool() -> (Stage, Vec<u32>) {
+    let command = "(trap '' TERM; sleep 600) & deaf=$! sh -c \
                    'echo $deaf $PPID $$ > pids; while :; do sleep 600; done'";
     let answers = [Says::call("Bash", json!({ "command": command })), Says::text("fresh start")];
-    let stage = Setting::default();
-    std::fs::remove_file(stage.directory.path().join("pids")).ok();
-    let stage = stage.play(answers).await;
+    let setting = Setting::default();
+    let pids = setting.directory.path().join("pids");
+    assert!(std::process::Command::new("mkfifo").arg(&pids).status().unwrap().success());
+    // Open for writing too, so that reading waits for the tool instead of finding nobody there.
+    let mut pids = pipe::OpenOptions::new().read_write(true).open_receiver(&pids).unwrap();
+    let stage = setting.play(answers).await;
     stage.session.submit("wait for me").unwrap();
-    stage
-}
-
-/// What the tool says its processes are. Reading a pipe waits for the writer, so nothing sleeps.
-async fn tool_pids(directory: &Path) -> Vec<u32> {
-    let path = directory.join("pids");
-    let read = tokio::task::spawn_blocking(move || {
-        while !path.exists() {
-            std::thread::yield_now();
-        }
-        std::fs::read_to_string(path).unwrap()
-    });
-    let text = tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
+    let mut text = String::new();
+    let mut lines = BufReader::new(&mut pids);
+    tokio::time::timeout(PATIENCE, lines.read_line(&mut text)).await.unwrap().unwrap();
     let pids: Vec<u32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(pids.len(), 3, "{text}");
-    pids
+    (stage, pids)
 }
 
 /// No such process, or only the entry that its new parent has not collected yet.
