@@ -109,6 +109,9 @@ fn simulate(options: &Options) -> ExitCode {
         fleet.events,
         fleet.runs as f64 * 60.0 / seconds
     );
+    for (name, count) in fleet.reach.iter() {
+        println!("{count:>9}  {name}");
+    }
     ExitCode::SUCCESS
 }
 

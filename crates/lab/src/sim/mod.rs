@@ -9,6 +9,7 @@ pub mod errand;
 pub mod fault;
 pub mod model;
 pub mod random;
+pub mod reach;
 pub mod setting;
 pub mod tool;
 pub mod trace;
@@ -23,6 +24,7 @@ use windlass_engine::{Effect, Settings, State, step};
 use checker::{Checkers, Look};
 use fault::Faults;
 use random::Random;
+use reach::Reach;
 use trace::{After, Fingerprint};
 use world::{Told, World};
 
@@ -30,12 +32,14 @@ use world::{Told, World};
 const EVENTS_MAX: u64 = 20_000;
 
 /// What one session came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
     /// Events delivered.
     pub events: u64,
     /// Runs that ended.
     pub runs: u64,
+    /// What was reached.
+    pub reach: Reach,
     /// Of everything the engine did, if it was asked for.
     pub fingerprint: Fingerprint,
 }
@@ -130,6 +134,7 @@ impl Session {
             let line = trace::line(self.world.now, self.played.events, &event, is_dead, &after);
             println!("{line}");
         }
+        self.played.reach.take(before.phase, &event, &effects);
         if self.watch.fingerprint {
             self.played.fingerprint.take(&effects);
         }
@@ -175,6 +180,8 @@ pub struct Fleet {
     pub events: u64,
     /// Runs that ended.
     pub runs: u64,
+    /// What was reached.
+    pub reach: Reach,
     /// The first seed, by number, that broke a promise.
     pub broken: Option<(u64, String)>,
 }
@@ -196,6 +203,7 @@ pub fn fleet(first: u64, seeds: u64, again: u64) -> Fleet {
             total.seeds += part.seeds;
             total.events += part.events;
             total.runs += part.runs;
+            total.reach.add(&part.reach);
             total.broken = match (total.broken.take(), part.broken) {
                 (Some(one), Some(other)) => Some(if one.0 < other.0 { one } else { other }),
                 (one, other) => one.or(other),
@@ -219,6 +227,7 @@ fn crew(next: &AtomicU64, first: u64, seeds: u64, again: u64) -> Fleet {
                 fleet.seeds += 1;
                 fleet.events += played.events;
                 fleet.runs += played.runs;
+                fleet.reach.add(&played.reach);
             }
             Err(words) => {
                 fleet.broken = Some((seed, words));
