@@ -144,6 +144,25 @@ fn calls_are_put_together_however_they_are_sent() {
 }
 
 #[test]
+fn arguments_are_shown_only_for_the_call_that_began_last() {
+    let items = read(&[
+        call_piece(0, json!({"id": "a", "function": function("Read", "{\"x\"")})),
+        call_piece(1, json!({"id": "b", "function": function("Bash", "{")})),
+        call_piece(0, json!({"function": {"arguments": ":1}"}})),
+        call_piece(1, json!({"function": {"arguments": "}"}})),
+        finish("tool_calls"),
+    ]);
+    let shown: Vec<&str> = items
+        .iter()
+        .filter_map(|item| match item {
+            Decoded::CallInput(piece) => Some(piece.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, ["{\"x\"", "{", "}"]);
+}
+
+#[test]
 fn calls_without_ids_get_ids_of_their_own() {
     let list = [
         chunk(json!({"tool_calls": [{"function": function("Read", "{}")}]})),

@@ -128,6 +128,7 @@ fn items_told_only_at_the_end_are_taken_from_there() {
     assert_eq!(calls(&items).len(), 1);
     let told = read(&[created(), done(0, message("hi")), end]);
     assert_eq!(calls(&told).len(), 0, "never twice");
+    assert!(matches!(told.last(), Some(Decoded::Ended { .. })));
 }
 
 #[test]
@@ -147,6 +148,22 @@ fn a_protocol_error_voids_the_answer() {
     for (name, list) in table {
         assert_eq!(kind_of(&read(&list)), FailureKind::ServerFault, "{name}");
     }
+}
+
+#[test]
+fn a_flood_of_whole_items_is_stopped() {
+    let mega = "x".repeat(1024 * 1024);
+    let mut decoder = wire().decoder();
+    let mut out = Vec::new();
+    decoder.push(&events(&[created()]), &mut out);
+    for index in 0..40 {
+        if out.last().is_some_and(stage::is_terminal) {
+            break;
+        }
+        out.clear();
+        decoder.push(&events(&[done(index, message(&mega))]), &mut out);
+    }
+    assert_eq!(kind_of(&out), FailureKind::ServerFault);
 }
 
 #[test]
