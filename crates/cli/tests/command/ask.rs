@@ -2,11 +2,12 @@
 
 use std::process::Stdio;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use windlass_rehearsal::{Answer, Fault, Script};
 use windlass_vocabulary::{Tokens, Usage};
 
-use crate::stage::{Running, World, play, run, run_with_input};
+use crate::stage::{Door, Running, World, play, run, run_with_input};
 
 #[test]
 fn a_prompt_goes_out_and_its_answer_is_printed() {
@@ -259,6 +260,22 @@ fn a_journal_is_written_and_continued() {
     let said = body["messages"].to_string();
     assert!(said.contains("My colour is blue.") && said.contains("Noted."), "{said}");
     assert_eq!(world.leftovers(), ["work/session.jsonl"]);
+}
+
+#[test]
+fn a_session_whose_process_was_killed_goes_on() {
+    let world = World::new();
+    let door = Door::open();
+    let arguments = |prompt| ["-p", prompt, "--journal", "session.jsonl"];
+    let running = Running::start(&mut world.asking(&door.url(), &arguments("Begin.")));
+    let _held = door.request();
+    running.signal(Signal::KILL);
+    running.finish();
+    let server = play(Script::new().answer(Answer::text("Gone on.")));
+    let finished = run(&mut world.asking(&server.url(), &arguments("Go on.")));
+    assert_eq!(finished.answer(), "Gone on.\n");
+    let said = server.requests()[0].json().expect("JSON")["messages"].to_string();
+    assert!(said.contains("Begin.") && said.contains("Go on."), "{said}");
 }
 
 #[test]
