@@ -30,6 +30,7 @@ impl Loop<'_> {
             FailureKind::ForeignSignature => (Refused::Reasoning, "blocks of earlier reasoning"),
             _ => (Refused::Foreign, "blocks of reasoning or of another provider"),
         };
+        state.without_reasoning |= refused == Refused::Reasoning;
         let count = leave_out(&mut state.context, &state.transcript, refused);
         let why = format!("the provider refused the request ({words}); {count} {name} left out");
         self.tell(Notice::Repaired { why });

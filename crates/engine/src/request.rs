@@ -58,7 +58,7 @@ pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<Mod
         effort: settings.effort,
         source,
         agent: state.tool_context.agent.clone(),
-        repair: Repair::default(),
+        repair: Repair { without_reasoning: state.without_reasoning, ..Repair::default() },
     })
 }
 

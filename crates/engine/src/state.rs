@@ -47,6 +47,8 @@ pub struct State {
     pub inbox: Inbox,
     /// The failure held back until every recovery is spent.
     pub withheld: Option<ModelFailure>,
+    /// The provider refused reasoning in this session: it is neither sent nor asked for again.
+    pub without_reasoning: bool,
     /// What was sent last, to foresee what the provider's cache will hold.
     pub prefix: Option<Prefix>,
     /// What the loop did lately, to see circles.
@@ -170,6 +172,7 @@ impl State {
             queue: Queue::default(),
             inbox: Inbox::default(),
             withheld: None,
+            without_reasoning: false,
             prefix: None,
             circle: Circle::default(),
             objection: None,
