@@ -97,8 +97,11 @@ fn simulate(options: &Options) -> ExitCode {
     }
     let began = Instant::now();
     let fleet = sim::fleet(options.first, options.seeds, AGAIN);
-    if let Some((seed, words)) = fleet.broken {
-        return broken(seed, &words);
+    if let Some((seed, words)) = fleet.broken.first() {
+        for (seed, words) in fleet.broken.iter().skip(1) {
+            eprintln!("also seed {seed}: {}", words.chars().take(120).collect::<String>());
+        }
+        return broken(*seed, words);
     }
     let seconds = began.elapsed().as_secs_f64().max(0.001);
     println!(

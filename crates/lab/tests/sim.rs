@@ -12,12 +12,13 @@ const FRESH: u64 = 500;
 const AGAIN: u64 = 8;
 
 fn assert_whole(fleet: &Fleet, seeds: u64) {
-    if let Some((seed, words)) = &fleet.broken {
-        panic!(
+    let broken = fleet.broken.first().map(|(seed, words)| {
+        format!(
             "seed {seed}: {words}\n\
              cargo run --release -p windlass-lab -- sim --seed {seed} --trace"
-        );
-    }
+        )
+    });
+    assert!(broken.is_none(), "{}", broken.unwrap_or_default());
     assert_eq!(fleet.seeds, seeds);
 }
 

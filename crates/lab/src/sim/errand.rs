@@ -49,10 +49,27 @@ impl Errands {
         self.live.iter().map(|(key, errand)| (*key, *errand))
     }
 
-    /// Is this one still out?
+    /// Is this an answer to something that is out, and of the right kind?
     #[must_use]
-    pub fn is_live(&self, key: Key) -> bool {
-        self.live.contains_key(&key)
+    pub fn is_awaited(&self, event: &Event) -> bool {
+        let Some(key) = key_of(event) else {
+            return true;
+        };
+        self.live.get(&key).is_some_and(|errand| {
+            matches!(
+                (event, errand),
+                (Event::ModelStarted { .. }, Errand::Model)
+                    | (Event::ModelDelta { .. }, Errand::Model)
+                    | (Event::ModelEnded { .. }, Errand::Model)
+                    | (Event::ModelFailed { .. }, Errand::Model)
+                    | (Event::ToolProgressed { .. }, Errand::Tool(_))
+                    | (Event::ToolEnded { .. }, Errand::Tool(_))
+                    | (Event::PermissionAnswered { .. }, Errand::Question)
+                    | (Event::HookEnded { .. }, Errand::Hook(..))
+                    | (Event::SummaryEnded { .. }, Errand::Summary(_) | Errand::Label)
+                    | (Event::TimerFired { .. }, Errand::Timer)
+            )
+        })
     }
 
     /// May this one be paid for even after it is dead? Nobody says when a label is given up, and
@@ -64,11 +81,10 @@ impl Errands {
 
     /// Takes in that an event was delivered.
     pub fn delivered(&mut self, event: &Event) {
-        let is_last = !matches!(
-            event,
-            Event::ModelStarted { .. } | Event::ModelDelta { .. } | Event::ToolProgressed { .. }
-        );
-        if let (Some(key), true) = (key_of(event), is_last) {
+        if !self.is_awaited(event) {
+            return;
+        }
+        if let (Some(key), true) = (key_of(event), is_last(event)) {
             self.live.remove(&key);
         }
     }
@@ -161,4 +177,13 @@ pub fn key_of(event: &Event) -> Option<Key> {
         | Event::SummaryEnded { ticket, .. }
         | Event::TimerFired { ticket } => Some(Key::Ticket(*ticket)),
     }
+}
+
+/// Does this event settle what it answers?
+#[must_use]
+pub fn is_last(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::ModelStarted { .. } | Event::ModelDelta { .. } | Event::ToolProgressed { .. }
+    )
 }

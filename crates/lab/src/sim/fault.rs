@@ -1,7 +1,9 @@
 //! What goes wrong, and how often. While the storm lasts everything does; afterwards nothing.
 
-use windlass_vocabulary::{AttemptId, Delta, FailureKind, Millis, ModelFailure, Stop, Ticket};
-use windlass_vocabulary::{HookReport, ToolOutcome, Usage};
+use windlass_vocabulary::{
+    Answer, AttemptId, Delta, FailureKind, HookReport, Millis, ModelFailure, Ticket, ToolOutcome,
+    Usage,
+};
 
 use windlass_engine::Event;
 
@@ -24,7 +26,8 @@ pub struct Faults {
     pub late: u64,
     /// Somebody interrupts; per thousand events.
     pub interrupted: u64,
-    /// An event comes that answers nothing; per thousand events.
+    /// An event comes that answers nothing, or answers an errand of another kind; per thousand
+    /// events.
     pub foreign: u64,
 }
 
@@ -92,18 +95,28 @@ pub fn failure(random: &mut Random, number: u64) -> ModelFailure {
 pub fn foreign(random: &mut Random) -> Event {
     let attempt = AttemptId(1_000_000 + random.below(10));
     let ticket = Ticket(1_000_000 + random.below(10));
-    match random.below(8) {
+    match random.below(4) {
         0 => Event::ModelStarted { attempt },
         1 => Event::ModelDelta { attempt, delta: Delta::Text("foreign".to_owned()) },
-        2 => Event::ModelEnded { attempt, stop: Stop::EndTurn, usage: Usage::default() },
-        3 => Event::ModelFailed { attempt, failure: failure(random, 0) },
-        4 => Event::ToolEnded { ticket, outcome: ToolOutcome::text("foreign") },
-        5 => Event::HookEnded { ticket, report: HookReport::default() },
-        6 => Event::SummaryEnded {
-            ticket,
-            result: Ok("foreign".to_owned()),
-            usage: Usage::default(),
-        },
+        2 => Event::ModelFailed { attempt, failure: failure(random, 0) },
+        _ => crossed(random, ticket),
+    }
+}
+
+/// An answer of some kind to this errand, whatever the errand is.
+pub fn crossed(random: &mut Random, ticket: Ticket) -> Event {
+    match random.below(6) {
+        0 => Event::ToolEnded { ticket, outcome: ToolOutcome::text("crossed") },
+        1 => Event::HookEnded { ticket, report: HookReport::default() },
+        2 => {
+            let (result, usage) = (Ok("crossed".to_owned()), Usage::default());
+            Event::SummaryEnded { ticket, result, usage }
+        }
+        3 => Event::ToolProgressed { ticket, text: "crossed".to_owned() },
+        4 => {
+            let answer = Answer::Allow { updated_input: None, remember: Vec::new() };
+            Event::PermissionAnswered { ticket, answer, inspection: None }
+        }
         _ => Event::TimerFired { ticket },
     }
 }

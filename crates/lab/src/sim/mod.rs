@@ -19,7 +19,9 @@ pub mod world;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windlass_engine::{Effect, Settings, State, step};
+use windlass_engine::control::Phase;
+use windlass_engine::{Effect, Event, Settings, State, step};
+use windlass_vocabulary::Terminal;
 
 use checker::{Checkers, Look};
 use fault::Faults;
@@ -71,40 +73,29 @@ fn session(seed: u64, watch: Watch) -> Result<Played, String> {
     let mut random = Random::new(seed);
     let settings = setting::draw(&mut random);
     let faults = Faults::draw(&mut random);
-    let storm = random.between(0, 400);
+    let longest = random.one_of([50, 400, 2_000]);
+    let storm = random.between(0, longest);
     let mut session = Session {
         state: State::new(&settings),
         checkers: Checkers::new(&settings),
         world: World::new(random, faults),
         played: Played::default(),
+        answers: 0,
         watch,
     };
     if watch.trace {
         println!("{settings:#?}\n{faults:?}\nthe storm lasts {storm} events\n{}", trace::HEADER);
     }
-    let mut is_calm = false;
-    loop {
-        if !is_calm && session.played.events >= storm {
-            session.world.calm();
-            is_calm = true;
-        }
-        if session.played.events > EVENTS_MAX {
-            return Err(format!("{EVENTS_MAX} events and still no rest"));
-        }
-        if session.advance(&settings)? {
-            continue;
-        }
-        if is_calm {
-            break;
-        }
-        session.world.calm();
-        is_calm = true;
-    }
-    let phase = session.state.control.phase;
-    match phase.is_running() {
-        true => Err(format!("nothing is on its way and the loop waits in {phase:?}")),
-        false => Ok(session.played),
-    }
+    session.until_rest(&settings, storm)?;
+    session.world.calm();
+    session.until_rest(&settings, u64::MAX)?;
+    session.is_at_rest()?;
+    session.answers = 0;
+    session.world.probe();
+    session.until_rest(&settings, u64::MAX)?;
+    session.is_at_rest()?;
+    session.is_usable(&settings)?;
+    Ok(session.played)
 }
 
 struct Session {
@@ -112,10 +103,43 @@ struct Session {
     checkers: Checkers,
     world: World,
     played: Played,
+    /// Answers that came to their end.
+    answers: u64,
     watch: Watch,
 }
 
 impl Session {
+    /// Goes on until nothing is on its way, or so many events have happened.
+    fn until_rest(&mut self, settings: &Settings, events: u64) -> Result<(), String> {
+        while self.played.events < events && self.advance(settings)? {
+            if self.played.events > EVENTS_MAX {
+                return Err(format!("{EVENTS_MAX} events and still no rest"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_at_rest(&self) -> Result<(), String> {
+        let phase = self.state.control.phase;
+        match phase.is_running() {
+            true => Err(format!("nothing is on its way and the loop waits in {phase:?}")),
+            false => Ok(()),
+        }
+    }
+
+    /// Whatever happened before, one more message is answered, unless there is no money for it, or
+    /// it does not fit and nothing may shrink what came before.
+    fn is_usable(&self, settings: &Settings) -> Result<(), String> {
+        let limits = settings.limits();
+        let may_block = !limits.reactive_compact || limits.refills_max == 0;
+        match self.state.control.phase {
+            _ if self.answers > 0 => Ok(()),
+            Phase::Ended(Terminal::MaxBudgetUsd) if settings.budget_max.is_some() => Ok(()),
+            Phase::Ended(Terminal::BlockingLimit) if may_block => Ok(()),
+            phase => Err(format!("one more message, and all it came to is {phase:?}")),
+        }
+    }
+
     /// Lets one thing happen. False if nothing is on its way.
     fn advance(&mut self, settings: &Settings) -> Result<bool, String> {
         let Some(happening) = self.world.happen() else {
@@ -124,6 +148,7 @@ impl Session {
         let world::Happening { event, is_dead, is_booked } = happening;
         self.played.events += 1;
         let before = self.state.control;
+        self.answers += u64::from(!is_dead && matches!(event, Event::ModelEnded { .. }));
         let untouched = (is_dead && !is_booked).then(|| print_of(&self.state));
         let state = std::mem::replace(&mut self.state, State::new(settings));
         let step = step(state, event.clone(), settings);
@@ -182,9 +207,12 @@ pub struct Fleet {
     pub runs: u64,
     /// What was reached.
     pub reach: Reach,
-    /// The first seed, by number, that broke a promise.
-    pub broken: Option<(u64, String)>,
+    /// Seeds that broke a promise, the lowest first.
+    pub broken: Vec<(u64, String)>,
 }
+
+/// After so many broken seeds there is nothing more to learn.
+const BROKEN_MAX: usize = 20;
 
 /// Plays seeds from `first` on, on every core, each `again`th of them twice to see that it is the
 /// same both times.
@@ -204,12 +232,10 @@ pub fn fleet(first: u64, seeds: u64, again: u64) -> Fleet {
             total.events += part.events;
             total.runs += part.runs;
             total.reach.add(&part.reach);
-            total.broken = match (total.broken.take(), part.broken) {
-                (Some(one), Some(other)) => Some(if one.0 < other.0 { one } else { other }),
-                (one, other) => one.or(other),
-            };
+            total.broken.extend(part.broken);
         }
     });
+    total.broken.sort();
     total
 }
 
@@ -230,9 +256,10 @@ fn crew(next: &AtomicU64, first: u64, seeds: u64, again: u64) -> Fleet {
                 fleet.reach.add(&played.reach);
             }
             Err(words) => {
-                fleet.broken = Some((seed, words));
-                next.store(seeds, Ordering::Relaxed);
-                return fleet;
+                fleet.broken.push((seed, words));
+                if fleet.broken.len() >= BROKEN_MAX {
+                    next.store(seeds, Ordering::Relaxed);
+                }
             }
         }
     }

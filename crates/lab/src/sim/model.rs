@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windlass_engine::Event;
 use windlass_vocabulary::{
-    Block, Concurrency, Delta, EffectClass, FailureKind, Inspection, Json, ModelFailure,
+    AttemptId, Block, Concurrency, Delta, EffectClass, FailureKind, Inspection, Json, ModelFailure,
     ModelRequest, ProviderBlock, Stop, Thinking, Tokens, ToolCall, ToolCallId, ToolName, Usage,
     Wire,
 };
@@ -21,10 +21,35 @@ pub struct Billing {
     pub is_honest: bool,
 }
 
+/// What the model and the tools of a session are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Habits {
+    /// Blocks that are tool calls, in percent.
+    pub calls: u64,
+    /// Blocks of an answer, at most.
+    pub blocks_max: u64,
+    /// Results that are long, in percent.
+    pub long_results: u64,
+    /// Answers that end in another way than they should, in percent.
+    pub odd_ends: u64,
+}
+
+impl Habits {
+    /// Some models talk, some work; some tools are verbose.
+    pub fn draw(random: &mut Random) -> Self {
+        Self {
+            calls: random.one_of([10, 40, 80]),
+            blocks_max: random.one_of([2, 4, 4, 10]),
+            long_results: random.one_of([5, 10, 60]),
+            odd_ends: random.one_of([0, 25, 25, 80]),
+        }
+    }
+}
+
 /// An answer: events with the time that passes before each.
 pub fn answer(
     random: &mut Random,
-    faults: &Faults,
+    (faults, habits): (&Faults, &Habits),
     request: &ModelRequest,
     billing: Billing,
     names: &mut u64,
@@ -39,7 +64,7 @@ pub fn answer(
     }
     let mut events = vec![(random.below(200), Event::ModelStarted { attempt })];
     let mut used = usage(random, request, billing);
-    for delta in blocks(random, names) {
+    for delta in blocks(random, habits, names) {
         events.push((random.below(20), Event::ModelDelta { attempt, delta }));
         if random.percent(5) {
             let delta = Delta::Usage(Usage { output: Tokens(used.output.0 / 2), ..used });
@@ -52,12 +77,12 @@ pub fn answer(
         events.push((random.below(300), fail(random, names)));
         return events;
     }
-    let stop = match random.below(20) {
+    let stop = match random.below(5) {
+        _ if !random.percent(habits.odd_ends) => Stop::EndTurn,
         0 | 1 => Stop::OutputLimit,
         2 => Stop::WindowFull,
         3 => Stop::Pause,
-        4 => Stop::Refusal,
-        _ => Stop::EndTurn,
+        _ => Stop::Refusal,
     };
     if stop == Stop::OutputLimit {
         used.output = request.output_max;
@@ -66,8 +91,17 @@ pub fn answer(
     events
 }
 
+/// An answer that only says something.
+#[must_use]
+pub fn brief(attempt: AttemptId) -> Vec<(u64, Event)> {
+    let delta = Delta::Block(Block::Text("Of course.".to_owned()));
+    let (stop, usage) = (Stop::EndTurn, Usage::default());
+    vec![(1, Event::ModelDelta { attempt, delta }), (1, Event::ModelEnded { attempt, stop, usage })]
+}
+
 /// What the server says when it has been silent for too long; the driver's watchdog says it.
-pub fn silence(request: windlass_vocabulary::AttemptId, number: u64) -> Event {
+#[must_use]
+pub fn silence(request: AttemptId, number: u64) -> Event {
     let words = format!("failure#{number}#");
     Event::ModelFailed {
         attempt: request,
@@ -100,29 +134,29 @@ fn usage(random: &mut Random, request: &ModelRequest, billing: Billing) -> Usage
 }
 
 /// The pieces of an answer, whole blocks after what is shown of them.
-fn blocks(random: &mut Random, names: &mut u64) -> Vec<Delta> {
+fn blocks(random: &mut Random, habits: &Habits, names: &mut u64) -> Vec<Delta> {
     let mut deltas = Vec::new();
-    for _ in 0..random.below(5) {
-        match random.below(10) {
+    for _ in 0..=random.below(habits.blocks_max) {
+        match random.below(7) {
+            _ if random.percent(habits.calls) => call(random, names, &mut deltas),
             0 | 1 => {
                 let text = "thinking ".repeat(usize::from(random.small(0, 5)));
                 deltas.push(Delta::Thinking(text.clone()));
                 let signature = random.percent(70).then(|| Arc::from("seal"));
                 deltas.push(Delta::Block(Block::Thinking(Thinking { text, signature })));
             }
-            2..5 => {
+            2..6 => {
                 let times = random.one_of([1, 3, 10, 60]);
                 let text = "word ".repeat(times);
                 deltas.push(Delta::Text("word ".to_owned()));
                 deltas.push(Delta::Text("more".to_owned()));
                 deltas.push(Delta::Block(Block::Text(text)));
             }
-            5 => deltas.push(Delta::Block(Block::Provider(ProviderBlock {
+            _ => deltas.push(Delta::Block(Block::Provider(ProviderBlock {
                 wire: Wire::AnthropicMessages,
                 kind: Arc::from("server_tool_use"),
                 json: Json::from_checked("{\"type\":\"server_tool_use\"}"),
             }))),
-            _ => call(random, names, &mut deltas),
         }
     }
     if random.percent(5) {
@@ -133,8 +167,13 @@ fn blocks(random: &mut Random, names: &mut u64) -> Vec<Delta> {
 
 fn call(random: &mut Random, names: &mut u64, deltas: &mut Vec<Delta>) {
     *names += 1;
-    // Some providers use one name twice.
-    let id = if random.percent(3) { "doubled".to_owned() } else { format!("call{names}") };
+    // Some providers use one name twice, or letters that no file name should have.
+    let id = match random.below(40) {
+        0 => "doubled".to_owned(),
+        1 => format!("odd/{}", random.below(3)),
+        2 => format!("odd:{}", random.below(3)),
+        _ => format!("call{names}"),
+    };
     let id = ToolCallId::from(id.as_str());
     let tool = random.one_of(["Read", "Read", "Bash", "Bash", "Edit", "Task", "Unknown"]);
     let name = ToolName::from(tool);

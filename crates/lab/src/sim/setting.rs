@@ -85,7 +85,11 @@ fn model(random: &mut Random, name: &str, is_priced: bool, is_cramped: bool) -> 
 
 fn limits(random: &mut Random) -> Limits {
     Limits {
-        turns_max: u32::from(random.small(1, 6)),
+        turns_max: u32::from(if random.percent(20) {
+            random.small(7, 40)
+        } else {
+            random.small(1, 6)
+        }),
         models: 1,
         retries_max: random.small(0, 3),
         overloads_max: random.small(1, 3),

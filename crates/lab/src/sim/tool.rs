@@ -7,15 +7,17 @@ use windlass_vocabulary::{
     ToolOutcome,
 };
 
-use super::model::inspect;
+use super::model::{Habits, inspect};
 use super::random::Random;
 
 /// What comes of a call. A nested session never spends more than it may.
-pub fn outcome(random: &mut Random, allowance: Option<MicroUsd>) -> ToolOutcome {
+pub fn outcome(random: &mut Random, habits: &Habits, allowance: Option<MicroUsd>) -> ToolOutcome {
     let text = match random.below(10) {
+        _ if random.percent(habits.long_results) => {
+            "long ".repeat(usize::from(random.small(1, 255)) * 8)
+        }
         0..6 => "the same".to_owned(),
-        6 | 7 => format!("result {}", random.below(1_000)),
-        8 => "long ".repeat(usize::from(random.small(1, 255)) * 8),
+        6..9 => format!("result {}", random.below(1_000)),
         _ => String::new(),
     };
     let mut outcome = ToolOutcome::text(text);

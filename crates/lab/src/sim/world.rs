@@ -7,11 +7,11 @@ use std::collections::BinaryHeap;
 
 use windlass_engine::context::estimate;
 use windlass_engine::{Effect, Event, Settings, State};
-use windlass_vocabulary::{ModelRequest, Notice};
+use windlass_vocabulary::{Block, HookReport, ModelRequest, Notice, Ticket};
 
-use super::errand::{Errand, Errands, Key, key_of};
+use super::errand::{Errand, Errands, Key, is_last, key_of};
 use super::fault::{self, Faults};
-use super::model::{self, Billing};
+use super::model::{self, Billing, Habits};
 use super::random::Random;
 use super::{tool, user};
 
@@ -24,6 +24,10 @@ pub struct World {
     pub faults: Faults,
     /// What is out.
     pub errands: Errands,
+    /// What the model and the tools are like.
+    habits: Habits,
+    /// Everybody is kind and brief: the model only speaks, hooks agree.
+    is_quiet: bool,
     random: Random,
     waiting: BinaryHeap<Reverse<Coming>>,
     order: u64,
@@ -54,18 +58,21 @@ impl World {
     /// A world in a storm.
     #[must_use]
     pub fn new(mut random: Random, faults: Faults) -> Self {
-        let messages = random.between(1, 4);
+        let most = random.one_of([1, 3, 3, 12]);
+        let messages = random.between(1, most);
         let mut world = Self {
             now: 0,
             faults,
             errands: Errands::default(),
+            habits: Habits::draw(&mut random),
+            is_quiet: false,
             random,
             waiting: BinaryHeap::new(),
             order: 0,
             names: 0,
         };
         for _ in 0..messages {
-            let after = world.random.below(3_000);
+            let after = world.random.below(2_000 * messages);
             world.submit(after);
         }
         world
@@ -76,7 +83,7 @@ impl World {
         loop {
             let Reverse(Coming { at, event, is_copy, .. }) = self.waiting.pop()?;
             let key = key_of(&event);
-            let is_live = key.is_none_or(|key| self.errands.is_live(key));
+            let is_live = self.errands.is_awaited(&event);
             if !is_live && !self.random.percent(self.faults.late) {
                 continue;
             }
@@ -99,8 +106,8 @@ impl World {
             self.push(after, event.clone(), true);
         }
         if self.random.permille(self.faults.foreign) {
-            let foreign = fault::foreign(&mut self.random);
-            self.push(0, foreign, false);
+            let event = self.foreign();
+            self.push(0, event, false);
         }
         if self.random.permille(self.faults.interrupted) {
             let why = user::interrupt(&mut self.random);
@@ -116,6 +123,21 @@ impl World {
         }
     }
 
+    fn foreign(&mut self) -> Event {
+        let live: Vec<Ticket> = self
+            .errands
+            .iter()
+            .filter_map(|(key, _)| match key {
+                Key::Ticket(ticket) => Some(ticket),
+                Key::Attempt(_) => None,
+            })
+            .collect();
+        match self.random.pick(&live) {
+            Some(ticket) if self.random.percent(70) => fault::crossed(&mut self.random, *ticket),
+            _ => fault::foreign(&mut self.random),
+        }
+    }
+
     /// Performs one effect.
     pub fn perform(&mut self, effect: &Effect, told: Told, state: &State, settings: &Settings) {
         let random = &mut self.random;
@@ -127,7 +149,11 @@ impl World {
                     is_honest: settings.budget_max.is_some(),
                 };
                 let names = &mut self.names;
-                let answer = model::answer(random, &self.faults, request, billing, names);
+                let manners = (&self.faults, &self.habits);
+                let answer = match self.is_quiet {
+                    true => model::brief(request.attempt),
+                    false => model::answer(random, manners, request, billing, names),
+                };
                 let mut after = 0;
                 for (pause, event) in answer {
                     after += pause;
@@ -150,7 +176,7 @@ impl World {
                     self.push(1, Event::ToolProgressed { ticket, text }, false);
                 }
                 let random = &mut self.random;
-                let outcome = tool::outcome(random, *allowance);
+                let outcome = tool::outcome(random, &self.habits, *allowance);
                 let after = random.below(500);
                 self.push(after, Event::ToolEnded { ticket: *ticket, outcome }, false);
             }
@@ -161,7 +187,10 @@ impl World {
             }
             Effect::RunHook { ticket: Some(ticket), point, .. } if !is_lost => {
                 let after = random.below(300);
-                let report = tool::report(random, *point);
+                let report = match self.is_quiet {
+                    true => HookReport::default(),
+                    false => tool::report(random, *point),
+                };
                 self.push(after, Event::HookEnded { ticket: *ticket, report }, false);
             }
             Effect::SetTimer { ticket, after } if !is_lost => {
@@ -179,8 +208,10 @@ impl World {
     /// The storm is over: nothing goes wrong from now on, and what was lost is answered after all.
     pub fn calm(&mut self) {
         self.faults = Faults::NONE;
-        let coming: Vec<Key> =
-            self.waiting.iter().filter_map(|Reverse(one)| key_of(&one.event)).collect();
+        let settling = self.waiting.iter().filter(|Reverse(one)| {
+            !one.is_copy && is_last(&one.event) && self.errands.is_awaited(&one.event)
+        });
+        let coming: Vec<Key> = settling.filter_map(|Reverse(one)| key_of(&one.event)).collect();
         let lost: Vec<(Key, Errand)> =
             self.errands.iter().filter(|(key, _)| !coming.contains(key)).collect();
         for (key, errand) in lost {
@@ -190,13 +221,20 @@ impl World {
         }
     }
 
+    /// One more message, to a world in which everybody is kind and brief.
+    pub fn probe(&mut self) {
+        self.is_quiet = true;
+        let content = vec![Block::Text("one more thing".to_owned())];
+        self.push(1, Event::UserSubmitted { content, pinned: false }, false);
+    }
+
     fn belated(&mut self, key: Key, errand: Errand) -> Option<Event> {
         self.names += 1;
         let random = &mut self.random;
         Some(match (key, errand) {
             (Key::Attempt(attempt), _) => model::silence(attempt, self.names),
             (Key::Ticket(ticket), Errand::Tool(allowance)) => {
-                Event::ToolEnded { ticket, outcome: tool::outcome(random, allowance) }
+                Event::ToolEnded { ticket, outcome: tool::outcome(random, &self.habits, allowance) }
             }
             (Key::Ticket(ticket), Errand::Question) => user::answer(random, ticket),
             (Key::Ticket(ticket), Errand::Hook(point, _)) => {

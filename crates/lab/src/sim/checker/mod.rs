@@ -8,8 +8,10 @@ mod ending;
 mod guard;
 mod input;
 mod keep;
+mod law;
 mod pairing;
 mod prefix;
+mod result;
 mod rule;
 mod start;
 mod withheld;
@@ -46,7 +48,9 @@ pub struct Checkers {
     ending: ending::Ending,
     input: input::Input,
     keep: keep::Keep,
+    laws: law::Laws,
     prefix: prefix::Prefix,
+    results: result::Results,
     rule: rule::Rule,
     start: start::Start,
     withheld: withheld::Withheld,
@@ -62,7 +66,9 @@ impl Checkers {
             ending: ending::Ending::default(),
             input: input::Input::default(),
             keep: keep::Keep::default(),
+            laws: law::Laws::default(),
             prefix: prefix::Prefix::default(),
+            results: result::Results::default(),
             rule: rule::Rule::default(),
             start: start::Start::default(),
             withheld: withheld::Withheld::default(),
@@ -87,6 +93,8 @@ impl Checkers {
         named("guard", guard::check(&view))?;
         named("input", self.input.check(&view))?;
         named("keep", self.keep.check(&view))?;
+        named("law", self.laws.check(&view))?;
+        named("result", self.results.check(&view))?;
         named("prefix", self.prefix.check(&view))?;
         named("rule", self.rule.check(&view))?;
         named("start", self.start.check(&view))?;

@@ -1,10 +1,11 @@
 //! A tool starts at most once, only for a whole call of the answer under way, never for an answer
-//! that was taken back, and only beside those it may run beside.
+//! that was taken back, never against a rule that denies it, and only beside those it may run
+//! beside. In batch mode none starts before the answer is complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass_engine::{Effect, Event};
-use windlass_vocabulary::{Concurrency, Delta, Notice, Ticket, ToolCallId};
+use windlass_vocabulary::{Concurrency, Delta, Notice, Ticket, ToolCallId, ToolName};
 
 use super::View;
 
@@ -43,6 +44,7 @@ impl Start {
                     if !self.started.insert(id.clone()) {
                         return Err(format!("{id} starts a second time"));
                     }
+                    may_start(&granted.get().name, view)?;
                     self.schedule(*ticket, id, view)?;
                 }
                 _ => {}
@@ -68,5 +70,17 @@ impl Start {
             true => Err(format!("{id} starts beside {} others", self.running.len() - 1)),
             false => Ok(()),
         }
+    }
+}
+
+fn may_start(name: &ToolName, view: &View<'_>) -> Result<(), String> {
+    let rules = &view.state.tool_context.policy.rules;
+    if rules.deny.iter().any(|rule| rule.tool == name.as_str() && rule.content.is_none()) {
+        return Err(format!("{name} starts against a rule that denies it"));
+    }
+    let is_early = view.settings.batch_tools && matches!(view.event, Event::ModelDelta { .. });
+    match is_early {
+        true => Err(format!("{name} starts before the answer is complete")),
+        false => Ok(()),
     }
 }

@@ -1,0 +1,45 @@
+//! What the engine sends can be made legal for every provider, and without making up a result: the
+//! engine's own pairing leaves the second step of normalisation nothing to do. Looked at in every
+//! eighth request, because it is dear.
+
+use windlass_dialect::law::{ANTHROPIC_MESSAGES, GEMINI, Law, OPENAI_CHAT, OPENAI_RESPONSES};
+use windlass_dialect::normalize::normalize;
+use windlass_engine::Effect;
+
+use super::View;
+
+const LAWS: [Law; 4] = [ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, GEMINI];
+const EVERY: u64 = 8;
+/// What the second step says when it had to put calls and results together by itself.
+const MADE_UP: [&str; 2] = ["had no result", "nobody called"];
+
+#[derive(Debug, Default)]
+pub(super) struct Laws {
+    requests: u64,
+}
+
+impl Laws {
+    pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
+        for effect in view.effects {
+            let Effect::CallModel(request) = effect else {
+                continue;
+            };
+            self.requests += 1;
+            if !self.requests.is_multiple_of(EVERY) {
+                continue;
+            }
+            for law in &LAWS {
+                let (projection, notes) = normalize(request, law);
+                if let Some(breach) = law.breaches(&projection).first() {
+                    return Err(format!("{:?}: {breach}", law.wire));
+                }
+                let notes = notes.into_lines();
+                let is_made_up = |note: &&String| MADE_UP.iter().any(|words| note.contains(words));
+                if let Some(note) = notes.iter().find(is_made_up) {
+                    return Err(format!("{:?}: {note}", law.wire));
+                }
+            }
+        }
+        Ok(())
+    }
+}

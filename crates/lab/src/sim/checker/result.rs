@@ -1,0 +1,71 @@
+//! Each result in the transcript is what that very call came to: the words of its own tool if that
+//! ended, and a failure if it did not. No two texts are kept on disk under one name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use windlass_engine::{Effect, Event};
+use windlass_vocabulary::{
+    Message, Notice, ResultPart, Ticket, ToolCallId, ToolOutcome, ToolResult,
+};
+
+use super::View;
+
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    calls: BTreeMap<Ticket, ToolCallId>,
+    ended: BTreeMap<ToolCallId, ToolOutcome>,
+    kept: BTreeSet<Arc<str>>,
+}
+
+impl Results {
+    pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
+        if let Event::ToolEnded { ticket, outcome } = view.event
+            && !view.is_dead
+            && let Some(call) = self.calls.get(ticket)
+        {
+            self.ended.insert(call.clone(), outcome.clone());
+        }
+        for effect in view.effects {
+            match effect {
+                Effect::StartTool { ticket, granted, .. } => {
+                    self.calls.insert(*ticket, granted.get().id.clone());
+                }
+                Effect::Tell(Notice::MessageAdded(message)) => self.written(message)?,
+                Effect::Spill { name, .. } if !self.kept.insert(name.clone()) => {
+                    return Err(format!("two texts are kept as {name}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn written(&self, message: &Message) -> Result<(), String> {
+        for result in message.results() {
+            let is_right = match self.ended.get(&result.call) {
+                Some(outcome) => {
+                    result.is_error == outcome.is_error
+                        && result.content.len() == outcome.content.len()
+                        && words(&outcome.content).all(|text| holds(result, text))
+                }
+                None => result.is_error,
+            };
+            if !is_right {
+                return Err(format!("{} got the wrong result: {result:?}", result.call));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn holds(result: &ToolResult, text: &str) -> bool {
+    words(&result.content).any(|words| words.contains(text))
+}
+
+fn words(parts: &[ResultPart]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        ResultPart::Text(text) => Some(text.as_str()),
+        ResultPart::Media(_) => None,
+    })
+}
