@@ -1,6 +1,8 @@
 //! What the README shows is what the command does.
 
-use crate::stage::{World, run};
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{World, play, run};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -62,4 +64,16 @@ fn every_flag_it_names_is_known() {
     for flag in flags {
         assert!(known.contains(flag), "{flag}");
     }
+}
+
+#[test]
+fn it_lists_the_tools_a_model_is_offered() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok")));
+    run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+    let body = server.requests()[0].json().expect("JSON");
+    let tools = body["tools"].as_array().expect("tools");
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let listed = format!("- Tools: {}.", names.join(", "));
+    assert!(README.contains(&listed), "the README should say `{listed}`");
 }
