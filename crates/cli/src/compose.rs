@@ -47,16 +47,15 @@ pub(crate) fn print(args: RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal
     settings.policy = policy;
     settings.system_prompt = system_prompt(&args);
     settings.system_context = system_context(&cwd);
-    let tells = args.verbose || std::io::IsTerminal::is_terminal(&std::io::stderr());
     // A slow pipe is worth waiting for only when the rest is right.
     let (asked, endpoint) = match prompt::on_command_line(&args)? {
         None => {
-            let asked = prompt::from_stdin_alone(tells)?;
+            let asked = prompt::from_stdin_alone()?;
             (asked, environment::endpoint(lookup)?)
         }
         Some(asked) => {
             let endpoint = environment::endpoint(lookup)?;
-            (prompt::with_stdin(asked, tells)?, endpoint)
+            (prompt::with_stdin(asked)?, endpoint)
         }
     };
     let base_url = endpoint.base_url.clone();

@@ -1,14 +1,17 @@
 //! Where the prompt comes from: the command line, standard input, or both.
 //!
 //! Reads standard input only when something else than a terminal is at the other end, at most
-//! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. Runs before
-//! any signal is caught, so Ctrl-C ends the process at once. What is not text is refused here: a
-//! model would get noise, and nobody would know why it answers nonsense.
+//! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. A pipe may be
+//! slow because the program before it is; a socket comes from a program that starts us and often
+//! forgets to close it, so one that stays silent is left alone. Runs before any signal is caught, so
+//! Ctrl-C ends the process at once. What is not text is refused here: a model would get noise, and
+//! nobody would know why it answers nonsense.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +23,7 @@ use crate::refusal::Refusal;
 const BYTES_MAX: usize = 10 * 1024 * 1024;
 /// How long standard input may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// When a person is told what is waited for.
+/// When it is told what is waited for, or a silent socket is left alone.
 const TELL_AFTER: Duration = Duration::from_secs(3);
 
 /// The prompt on the command line; `None` if there is none worth the name.
@@ -43,13 +46,13 @@ pub(crate) fn on_command_line(args: &RunArgs) -> Result<Option<String>, Refusal>
 }
 
 /// The prompt when the command line has none: standard input.
-pub(crate) fn from_stdin_alone(tells: bool) -> Result<String, Refusal> {
+pub(crate) fn from_stdin_alone() -> Result<String, Refusal> {
     let empty =
         "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
     if io::stdin().is_terminal() {
         return Err(Refusal::usage(empty));
     }
-    let text = piped(tells).map_err(|problem| match problem {
+    let text = piped().map_err(|problem| match problem {
         Problem::Unreadable(error) => {
             Refusal::usage(format!("standard input cannot be read: {error}; {empty}"))
         }
@@ -62,11 +65,11 @@ pub(crate) fn from_stdin_alone(tells: bool) -> Result<String, Refusal> {
 }
 
 /// The prompt with whatever is piped in behind it.
-pub(crate) fn with_stdin(prompt: String, tells: bool) -> Result<String, Refusal> {
+pub(crate) fn with_stdin(prompt: String) -> Result<String, Refusal> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
     }
-    let more = match piped(tells) {
+    let more = match piped() {
         Ok(more) => more,
         Err(Problem::Unusable(refusal)) => return Err(refusal),
         Err(Problem::Unreadable(error)) => {
@@ -89,13 +92,14 @@ enum Problem {
     Unusable(Refusal),
 }
 
-fn piped(tells: bool) -> Result<String, Problem> {
+fn piped() -> Result<String, Problem> {
     let stdin = io::stdin();
     let fd = stdin.as_fd().try_clone_to_owned();
     // A handle of our own: the one of the standard library would read ahead and hide it from `poll`.
     let mut input = File::from(fd.map_err(Problem::Unreadable)?);
+    let is_socket = input.metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
     let began = Instant::now();
-    let mut has_told = !tells;
+    let mut has_told = false;
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     loop {
@@ -103,6 +107,10 @@ fn piped(tells: bool) -> Result<String, Problem> {
         if !is_ready(&input, limit).map_err(Problem::Unreadable)? {
             if has_told {
                 return Err(Problem::Unusable(silent()));
+            }
+            if is_socket && bytes.is_empty() {
+                let words = format!("nothing came for {} seconds", TELL_AFTER.as_secs());
+                return Err(Problem::Unreadable(io::Error::other(words)));
             }
             has_told = true;
             eprintln!("windlass: waiting for standard input to end; without any: </dev/null");

@@ -128,6 +128,31 @@ fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
 }
 
 #[test]
+fn a_slow_pipe_is_waited_for_and_a_silent_socket_is_not() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let mut command = world.asking(&server.url(), &["-p", "Review this."]);
+    let (ours, theirs) = std::io::pipe().expect("a pipe");
+    command.stdin(Stdio::from(ours));
+    let mut slow = Running::start(&mut command);
+    let mut command = world.asking(&server.url(), &["-p", "Go on."]);
+    let (ours, _open) = std::os::unix::net::UnixStream::pair().expect("a socket");
+    command.stdin(Stdio::from(std::os::fd::OwnedFd::from(ours)));
+    let silent = Running::start(&mut command);
+
+    slow.wait_for_stderr("waiting for standard input");
+    std::io::Write::write_all(&mut &theirs, b"late words").expect("somebody reads");
+    drop(theirs);
+    let finished = slow.finish();
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
+    let finished = silent.finish();
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
+    assert!(finished.stderr.contains("going on without it"), "{finished:?}");
+    let bodies: Vec<_> = server.requests().iter().map(|request| request.body.clone()).collect();
+    assert_eq!(bodies.iter().filter(|body| body.contains("late words")).count(), 1);
+}
+
+#[test]
 fn megabytes_of_input_go_through() {
     let world = World::new();
     let server = play(Script::new().answer(Answer::text("long").repeat(0)));
