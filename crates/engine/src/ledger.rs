@@ -44,8 +44,10 @@ pub struct Row {
 pub enum Account {
     /// A request of the loop.
     Attempt(AttemptId),
-    /// A summary, a label or a nested session.
+    /// A summary or a label.
     Errand(Ticket),
+    /// A nested session.
+    Nested(Ticket),
 }
 
 /// A request that is out.
@@ -150,7 +152,7 @@ impl Ledger {
 
     /// A nested session came back with its own bill.
     pub(crate) fn settle_nested(&mut self, ticket: Ticket, spent: MicroUsd) {
-        self.release(Account::Errand(ticket));
+        self.release(Account::Nested(ticket));
         self.spent = self.spent + spent;
     }
 

@@ -28,6 +28,7 @@ pub mod cache;
 pub mod context;
 pub mod control;
 pub mod decide;
+mod digest;
 pub mod effect;
 pub mod event;
 mod facts;

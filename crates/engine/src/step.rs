@@ -96,7 +96,7 @@ impl Loop<'_> {
     /// bill: the rest of its allowance is free again.
     fn book_late(&mut self, event: &Event) {
         if let Event::ToolEnded { ticket, outcome } = event
-            && self.state.ledger.is_open(Account::Errand(*ticket))
+            && self.state.ledger.is_open(Account::Nested(*ticket))
             && self.state.queue.position(*ticket).is_none()
         {
             self.state.ledger.settle_nested(*ticket, outcome.spent);

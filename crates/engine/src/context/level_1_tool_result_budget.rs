@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use windlass_vocabulary::{Block, Message, MessageId, ResultPart, ToolResult};
 
 use super::{Memory, Report, Shrink, View, with_content};
+use crate::digest;
 use crate::settings::Context;
 
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
@@ -93,18 +94,24 @@ fn cut(result: &ToolResult, limit: usize, context: &Context, report: &mut Report
     ToolResult { call: result.call.clone(), content, is_error: result.is_error }
 }
 
-/// A file name made of the call id alone, so that it is the same on every replay.
+/// A file name made of the call id alone, so that it is the same on every replay. An id that does
+/// not make a good name gets its digest too, so that no two ids share a file.
 fn spill_name(call: &str, number: u32) -> String {
-    let safe: String = call
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' })
-        .take(80)
-        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let safe: String =
+        call.chars().map(|c| if is_plain(c) { c } else { '_' }).take(NAME_MAX).collect();
+    let own = match safe == call {
+        true => safe,
+        false => format!("{safe}.{:032x}", digest::add(digest::START, call.as_bytes())),
+    };
     match number {
-        0 => format!("{safe}.txt"),
-        n => format!("{safe}.{n}.txt"),
+        0 => format!("{own}.txt"),
+        n => format!("{own}.part{n}.txt"),
     }
 }
+
+/// Characters of a call id that a file name keeps.
+const NAME_MAX: usize = 80;
 
 fn head_and_tail(text: &str, kept: usize, pointer: &str) -> String {
     let head = floor(text, kept);

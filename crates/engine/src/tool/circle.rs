@@ -4,6 +4,7 @@
 //! with effects, makes everything before it count for nothing, so re-running a test after an edit
 //! is never a circle.
 
+use crate::digest;
 use alloc::collections::BTreeMap;
 use windlass_vocabulary::{EffectClass, Inspection, ResultPart, ToolCall, ToolOutcome};
 
@@ -68,29 +69,17 @@ impl Circle {
 }
 
 fn digest_call(call: &ToolCall) -> u128 {
-    let hash = fnv(FNV_START, call.name.as_str().as_bytes());
-    fnv(fnv(hash, &[0]), call.input.as_str().as_bytes())
+    let hash = digest::add(digest::START, call.name.as_str().as_bytes());
+    digest::add(digest::add(hash, &[0]), call.input.as_str().as_bytes())
 }
 
 fn digest_outcome(outcome: &ToolOutcome) -> u128 {
-    let mut hash = fnv(FNV_START, &[u8::from(outcome.is_error)]);
+    let mut hash = digest::add(digest::START, &[u8::from(outcome.is_error)]);
     for part in &outcome.content {
         hash = match part {
-            ResultPart::Text(words) => fnv(hash, words.as_bytes()),
-            ResultPart::Media(media) => fnv(hash, media.data.as_bytes()),
+            ResultPart::Text(words) => digest::add(hash, words.as_bytes()),
+            ResultPart::Media(media) => digest::add(hash, media.data.as_bytes()),
         };
-    }
-    hash
-}
-
-const FNV_START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-
-/// FNV-1a, 128 bits: no secret to protect, only the same answer on every machine.
-fn fnv(mut hash: u128, bytes: &[u8]) -> u128 {
-    for byte in bytes {
-        hash ^= u128::from(*byte);
-        hash = hash.wrapping_mul(FNV_PRIME);
     }
     hash
 }

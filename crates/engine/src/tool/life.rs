@@ -125,7 +125,7 @@ impl Loop<'_> {
             reserved: allowance,
             forecast: Forecast::default(),
         };
-        self.state.ledger.reserve(Account::Errand(ticket), open);
+        self.state.ledger.reserve(Account::Nested(ticket), open);
         Some(allowance)
     }
 
