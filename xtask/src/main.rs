@@ -40,10 +40,7 @@ fn run(only: Option<&str>) -> ExitCode {
         }
     };
     let mut broken = 0_usize;
-    for rule in RULES
-        .iter()
-        .filter(|rule| only.is_none_or(|name| name == rule.name))
-    {
+    for rule in RULES.iter().filter(|rule| only.is_none_or(|name| name == rule.name)) {
         let findings = (rule.check)(&tree);
         broken += findings.len();
         for finding in findings {
@@ -56,9 +53,5 @@ fn run(only: Option<&str>) -> ExitCode {
         }
     }
     println!("tidy: {} files read, {broken} findings", tree.files.len());
-    if broken == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

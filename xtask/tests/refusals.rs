@@ -27,82 +27,44 @@ fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Tree) {
 fn findings(rule: &str, files: &[(&str, &str)]) -> Vec<String> {
     let (_root, tree) = tree(files);
     let rule = RULES.iter().find(|one| one.name == rule).unwrap();
-    (rule.check)(&tree)
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    (rule.check)(&tree).iter().map(ToString::to_string).collect()
 }
 
 /// The rule must find something that says `expected` when the file is like this.
 fn refuses(rule: &str, files: &[(&str, &str)], expected: &str) {
     let found = findings(rule, files);
-    assert!(
-        found.iter().any(|line| line.contains(expected)),
-        "{expected:?} not in {found:#?}"
-    );
+    assert!(found.iter().any(|line| line.contains(expected)), "{expected:?} not in {found:#?}");
 }
 
 /// The rule must say nothing about a path that starts like this.
 fn accepts(rule: &str, files: &[(&str, &str)], path: &str) {
     let found = findings(rule, files);
-    assert!(
-        !found.iter().any(|line| line.starts_with(path)),
-        "{found:#?}"
-    );
+    assert!(!found.iter().any(|line| line.starts_with(path)), "{found:#?}");
 }
 
 #[test]
 fn edges_refuses_what_the_table_does_not_list() {
     let upward = manifest("engine", "[dependencies]\nwindlass-tool.workspace = true");
-    refuses(
-        "edges",
-        &[("crates/engine/Cargo.toml", &upward)],
-        "`engine` may not see `tool`",
-    );
+    refuses("edges", &[("crates/engine/Cargo.toml", &upward)], "`engine` may not see `tool`");
 
     let renamed = manifest(
         "dialect",
         "[dependencies]\nloop = { package = \"windlass-engine\", path = \"../engine\" }",
     );
-    refuses(
-        "edges",
-        &[("crates/dialect/Cargo.toml", &renamed)],
-        "`dialect` may not see `engine`",
-    );
+    refuses("edges", &[("crates/dialect/Cargo.toml", &renamed)], "`dialect` may not see `engine`");
 
     let shipped = manifest("driver", "[dependencies]\nwindlass-lab.workspace = true");
-    refuses(
-        "edges",
-        &[("crates/driver/Cargo.toml", &shipped)],
-        "`driver` may not see `lab`",
-    );
+    refuses("edges", &[("crates/driver/Cargo.toml", &shipped)], "`driver` may not see `lab`");
 
-    let by_platform = manifest(
-        "hook",
-        "[target.'cfg(unix)'.dependencies]\nwindlass-tool.workspace = true",
-    );
-    refuses(
-        "edges",
-        &[("crates/hook/Cargo.toml", &by_platform)],
-        "`hook` may not see `tool`",
-    );
+    let by_platform =
+        manifest("hook", "[target.'cfg(unix)'.dependencies]\nwindlass-tool.workspace = true");
+    refuses("edges", &[("crates/hook/Cargo.toml", &by_platform)], "`hook` may not see `tool`");
 
     let unknown = manifest("attic", "");
-    refuses(
-        "edges",
-        &[("crates/attic/Cargo.toml", &unknown)],
-        "no row in the floor table",
-    );
+    refuses("edges", &[("crates/attic/Cargo.toml", &unknown)], "no row in the floor table");
 
-    let tested = manifest(
-        "engine",
-        "[dev-dependencies]\nwindlass-lab.workspace = true",
-    );
-    accepts(
-        "edges",
-        &[("crates/engine/Cargo.toml", &tested)],
-        "crates/engine",
-    );
+    let tested = manifest("engine", "[dev-dependencies]\nwindlass-lab.workspace = true");
+    accepts("edges", &[("crates/engine/Cargo.toml", &tested)], "crates/engine");
 }
 
 #[test]
@@ -111,48 +73,28 @@ fn purity_refuses_the_world() {
     let permission = manifest("permission", "");
     let files = [
         ("crates/engine/Cargo.toml", engine.as_str()),
-        (
-            "crates/engine/src/lib.rs",
-            "//! A loop.\nmod a;\nmod b;\nmod c;\n",
-        ),
-        (
-            "crates/engine/src/a.rs",
-            "//! A.\nuse std::time::Instant;\n",
-        ),
-        (
-            "crates/engine/src/b.rs",
-            "//! B.\nuse hashbrown::HashMap;\n",
-        ),
+        ("crates/engine/src/lib.rs", "//! A loop.\nmod a;\nmod b;\nmod c;\n"),
+        ("crates/engine/src/a.rs", "//! A.\nuse std::time::Instant;\n"),
+        ("crates/engine/src/b.rs", "//! B.\nuse hashbrown::HashMap;\n"),
         (
             "crates/engine/src/c.rs",
             "//! Says std::fs in words only.\nconst A: &str = \"std::fs\";\n\
              #[cfg(test)]\nmod tests {\n    extern crate std;\n    use std::fs;\n}\n",
         ),
         ("crates/permission/Cargo.toml", permission.as_str()),
-        (
-            "crates/permission/src/lib.rs",
-            "//! Rules.\nmod path;\nmod rule;\npub use path::a;\n",
-        ),
+        ("crates/permission/src/lib.rs", "//! Rules.\nmod path;\nmod rule;\npub use path::a;\n"),
         (
             "crates/permission/src/path.rs",
             "//! P.\nuse std::{\n    sync::Arc,\n    fs::{self},\n};\n",
         ),
     ];
-    refuses(
-        "purity",
-        &files,
-        "crates/engine/src/lib.rs: must declare #![no_std]",
-    );
+    refuses("purity", &files, "crates/engine/src/lib.rs: must declare #![no_std]");
     refuses("purity", &files, "crates/engine/src/a.rs:2: std::time");
     refuses("purity", &files, "crates/engine/src/b.rs:2: HashMap");
     refuses("purity", &files, "`tokio` is not among the packages");
     refuses("purity", &files, "crates/permission/src/path.rs:2: std::fs");
     let found = findings("purity", &files);
-    assert_eq!(
-        found.len(),
-        5,
-        "words, strings and tests are free: {found:#?}"
-    );
+    assert_eq!(found.len(), 5, "words, strings and tests are free: {found:#?}");
 }
 
 #[test]
@@ -174,55 +116,27 @@ fn branches_refuses_a_rule_in_the_driver() {
         "match t { Transition::NextTurn if late => 1, _ => 2 }",
     ] {
         let text = format!("//! Runs.\nfn f() {{\n    {decides}\n}}\n");
-        refuses(
-            "branches",
-            &[("crates/driver/src/run.rs", &text)],
-            "run.rs:3: a branch on",
-        );
+        refuses("branches", &[("crates/driver/src/run.rs", &text)], "run.rs:3: a branch on");
     }
     let carries = "//! Runs.\nfn f(t: Terminal) -> bool {\n    Terminal::is_error(t)\n}\n\
                    fn g() -> Ending {\n    Ending { terminal: Terminal::ModelError, why: 1 }\n}\n\
                    #[cfg(test)]\nmod tests {\n    fn h() { t == Terminal::Completed }\n}\n";
-    accepts(
-        "branches",
-        &[("crates/driver/src/run.rs", carries)],
-        "crates",
-    );
+    accepts("branches", &[("crates/driver/src/run.rs", carries)], "crates");
 }
 
 #[test]
 fn lints_refuses_an_unlinted_crate_and_features() {
     let bare = "[package]\nname = \"windlass-hook\"\n";
-    refuses(
-        "lints",
-        &[("crates/hook/Cargo.toml", bare)],
-        "[lints] workspace = true",
-    );
+    refuses("lints", &[("crates/hook/Cargo.toml", bare)], "[lints] workspace = true");
     let featured = manifest("hook", "[features]\nfast = []");
-    refuses(
-        "lints",
-        &[("crates/hook/Cargo.toml", &featured)],
-        "has Cargo features",
-    );
+    refuses("lints", &[("crates/hook/Cargo.toml", &featured)], "has Cargo features");
 }
 
 #[test]
 fn headers_refuses_a_file_that_does_not_introduce_itself() {
-    refuses(
-        "headers",
-        &[("crates/a/src/b.rs", "use a::b;\n//! Too late to say.\n")],
-        "b.rs",
-    );
-    refuses(
-        "headers",
-        &[("crates/a/tests/b.rs", "//! Tests.\n")],
-        "b.rs",
-    );
-    accepts(
-        "headers",
-        &[("crates/a/src/b.rs", "//! Splits a line into words.\n")],
-        "crates",
-    );
+    refuses("headers", &[("crates/a/src/b.rs", "use a::b;\n//! Too late to say.\n")], "b.rs");
+    refuses("headers", &[("crates/a/tests/b.rs", "//! Tests.\n")], "b.rs");
+    accepts("headers", &[("crates/a/src/b.rs", "//! Splits a line into words.\n")], "crates");
 }
 
 #[test]
@@ -237,16 +151,8 @@ fn words_refuses_vague_names() {
     ] {
         refuses("words", &[(path, header)], path);
     }
-    refuses(
-        "words",
-        &[("crates/core/Cargo.toml", &manifest("core", ""))],
-        "`core` says nothing",
-    );
-    refuses(
-        "words",
-        &[("a/src/b.rs", "//! B.\npub(crate) mod helper {}\n")],
-        "b.rs:2: `helper`",
-    );
+    refuses("words", &[("crates/core/Cargo.toml", &manifest("core", ""))], "`core` says nothing");
+    refuses("words", &[("a/src/b.rs", "//! B.\npub(crate) mod helper {}\n")], "b.rs:2: `helper`");
     accepts("words", &[("crates/a/src/record/v1.rs", header)], "crates");
     accepts("words", &[("crates/a/src/database.rs", header)], "crates");
 }
@@ -256,24 +162,14 @@ fn words_refuses_leftovers() {
     for (text, expected) in [
         ("//! B.\nfn f() { todo!() }\n", "b.rs:2: `todo!`"),
         ("//! B.\nfn f() { dbg!(1); }\n", "b.rs:2: `dbg!`"),
-        (
-            "//! B.\nfn f() { unimplemented!(\"later\") }\n",
-            "b.rs:2: `unimplemented!`",
-        ),
+        ("//! B.\nfn f() { unimplemented!(\"later\") }\n", "b.rs:2: `unimplemented!`"),
         ("//! B.\n// TODO: later.\n", "b.rs:2: `TODO`"),
         ("//! B.\n/* a\n FIXME b */\n", "b.rs:3: `FIXME`"),
-        (
-            "//! B.\n#[test]\n#[ignore = \"slow\"]\nfn f() {}\n",
-            "b.rs:3: `#[ignore`",
-        ),
+        ("//! B.\n#[test]\n#[ignore = \"slow\"]\nfn f() {}\n", "b.rs:3: `#[ignore`"),
     ] {
         refuses("words", &[("a/src/b.rs", text)], expected);
     }
-    refuses(
-        "words",
-        &[("docs/a.md", "Say `TODO` so.\nTODO: finish.\n")],
-        "a.md:2: `TODO`",
-    );
+    refuses("words", &[("docs/a.md", "Say `TODO` so.\nTODO: finish.\n")], "a.md:2: `TODO`");
     refuses("words", &[("deny.toml", "# FIXME\n")], "deny.toml:1");
     let free = "//! Lists TodoWrite.\nconst A: &str = \"TODO: todo!() #[ignore]\";\n\
                 const B: &str = r#\"a \" TODO\"#;\nconst C: char = '\"'; // 'a is a lifetime.\n";
@@ -360,10 +256,7 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
         ("docs/decisions/README.md", "[a](0001-a.md)\n"),
         ("docs/decisions/0001-a.md", page),
         ("docs/decisions/0003-c.md", "# C\n## Decision\n"),
-        (
-            "docs/glossary.md",
-            "- **Run**: a.\n- **Attempt**: b.\n- **attempt**: c.\n",
-        ),
+        ("docs/glossary.md", "- **Run**: a.\n- **Attempt**: b.\n- **attempt**: c.\n"),
         ("CHANGELOG.md", "# Unreleased\n- Added: a.\n- More b.\n"),
     ];
     for expected in [
@@ -414,49 +307,27 @@ fn dependencies_refuses_licences_sources_and_duplicates_without_a_reason() {
     ];
     // Everything is built but the older half of one duplicate, which only a test wants.
     let deps = packages.iter().map(|one| {
-        let kind = if one["id"] == "guest1.0.0" {
-            json!("dev")
-        } else {
-            json!(null)
-        };
+        let kind = if one["id"] == "guest1.0.0" { json!("dev") } else { json!(null) };
         json!({ "pkg": one["id"], "dep_kinds": [{ "kind": kind }] })
     });
     let mut nodes = vec![json!({ "id": "ours", "deps": deps.collect::<Vec<_>>() })];
-    nodes.extend(
-        packages
-            .iter()
-            .map(|one| json!({ "id": one["id"], "deps": [] })),
-    );
+    nodes.extend(packages.iter().map(|one| json!({ "id": one["id"], "deps": [] })));
     let metadata = json!({ "packages": packages, "resolve": { "nodes": nodes },
                            "workspace_members": ["ours"] });
-    let found: Vec<String> = judge(&metadata, &policy)
-        .iter()
-        .map(|finding| finding.place.clone())
-        .collect();
+    let found: Vec<String> =
+        judge(&metadata, &policy).iter().map(|finding| finding.place.clone()).collect();
     // In order: two licences, a source, a duplicate, a stale exception, one without a reason.
     assert_eq!(
         found,
-        [
-            "free@1.0.0",
-            "odd@1.0.0",
-            "forked@1.0.0",
-            "pair",
-            "deny.toml",
-            "deny.toml"
-        ]
+        ["free@1.0.0", "odd@1.0.0", "forked@1.0.0", "pair", "deny.toml", "deny.toml"]
     );
 }
 
 #[test]
 fn sizes_notes_long_files_and_functions() {
-    let long = format!(
-        "//! Long.\nfn grown() {{\n{}}}\n",
-        "    step();\n".repeat(71)
-    );
-    let short = format!(
-        "//! Short.\nfn fits() {{\n{}}}\n",
-        "    // Why.\n    step();\n".repeat(70)
-    );
+    let long = format!("//! Long.\nfn grown() {{\n{}}}\n", "    step();\n".repeat(71));
+    let short =
+        format!("//! Short.\nfn fits() {{\n{}}}\n", "    // Why.\n    step();\n".repeat(70));
     let tall = format!("//! Tall.\n{}", "const A: u8 = 1;\n".repeat(400));
     let (_root, tree) = tree(&[
         ("crates/hook/src/long.rs", &long),
@@ -464,10 +335,7 @@ fn sizes_notes_long_files_and_functions() {
         ("crates/hook/src/tall.rs", &tall),
         ("crates/engine/src/tall.rs", &tall),
     ]);
-    let notes: Vec<String> = sizes::report(&tree)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let notes: Vec<String> = sizes::report(&tree).iter().map(ToString::to_string).collect();
     assert_eq!(
         notes,
         [

@@ -8,16 +8,8 @@ use xtask::tidy::{RULES, Tree};
 fn obeys(name: &str) {
     let tree = Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
     let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
-    let findings: Vec<String> = (rule.check)(&tree)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    assert!(
-        findings.is_empty(),
-        "{}:\n{}",
-        rule.promise,
-        findings.join("\n")
-    );
+    let findings: Vec<String> = (rule.check)(&tree).iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{}:\n{}", rule.promise, findings.join("\n"));
 }
 
 macro_rules! rules {

@@ -82,11 +82,7 @@ impl ToolResult {
     /// A result that is one piece of text.
     #[must_use]
     pub fn text(call: ToolCallId, text: impl Into<String>, is_error: bool) -> Self {
-        Self {
-            call,
-            content: alloc::vec![ResultPart::Text(text.into())],
-            is_error,
-        }
+        Self { call, content: alloc::vec![ResultPart::Text(text.into())], is_error }
     }
 
     /// Bytes of text and media, the measure every budget starts from.

@@ -98,12 +98,6 @@ impl ModelFailure {
     /// A failure with nothing known but its kind and some words.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            status: None,
-            retry_after: None,
-            request_id: None,
-        }
+        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
     }
 }

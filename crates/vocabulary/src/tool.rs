@@ -124,10 +124,7 @@ impl Inspection {
     /// A call that cannot run.
     #[must_use]
     pub fn refused(problem: impl Into<String>) -> Self {
-        Self {
-            problem: Some(problem.into()),
-            ..Self::SHARED_READ
-        }
+        Self { problem: Some(problem.into()), ..Self::SHARED_READ }
     }
 }
 
@@ -148,9 +145,6 @@ impl ToolOutcome {
     /// A failure, told to the model.
     #[must_use]
     pub fn failure(text: impl Into<String>) -> Self {
-        Self {
-            is_error: true,
-            ..Self::text(text)
-        }
+        Self { is_error: true, ..Self::text(text) }
     }
 }

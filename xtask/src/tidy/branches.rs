@@ -16,10 +16,7 @@ const FAMILIES: &[&str] = &["Transition::", "Terminal::"];
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree
-        .below("crates/driver/src")
-        .filter(|file| file.path.ends_with(".rs"))
-    {
+    for file in tree.below("crates/driver/src").filter(|file| file.path.ends_with(".rs")) {
         let code = without_tests(&split(&file.text).code);
         for family in FAMILIES {
             for (at, _) in code.match_indices(family) {
@@ -43,20 +40,13 @@ fn is_branch(before: &str, member: &str) -> bool {
         return false;
     }
     let statement = before.rsplit([';', '{', '}']).next().unwrap_or(before);
-    let path = statement
-        .rsplit(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
-        .next();
-    let leading = statement
-        .strip_suffix(path.unwrap_or(""))
-        .unwrap_or(statement)
-        .trim_end();
+    let path = statement.rsplit(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).next();
+    let leading = statement.strip_suffix(path.unwrap_or("")).unwrap_or(statement).trim_end();
     let is_compared = leading.ends_with("==") || leading.ends_with("!=");
     // Past the name itself and past what closes a pattern, a branch shows itself.
     let following = member
         .trim_start_matches(|c: char| c.is_alphanumeric() || c == '_')
         .trim_start_matches(|c: char| c.is_whitespace() || ",.)}".contains(c));
-    let is_pattern = ["=>", "==", "!=", "= ", "if ", "| "]
-        .iter()
-        .any(|s| following.starts_with(s));
+    let is_pattern = ["=>", "==", "!=", "= ", "if ", "| "].iter().any(|s| following.starts_with(s));
     is_compared || is_pattern || statement.contains("matches!")
 }

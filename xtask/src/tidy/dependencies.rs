@@ -48,27 +48,16 @@ impl Policy {
     ///
     /// When it is not TOML.
     pub fn read(text: &str) -> Result<Self, String> {
-        let table = text
-            .parse::<toml::Table>()
-            .map_err(|error| error.to_string())?;
+        let table = text.parse::<toml::Table>().map_err(|error| error.to_string())?;
         let rows = |section: &str, key: &str| {
             let value = table.get(section).and_then(|section| section.get(key));
-            value
-                .and_then(toml::Value::as_array)
-                .cloned()
-                .unwrap_or_default()
+            value.and_then(toml::Value::as_array).cloned().unwrap_or_default()
         };
         let text_of = |row: &toml::Value, key: &str| {
-            row.get(key)
-                .and_then(toml::Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            row.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned()
         };
         let texts = |rows: &[toml::Value]| {
-            rows.iter()
-                .filter_map(toml::Value::as_str)
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
+            rows.iter().filter_map(toml::Value::as_str).map(str::to_owned).collect::<Vec<_>>()
         };
         Ok(Self {
             licences: texts(&rows("licenses", "allow")),
@@ -76,20 +65,14 @@ impl Policy {
                 .iter()
                 .map(|row| {
                     let allow = row.get("allow").and_then(toml::Value::as_array);
-                    (
-                        text_of(row, "crate"),
-                        texts(allow.map_or(&[], Vec::as_slice)),
-                    )
+                    (text_of(row, "crate"), texts(allow.map_or(&[], Vec::as_slice)))
                 })
                 .collect(),
             skipped: rows("bans", "skip")
                 .iter()
                 .map(|row| (text_of(row, "crate"), text_of(row, "reason")))
                 .collect(),
-            target: texts(&rows("graph", "targets"))
-                .into_iter()
-                .next()
-                .unwrap_or_default(),
+            target: texts(&rows("graph", "targets")).into_iter().next().unwrap_or_default(),
         })
     }
 }
@@ -98,10 +81,7 @@ impl Policy {
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let Some(file) = tree.file("deny.toml") else {
-        return vec![Finding::at(
-            "deny.toml",
-            "is missing; it holds the dependency policy",
-        )];
+        return vec![Finding::at("deny.toml", "is missing; it holds the dependency policy")];
     };
     let judged = Policy::read(&file.text)
         .and_then(|policy| Ok(judge(&metadata(&tree.root, &policy.target)?, &policy)));
@@ -123,17 +103,11 @@ pub fn judge(metadata: &Value, policy: &Policy) -> Vec<Finding> {
         let version = text(package, "version");
         let place = format!("{name}@{version}");
         if !source.ends_with(REGISTRY) {
-            findings.push(Finding::at(
-                &place,
-                format!("comes from {source}, not the registry"),
-            ));
+            findings.push(Finding::at(&place, format!("comes from {source}, not the registry")));
         }
         let licence = text(package, "license");
         let mut allowed = policy.licences.clone();
-        let exceptions = policy
-            .exceptions
-            .iter()
-            .filter(|(excepted, _)| excepted == name);
+        let exceptions = policy.exceptions.iter().filter(|(excepted, _)| excepted == name);
         allowed.extend(exceptions.flat_map(|(_, more)| more.iter().cloned()));
         if !is_allowed(licence, &allowed) {
             let problem = format!("licence `{licence}` is not allowed by deny.toml");
@@ -153,17 +127,11 @@ fn duplicates(
     findings: &mut Vec<Finding>,
 ) {
     let is_skipped = |name: &str, version: &str| {
-        policy
-            .skipped
-            .iter()
-            .any(|(spec, _)| *spec == format!("{name}@{version}"))
+        policy.skipped.iter().any(|(spec, _)| *spec == format!("{name}@{version}"))
     };
     for (name, all) in versions {
-        let counted: Vec<&str> = all
-            .iter()
-            .copied()
-            .filter(|version| !is_skipped(name, version))
-            .collect();
+        let counted: Vec<&str> =
+            all.iter().copied().filter(|version| !is_skipped(name, version)).collect();
         if counted.len() > 1 {
             let problem = format!(
                 "built in {} versions ({}); `cargo tree -i {name}` says why; agree on one, or give \
@@ -176,15 +144,11 @@ fn duplicates(
     }
     for (spec, reason) in &policy.skipped {
         if reason.split_whitespace().count() < 4 {
-            findings.push(Finding::at(
-                "deny.toml",
-                format!("{spec} is skipped without a reason"),
-            ));
+            findings.push(Finding::at("deny.toml", format!("{spec} is skipped without a reason")));
         }
         let (name, version) = spec.split_once('@').unwrap_or((spec, ""));
-        let is_duplicate = versions
-            .get(name)
-            .is_some_and(|all| all.len() > 1 && all.contains(version));
+        let is_duplicate =
+            versions.get(name).is_some_and(|all| all.len() > 1 && all.contains(version));
         if !is_duplicate {
             let problem = format!("{spec} is no longer a duplicate; take the exception out");
             findings.push(Finding::at("deny.toml", problem));
@@ -209,9 +173,8 @@ fn built(metadata: &Value) -> BTreeSet<&str> {
         })
         .collect();
     let mut found = BTreeSet::new();
-    let mut waiting: Vec<&str> = list(metadata, "/workspace_members")
-        .filter_map(Value::as_str)
-        .collect();
+    let mut waiting: Vec<&str> =
+        list(metadata, "/workspace_members").filter_map(Value::as_str).collect();
     while let Some(id) = waiting.pop() {
         if found.insert(id) {
             waiting.extend(edges.get(id).into_iter().flatten());
@@ -225,11 +188,7 @@ fn nodes(metadata: &Value) -> impl Iterator<Item = &Value> {
 }
 
 fn list<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -240,14 +199,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 fn metadata(root: &Path, target: &str) -> Result<Value, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--locked",
-            "--filter-platform",
-            target,
-        ])
+        .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target])
         .current_dir(root)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -265,16 +217,11 @@ fn metadata(root: &Path, target: &str) -> Result<Value, String> {
     }
     let answer = receiver.recv_timeout(METADATA_DEADLINE);
     // Whatever came of it, nothing of the child may stay behind.
-    if let Some(group) = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         rustix::process::kill_process_group(group, rustix::process::Signal::KILL)
             .unwrap_or_default();
     }
-    child
-        .wait()
-        .map_err(|error| format!("cargo metadata cannot be awaited: {error}"))?;
+    child.wait().map_err(|error| format!("cargo metadata cannot be awaited: {error}"))?;
     let bytes = answer
         .map_err(|_| format!("cargo metadata gave no answer in {METADATA_DEADLINE:?}"))?
         .map_err(|error| format!("cargo metadata cannot be read: {error}"))?;

@@ -31,21 +31,8 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "rehearsal",
         ],
     ),
-    (
-        "cli",
-        &["vocabulary", "permission", "journal", "driver", "rehearsal"],
-    ),
-    (
-        "lab",
-        &[
-            "vocabulary",
-            "permission",
-            "engine",
-            "dialect",
-            "journal",
-            "rehearsal",
-        ],
-    ),
+    ("cli", &["vocabulary", "permission", "journal", "driver", "rehearsal"]),
+    ("lab", &["vocabulary", "permission", "engine", "dialect", "journal", "rehearsal"]),
     ("xtask", &[]),
 ];
 
@@ -67,10 +54,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for one in &tree.crates {
         let place = format!("{}/Cargo.toml", one.folder);
         let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == one.name) else {
-            findings.push(Finding::at(
-                place,
-                "no row in the floor table (xtask/src/tidy/edges.rs)",
-            ));
+            findings
+                .push(Finding::at(place, "no row in the floor table (xtask/src/tidy/edges.rs)"));
             continue;
         };
         for (section, name) in ours(one) {
@@ -78,19 +63,14 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             if allowed.contains(&name.as_str()) || (is_test && is_for_tests(&one.name, &name)) {
                 continue;
             }
-            let problem = format!(
-                "`{}` may not see `{name}` ({section}); see ARCHITECTURE.md",
-                one.name
-            );
+            let problem =
+                format!("`{}` may not see `{name}` ({section}); see ARCHITECTURE.md", one.name);
             findings.push(Finding::at(&place, problem));
         }
     }
     for (name, _) in EDGES {
         if !tree.crates.iter().any(|one| one.name == *name) {
-            findings.push(Finding::at(
-                *name,
-                "has a row in the floor table but no folder",
-            ));
+            findings.push(Finding::at(*name, "has a row in the floor table but no folder"));
         }
     }
     findings
@@ -116,10 +96,7 @@ fn ours(one: &Crate) -> Vec<(&'static str, String)> {
             };
             for (key, value) in entries {
                 // A renamed dependency carries its real name in `package`.
-                let package = value
-                    .get("package")
-                    .and_then(toml::Value::as_str)
-                    .unwrap_or(key);
+                let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
                 if let Some(name) = folder_name(package) {
                     found.push((section, name.to_owned()));
                 }

@@ -18,26 +18,10 @@ struct Family {
 }
 
 const FAMILIES: &[Family] = &[
-    Family {
-        name: "transition",
-        owner: "engine",
-        prefix: "",
-    },
-    Family {
-        name: "terminal",
-        owner: "engine",
-        prefix: "",
-    },
-    Family {
-        name: "context",
-        owner: "engine",
-        prefix: "level_",
-    },
-    Family {
-        name: "normalize",
-        owner: "dialect",
-        prefix: "step_",
-    },
+    Family { name: "transition", owner: "engine", prefix: "" },
+    Family { name: "terminal", owner: "engine", prefix: "" },
+    Family { name: "context", owner: "engine", prefix: "level_" },
+    Family { name: "normalize", owner: "dialect", prefix: "step_" },
 ];
 
 /// Compares source files and scenarios of every family whose crate has been begun. Scenarios are
@@ -45,12 +29,7 @@ const FAMILIES: &[Family] = &[
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for Family {
-        name,
-        owner,
-        prefix,
-    } in FAMILIES
-    {
+    for Family { name, owner, prefix } in FAMILIES {
         if !tree.is_begun(owner) || !tree.is_begun("lab") {
             continue;
         }
@@ -78,12 +57,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 /// File names directly in this folder, without their ending.
 fn stems(tree: &Tree, folder: &str, ending: &str) -> BTreeSet<String> {
     tree.below(folder)
-        .filter_map(|file| {
-            file.path
-                .strip_prefix(folder)?
-                .strip_prefix('/')?
-                .strip_suffix(ending)
-        })
+        .filter_map(|file| file.path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(ending))
         .filter(|stem| !stem.contains('/'))
         .map(str::to_owned)
         .collect()

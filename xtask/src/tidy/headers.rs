@@ -11,17 +11,9 @@ const LETTERS_MIN: usize = 12;
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let bare = tree.rust().filter(|file| {
-        let first = file
-            .text
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or("");
+        let first = file.text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         let words = first.strip_prefix("//!").unwrap_or("");
-        words
-            .chars()
-            .filter(|character| character.is_alphabetic())
-            .count()
-            < LETTERS_MIN
+        words.chars().filter(|character| character.is_alphabetic()).count() < LETTERS_MIN
     });
     bare.map(|file| Finding::at(&file.path, "must open with `//!` and what the file is for"))
         .collect()

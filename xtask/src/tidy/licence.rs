@@ -4,15 +4,9 @@
 /// Do the allowed licences satisfy this expression? What cannot be read is not allowed.
 #[must_use]
 pub fn is_allowed(expression: &str, allowed: &[String]) -> bool {
-    let spaced = expression
-        .replace('/', " OR ")
-        .replace('(', " ( ")
-        .replace(')', " ) ");
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader {
-        words: words.into_iter().peekable(),
-        allowed,
-    };
+    let mut reader = Reader { words: words.into_iter().peekable(), allowed };
     reader.any().unwrap_or(false) && reader.words.peek().is_none()
 }
 

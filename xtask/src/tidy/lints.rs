@@ -11,10 +11,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in &tree.crates {
         let place = format!("{}/Cargo.toml", one.folder);
-        let lints = one
-            .manifest
-            .get("lints")
-            .and_then(|table| table.get("workspace"));
+        let lints = one.manifest.get("lints").and_then(|table| table.get("workspace"));
         if lints.and_then(toml::Value::as_bool) != Some(true) {
             findings.push(Finding::at(&place, "must say `[lints] workspace = true`"));
         }

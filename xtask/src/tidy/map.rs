@@ -11,15 +11,8 @@ use super::{Finding, Tree};
 const MAP: &str = "ARCHITECTURE.md";
 
 /// A backticked word that starts with one of these is a path from the root.
-const ROOTS: &[&str] = &[
-    "crates/",
-    "scenarios/",
-    "cassettes/",
-    "docs/",
-    "xtask/",
-    ".ci/",
-    ".cargo/",
-];
+const ROOTS: &[&str] =
+    &["crates/", "scenarios/", "cassettes/", "docs/", "xtask/", ".ci/", ".cargo/"];
 
 /// Compares the documents with the tree.
 #[must_use]
@@ -63,10 +56,7 @@ fn table(tree: &Tree, map: &str, findings: &mut Vec<Finding>) {
         let name = name.trim_matches('`');
         listed.insert(name);
         let written: BTreeSet<&str> = sees.split('`').skip(1).step_by(2).collect();
-        let allowed = EDGES
-            .iter()
-            .find(|(other, _)| *other == name)
-            .map(|(_, edges)| *edges);
+        let allowed = EDGES.iter().find(|(other, _)| *other == name).map(|(_, edges)| *edges);
         if allowed.is_some_and(|edges| edges.iter().copied().collect::<BTreeSet<_>>() != written) {
             let problem = format!("what `{name}` may see differs from xtask/src/tidy/edges.rs");
             findings.push(Finding::at(MAP, problem));
@@ -77,10 +67,7 @@ fn table(tree: &Tree, map: &str, findings: &mut Vec<Finding>) {
         findings.push(Finding::at(MAP, format!("the crate table lacks `{name}`")));
     }
     for name in listed.difference(&members) {
-        findings.push(Finding::at(
-            MAP,
-            format!("the crate table has `{name}`, the tree has not"),
-        ));
+        findings.push(Finding::at(MAP, format!("the crate table has `{name}`, the tree has not")));
     }
 }
 
@@ -93,10 +80,7 @@ fn exists(tree: &Tree, pattern: &str) -> bool {
     tree.files.iter().any(|file| {
         let names: Vec<&str> = file.path.split('/').collect();
         names.len() >= parts.len()
-            && parts
-                .iter()
-                .zip(&names)
-                .all(|(part, name)| matches(part, name))
+            && parts.iter().zip(&names).all(|(part, name)| matches(part, name))
     })
 }
 

@@ -105,18 +105,12 @@ pub struct Finding {
 impl Finding {
     /// A finding about a whole file or folder.
     pub fn at(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            problem: problem.into(),
-        }
+        Self { place: place.into(), problem: problem.into() }
     }
 
     /// A finding about one line, counted from zero as iterators do and shown from one as people do.
     pub fn on_line(path: &str, index: usize, problem: impl Into<String>) -> Self {
-        Self {
-            place: format!("{path}:{}", index + 1),
-            problem: problem.into(),
-        }
+        Self { place: format!("{path}:{}", index + 1), problem: problem.into() }
     }
 }
 

@@ -7,12 +7,7 @@ use super::{File, Finding, Tree};
 const DECISIONS: &str = "docs/decisions";
 
 /// Every decision page answers these, in this order.
-const QUESTIONS: &[&str] = &[
-    "## Context",
-    "## Decision",
-    "## Road not taken",
-    "## Consequence",
-];
+const QUESTIONS: &[&str] = &["## Context", "## Decision", "## Road not taken", "## Consequence"];
 
 /// What a line of the changelog starts with.
 const KINDS: &[&str] = &["Added:", "Changed:", "Fixed:", "Removed:", "Security:"];
@@ -40,20 +35,15 @@ fn decisions(tree: &Tree, findings: &mut Vec<Finding>) {
     for (position, page) in pages.enumerate() {
         let name = page.path.rsplit('/').next().unwrap_or(&page.path);
         if !name.starts_with(&format!("{:04}-", position + 1)) || !name.ends_with(".md") {
-            let problem = format!(
-                "decision pages are numbered without gaps; {:04} was due",
-                position + 1
-            );
+            let problem =
+                format!("decision pages are numbered without gaps; {:04} was due", position + 1);
             findings.push(Finding::at(&page.path, problem));
         }
         if !index.contains(&format!("({name})")) {
             findings.push(Finding::at(&index_path, format!("does not link {name}")));
         }
-        let headings: Vec<&str> = page
-            .text
-            .lines()
-            .filter(|line| line.starts_with("## "))
-            .collect();
+        let headings: Vec<&str> =
+            page.text.lines().filter(|line| line.starts_with("## ")).collect();
         if headings != QUESTIONS {
             let problem = format!("must have exactly the headings {}", QUESTIONS.join(", "));
             findings.push(Finding::at(&page.path, problem));

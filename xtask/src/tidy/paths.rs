@@ -39,15 +39,11 @@ const KEYS: &[(&str, usize)] = &[
 ];
 
 /// How private keys in text form begin.
-const ARMOUR: &[&str] = &[
-    concat!("-----BEGIN PRIVATE K", "EY"),
-    concat!("RSA PRIVATE K", "EY-----"),
-];
+const ARMOUR: &[&str] =
+    &[concat!("-----BEGIN PRIVATE K", "EY"), concat!("RSA PRIVATE K", "EY-----")];
 
 /// A key that says of itself that it is none.
-const PRETENDED: &[&str] = &[
-    "test", "example", "fake", "dummy", "demo", "not-a-", "secret",
-];
+const PRETENDED: &[&str] = &["test", "example", "fake", "dummy", "demo", "not-a-", "secret"];
 
 /// The only place a locked package may come from, by the end of its name.
 const LOCKED_SOURCE: &str = "/crates.io-index\"";
@@ -76,29 +72,19 @@ fn problem(line: &str) -> Option<String> {
         return Some(format!("`{path}` is a path of one machine"));
     }
     if let Some(host) = REGISTRY.iter().find(|host| line.contains(**host)) {
-        return Some(format!(
-            "`{host}` names a package host; leave that to each machine"
-        ));
+        return Some(format!("`{host}` names a package host; leave that to each machine"));
     }
     if ARMOUR.iter().any(|armour| line.contains(armour)) {
         return Some("a private key".to_owned());
     }
-    let prefix = KEYS
-        .iter()
-        .find(|(prefix, letters)| is_key(line, prefix, *letters))?
-        .0;
-    Some(format!(
-        "something that begins with `{prefix}` and looks like a key"
-    ))
+    let prefix = KEYS.iter().find(|(prefix, letters)| is_key(line, prefix, *letters))?.0;
+    Some(format!("something that begins with `{prefix}` and looks like a key"))
 }
 
 fn is_key(line: &str, prefix: &str, letters: usize) -> bool {
     line.match_indices(prefix).any(|(at, _)| {
         let (before, after) = line.split_at_checked(at).unwrap_or((line, ""));
-        let starts_here = !before
-            .chars()
-            .next_back()
-            .is_some_and(char::is_alphanumeric);
+        let starts_here = !before.chars().next_back().is_some_and(char::is_alphanumeric);
         let body: String = after
             .strip_prefix(prefix)
             .unwrap_or(after)

@@ -17,16 +17,7 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("vocabulary", &["serde"]),
     ("engine", &["serde"]),
     ("dialect", &["serde", "serde_json"]),
-    (
-        "permission",
-        &[
-            "serde",
-            "serde_json",
-            "thiserror",
-            "tree-sitter",
-            "tree-sitter-bash",
-        ],
-    ),
+    ("permission", &["serde", "serde_json", "thiserror", "tree-sitter", "tree-sitter-bash"]),
 ];
 
 /// Parts of the standard library that touch the world.
@@ -46,9 +37,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let folder = format!("crates/{name}");
         let has_std = !WITHOUT_STD.contains(name);
         let library = format!("{folder}/src/lib.rs");
-        let declared = tree
-            .file(&library)
-            .is_some_and(|file| split(&file.text).code.contains("#![no_std]"));
+        let declared =
+            tree.file(&library).is_some_and(|file| split(&file.text).code.contains("#![no_std]"));
         if !has_std && !declared {
             findings.push(Finding::at(&library, "must declare #![no_std]"));
         }
@@ -94,11 +84,7 @@ fn parts_of_std(code: &str) -> Vec<(usize, String)> {
     let mut parts = Vec::new();
     for (at, _) in code.match_indices("std::") {
         let (before, after) = code.split_at_checked(at).unwrap_or((code, ""));
-        if before
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_alphanumeric() || c == '_')
-        {
+        if before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_') {
             continue;
         }
         let line = before.matches('\n').count();
@@ -129,17 +115,11 @@ fn members(group: &str) -> Vec<String> {
         }
     }
     names.push(piece);
-    names
-        .iter()
-        .map(|name| leading_word(name.trim()))
-        .filter(|name| !name.is_empty())
-        .collect()
+    names.iter().map(|name| leading_word(name.trim())).filter(|name| !name.is_empty()).collect()
 }
 
 fn leading_word(path: &str) -> String {
-    path.chars()
-        .take_while(|c| c.is_alphanumeric() || *c == '_')
-        .collect()
+    path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
 /// The packages this crate depends on that are not ours; those of its tests do not count.
@@ -147,13 +127,7 @@ fn outside(tree: &Tree, name: &str) -> Vec<String> {
     let Some(one) = tree.crates.iter().find(|one| one.name == name) else {
         return Vec::new();
     };
-    let entries = one
-        .manifest
-        .get("dependencies")
-        .and_then(toml::Value::as_table);
+    let entries = one.manifest.get("dependencies").and_then(toml::Value::as_table);
     let names = entries.into_iter().flat_map(|table| table.keys());
-    names
-        .filter(|key| !key.starts_with("windlass"))
-        .cloned()
-        .collect()
+    names.filter(|key| !key.starts_with("windlass")).cloned().collect()
 }

@@ -21,9 +21,8 @@ const FUNCTION_LINES: usize = 70;
 pub fn report(tree: &Tree) -> Vec<Finding> {
     let mut notes = Vec::new();
     for file in tree.rust() {
-        let is_pure = PURE
-            .iter()
-            .any(|(name, _)| file.path.starts_with(&format!("crates/{name}/src/")));
+        let is_pure =
+            PURE.iter().any(|(name, _)| file.path.starts_with(&format!("crates/{name}/src/")));
         let limit = if is_pure { PURE_LINES } else { FILE_LINES };
         let lines = file.text.lines().count();
         if lines > limit {

@@ -15,24 +15,15 @@ pub struct Source {
 /// Takes a file apart.
 #[must_use]
 pub fn split(text: &str) -> Source {
-    let mut source = Source {
-        code: String::new(),
-        comments: String::new(),
-    };
+    let mut source = Source { code: String::new(), comments: String::new() };
     let mut rest = text;
     while !rest.is_empty() {
         let (bytes, kind) = piece(rest);
         let (taken, after) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
         for character in taken.chars() {
             let blank = if character == '\n' { '\n' } else { ' ' };
-            source
-                .code
-                .push(if kind == Kind::Code { character } else { blank });
-            source.comments.push(if kind == Kind::Comment {
-                character
-            } else {
-                blank
-            });
+            source.code.push(if kind == Kind::Code { character } else { blank });
+            source.comments.push(if kind == Kind::Comment { character } else { blank });
         }
         rest = after;
     }
@@ -95,16 +86,10 @@ pub fn functions(code: &str) -> Vec<Function<'_>> {
         if name.is_empty() || body.starts_with(';') {
             continue;
         }
-        let (body, _) = body
-            .split_at_checked(braced_bytes(body))
-            .unwrap_or((body, ""));
+        let (body, _) = body.split_at_checked(braced_bytes(body)).unwrap_or((body, ""));
         let lines = body.lines().filter(|line| !line.trim().is_empty()).count();
         let line = before.matches('\n').count();
-        found.push(Function {
-            line,
-            name,
-            lines: lines.saturating_sub(2),
-        });
+        found.push(Function { line, name, lines: lines.saturating_sub(2) });
     }
     found
 }
@@ -136,9 +121,7 @@ fn piece(rest: &str) -> (usize, Kind) {
             None => (1, Kind::Code),
         };
     }
-    let word = rest
-        .find(|character| !is_word(character))
-        .unwrap_or(rest.len());
+    let word = rest.find(|character| !is_word(character)).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(1, char::len_utf8);
     (word.max(first), Kind::Code)
 }
@@ -167,17 +150,13 @@ fn block_comment_bytes(rest: &str) -> usize {
 }
 
 fn raw_string_bytes(rest: &str) -> Option<usize> {
-    let prefix = ["br", "cr", "r"]
-        .into_iter()
-        .find(|prefix| rest.starts_with(prefix))?;
+    let prefix = ["br", "cr", "r"].into_iter().find(|prefix| rest.starts_with(prefix))?;
     let hashed = rest.strip_prefix(prefix)?;
     let inside = hashed.trim_start_matches('#');
     let hashes = hashed.len() - inside.len();
     let inside = inside.strip_prefix('"')?;
     let close = format!("\"{}", "#".repeat(hashes));
-    let end = inside
-        .find(&close)
-        .map_or(inside.len(), |at| at + close.len());
+    let end = inside.find(&close).map_or(inside.len(), |at| at + close.len());
     Some(prefix.len() + hashes + 1 + end)
 }
 
@@ -214,11 +193,7 @@ fn item_bytes(after: &str) -> usize {
     let Some((_, body)) = after.split_at_checked(at) else {
         return after.len();
     };
-    if body.starts_with(';') {
-        at + 1
-    } else {
-        at + braced_bytes(body)
-    }
+    if body.starts_with(';') { at + 1 } else { at + braced_bytes(body) }
 }
 
 /// Bytes from an opening brace to the one that closes it.

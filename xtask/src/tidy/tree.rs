@@ -62,17 +62,9 @@ impl Tree {
                 .parse::<toml::Table>()
                 .map_err(|error| format!("{}: not a manifest: {error}", file.path))?;
             let name = folder.rsplit('/').next().unwrap_or(folder).to_owned();
-            crates.push(Crate {
-                name,
-                folder: folder.to_owned(),
-                manifest,
-            });
+            crates.push(Crate { name, folder: folder.to_owned(), manifest });
         }
-        Ok(Self {
-            root: root.to_owned(),
-            files,
-            crates,
-        })
+        Ok(Self { root: root.to_owned(), files, crates })
     }
 
     /// The file at this path, if it is there.
@@ -84,9 +76,7 @@ impl Tree {
     /// The files below this folder, which is given without a closing slash.
     pub fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a File> {
         self.files.iter().filter(move |file| {
-            file.path
-                .strip_prefix(folder)
-                .is_some_and(|rest| rest.starts_with('/'))
+            file.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
         })
     }
 
@@ -103,13 +93,7 @@ impl Tree {
         let sources: Vec<&File> = self.below(&folder).collect();
         match sources.as_slice() {
             [] => false,
-            [only] => {
-                only.text
-                    .lines()
-                    .filter(|line| !line.trim().is_empty())
-                    .count()
-                    > 3
-            }
+            [only] => only.text.lines().filter(|line| !line.trim().is_empty()).count() > 3,
             _ => true,
         }
     }
@@ -131,11 +115,7 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), String
     for entry in fs::read_dir(folder).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if prefix.is_empty() {
-            name.clone()
-        } else {
-            format!("{prefix}/{name}")
-        };
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
         let kind = entry.file_type().map_err(wrong)?;
         if kind.is_dir() {
             if !SKIPPED_FOLDERS.contains(&name.as_str()) {

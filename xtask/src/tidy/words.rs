@@ -68,10 +68,7 @@ fn name(place: &str, name: &str, findings: &mut Vec<Finding>) {
     }
     let version = name.rsplit_once("_v").map(|(_, number)| number);
     if version.is_some_and(|number| number.parse::<u32>().is_ok()) {
-        findings.push(Finding::at(
-            place,
-            "a second version beside the first; replace it instead",
-        ));
+        findings.push(Finding::at(place, "a second version beside the first; replace it instead"));
     }
 }
 
@@ -95,10 +92,7 @@ fn rust(file: &File, findings: &mut Vec<Finding>) {
 fn stands_alone(line: &str, text: &str) -> bool {
     line.match_indices(text).any(|(at, _)| {
         let before = line.split_at_checked(at).map_or("", |(before, _)| before);
-        !before
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_alphanumeric() || c == '_')
+        !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
     })
 }
 
@@ -112,9 +106,7 @@ fn declared_module(line: &str) -> Option<&str> {
             .filter(|_| rest.trim_start().starts_with("mod ") || rest.starts_with('('))?,
         None => line.strip_prefix("mod ")?,
     };
-    declared
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .next()
+    declared.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()
 }
 
 /// Prose may speak of these notes between backticks, as this rule's own documentation must.
@@ -124,9 +116,7 @@ fn prose(file: &File, findings: &mut Vec<Finding>) {
     for line in file.text.lines() {
         is_fenced ^= line.trim_start().starts_with("```");
         if !is_fenced {
-            line.split('`')
-                .step_by(2)
-                .for_each(|piece| plain.push_str(piece));
+            line.split('`').step_by(2).for_each(|piece| plain.push_str(piece));
         }
         plain.push('\n');
     }
