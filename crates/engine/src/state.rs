@@ -37,6 +37,8 @@ pub struct State {
     pub pending_tool_summary: Option<PendingLabel>,
     /// Usage and money.
     pub ledger: Ledger,
+    /// Raw estimate of system prompt and tools, and the tools it was counted for.
+    pub overhead: Option<(Arc<[ToolSpec]>, u64)>,
     /// What the context levels did and must do again the same way.
     pub context: Memory,
     /// The answer under way.
@@ -167,6 +169,7 @@ impl State {
             },
             pending_tool_summary: None,
             ledger: Ledger::default(),
+            overhead: None,
             context: Memory::default(),
             answer: Answer::default(),
             queue: Queue::default(),

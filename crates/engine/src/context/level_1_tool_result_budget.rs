@@ -31,7 +31,7 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
             freed: entry.raw.saturating_sub(short.raw),
             losses: Vec::new(),
         });
-        memory.shortened.insert(entry.message.id, short);
+        memory.shorten(entry.message.id, short);
     }
 }
 

@@ -8,15 +8,14 @@ use alloc::format;
 use alloc::vec;
 use windlass_vocabulary::MessageId;
 
-use super::{Memory, Projection, Report, Shrink, View, turn_starts};
+use super::{Memory, Report, Shrink, View, turn_starts};
 
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     let Some(kept) = view.settings.context.turns_kept else {
         return;
     };
     let kept = usize::try_from(kept.max(1)).unwrap_or(usize::MAX);
-    let after_summary = memory.boundary.as_ref().map_or(MessageId(0), |b| b.summary.next());
-    let from = memory.snipped_before.unwrap_or(MessageId(0)).max(after_summary);
+    let from = memory.snipped_before.unwrap_or(MessageId(0)).max(memory.after_summary());
     let starts = turn_starts(view.transcript, from);
     if starts.len() <= kept.saturating_add(kept.div_ceil(2)) {
         return;
@@ -25,9 +24,10 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     let Some(&first_kept) = starts.get(gone) else {
         return;
     };
-    let before = Projection::raw(memory, view.transcript);
+    let before = memory.projection(view.transcript).raw;
     memory.snipped_before = Some(first_kept);
-    let freed = before.saturating_sub(Projection::raw(memory, view.transcript));
+    memory.projection.forget();
+    let freed = before.saturating_sub(memory.projection(view.transcript).raw);
     let losses = vec![format!("{gone} old turns, up to message {first_kept}")];
     report.shrunk.push(Shrink { level: 2, freed, losses });
 }

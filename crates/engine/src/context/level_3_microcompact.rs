@@ -17,7 +17,8 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     if view.tokens(memory) <= view.room.percent(context.microcompact_percent) {
         return;
     }
-    let from = memory.boundary.as_ref().map_or(MessageId(0), |b| b.summary.next());
+    let done = memory.microcompacted_before.unwrap_or(MessageId(0));
+    let from = memory.after_summary().max(done);
     let starts = turn_starts(view.transcript, from);
     let recent = usize::try_from(context.recent_turns).unwrap_or(usize::MAX);
     let Some(&first_recent) = starts.len().checked_sub(recent).and_then(|n| starts.get(n)) else {
@@ -31,20 +32,30 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
         .take_while(|entry| entry.message.id < first_recent);
     let mut freed = 0;
     let mut count = 0usize;
+    let mut batch = Vec::new();
     for entry in old {
-        let seen = memory.shortened.get(&entry.message.id).unwrap_or(entry);
+        let seen = memory.shown(entry);
         let Some((short, results)) = shortened(&seen.message, context.verbose_bytes) else {
             continue;
         };
         freed += seen.raw.saturating_sub(short.raw);
         count += results;
-        memory.shortened.insert(entry.message.id, short);
+        batch.push((entry.message.id, short));
     }
-    if count > 0 {
-        let losses = vec![format!("the output of {count} old tool calls")];
-        report.shrunk.push(Shrink { level: 3, freed, losses });
+    // A break of the cached prefix must pay: wait until a worthwhile batch has gathered.
+    if count == 0 || (view.estimate)(freed) < view.room.percent(BATCH_PERCENT) {
+        return;
     }
+    for (id, short) in batch {
+        memory.shorten(id, short);
+    }
+    memory.microcompacted_before = Some(first_recent);
+    let losses = vec![format!("the output of {count} old tool calls")];
+    report.shrunk.push(Shrink { level: 3, freed, losses });
 }
+
+/// A batch frees at least this share of the window, in percent.
+const BATCH_PERCENT: u8 = 2;
 
 fn shortened(message: &Message, verbose: usize) -> Option<(Entry, usize)> {
     if message.pinned {

@@ -23,8 +23,6 @@ pub struct Collapse {
     pub last: MessageId,
     /// What is sent instead.
     pub line: Entry,
-    /// Staged, or in force.
-    pub is_committed: bool,
 }
 
 /// Bytes of a call's input that the line keeps.
@@ -43,7 +41,7 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
 
 /// Are there stretches that could be committed?
 pub(crate) fn is_staged(memory: &Memory) -> bool {
-    memory.collapses.iter().any(|collapse| !collapse.is_committed)
+    memory.committed < memory.collapses.len()
 }
 
 /// Commits every staged stretch.
@@ -54,7 +52,7 @@ pub(crate) fn drain(memory: &mut Memory, transcript: &Transcript, report: &mut R
 /// Stages every old turn that is not staged yet.
 fn stage(memory: &mut Memory, view: &View<'_>) {
     let from = memory.collapses.last().map_or(MessageId(0), |collapse| collapse.last.next());
-    let from = memory.boundary.as_ref().map_or(from, |b| from.max(b.summary.next()));
+    let from = from.max(memory.after_summary());
     let from = memory.snipped_before.map_or(from, |first_kept| from.max(first_kept));
     let starts = turn_starts(view.transcript, from);
     let recent = usize::try_from(view.settings.context.recent_turns).unwrap_or(usize::MAX);
@@ -71,24 +69,25 @@ fn stage(memory: &mut Memory, view: &View<'_>) {
         let message = Message::user_text(*first, Origin::Summary, line(answer, results));
         let raw = estimate::message(&message);
         let line = Entry { message: Arc::new(message), raw };
-        memory.collapses.push(Collapse { first: *first, last, line, is_committed: false });
+        memory.collapses.push(Collapse { first: *first, last, line });
     }
 }
 
 fn commit(memory: &mut Memory, transcript: &Transcript, most: usize, report: &mut Report) {
     let mut freed = 0;
     let mut losses = vec![];
-    for collapse in memory.collapses.iter_mut().filter(|c| !c.is_committed).take(most) {
-        collapse.is_committed = true;
+    for collapse in memory.collapses.iter().skip(memory.committed).take(most) {
         let whole: u64 = [collapse.first, collapse.last]
             .iter()
-            .filter_map(|id| memory.shortened.get(id).or(transcript.entry(*id)))
-            .map(|entry| entry.raw)
+            .filter_map(|id| transcript.entry(*id))
+            .map(|entry| memory.shown(entry).raw)
             .sum();
         freed += whole.saturating_sub(collapse.line.raw);
         losses.push(format!("the turn of message {}", collapse.first));
     }
     if !losses.is_empty() {
+        memory.committed += losses.len();
+        memory.projection.forget();
         report.shrunk.push(Shrink { level: 4, freed, losses });
     }
 }

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use windlass_vocabulary::{Message, MessageId, Origin, Role, Tokens};
 
 use super::projection::{is_permanent, is_request};
-use super::{Memory, Projection, Report, Shrink, View, level_1_tool_result_budget};
+use super::{Memory, Report, Shrink, View, level_1_tool_result_budget};
 use crate::signal::Shrunk;
 use crate::text;
 use crate::transcript::Transcript;
@@ -55,19 +55,19 @@ const QUOTED_REQUESTS: usize = 10;
 const QUOTED_BYTES: usize = 200;
 
 /// What a compaction would do now; `None` if there is nothing it could drop.
-pub(crate) fn plan(memory: &Memory, view: &View<'_>) -> Option<Plan> {
+pub(crate) fn plan(memory: &mut Memory, view: &View<'_>) -> Option<Plan> {
     let now = view.tokens(memory);
     let target = Tokens(view.room.threshold.0 / 2).min(Tokens(now.0 / 2));
     plan_with_tail(memory, view, target, Tokens(target.0 / 2))
 }
 
 fn plan_with_tail(
-    memory: &Memory,
+    memory: &mut Memory,
     view: &View<'_>,
     target: Tokens,
     tail_room: Tokens,
 ) -> Option<Plan> {
-    let shown = Projection::new(memory, view.transcript).messages;
+    let shown = memory.projection(view.transcript).messages.clone();
     let tail_len = tail(&shown, memory, view, tail_room);
     let (old, recent) = shown.split_at(shown.len() - tail_len);
     let request = shown.iter().rposition(|message| is_request(message));
@@ -92,18 +92,13 @@ fn plan_with_tail(
 
 /// Messages at the end that fit the room and begin where a turn or a request begins.
 fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) -> usize {
-    let last_collapsed =
-        memory.collapses.iter().rev().find(|c| c.is_committed).map(|collapse| collapse.last);
+    let last_collapsed = memory.collapsed().last().map(|collapse| collapse.last);
     let mut raw = 0;
     let mut len = 0;
     for (count, message) in shown.iter().rev().enumerate() {
         let is_behind_summary = message.origin == Origin::Summary
             || last_collapsed.is_some_and(|last| message.id <= last);
-        raw += memory
-            .shortened
-            .get(&message.id)
-            .or(view.transcript.entry(message.id))
-            .map_or(0, |entry| entry.raw);
+        raw += view.transcript.entry(message.id).map_or(0, |entry| memory.shown(entry).raw);
         if is_behind_summary || (view.estimate)(raw) > room {
             break;
         }
@@ -118,13 +113,13 @@ fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) 
 pub(crate) fn place(
     memory: &mut Memory,
     transcript: &mut Transcript,
-    view: &dyn Fn(&Memory, &Transcript) -> Tokens,
+    tokens: &dyn Fn(u64) -> Tokens,
     plan: &Plan,
     summary: Option<&str>,
     report: &mut Report,
 ) -> (Shrunk, Option<Arc<Message>>) {
-    let before = view(memory, transcript);
-    let raw_before = Projection::raw(memory, transcript);
+    let raw_before = memory.projection(transcript).raw;
+    let before = tokens(raw_before);
     let tried =
         summary.map(|summary| (Shrunk::Summary, text::summary(summary), plan.after.clone()));
     let quotes = quotes(transcript, &plan.dropped);
@@ -140,21 +135,21 @@ pub(crate) fn place(
                 summary: transcript.next_id(),
                 after,
             }),
-            collapses: Vec::new(),
-            snipped_before: None,
             shortened: memory.shortened.clone(),
             budgeted: memory.budgeted,
+            ..Memory::default()
         };
         let message = Message::user_text(transcript.next_id(), Origin::Summary, words);
         let mut trial = transcript.clone();
         let message = trial.push(Message::clone(&message));
-        let now = view(&next, &trial);
+        let raw_now = next.projection(&trial).raw;
+        let now = tokens(raw_now);
         let is_kept = now <= plan.target || shrunk == Shrunk::Cut && now < before;
         if !is_kept || now >= before {
             continue;
         }
         next.budgeted = Some(message.id);
-        let freed = raw_before.saturating_sub(Projection::raw(&next, &trial));
+        let freed = raw_before.saturating_sub(raw_now);
         let losses = vec![format!("{gone} messages")];
         report.shrunk.push(Shrink { level: 5, freed, losses });
         *memory = next;

@@ -26,19 +26,62 @@ pub use level_4_context_collapse::Collapse;
 pub use level_5_autocompact::Boundary;
 pub use projection::Projection;
 
-/// What the levels did. The projection is a function of this and the transcript.
+/// What the levels did. The projection is a function of this and the transcript; it is kept and
+/// grows with the transcript, and is made anew only after a level changed something old.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Levels 1 and 3, and media taken out: messages that are sent in a shorter form.
-    pub shortened: BTreeMap<MessageId, Entry>,
+    /// Levels 1 and 3, and what was refused: messages that are sent in a shorter form.
+    shortened: BTreeMap<MessageId, Entry>,
     /// Level 1: the newest message already looked at.
-    pub budgeted: Option<MessageId>,
-    /// Level 2: messages before this one are not sent, pinned ones excepted.
-    pub snipped_before: Option<MessageId>,
-    /// Level 4: stretches that may be, or are, sent as one line.
-    pub collapses: Vec<Collapse>,
+    budgeted: Option<MessageId>,
+    /// Level 2: messages before this one are not sent, requests and pinned ones excepted.
+    snipped_before: Option<MessageId>,
+    /// Level 3: results before this one are as short as they get.
+    microcompacted_before: Option<MessageId>,
+    /// Level 4: stretches that may be sent as one line, oldest first.
+    collapses: Vec<Collapse>,
+    /// Level 4: how many of them are.
+    committed: usize,
     /// Level 5: the last summary and what is kept beside it.
-    pub boundary: Option<Boundary>,
+    boundary: Option<Boundary>,
+    /// The projection, as far as the transcript was seen.
+    projection: Projection,
+}
+
+impl Memory {
+    /// The projection of everything there is by now.
+    pub fn projection(&mut self, transcript: &Transcript) -> &Projection {
+        if !self.projection.extend(&self.shortened, transcript) {
+            self.projection = Projection::new(self, transcript);
+        }
+        debug_assert_eq!(
+            self.projection,
+            Projection::new(self, transcript),
+            "what was kept is what would be made"
+        );
+        &self.projection
+    }
+
+    /// From now on this message is sent like this.
+    fn shorten(&mut self, id: MessageId, short: Entry) {
+        self.projection.forget_from(id);
+        self.shortened.insert(id, short);
+    }
+
+    /// The form in which a message is sent.
+    fn shown<'a>(&'a self, entry: &'a Entry) -> &'a Entry {
+        self.shortened.get(&entry.message.id).unwrap_or(entry)
+    }
+
+    /// The first message that is not behind the last summary.
+    fn after_summary(&self) -> MessageId {
+        self.boundary.as_ref().map_or(MessageId(0), |boundary| boundary.summary.next())
+    }
+
+    /// What is sent as one line.
+    fn collapsed(&self) -> &[Collapse] {
+        self.collapses.get(..self.committed).unwrap_or_default()
+    }
 }
 
 /// What one pass of the levels did, for the record and for the driver.
@@ -105,8 +148,8 @@ pub(crate) struct View<'a> {
 
 impl View<'_> {
     /// Tokens of the projection as it stands.
-    pub(crate) fn tokens(&self, memory: &Memory) -> Tokens {
-        (self.estimate)(self.overhead + Projection::raw(memory, self.transcript))
+    pub(crate) fn tokens(&self, memory: &mut Memory) -> Tokens {
+        (self.estimate)(self.overhead + memory.projection(self.transcript).raw)
     }
 }
 

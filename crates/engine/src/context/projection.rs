@@ -1,5 +1,6 @@
 //! What is sent to the model: the transcript, seen through what the levels remember.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{AttachmentKind, Message, MessageId, MetaKind, Origin};
@@ -14,42 +15,62 @@ pub struct Projection {
     pub messages: Vec<Arc<Message>>,
     /// Raw estimate of their size.
     pub raw: u64,
+    /// How much of the transcript was seen; `None` when it must be made anew.
+    seen: Option<usize>,
 }
 
 impl Projection {
     /// Makes the projection.
-    #[must_use]
-    pub fn new(memory: &Memory, transcript: &Transcript) -> Self {
-        let mut made = Self::default();
-        visit(memory, transcript, &mut |entry| {
-            made.messages.push(entry.message.clone());
-            made.raw += entry.raw;
-        });
+    pub(super) fn new(memory: &Memory, transcript: &Transcript) -> Self {
+        let mut made = Self { seen: Some(transcript.entries().len()), ..Self::default() };
+        visit(memory, transcript, &mut |entry| made.push(entry));
         made
     }
 
-    /// Only its size.
-    #[must_use]
-    pub fn raw(memory: &Memory, transcript: &Transcript) -> u64 {
-        let mut raw = 0;
-        visit(memory, transcript, &mut |entry| raw += entry.raw);
-        raw
+    /// Takes in what the transcript has grown by; says whether that was enough. New messages are
+    /// never snipped, collapsed or behind a summary.
+    pub(super) fn extend(
+        &mut self,
+        shortened: &BTreeMap<MessageId, Entry>,
+        transcript: &Transcript,
+    ) -> bool {
+        let Some(seen) = self.seen else { return false };
+        for entry in transcript.entries().iter().skip(seen) {
+            self.push(shortened.get(&entry.message.id).unwrap_or(entry));
+        }
+        self.seen = Some(transcript.entries().len());
+        true
+    }
+
+    /// Something changed at this message: if it was seen, the projection must be made anew.
+    pub(super) fn forget_from(&mut self, id: MessageId) {
+        if self.seen.is_some_and(|seen| id.0 < seen as u64) {
+            self.forget();
+        }
+    }
+
+    /// It must be made anew.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    fn push(&mut self, entry: &Entry) {
+        self.messages.push(entry.message.clone());
+        self.raw += entry.raw;
     }
 }
 
 /// Walks the entries of the projection in order.
 fn visit<'a>(memory: &'a Memory, transcript: &'a Transcript, see: &mut dyn FnMut(&'a Entry)) {
-    let shown = |entry: &'a Entry| memory.shortened.get(&entry.message.id).unwrap_or(entry);
-    let mut start = 0usize;
     if let Some(boundary) = &memory.boundary {
         for id in boundary.before.iter().chain([&boundary.summary]).chain(&boundary.after) {
             if let Some(entry) = transcript.entry(*id) {
-                see(shown(entry));
+                see(memory.shown(entry));
             }
         }
-        start = usize::try_from(boundary.summary.0).unwrap_or(usize::MAX).saturating_add(1);
     }
-    let mut committed = memory.collapses.iter().filter(|collapse| collapse.is_committed).peekable();
+    let start = usize::try_from(memory.after_summary().0).unwrap_or(usize::MAX);
+    let mut committed = memory.collapsed().iter().peekable();
     for entry in transcript.entries().iter().skip(start) {
         let id = entry.message.id;
         while committed.peek().is_some_and(|collapse| collapse.last < id) {
@@ -65,10 +86,9 @@ fn visit<'a>(memory: &'a Memory, transcript: &'a Transcript, see: &mut dyn FnMut
             _ => {}
         }
         let stays = is_permanent(&entry.message) || is_request(&entry.message);
-        if is_snipped(memory, id) && !stays {
-            continue;
+        if !is_snipped(memory, id) || stays {
+            see(memory.shown(entry));
         }
-        see(shown(entry));
     }
 }
 

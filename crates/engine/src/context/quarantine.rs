@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 use windlass_vocabulary::{Block, ResultPart, ToolResult};
 
-use super::{Memory, Projection, with_content};
+use super::{Memory, with_content};
 use crate::text;
 use crate::transcript::Transcript;
 
@@ -24,12 +24,12 @@ pub(crate) enum Refused {
 /// Leaves it out of everything sent so far; says how many blocks that were.
 pub(crate) fn leave_out(memory: &mut Memory, transcript: &Transcript, what: Refused) -> usize {
     let mut count = 0;
-    for message in Projection::new(memory, transcript).messages {
+    for message in memory.projection(transcript).messages.clone() {
         let before = count;
         let content: Vec<Block> =
             message.content.iter().filter_map(|block| kept(block, what, &mut count)).collect();
         if count > before {
-            memory.shortened.insert(message.id, with_content(&message, content));
+            memory.shorten(message.id, with_content(&message, content));
         }
     }
     count

@@ -11,14 +11,14 @@ use windlass_vocabulary::{
 use crate::budget::usd;
 use crate::cache::Forecast;
 use crate::context::quarantine::{Refused, leave_out};
-use crate::context::{Projection, Report, estimate, level_5_autocompact};
+use crate::context::{Report, estimate, level_5_autocompact};
 use crate::control::Compaction;
 use crate::effect::Effect;
 use crate::ledger::{Account, Open};
 use crate::request::{self, Order};
 use crate::settings::Settings;
 use crate::signal::{Shrunk, Signal};
-use crate::state::{Errand, PendingLabel};
+use crate::state::{Errand, PendingLabel, State};
 use crate::step::Loop;
 use crate::text;
 
@@ -39,8 +39,7 @@ impl<'a> Loop<'a> {
                 return Some(Signal::Summarized(Shrunk::Stripped));
             }
         }
-        let plan = self.with_view(|view| level_5_autocompact::plan(&self.state.context, view));
-        if plan.is_none() {
+        if self.with_context(level_5_autocompact::plan).is_none() {
             return Some(Signal::Summarized(Shrunk::Nothing));
         }
         match self.ask_for_summary(0) {
@@ -51,7 +50,7 @@ impl<'a> Loop<'a> {
 
     /// Asks the next model that has not been asked for this summary; says whether there was one.
     fn ask_for_summary(&mut self, tries: u8) -> bool {
-        let messages = Projection::new(&self.state.context, &self.state.transcript).messages;
+        let messages = self.state.context.projection(&self.state.transcript).messages.clone();
         let output = self.settings.context.summary_tokens;
         let model = self.errand_model(tries);
         let errand = model.and_then(|model| {
@@ -176,18 +175,16 @@ impl<'a> Loop<'a> {
 
     /// Sets the boundary. Also says when auto-compaction is switched off by repeated failure.
     fn compact(&mut self, summary: Option<&str>) -> Signal {
-        let Some(plan) =
-            self.with_view(|view| level_5_autocompact::plan(&self.state.context, view))
-        else {
+        let Some(plan) = self.with_context(level_5_autocompact::plan) else {
             return Signal::Summarized(Shrunk::Nothing);
         };
-        let tokens = self.tokens_of();
+        let overhead = self.overhead();
         let mut report = Report::default();
-        let state = &mut self.state;
+        let State { context, transcript, ledger, .. } = &mut self.state;
         let (shrunk, message) = level_5_autocompact::place(
-            &mut state.context,
-            &mut state.transcript,
-            &tokens,
+            context,
+            transcript,
+            &|raw| ledger.estimate(overhead + raw),
             &plan,
             summary,
             &mut report,

@@ -1,12 +1,13 @@
 //! Make the projection, see how it fits and what it would cost; then, if the rules say so, send it.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use windlass_vocabulary::{Message, MetaKind, Notice, Origin, Source, Tokens, Transition};
 
 use crate::budget::{tokens, usd};
 use crate::cache::Prefix;
 use crate::context::level_5_autocompact;
-use crate::context::{self, Memory, Projection, Report, Room, View, estimate};
+use crate::context::{self, Memory, Report, Room, View, estimate};
 use crate::decide::Because;
 use crate::effect::Effect;
 use crate::facts;
@@ -16,30 +17,25 @@ use crate::signal::{Funds, Signal};
 use crate::state::{Answer, State};
 use crate::step::Loop;
 use crate::text;
-use crate::transcript::Transcript;
 
 impl Loop<'_> {
     /// Runs context levels 1 to 4 and reads off what the rules need.
     pub(crate) fn prepare(&mut self, because: Because) -> Signal {
         self.enter(because);
-        let mut memory = core::mem::take(&mut self.state.context);
-        let report = self.with_view(|view| context::prepare(&mut memory, view));
-        self.state.context = memory;
+        let (report, tokens) = self.with_context(|memory, view| {
+            let report = context::prepare(memory, view);
+            (report, view.tokens(memory))
+        });
         self.report(report);
-        let tokens = self.with_view(|view| view.tokens(&self.state.context));
         let model = self.settings.model_at(self.state.control.model);
         let room = Room::new(self.settings, self.state.control.model);
         let wanted = facts::output_cap(&self.state, self.settings);
         let input = Tokens(estimate::worst_case(tokens.0));
         let grant = usd::grant(self.settings, &self.state.ledger, model, input, wanted);
-        let can_drop = || {
-            self.with_view(|view| level_5_autocompact::plan(&self.state.context, view)).is_some()
-        };
-        Signal::Prepared {
-            size: facts::size(tokens, room, can_drop),
-            staged: facts::is_staged(&self.state),
-            funds: if grant.is_some() { Funds::Enough } else { Funds::Short },
-        }
+        let funds = if grant.is_some() { Funds::Enough } else { Funds::Short };
+        let can_drop = || self.with_context(level_5_autocompact::plan).is_some();
+        let size = facts::size(tokens, room, can_drop);
+        Signal::Prepared { size, staged: facts::is_staged(&self.state), funds }
     }
 
     /// What a new iteration or attempt owes the transcript before it is prepared.
@@ -104,8 +100,10 @@ impl Loop<'_> {
 
     /// Sends the prepared request.
     pub(crate) fn call(&mut self) {
-        let projection = Projection::new(&self.state.context, &self.state.transcript);
-        let raw = self.overhead() + projection.raw;
+        let overhead = self.overhead();
+        let projection = self.state.context.projection(&self.state.transcript);
+        let raw = overhead + projection.raw;
+        let messages = projection.messages.clone();
         let predicted = self.state.ledger.estimate(raw);
         let model = self.settings.model_at(self.state.control.model);
         let wanted = facts::output_cap(&self.state, self.settings);
@@ -116,7 +114,7 @@ impl Loop<'_> {
         let order = Order {
             attempt,
             model: model.name.clone(),
-            messages: projection.messages,
+            messages,
             output_max: grant.output,
             source: Source::Main,
         };
@@ -143,31 +141,36 @@ impl Loop<'_> {
         self.effects.push(Effect::CallModel(request));
     }
 
-    /// Raw estimate of what goes with every request: system prompt and tools.
-    pub(crate) fn overhead(&self) -> u64 {
-        let system: u64 =
-            request::system(self.settings).iter().map(|piece| estimate::text(piece)).sum();
-        system + estimate::tools(&self.state.tool_context.tools)
+    /// Raw estimate of what goes with every request: system prompt and tools. Counted once for as
+    /// long as both stay the same.
+    pub(crate) fn overhead(&mut self) -> u64 {
+        let tools = &self.state.tool_context.tools;
+        if let Some((counted, raw)) = &self.state.overhead
+            && Arc::ptr_eq(counted, tools)
+        {
+            return *raw;
+        }
+        let system = request::system(self.settings);
+        let raw = system.iter().map(|piece| estimate::text(piece)).sum::<u64>();
+        let raw = raw + estimate::tools(tools);
+        self.state.overhead = Some((tools.clone(), raw));
+        raw
     }
 
-    pub(crate) fn with_view<T>(&self, see: impl FnOnce(&View<'_>) -> T) -> T {
-        let ledger = &self.state.ledger;
-        let estimate = |raw| ledger.estimate(raw);
-        see(&View {
-            transcript: &self.state.transcript,
-            settings: self.settings,
-            tools: &self.state.tool_context.tools,
-            room: Room::new(self.settings, self.state.control.model),
-            estimate: &estimate,
-            overhead: self.overhead(),
-        })
-    }
-
-    /// Tokens of a projection that is only being considered.
-    pub(crate) fn tokens_of(&self) -> impl Fn(&Memory, &Transcript) -> Tokens + use<> {
-        let ledger = self.state.ledger.clone();
+    /// Lends what the levels remember together with all they look at.
+    pub(crate) fn with_context<T>(&mut self, see: impl FnOnce(&mut Memory, &View<'_>) -> T) -> T {
         let overhead = self.overhead();
-        move |memory, transcript| ledger.estimate(overhead + Projection::raw(memory, transcript))
+        let State { context, transcript, ledger, tool_context, control, .. } = &mut self.state;
+        let estimate = |raw| ledger.estimate(raw);
+        let view = View {
+            transcript,
+            settings: self.settings,
+            tools: &tool_context.tools,
+            room: Room::new(self.settings, control.model),
+            estimate: &estimate,
+            overhead,
+        };
+        see(context, &view)
     }
 
     /// Tells what the levels did and has full texts kept.

@@ -27,6 +27,7 @@ impl Loop<'_> {
         self.state.ledger.begin_run();
         self.state.circle.forget();
         self.state.waited = Millis(0);
+        self.state.overhead = None;
         self.state.objection = None;
         self.tell(Notice::RunStarted);
         self.add_context();
