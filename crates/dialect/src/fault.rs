@@ -138,6 +138,7 @@ impl Reply<'_> {
             status: Some(self.status),
             retry_after: retry_after(self.headers, self.now_unix_seconds),
             request_id,
+            offender: None,
         }
     }
 

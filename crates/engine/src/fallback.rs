@@ -19,20 +19,32 @@ impl Loop<'_> {
         self.tell(Notice::ModelSwitched { from, to, why });
     }
 
-    /// Quarantines what the provider objected to, as far as the kind of failure tells.
+    /// Quarantines what the provider objected to: the message it names, or else every block of the
+    /// kind it could mean. If a repair did not help before, history is cut as well, so that no bad
+    /// item outlives two messages of the user.
     pub(crate) fn repaired(&mut self) {
-        let state = &mut self.state;
-        let failure = state.withheld.as_ref();
+        let failure = self.state.withheld.as_ref();
         let kind = failure.map_or(FailureKind::InvalidRequest, |failure| failure.kind);
         let words = failure.map_or("", |failure| failure.message.as_str());
+        let why = format!("the provider refused the request ({words})");
+        let named = failure.and_then(|failure| failure.offender);
+        let has_tried = self.state.refusals > 0;
+        self.state.refusals = self.state.refusals.saturating_add(1);
         let (refused, name) = match kind {
+            _ if has_tried => (Refused::Rich, "blocks that are not plain text"),
             FailureKind::BadImage => (Refused::Media, "images and documents"),
             FailureKind::ForeignSignature => (Refused::Reasoning, "blocks of earlier reasoning"),
+            _ if named.is_some() => (Refused::Rich, "blocks that are not plain text"),
             _ => (Refused::Foreign, "blocks of reasoning or of another provider"),
         };
+        let only = if has_tried { None } else { named };
+        let state = &mut self.state;
         state.without_reasoning |= refused == Refused::Reasoning;
-        let count = leave_out(&mut state.context, &state.transcript, refused);
-        let why = format!("the provider refused the request ({words}); {count} {name} left out");
-        self.tell(Notice::Repaired { why });
+        let count = leave_out(&mut state.context, &state.transcript, refused, only);
+        let place = only.map(|id| format!(" of message {id}")).unwrap_or_default();
+        self.tell(Notice::Repaired { why: format!("{why}; {count} {name}{place} left out") });
+        if has_tried {
+            let _ = self.compact(None);
+        }
     }
 }

@@ -49,6 +49,8 @@ pub struct State {
     pub inbox: Inbox,
     /// The failure held back until every recovery is spent.
     pub withheld: Option<ModelFailure>,
+    /// Repairs since the last good answer.
+    pub refusals: u8,
     /// The provider refused reasoning in this session: it is neither sent nor asked for again.
     pub without_reasoning: bool,
     /// What was sent last, to foresee what the provider's cache will hold.
@@ -175,6 +177,7 @@ impl State {
             queue: Queue::default(),
             inbox: Inbox::default(),
             withheld: None,
+            refusals: 0,
             without_reasoning: false,
             prefix: None,
             circle: Circle::default(),

@@ -5,6 +5,7 @@
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
+use crate::id::MessageId;
 use crate::time::Millis;
 
 /// A failed attempt.
@@ -20,6 +21,8 @@ pub struct ModelFailure {
     pub retry_after: Option<Millis>,
     /// The provider's name for the request.
     pub request_id: Option<String>,
+    /// The message the provider objects to, where its words name one.
+    pub offender: Option<MessageId>,
 }
 
 /// The few categories the loop can act on.
@@ -98,6 +101,13 @@ impl ModelFailure {
     /// A failure with nothing known but its kind and some words.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
+        Self {
+            kind,
+            message: message.into(),
+            status: None,
+            retry_after: None,
+            request_id: None,
+            offender: None,
+        }
     }
 }

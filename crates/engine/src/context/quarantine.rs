@@ -4,7 +4,7 @@
 //! remembered projection, so the transcript keeps what was taken out and later requests agree.
 
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, ResultPart, ToolResult};
+use windlass_vocabulary::{Block, MessageId, ResultPart, ToolResult};
 
 use super::{Memory, with_content};
 use crate::text;
@@ -19,12 +19,23 @@ pub(crate) enum Refused {
     Reasoning,
     /// Reasoning, and blocks only one provider understands.
     Foreign,
+    /// Everything but text, calls and plain results.
+    Rich,
 }
 
-/// Leaves it out of everything sent so far; says how many blocks that were.
-pub(crate) fn leave_out(memory: &mut Memory, transcript: &Transcript, what: Refused) -> usize {
+/// Leaves it out of everything sent so far, or of the one message that was named; says how many
+/// blocks that were.
+pub(crate) fn leave_out(
+    memory: &mut Memory,
+    transcript: &Transcript,
+    what: Refused,
+    only: Option<MessageId>,
+) -> usize {
     let mut count = 0;
     for message in memory.projection(transcript).messages.clone() {
+        if only.is_some_and(|named| named != message.id) {
+            continue;
+        }
         let before = count;
         let content: Vec<Block> =
             message.content.iter().filter_map(|block| kept(block, what, &mut count)).collect();
@@ -37,16 +48,16 @@ pub(crate) fn leave_out(memory: &mut Memory, transcript: &Transcript, what: Refu
 
 fn kept(block: &Block, what: Refused, count: &mut usize) -> Option<Block> {
     match (block, what) {
-        (Block::Media(media), Refused::Media) => {
+        (Block::Media(media), Refused::Media | Refused::Rich) => {
             *count += 1;
             Some(Block::Text(text::media_removed(&media.name)))
         }
-        (Block::ToolResult(result), Refused::Media) => {
+        (Block::ToolResult(result), Refused::Media | Refused::Rich) => {
             let content = result.content.iter().map(|part| without_media(part, count)).collect();
             Some(Block::ToolResult(ToolResult { content, ..result.clone() }))
         }
-        (Block::Thinking(_), Refused::Reasoning | Refused::Foreign)
-        | (Block::Provider(_), Refused::Foreign) => {
+        (Block::Thinking(_), Refused::Reasoning | Refused::Foreign | Refused::Rich)
+        | (Block::Provider(_), Refused::Foreign | Refused::Rich) => {
             *count += 1;
             None
         }

@@ -12,7 +12,7 @@ use crate::budget::usd;
 use crate::cache::Forecast;
 use crate::context::quarantine::{Refused, leave_out};
 use crate::context::{Report, estimate, level_5_autocompact};
-use crate::control::Compaction;
+use crate::control::{Compaction, Phase};
 use crate::effect::Effect;
 use crate::ledger::{Account, Open};
 use crate::request::{self, Order};
@@ -31,7 +31,7 @@ impl<'a> Loop<'a> {
     pub(crate) fn summarize(&mut self, what: Compaction) -> Option<Signal> {
         if what == Compaction::ForMedia {
             let state = &mut self.state;
-            let count = leave_out(&mut state.context, &state.transcript, Refused::Media);
+            let count = leave_out(&mut state.context, &state.transcript, Refused::Media, None);
             if count > 0 {
                 let words = "the provider refused the request as too large";
                 let why = format!("{words}; {count} images and documents left out");
@@ -174,7 +174,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Sets the boundary. Also says when auto-compaction is switched off by repeated failure.
-    fn compact(&mut self, summary: Option<&str>) -> Signal {
+    pub(crate) fn compact(&mut self, summary: Option<&str>) -> Signal {
         let Some(plan) = self.with_context(level_5_autocompact::plan) else {
             return Signal::Summarized(Shrunk::Nothing);
         };
@@ -194,7 +194,9 @@ impl<'a> Loop<'a> {
             self.tell(Notice::MessageAdded(message));
         }
         let failures = self.state.control.auto_compact.failures.saturating_add(1);
-        if shrunk != Shrunk::Summary && failures == self.limits.summary_failures_max {
+        let is_awaited = matches!(self.state.control.phase, Phase::Compacting(_));
+        let is_last = failures == self.limits.summary_failures_max;
+        if is_awaited && shrunk == Shrunk::Cut && is_last {
             self.warn("summaries failed three times in a row; auto-compaction is off from now on");
         }
         Signal::Summarized(shrunk)

@@ -46,6 +46,7 @@ impl Loop<'_> {
         self.settle();
         let end = facts::answer_end(&self.state, self.settings, stop);
         self.state.withheld = None;
+        self.state.refusals = 0;
         match end {
             AnswerEnd::Calls
             | AnswerEnd::Text { .. }
