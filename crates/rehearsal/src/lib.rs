@@ -2,7 +2,8 @@
 //!
 //! For people who want to see their hooks, rules and budgets at work without spending tokens, for
 //! the demonstration, and for every end-to-end test. Read in this order: [`Script`], [`Fault`],
-//! [`Rehearsal`], then the files of `wire`.
+//! [`Rehearsal`], then the files of `wire`. Beside the script there is [`cassette`]: traffic with a
+//! real server, recorded, scrubbed, and played back without it.
 //!
 //! # What can be rehearsed
 //!
@@ -47,6 +48,7 @@
 //! ```
 #![doc = include_str!("script/FORMAT.md")]
 
+pub mod cassette;
 pub mod demo;
 mod fault;
 mod plan;
@@ -54,6 +56,7 @@ mod script;
 mod serve;
 mod wire;
 
+pub use cassette::Cassette;
 pub use fault::Fault;
 pub use script::{Answer, Script, ScriptError, StopReason};
 pub use serve::{Recorded, Rehearsal, StartError, StartOptions};

@@ -1,0 +1,319 @@
+//! The text of a cassette: exchanges to lines of JSON, and back to the same bytes.
+//!
+//! ```text
+//! {"cassette":1,"request":{"method":"POST","path":"/v1/messages","headers":[],"body":{"json":{}}}}
+//! {"response":{"status":200,"headers":[["content-type","text/event-stream"]],"millis":3}}
+//! {"millis":3,"chunk":{"text":"event: ping\ndata: {}\n\n"}}
+//! {"end":"complete","millis":9}
+//! ```
+//!
+//! A line with `cassette` begins an exchange, so that files put one after the other are a cassette
+//! too. Bytes are `json` where they are JSON on one line (kept to the letter), else `text`, with
+//! `before` and `after` for the bytes of a character that was cut in two, else `base64`. It does not
+//! scrub and reads no file.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::exchange::{Chunk, End, Exchange, Head, Request};
+
+/// The lines of one exchange.
+pub(crate) fn write(exchange: &Exchange) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    let mut put = |line: &Line| -> Result<(), serde_json::Error> {
+        text.push_str(&serde_json::to_string(line)?);
+        text.push('\n');
+        Ok(())
+    };
+    let request = &exchange.request;
+    put(&Line {
+        cassette: Some(VERSION),
+        request: Some(RequestLine {
+            method: request.method.clone(),
+            path: request.path.clone(),
+            headers: request.headers.clone(),
+            body: (!request.body.is_empty()).then(|| Held::of(&request.body)),
+        }),
+        ..Line::default()
+    })?;
+    if let Some(Head { status, headers, length, millis }) = exchange.head.clone() {
+        let response = Some(ResponseLine { status, headers, length, millis });
+        put(&Line { response, ..Line::default() })?;
+    }
+    for chunk in &exchange.chunks {
+        let held = Some(Held::of(&chunk.bytes));
+        put(&Line { millis: Some(chunk.millis), chunk: held, ..Line::default() })?;
+    }
+    let end = Some(exchange.end.word().to_owned());
+    put(&Line { end, millis: Some(exchange.end_millis), ..Line::default() })?;
+    Ok(text)
+}
+
+/// The exchanges of a text, or the number of the first wrong line and what is wrong with it.
+pub(crate) fn read(text: &str) -> Result<Vec<Exchange>, (usize, String)> {
+    let mut exchanges = Vec::new();
+    let mut open: Option<Exchange> = None;
+    let mut last = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        last = number;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let line: Line = serde_json::from_str(line).map_err(|error| (number, error.to_string()))?;
+        let wrong = |problem: &str| (number, problem.to_owned());
+        match (line, open.as_mut()) {
+            (Line { cassette: Some(VERSION), request: Some(request), .. }, None) => {
+                open = Some(begun(request).map_err(|problem| wrong(&problem))?);
+            }
+            (Line { cassette: Some(VERSION), .. }, None) => {
+                return Err(wrong("an exchange begins with its `request`"));
+            }
+            (Line { cassette: Some(_), .. }, None) => {
+                return Err(wrong("only cassettes of version 1 can be read here"));
+            }
+            (Line { response: Some(head), .. }, Some(open))
+                if open.head.is_none() && open.chunks.is_empty() =>
+            {
+                if !(200..=999).contains(&head.status) {
+                    return Err(wrong("`status` must be from 200 to 999"));
+                }
+                open.head = Some(answered(head));
+            }
+            (Line { chunk: Some(held), millis: Some(millis), .. }, Some(open))
+                if open.head.is_some() =>
+            {
+                let bytes = held.bytes().map_err(|problem| wrong(&problem))?;
+                if !bytes.is_empty() {
+                    open.chunks.push(Chunk { millis, bytes });
+                }
+            }
+            (Line { end: Some(word), millis: Some(millis), .. }, Some(_)) => {
+                let end = End::ALL.into_iter().find(|end| end.word() == word);
+                let end = end.ok_or_else(|| wrong("`end` is complete, cut, reset or silent"))?;
+                let done = open.take().map(|open| Exchange { end, end_millis: millis, ..open });
+                exchanges.extend(done);
+            }
+            _ => return Err(wrong("this line does not belong here")),
+        }
+    }
+    match open {
+        Some(_) => Err((last, "the exchange has no `end`: the file is incomplete".to_owned())),
+        None => Ok(exchanges),
+    }
+}
+
+fn begun(request: RequestLine) -> Result<Exchange, String> {
+    let RequestLine { method, path, headers, body } = request;
+    let body = body.map_or(Ok(Vec::new()), Held::bytes)?;
+    Ok(Exchange {
+        request: Request { method, path, headers, body },
+        head: None,
+        chunks: Vec::new(),
+        end: End::Silent,
+        end_millis: 0,
+    })
+}
+
+fn answered(head: ResponseLine) -> Head {
+    let ResponseLine { status, mut headers, length, millis } = head;
+    // The body is framed anew when it is sent; two framings would contradict each other.
+    headers.retain(|(name, _)| !FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)));
+    Head { status, headers, length, millis }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cassette: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<RequestLine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response: Option<ResponseLine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    millis: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chunk: Option<Held>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestLine {
+    method: String,
+    path: String,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body: Option<Held>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResponseLine {
+    status: u16,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    length: Option<u64>,
+    #[serde(default)]
+    millis: u64,
+}
+
+/// Bytes, as readable as they can be.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Held {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    json: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+impl Held {
+    fn of(bytes: &[u8]) -> Self {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return match one_line_json(text) {
+                Some(json) => Self { json: Some(json), ..Self::default() },
+                None => Self { text: Some(text.to_owned()), ..Self::default() },
+            };
+        }
+        let (before, rest) = split(bytes, bytes.iter().take_while(|byte| is_inner(**byte)).count());
+        let whole = match std::str::from_utf8(rest) {
+            Ok(_) => rest.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let (text, after) = split(rest, whole);
+        match std::str::from_utf8(text) {
+            // At most three bytes of a character can be missing on either side.
+            Ok(text) if !text.is_empty() && before.len() <= 3 && after.len() <= 3 => Self {
+                before: (!before.is_empty()).then(|| hex(before)),
+                text: Some(text.to_owned()),
+                after: (!after.is_empty()).then(|| hex(after)),
+                ..Self::default()
+            },
+            _ => Self { base64: Some(STANDARD.encode(bytes)), ..Self::default() },
+        }
+    }
+
+    fn bytes(self) -> Result<Vec<u8>, String> {
+        match self {
+            Self { json: Some(json), text: None, base64: None, before: None, after: None } => {
+                Ok(json.get().as_bytes().to_vec())
+            }
+            Self { text: Some(text), json: None, base64: None, before, after } => {
+                let mut bytes = unhex(before.as_deref().unwrap_or_default())?;
+                bytes.extend_from_slice(text.as_bytes());
+                bytes.extend_from_slice(&unhex(after.as_deref().unwrap_or_default())?);
+                Ok(bytes)
+            }
+            Self { base64: Some(text), json: None, text: None, before: None, after: None } => {
+                STANDARD.decode(text).map_err(|error| format!("`base64` is not: {error}"))
+            }
+            _ => Err("bytes are one of `json`, `text` and `base64`".to_owned()),
+        }
+    }
+}
+
+/// The text as JSON that stands on a line of its own without losing a byte.
+fn one_line_json(text: &str) -> Option<Box<RawValue>> {
+    let fits = text.starts_with(['{', '[']) && !text.contains(['\n', '\r']);
+    let json = fits.then(|| RawValue::from_string(text.to_owned()).ok())??;
+    (json.get() == text).then_some(json)
+}
+
+/// Is this a byte inside a character of UTF-8?
+fn is_inner(byte: u8) -> bool {
+    (0x80..0xC0).contains(&byte)
+}
+
+fn split(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
+    bytes.split_at_checked(at).unwrap_or((bytes, &[]))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0);
+    let digits = digits.ok_or("`before` and `after` are bytes in hexadecimal")?;
+    Ok(digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte * 16 + digit)).collect())
+}
+
+const VERSION: u32 = 1;
+/// Headers that say where a body ends.
+pub(crate) const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Chunk, End, Exchange, Head, Held, Request, read, write};
+
+    fn headers() -> impl Strategy<Value = Vec<(String, String)>> {
+        prop::collection::vec(("[a-z-]{3,12}", ".{0,12}"), 0..3)
+    }
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            ".{1,40}".prop_map(String::into_bytes),
+            prop::collection::vec(any::<u8>(), 1..40),
+            Just(br#"{"a":[1, 2.50,"\u00e4"]}"#.to_vec()),
+            Just("{\n}".into()),
+        ]
+    }
+
+    prop_compose! {
+        fn exchange()(
+            (method, path, head, end, end_millis) in
+                ("[A-Z]{3,6}", "/.{0,20}", any::<Option<u64>>(), 0..4_usize, any::<u64>()),
+            (asked, answered) in (headers(), headers()),
+            body in prop::collection::vec(any::<u8>(), 0..40),
+            (status, length, pieces) in
+                (200..1000_u16, any::<Option<u64>>(), prop::collection::vec((0..9_u64, bytes()), 0..4)),
+        ) -> Exchange {
+            let head = head.map(|millis| Head { status, headers: answered, length, millis });
+            let chunks = pieces.into_iter().map(|(millis, bytes)| Chunk { millis, bytes });
+            Exchange {
+                request: Request { method, path, headers: asked, body },
+                chunks: if head.is_some() { chunks.collect() } else { Vec::new() },
+                head,
+                end: End::ALL[end],
+                end_millis,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_to_the_byte(exchanges in prop::collection::vec(exchange(), 1..3)) {
+            let text: String = exchanges.iter().map(|one| write(one).expect("text")).collect();
+            prop_assert_eq!(read(&text), Ok(exchanges));
+        }
+    }
+
+    #[test]
+    fn bytes_are_as_readable_as_they_can_be() {
+        for (bytes, wanted) in [
+            (&b"{\"a\": 1.0}"[..], r#"{"json":{"a": 1.0}}"#),
+            (b"{\n}", r#"{"text":"{\n}"}"#),
+            ("weiß".as_bytes(), r#"{"text":"weiß"}"#),
+            (b"\x9f wei\xc3", r#"{"before":"9f","text":" wei","after":"c3"}"#),
+            (b"a\xffb and much more", r#"{"base64":"Yf9iIGFuZCBtdWNoIG1vcmU="}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&Held::of(bytes)).expect("text"), wanted);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Cassettes: real traffic recorded, to be played back without the real server.
+//!
+//! What a file looks like is told in `cassettes/README.md` at the root of the repository.
+
+mod exchange;
+mod format;
+mod shelf;
+
+pub use exchange::{Chunk, End, Exchange, Head, Request};
+pub use shelf::{Cassette, CassetteError};
