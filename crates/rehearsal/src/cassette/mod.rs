@@ -4,7 +4,9 @@
 
 mod exchange;
 mod format;
+mod scrub;
 mod shelf;
 
 pub use exchange::{Chunk, End, Exchange, Head, Request};
+pub use scrub::ScrubOptions;
 pub use shelf::{Cassette, CassetteError};
