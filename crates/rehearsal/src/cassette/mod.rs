@@ -4,9 +4,11 @@
 
 mod exchange;
 mod format;
+mod record;
 mod scrub;
 mod shelf;
 
 pub use exchange::{Chunk, End, Exchange, Head, Request};
+pub use record::{NotRecorded, RecordError, RecordOptions, Recorder, Summary, Unrecorded};
 pub use scrub::ScrubOptions;
 pub use shelf::{Cassette, CassetteError};

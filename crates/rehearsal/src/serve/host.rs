@@ -21,6 +21,12 @@ pub(crate) trait Host: Send + Sync + 'static {
         request: Request,
         line: &mut Line,
     ) -> impl Future<Output = io::Result<After>> + Send;
+
+    /// Called once when every connection is closed: the last chance to finish something. Must end
+    /// in bounded time.
+    fn finish(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// The socket of one connection.

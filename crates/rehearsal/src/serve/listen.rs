@@ -46,6 +46,7 @@ impl<H: Host> Server<H> {
         if timeout(GRACE, all).await.is_err() {
             connections.shutdown().await;
         }
+        host.finish().await;
         drop(finished);
     }
 }

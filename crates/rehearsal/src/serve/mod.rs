@@ -21,7 +21,10 @@ use std::time::Duration;
 pub use record::Recorded;
 pub use running::StartError;
 
-use running::Running;
+pub(crate) use host::{After, Host, Line};
+pub(crate) use http::{Request, response_head};
+pub(crate) use listen::stop;
+pub(crate) use running::Running;
 
 use crate::script::Script;
 use stage::Stage;

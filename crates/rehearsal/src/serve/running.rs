@@ -75,7 +75,8 @@ impl Running {
         format!("http://{}", self.address)
     }
 
-    /// Stops, and waits until every connection is closed; about a second at most.
+    /// Stops, and waits until every connection is closed (about a second at most) and the host has
+    /// finished.
     pub(crate) async fn stop(&mut self) {
         self.stop.send_replace(true);
         // An error means that the server is gone, which is what is waited for.

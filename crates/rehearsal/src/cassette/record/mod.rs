@@ -1,0 +1,195 @@
+//! The recorder's handle: start, let traffic pass, see what came of it.
+//!
+//! A reverse proxy on 127.0.0.1 that stands before one real server. Whoever is to be recorded is
+//! given its address instead of the server's. `relay` passes traffic on, `tape` listens, `keep`
+//! scrubs and writes.
+
+mod keep;
+mod relay;
+mod summary;
+mod tape;
+mod upstream;
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::scrub::{ScrubOptions, Scrubber};
+use super::shelf::recordings;
+use crate::serve::{Running, StartError};
+use keep::Keeper;
+use upstream::Upstream;
+
+pub use summary::{NotRecorded, Summary, Unrecorded};
+
+/// What to record, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordOptions {
+    /// The real server: scheme, host, port and the path below which the wire's own paths begin.
+    pub upstream: String,
+    /// The folder for the recording, one file for each exchange. Made if it is not there; it must
+    /// hold no recording yet.
+    pub out: PathBuf,
+    /// The port on 127.0.0.1; 0 takes any free one.
+    pub port: u16,
+    /// What to take out besides what is always taken out.
+    pub scrub: ScrubOptions,
+    /// Headers to keep besides those that always are. Credentials are never kept.
+    pub keep_headers: Vec<String>,
+    /// An exchange larger than this passes and is not recorded.
+    pub exchange_bytes_max: usize,
+}
+
+impl RecordOptions {
+    /// Records traffic with this server into this folder.
+    #[must_use]
+    pub fn new(upstream: impl Into<String>, out: impl Into<PathBuf>) -> Self {
+        Self {
+            upstream: upstream.into(),
+            out: out.into(),
+            port: 0,
+            scrub: ScrubOptions::default(),
+            keep_headers: Vec::new(),
+            exchange_bytes_max: EXCHANGE_BYTES_MAX,
+        }
+    }
+
+    /// With more to take out.
+    #[must_use]
+    pub fn scrub(mut self, scrub: ScrubOptions) -> Self {
+        self.scrub = scrub;
+        self
+    }
+}
+
+/// Why nothing can be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The server did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The address of the real server is not one.
+    #[error("the upstream address {url:?} cannot be used: {problem}")]
+    Upstream {
+        /// The address, without its secrets.
+        url: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The folder cannot be used.
+    #[error("cannot record into {}: {source}", path.display())]
+    Out {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The folder holds a recording.
+    #[error("{} already holds a recording; choose another folder, or delete the files in it", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+/// A running recorder. Dropping it stops it.
+#[derive(Debug)]
+#[must_use = "a recorder stops when it is dropped"]
+pub struct Recorder {
+    running: Running,
+    desk: Arc<Desk>,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+struct Desk {
+    upstream: Upstream,
+    keeper: Arc<Keeper>,
+    exchange_bytes_max: usize,
+    arrived: AtomicUsize,
+}
+
+impl Recorder {
+    /// Starts the recorder as a task of the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the upstream address, the folder or the port cannot be used.
+    // Async so that it can only be called where there is a runtime to live in.
+    #[expect(clippy::unused_async)]
+    pub async fn start(options: RecordOptions) -> Result<Self, RecordError> {
+        let port = options.port;
+        let desk = Arc::new(Desk::new(options)?);
+        Ok(Self { running: Running::start(Arc::clone(&desk), port)?, desk })
+    }
+
+    /// Starts the recorder on a thread of its own, for callers without a runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the upstream address, the folder, the port, a thread or a runtime cannot be had.
+    pub fn start_blocking(options: RecordOptions) -> Result<Self, RecordError> {
+        let port = options.port;
+        let desk = Arc::new(Desk::new(options)?);
+        Ok(Self { running: Running::start_blocking(Arc::clone(&desk), port)?, desk })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.running.address()
+    }
+
+    /// The base of every path, for example `http://127.0.0.1:4242`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.running.url()
+    }
+
+    /// What came of it so far. Exchanges that are not over are not counted.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.desk.keeper.summary()
+    }
+
+    /// Stops, waits until everything heard is written down (a minute at most), and says what came of
+    /// it. An answer that is still under way is cut off, and recorded as far as it came.
+    pub async fn finished(mut self) -> Summary {
+        self.running.stop().await;
+        self.summary()
+    }
+
+    /// As [`Recorder::finished`], for callers without a runtime. A recorder that was not started
+    /// with [`Recorder::start_blocking`] is told to stop and not waited for.
+    pub fn finished_blocking(mut self) -> Summary {
+        self.running.stop_blocking();
+        self.summary()
+    }
+}
+
+impl Desk {
+    fn new(options: RecordOptions) -> Result<Self, RecordError> {
+        let RecordOptions { upstream, out, scrub, keep_headers, exchange_bytes_max, port: _ } =
+            options;
+        let upstream = Upstream::new(&upstream)?;
+        let failed = |source| RecordError::Out { path: out.clone(), source };
+        fs::create_dir_all(&out).map_err(failed)?;
+        if !recordings(&out).map_err(failed)?.is_empty() {
+            return Err(RecordError::Occupied { path: out });
+        }
+        let keeper = Arc::new(Keeper::new(out, Scrubber::new(&scrub), &keep_headers));
+        let arrived = AtomicUsize::new(0);
+        Ok(Self { upstream, keeper, exchange_bytes_max, arrived })
+    }
+
+    /// The next request's number; the first is 1.
+    fn arrive(&self) -> usize {
+        self.arrived.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Larger than any request a provider takes.
+const EXCHANGE_BYTES_MAX: usize = 64 * 1024 * 1024;

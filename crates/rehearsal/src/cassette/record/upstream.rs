@@ -1,0 +1,198 @@
+//! The real server: one origin, to which requests go as they came.
+//!
+//! Credentials pass through to this origin and to no other: redirects are not followed, and an
+//! address that would lead elsewhere is refused. Answers are asked for uncompressed, because what
+//! cannot be read cannot be scrubbed. Certificates are loaded only for `https`, when the first
+//! request goes out. It reads no bodies and writes nothing down.
+
+use std::error::Error;
+use std::io;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Method, Url};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
+
+use super::RecordError;
+use crate::serve;
+
+/// A door to the real server.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    base: Url,
+    client: OnceLock<Client>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// It was never asked; status and reason for the client.
+    NotAsked(u16, String),
+    /// It was asked, and ended the connection without a word.
+    Dropped { is_reset: bool },
+    /// It was asked, and said nothing for too long.
+    Silent,
+}
+
+impl Upstream {
+    /// Checks the address; opens nothing yet.
+    pub(super) fn new(text: &str) -> Result<Self, RecordError> {
+        let refuse = |problem| RecordError::Upstream { url: text.to_owned(), problem };
+        let url = Url::parse(text).map_err(|_| refuse("it is not an address"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            // Not repeated: it holds a secret.
+            let url = format!("{}://…", url.scheme());
+            let problem = "the secret belongs into a header of the request";
+            return Err(RecordError::Upstream { url, problem });
+        }
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(refuse("only http and https are spoken here"));
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(refuse("it names no host"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(refuse("it must end with its path"));
+        }
+        Ok(Self { base: url, client: OnceLock::new() })
+    }
+
+    /// Passes a request on and waits for the head of the answer.
+    pub(super) async fn ask(
+        &self,
+        request: &serve::Request,
+    ) -> Result<reqwest::Response, NoAnswer> {
+        let refuse = |why: &str| NoAnswer::NotAsked(400, why.to_owned());
+        let url = self.url(&request.target).ok_or_else(|| refuse("the path leads elsewhere"))?;
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| refuse("the method is not one of HTTP"))?;
+        let asked = self
+            .client()?
+            .request(method, url)
+            .headers(passed_on(&request.headers))
+            .body(request.body.clone());
+        match timeout(HEAD_MAX, asked.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.sorted(&error)),
+            Err(_) => Err(NoAnswer::Silent),
+        }
+    }
+
+    fn url(&self, target: &str) -> Option<Url> {
+        let base = self.base.as_str().trim_end_matches('/');
+        let url = target.starts_with('/').then(|| Url::parse(&format!("{base}{target}")))?.ok()?;
+        let is_same = url.scheme() == self.base.scheme()
+            && url.host_str() == self.base.host_str()
+            && url.port_or_known_default() == self.base.port_or_known_default()
+            && url.username().is_empty();
+        is_same.then_some(url)
+    }
+
+    fn client(&self) -> Result<&Client, NoAnswer> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let is_https = self.base.scheme() == "https";
+        let client = build(is_https, self.is_local()).map_err(|error| {
+            NoAnswer::NotAsked(502, format!("no HTTP client: {}", chain(&error)))
+        })?;
+        Ok(self.client.get_or_init(|| client))
+    }
+
+    fn is_local(&self) -> bool {
+        matches!(self.base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
+    }
+
+    fn sorted(&self, error: &reqwest::Error) -> NoAnswer {
+        if error.is_connect() || error.is_builder() {
+            let host = self.base.host_str().unwrap_or_default();
+            let port = self.base.port_or_known_default().unwrap_or_default();
+            let why = chain(error);
+            return NoAnswer::NotAsked(
+                502,
+                format!("{host}:{port} cannot be reached: {why}; is the upstream address right?"),
+            );
+        }
+        NoAnswer::Dropped { is_reset: is_reset(error) }
+    }
+}
+
+/// Was the connection ended by a reset?
+pub(super) fn is_reset(error: &reqwest::Error) -> bool {
+    causes(error).any(|cause| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        kind == Some(io::ErrorKind::ConnectionReset)
+    })
+}
+
+/// The headers that are about the answer and not about one hop.
+pub(super) fn is_one_hop(name: &str) -> bool {
+    ONE_HOP.contains(&name) || name.starts_with("proxy-")
+}
+
+fn passed_on(headers: &[(String, String)]) -> HeaderMap {
+    let mut passed = HeaderMap::new();
+    let passes = |name: &str| !is_one_hop(name) && !OURS.contains(&name);
+    for (name, value) in headers.iter().filter(|(name, _)| passes(name)) {
+        let name = HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_str(value)) {
+            value.set_sensitive(true);
+            passed.append(name, value);
+        }
+    }
+    passed.insert("accept-encoding", HeaderValue::from_static("identity"));
+    passed
+}
+
+fn build(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
+    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(CONNECT_MAX)
+        .tcp_nodelay(true)
+        .tcp_keepalive(KEEPALIVE)
+        // A kept connection may have been closed by the other side just now, and that would be
+        // recorded as something the server did.
+        .pool_max_idle_per_host(0);
+    if is_local {
+        builder = builder.no_proxy();
+    }
+    if is_https {
+        return builder.https_only(true).build();
+    }
+    // Root certificates would cost milliseconds for nothing.
+    let no_roots = ClientConfig::builder()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    builder.tls_backend_preconfigured(no_roots).build()
+}
+
+/// The causes of an error, innermost last, without the address it is about.
+fn chain(error: &reqwest::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for cause in causes(error) {
+        let text = cause.to_string();
+        if !words.iter().any(|earlier| earlier.contains(&text)) {
+            words.push(text);
+        }
+    }
+    if words.is_empty() { "no cause is known".to_owned() } else { words.join(": ") }
+}
+
+fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(error.source(), |&cause| cause.source())
+}
+
+/// Headers that are about one hop, besides those that begin with `proxy-`.
+const ONE_HOP: [&str; 6] =
+    ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+/// Headers of a request that are made anew.
+const OURS: [&str; 4] = ["host", "content-length", "expect", "accept-encoding"];
+const CONNECT_MAX: Duration = Duration::from_secs(30);
+const KEEPALIVE: Duration = Duration::from_secs(60);
+/// From the request to the head of the answer. Models may think for long.
+const HEAD_MAX: Duration = Duration::from_secs(600);
