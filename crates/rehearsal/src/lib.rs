@@ -56,7 +56,7 @@ mod script;
 mod serve;
 mod wire;
 
-pub use cassette::{Cassette, RecordOptions, Recorder};
+pub use cassette::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};
 pub use fault::Fault;
 pub use script::{Answer, Script, ScriptError, StopReason};
 pub use serve::{Recorded, Rehearsal, StartError, StartOptions};

@@ -11,6 +11,8 @@ use crate::fault::Fault;
 pub(crate) enum Act {
     /// Send these bytes as one HTTP chunk.
     Send(Vec<u8>),
+    /// Send these bytes without HTTP's chunks around them.
+    Bare(Vec<u8>),
     /// Announce a chunk of this size, send only these bytes of it.
     Begin { announced: usize, bytes: Vec<u8> },
     /// Send these bytes as one HTTP chunk, each byte alone with a pause before it.

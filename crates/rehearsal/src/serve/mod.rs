@@ -24,7 +24,9 @@ pub use running::StartError;
 pub(crate) use host::{After, Host, Line};
 pub(crate) use http::{Request, response_head};
 pub(crate) use listen::stop;
+pub(crate) use perform::Performer;
 pub(crate) use running::Running;
+pub(crate) use stage::shortened;
 
 use crate::script::Script;
 use stage::Stage;

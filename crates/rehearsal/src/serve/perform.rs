@@ -30,6 +30,7 @@ impl<'a> Performer<'a> {
                     self.begin(bytes.len(), &bytes);
                     self.unsent.extend_from_slice(b"\r\n");
                 }
+                Act::Bare(bytes) => self.unsent.extend_from_slice(&bytes),
                 Act::Begin { announced, bytes } => self.begin(announced, &bytes),
                 Act::Trickle(bytes, pause) => self.trickle(&bytes, pause).await?,
                 Act::Pause(pause) => self.pause(pause).await?,
