@@ -28,6 +28,8 @@ pub(crate) struct Seen {
     pub(crate) headers: Vec<(String, String)>,
     /// Without the framing of chunks.
     pub(crate) body: Vec<u8>,
+    /// The sizes of the chunks it came in, if it came in chunks.
+    pub(crate) chunks: Vec<usize>,
     pub(crate) end: End,
     /// The connection ended inside a chunk that had been announced.
     pub(crate) in_chunk: bool,
@@ -114,6 +116,7 @@ impl Client {
             status: None,
             headers: Vec::new(),
             body: Vec::new(),
+            chunks: Vec::new(),
             end: End::Complete,
             in_chunk: false,
         };
@@ -162,6 +165,7 @@ impl Client {
             let size = usize::from_str_radix(line.trim_end(), 16).expect("a chunk size");
             let (part, whole) = self.up_to(size);
             seen.body.extend_from_slice(&part);
+            seen.chunks.extend((size > 0).then_some(size));
             if !whole {
                 seen.in_chunk = true;
                 break;

@@ -8,6 +8,7 @@
     reason = "test code may stop at the first surprise"
 )]
 
+mod cassette;
 mod client;
 mod demo;
 mod fault;
