@@ -7,6 +7,8 @@ use alloc::format;
 use windlass_vocabulary::{FailureKind, Notice};
 
 use crate::context::quarantine::{Refused, leave_out};
+use crate::context::{Report, level_5_autocompact};
+use crate::state::State;
 use crate::step::Loop;
 
 impl Loop<'_> {
@@ -44,7 +46,11 @@ impl Loop<'_> {
         let place = only.map(|id| format!(" of message {id}")).unwrap_or_default();
         self.tell(Notice::Repaired { why: format!("{why}; {count} {name}{place} left out") });
         if has_tried {
-            let _ = self.compact(None);
+            let mut report = Report::default();
+            let State { context, transcript, .. } = &mut self.state;
+            let message = level_5_autocompact::cut_all(context, transcript, &mut report);
+            self.report(report);
+            self.tell(Notice::MessageAdded(message));
         }
     }
 }

@@ -159,6 +159,40 @@ pub(crate) fn place(
     (Shrunk::Nothing, None)
 }
 
+/// Leaves out everything but the last request and what is pinned, whatever that frees: for a history
+/// that a provider keeps refusing.
+pub(crate) fn cut_all(
+    memory: &mut Memory,
+    transcript: &mut Transcript,
+    report: &mut Report,
+) -> Arc<Message> {
+    let shown = memory.projection(transcript).messages.clone();
+    let raw_before = memory.projection(transcript).raw;
+    let request = shown.iter().rposition(|message| is_request(message));
+    let mut boundary =
+        Boundary { before: Vec::new(), summary: transcript.next_id(), after: Vec::new() };
+    let mut dropped = Vec::new();
+    for (index, message) in shown.iter().enumerate() {
+        match message {
+            _ if Some(index) == request => boundary.after.push(message.id),
+            message if is_permanent(message) => boundary.before.push(message.id),
+            message => dropped.push(message.id),
+        }
+    }
+    let words = text::cut(dropped.len(), &quotes(transcript, &dropped));
+    let message = transcript.push(Message::user_text(boundary.summary, Origin::Summary, words));
+    *memory = Memory {
+        boundary: Some(boundary),
+        shortened: core::mem::take(&mut memory.shortened),
+        budgeted: Some(message.id),
+        ..Memory::default()
+    };
+    let freed = raw_before.saturating_sub(memory.projection(transcript).raw);
+    let losses = vec![format!("{} messages", dropped.len())];
+    report.shrunk.push(Shrink { level: 5, freed, losses });
+    message
+}
+
 /// The beginnings of earlier requests, so that a cut still says what it was about.
 fn quotes(transcript: &Transcript, dropped: &[MessageId]) -> Vec<String> {
     dropped

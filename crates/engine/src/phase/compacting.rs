@@ -12,7 +12,7 @@ use crate::budget::usd;
 use crate::cache::Forecast;
 use crate::context::quarantine::{Refused, leave_out};
 use crate::context::{Report, estimate, level_5_autocompact};
-use crate::control::{Compaction, Phase};
+use crate::control::Compaction;
 use crate::effect::Effect;
 use crate::ledger::{Account, Open};
 use crate::request::{self, Order};
@@ -174,7 +174,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Sets the boundary. Also says when auto-compaction is switched off by repeated failure.
-    pub(crate) fn compact(&mut self, summary: Option<&str>) -> Signal {
+    fn compact(&mut self, summary: Option<&str>) -> Signal {
         let Some(plan) = self.with_context(level_5_autocompact::plan) else {
             return Signal::Summarized(Shrunk::Nothing);
         };
@@ -194,9 +194,7 @@ impl<'a> Loop<'a> {
             self.tell(Notice::MessageAdded(message));
         }
         let failures = self.state.control.auto_compact.failures.saturating_add(1);
-        let is_awaited = matches!(self.state.control.phase, Phase::Compacting(_));
-        let is_last = failures == self.limits.summary_failures_max;
-        if is_awaited && shrunk == Shrunk::Cut && is_last {
+        if shrunk == Shrunk::Cut && failures == self.limits.summary_failures_max {
             self.warn("summaries failed three times in a row; auto-compaction is off from now on");
         }
         Signal::Summarized(shrunk)
