@@ -3,6 +3,7 @@
 //! Each holds one promise and sees only what went in and what came out. The first that is broken
 //! ends the simulation.
 
+mod answer;
 mod bill;
 mod ending;
 mod guard;
@@ -45,6 +46,7 @@ pub struct View<'a> {
 pub struct Checkers {
     limits: Limits,
     bound: Bound,
+    answers: answer::Answers,
     ending: ending::Ending,
     input: input::Input,
     keep: keep::Keep,
@@ -63,6 +65,7 @@ impl Checkers {
         Self {
             limits: settings.limits(),
             bound: bound(settings),
+            answers: answer::Answers::default(),
             ending: ending::Ending::default(),
             input: input::Input::default(),
             keep: keep::Keep::default(),
@@ -88,6 +91,7 @@ impl Checkers {
             result.map_err(|words| format!("{name}: {words}"))
         };
         named("pairing", pairing::check(&view))?;
+        named("answer", self.answers.check(&view))?;
         named("ending", self.ending.check(&view))?;
         named("bill", bill::check(&view))?;
         named("guard", guard::check(&view))?;
