@@ -17,3 +17,11 @@ pub(crate) fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// This long after that; for spans without measure, long enough.
+pub(crate) fn later(instant: Instant, span: Duration) -> Instant {
+    instant.checked_add(span).unwrap_or_else(|| instant + SPAN_MAX)
+}
+
+/// Ten years: no session is that old.
+const SPAN_MAX: Duration = Duration::from_secs(10 * 365 * 86_400);

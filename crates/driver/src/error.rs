@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use windlass_journal::JournalError;
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::{ModelName, Wire};
 
 /// A session could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,12 @@ pub enum StartError {
     /// The configuration names a wire that is not spoken yet.
     #[error("the wire {0:?} is not spoken here yet")]
     Wire(Wire),
+    /// An endpoint is configured for a model that the settings do not name.
+    #[error("an endpoint is configured for the model `{name}`, which this session never asks")]
+    Model {
+        /// The model.
+        name: ModelName,
+    },
     /// A configured header cannot be sent. Its value is not repeated: it may be a secret.
     #[error("the request header `{name}` cannot be sent: {problem}")]
     Header {

@@ -33,11 +33,11 @@ mod tool;
 use std::time::Duration;
 
 pub use error::{SendError, StartError};
-pub use model::{Endpoint, Timeouts};
+pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
 pub use session::{Builder, Session, Submission};
 
-pub use windlass_dialect::Credential;
+pub use windlass_dialect::{Credential, Law, law};
 pub use windlass_engine::bound::{Bound, bound};
 pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};

@@ -33,6 +33,8 @@ pub(crate) struct Performer {
     teller: Teller,
     events: mpsc::Sender<Event>,
     attempts: HashMap<AttemptId, AbortHandle>,
+    /// The timer set last; the engine has no more than one.
+    timer: Option<(Ticket, AbortHandle)>,
     /// Model calls, summaries, timers: dropped with the session.
     errands: JoinSet<()>,
 }
@@ -59,6 +61,7 @@ impl Performer {
             teller,
             events,
             attempts: HashMap::new(),
+            timer: None,
             errands: JoinSet::new(),
         }
     }
@@ -165,10 +168,19 @@ impl Performer {
 
     fn set_timer(&mut self, ticket: Ticket, after: Millis) {
         let events = self.events.clone();
-        self.errands.spawn(async move {
+        let timer = self.errands.spawn(async move {
             tokio::time::sleep(Duration::from_millis(after.0)).await;
             let _ = events.send(Event::TimerFired { ticket }).await;
         });
+        self.timer = Some((ticket, timer));
+    }
+
+    /// Lets the timer that runs run out now.
+    pub(crate) fn end_wait(&mut self) -> Option<Event> {
+        let (ticket, timer) = self.timer.take().filter(|(_, timer)| !timer.is_finished())?;
+        timer.abort();
+        // Should it have fired a moment ago, the engine hears it twice and heeds it once.
+        Some(Event::TimerFired { ticket })
     }
 
     /// Sends an event that is already there, without waiting for room in the inbox we serve.

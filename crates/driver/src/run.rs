@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Answer(Ticket, Answer),
     /// End what is going on.
     Interrupt(Interrupt),
+    /// Wait no longer before the next try.
+    RetryNow,
     /// End the session.
     Close,
 }
@@ -62,17 +64,26 @@ impl Run {
 
     /// The next thing that happened; `None` when the session is to end.
     async fn next_event(&mut self) -> Option<Event> {
-        tokio::select! {
-            biased;
-            command = self.commands.recv() => match command? {
-                Command::Submit(Submission { content, pinned }) => {
-                    Some(Event::UserSubmitted { content, pinned })
-                }
-                Command::Answer(ticket, answer) => Some(self.performer.answered(ticket, answer)),
-                Command::Interrupt(why) => Some(Event::Interrupted(why)),
-                Command::Close => None,
-            },
-            Some(event) = self.events.recv() => Some(event),
+        loop {
+            tokio::select! {
+                biased;
+                command = self.commands.recv() => match command? {
+                    Command::Submit(Submission { content, pinned }) => {
+                        return Some(Event::UserSubmitted { content, pinned });
+                    }
+                    Command::Answer(ticket, answer) => {
+                        return Some(self.performer.answered(ticket, answer));
+                    }
+                    Command::Interrupt(why) => return Some(Event::Interrupted(why)),
+                    Command::RetryNow => {
+                        if let Some(event) = self.performer.end_wait() {
+                            return Some(event);
+                        }
+                    }
+                    Command::Close => return None,
+                },
+                Some(event) = self.events.recv() => return Some(event),
+            }
         }
     }
 

@@ -8,8 +8,8 @@ use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
@@ -17,11 +17,11 @@ use windlass_engine::{Interrupt, Settings};
 use windlass_hook::HookSet;
 use windlass_journal::Durability;
 use windlass_tool::{Registry, Surroundings};
-use windlass_vocabulary::{Answer, Block, Ticket};
+use windlass_vocabulary::{Answer, Block, ModelName, Ticket};
 
 use crate::error::{SendError, StartError};
 use crate::journal::Journal;
-use crate::model::{Endpoint, ModelPort, Timeouts};
+use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
 use crate::notices::{self, Notices, Teller};
 use crate::perform::{Parts, Performer};
 use crate::run::{self, Command, Run};
@@ -47,6 +47,7 @@ use crate::run::{self, Command, Run};
 pub struct Builder {
     settings: Settings,
     endpoint: Endpoint,
+    endpoints: Vec<(ModelName, Endpoint)>,
     registry: Registry,
     surroundings: Option<Surroundings>,
     hooks: HookSet,
@@ -62,6 +63,7 @@ impl Builder {
         Self {
             settings,
             endpoint,
+            endpoints: Vec::new(),
             registry: Registry::empty(),
             surroundings: None,
             hooks: HookSet::default(),
@@ -69,6 +71,15 @@ impl Builder {
             timeouts: Timeouts::default(),
             raw_events: false,
         }
+    }
+
+    /// Asks this model there, over that endpoint's wire, with that endpoint's credential; all
+    /// others live where the session was built. So a fallback or the small model may be another
+    /// provider's, and a conversation changes its wire where the model changes.
+    #[must_use]
+    pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
+        self.endpoints.push((model, endpoint));
+        self
     }
 
     /// With these tools. What the model is told of them replaces `Settings::tools`.
@@ -123,7 +134,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// When the endpoint, a directory or the journal cannot be used, or no runtime is here.
+    /// When an endpoint, a directory or the journal cannot be used, an endpoint is for a model the
+    /// settings do not name, or no runtime is here.
     pub fn start(self) -> Result<(Session, Notices), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let Assembled { run, teller, scratch, commands, notices } = self.assemble()?;
@@ -133,6 +145,8 @@ impl Builder {
     }
 
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
+        self.check_models()?;
+        let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
         let (surroundings, scratch) = match self.surroundings {
             Some(surroundings) => (surroundings, None),
             None => own_surroundings(self.journal.as_ref().map(|(path, _)| path.as_path()))?,
@@ -143,13 +157,14 @@ impl Builder {
         let settings = Arc::new(self.settings);
         let (teller, notices) = notices::channel();
         let registry = Arc::new(self.registry);
-        let model = ModelPort::new(
-            &self.endpoint,
-            self.timeouts,
-            self.raw_events,
-            Arc::clone(&registry),
-            teller.clone(),
-        )?;
+        let model = ModelPort {
+            routes,
+            timeouts: self.timeouts,
+            keeps_raw: self.raw_events,
+            registry: Arc::clone(&registry),
+            teller: teller.clone(),
+            notes: Mutex::default(),
+        };
         let (journal, state) = Journal::open(self.journal, &settings, &teller)?;
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
@@ -163,6 +178,20 @@ impl Builder {
         });
         let run = Run { state, settings, journal, performer, commands, events };
         Ok(Assembled { run, teller, scratch, commands: orders, notices })
+    }
+
+    /// An endpoint for a model that is never asked is a slip of the pen, and the model that was
+    /// meant would be asked elsewhere.
+    fn check_models(&self) -> Result<(), StartError> {
+        let Settings { model, fallbacks, small_model, .. } = &self.settings;
+        let is_known = |name: &ModelName| {
+            let mut all = std::iter::once(model).chain(fallbacks).chain(small_model);
+            all.any(|model| model.name == *name)
+        };
+        match self.endpoints.iter().find(|(name, _)| !is_known(name)) {
+            Some((name, _)) => Err(StartError::Model { name: name.clone() }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -212,6 +241,16 @@ impl Session {
     /// When the session is closed, or does not keep up.
     pub fn interrupt(&self, why: Interrupt) -> Result<(), SendError> {
         self.send(Command::Interrupt(why))
+    }
+
+    /// Ends the pause before the next try, if there is one; for a person who knows that the network
+    /// is back.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn retry_now(&self) -> Result<(), SendError> {
+        self.send(Command::RetryNow)
     }
 
     /// Interrupts what is going on, waits until every process of every tool is gone, and closes

@@ -1,64 +1,41 @@
-//! One attempt: encode, send, decode.
+//! One attempt: encode, send, and turn every piece of the answer into an event.
 //!
-//! The caller pulls pieces and may drop the attempt at any moment, which drops the connection with
-//! it. Neighbouring pieces of text that came in one network read are joined, so that a fast stream
-//! costs one event per read and not one per token. The last piece is always `Ended` or `Failed`.
+//! The request goes to the endpoint where its model lives, over that endpoint's wire.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use reqwest::Response;
-use tokio::time::timeout;
-use windlass_dialect::{Decode, Decoded, Dialect, dialect};
+use tokio::time::timeout_at;
+use windlass_dialect::Decoded;
 use windlass_tool::Registry;
 use windlass_vocabulary::{
     AttemptId, Delta, FailureKind, Inspection, ModelFailure, ModelRequest, ToolCall,
 };
 
-use super::http::{self, Http};
-use super::watchdog::{Heard, Watchdog, seconds};
-use super::{Endpoint, Timeouts};
+use super::Timeouts;
+use super::answer::{Answering, named, silence};
+use super::refusal::{header, is_stream, refusal};
+use super::route::{Route, Routes};
+use super::watchdog::{Alarm, Watchdog, seconds};
 use crate::clock;
-use crate::error::StartError;
 use crate::guard::caught_now;
 use crate::notices::Teller;
 use windlass_engine::Event;
 
 /// Everything an attempt needs; shared by all attempts of a session.
 pub(crate) struct ModelPort {
-    dialect: &'static dyn Dialect,
-    http: Http,
-    timeouts: Timeouts,
-    keeps_raw: bool,
-    registry: Arc<Registry>,
-    teller: Teller,
+    pub(crate) routes: Routes,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) keeps_raw: bool,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) teller: Teller,
     /// Notes already told: the same history gives the same notes with every request.
-    notes: Mutex<BTreeSet<String>>,
-}
-
-/// An answer under way.
-pub(crate) struct Answering {
-    response: Response,
-    decoder: Box<dyn Decode + Send>,
-    watchdog: Watchdog,
-    request_id: Option<String>,
+    pub(crate) notes: Mutex<BTreeSet<String>>,
 }
 
 impl ModelPort {
-    pub(crate) fn new(
-        endpoint: &Endpoint,
-        timeouts: Timeouts,
-        keeps_raw: bool,
-        registry: Arc<Registry>,
-        teller: Teller,
-    ) -> Result<Self, StartError> {
-        let dialect = dialect(endpoint.wire).ok_or(StartError::Wire(endpoint.wire))?;
-        let http = Http::new(endpoint, dialect, timeouts)?;
-        let notes = Mutex::default();
-        Ok(Self { dialect, http, timeouts, keeps_raw, registry, teller, notes })
-    }
-
     /// Makes the attempt and turns every piece of the answer into an event.
     pub(crate) async fn attempt<S, F>(&self, request: &ModelRequest, mut report: S)
     where
@@ -78,7 +55,7 @@ impl ModelPort {
                     report(event).await;
                 }
                 if is_ended {
-                    return answer.drain(DRAIN_MAX).await;
+                    return answer.drain_rest().await;
                 }
                 if is_failed {
                     // Whatever the connection still carries is not worth keeping it for.
@@ -90,63 +67,68 @@ impl ModelPort {
 
     /// Sends the request and waits until the server begins to answer.
     pub(crate) async fn open(&self, request: &ModelRequest) -> Result<Answering, ModelFailure> {
-        let encoded = self.dialect.encode(request, self.dialect.law());
+        let route = self.routes.to(&request.model);
+        let encoded = route.dialect.encode(request, route.law());
         self.tell_notes(encoded.notes);
         if let Some(refusal) = encoded.refusal {
             return Err(refusal);
         }
-        let path = self.dialect.path(&request.model);
-        let post = self.http.post(&path, request.source, encoded.body);
-        let response = timeout(self.timeouts.headers, post).await.map_err(|_| {
-            let waited = seconds(self.timeouts.headers);
-            silence(format!("the server did not begin to answer within {waited}"))
-        })??;
-        let headers = |name: &str| header(&response, name);
-        let request_id = self.dialect.request_id(&headers);
-        let content_type = headers("content-type").unwrap_or_default();
-        let is_plain = headers("content-encoding").is_none_or(|coding| coding == "identity");
-        if response.status().as_u16() != 200 || !self.dialect.accepts(&content_type) || !is_plain {
-            return Err(named(self.refusal(response).await, request_id.as_deref()));
+        let Some(credential) = route.http.renewable() else {
+            return self.send(route, request, encoded.body).await;
+        };
+        match self.send(route, request, encoded.body.clone()).await {
+            Err(failure)
+                if failure.kind == FailureKind::Unauthorised
+                    && route.http.renew(&credential, route.dialect).await =>
+            {
+                self.send(route, request, encoded.body).await
+            }
+            result => result,
         }
-        let mut decoder = self.dialect.decoder();
+    }
+
+    async fn send(
+        &self,
+        route: &Route,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<Answering, ModelFailure> {
+        let response = self.reply(route, request, body).await?;
+        let request_id = route.dialect.request_id(&|name: &str| header(&response, name));
+        if !is_stream(&response, route.dialect) {
+            let failure = refusal(response, route.dialect).await;
+            return Err(named(failure, request_id.as_deref()));
+        }
+        let mut decoder = route.dialect.decoder();
+        decoder.for_attempt(request.attempt);
         if self.keeps_raw {
             decoder.keep_raw();
         }
-        let watchdog = Watchdog::new(self.timeouts);
-        Ok(Answering { response, decoder, watchdog, request_id })
+        let (watchdog, teller) = (Watchdog::new(self.timeouts), self.teller.clone());
+        Ok(Answering { response, decoder, watchdog, request_id, teller })
     }
 
-    /// What a reply that is no stream means.
-    async fn refusal(&self, mut response: Response) -> ModelFailure {
-        let status = response.status();
-        if status.is_redirection() {
-            let to = header(&response, "location").unwrap_or_else(|| "another place".to_owned());
-            return ModelFailure {
-                status: Some(status.as_u16()),
-                ..ModelFailure::new(
-                    FailureKind::Misconfigured,
-                    format!(
-                        "the server redirects to {to}; redirects are not followed, because the \
-                         credential belongs to the configured address alone. If the new address is \
-                         right, configure it."
-                    ),
-                )
-            };
-        }
-        let mut body = Vec::new();
-        let read = async {
-            while let Ok(Some(chunk)) = response.chunk().await {
-                body.extend_from_slice(&chunk);
-                if body.len() >= REFUSAL_BYTES_MAX {
-                    break;
-                }
+    /// The head of the reply. A server that keeps us waiting is told of before it is given up.
+    async fn reply(
+        &self,
+        route: &Route,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<Response, ModelFailure> {
+        let path = route.dialect.path(&request.model);
+        let mut post = pin!(route.http.post(&path, request.source, body));
+        let deadline = clock::later(clock::now(), self.timeouts.headers);
+        let mut alarm = Alarm::new(self.timeouts.quiet);
+        loop {
+            if let Ok(reply) = timeout_at(deadline.min(alarm.at()), &mut post).await {
+                return reply;
             }
-        };
-        // What was read until then is enough to sort the refusal.
-        let _ = timeout(REFUSAL_WAIT_MAX, read).await;
-        body.truncate(REFUSAL_BYTES_MAX);
-        let headers = |name: &str| header(&response, name);
-        self.dialect.classify(status.as_u16(), &headers, &body, clock::unix_millis() / 1000)
+            if clock::now() >= deadline {
+                let waited = seconds(self.timeouts.headers);
+                return Err(silence(format!("the server did not begin to answer within {waited}")));
+            }
+            self.teller.warn(alarm.ring());
+        }
     }
 
     fn event(&self, attempt: AttemptId, piece: Decoded) -> Option<Event> {
@@ -185,60 +167,6 @@ impl ModelPort {
     }
 }
 
-impl Answering {
-    /// The next pieces, at least one.
-    pub(crate) async fn next(&mut self) -> Vec<Decoded> {
-        let mut out = Vec::new();
-        while out.is_empty() {
-            let read = tokio::time::timeout_at(self.watchdog.deadline(), self.response.chunk());
-            match read.await {
-                Err(_) => out.push(Decoded::Failed(silence(self.watchdog.verdict()))),
-                Ok(Ok(Some(bytes))) => self.push(&bytes, &mut out),
-                Ok(Ok(None)) => self.decoder.finish(&mut out),
-                Ok(Err(error)) => self.cut(&error, &mut out),
-            }
-        }
-        if let Some(Decoded::Failed(failure)) = out.last_mut() {
-            *failure = named(failure.clone(), self.request_id.as_deref());
-        } else if let Some(Decoded::Ended { .. }) = out.last() {
-            // With the end of the body read, the connection is free for the next request.
-            self.drain(DRAIN_FIRST_MAX).await;
-        }
-        joined(out)
-    }
-
-    fn push(&mut self, bytes: &[u8], out: &mut Vec<Decoded>) {
-        self.decoder.push(bytes, out);
-        let heard = match out.as_slice() {
-            [] => Heard::Bytes,
-            pieces if pieces.iter().all(|piece| *piece == Decoded::Ping) => Heard::Ping,
-            _ => Heard::Progress,
-        };
-        self.watchdog.heard(heard);
-    }
-
-    /// The connection broke. If the answer was already whole, that does not matter.
-    fn cut(&mut self, error: &reqwest::Error, out: &mut Vec<Decoded>) {
-        self.decoder.finish(out);
-        if let Some(Decoded::Failed(failure)) = out.last_mut() {
-            *failure = http::transport(error);
-        }
-    }
-
-    async fn drain(&mut self, wait: Duration) {
-        let rest = async {
-            let mut left = DRAIN_BYTES_MAX;
-            while let Ok(Some(bytes)) = self.response.chunk().await {
-                left = left.saturating_sub(bytes.len());
-                if left == 0 {
-                    break;
-                }
-            }
-        };
-        let _ = timeout(wait, rest).await;
-    }
-}
-
 /// Asks the registry; a tool that panics here is one that cannot run.
 pub(crate) fn inspect(registry: &Registry, call: &ToolCall) -> Inspection {
     caught_now(|| registry.inspect(call.name.as_str(), &call.input)).unwrap_or_else(|words| {
@@ -246,44 +174,5 @@ pub(crate) fn inspect(registry: &Registry, call: &ToolCall) -> Inspection {
     })
 }
 
-/// Joins neighbouring pieces of the same text.
-fn joined(pieces: Vec<Decoded>) -> Vec<Decoded> {
-    let mut out: Vec<Decoded> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        match (out.last_mut(), piece) {
-            (Some(Decoded::Text(tail)), Decoded::Text(text))
-            | (Some(Decoded::Thinking(tail)), Decoded::Thinking(text))
-            | (Some(Decoded::CallInput(tail)), Decoded::CallInput(text)) => tail.push_str(&text),
-            (_, piece) => out.push(piece),
-        }
-    }
-    out
-}
-
-fn header(response: &Response, name: &str) -> Option<String> {
-    response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
-}
-
-fn named(mut failure: ModelFailure, request_id: Option<&str>) -> ModelFailure {
-    if failure.request_id.is_none() {
-        failure.request_id = request_id.map(str::to_owned);
-    }
-    failure
-}
-
-fn silence(words: String) -> ModelFailure {
-    ModelFailure::new(FailureKind::Transport, words)
-}
-
-/// Bytes read of a reply that is no stream.
-const REFUSAL_BYTES_MAX: usize = 64 * 1024;
-/// How long to wait for them.
-const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(10);
-/// Before the end of an answer is reported: time for the end of its body to arrive.
-const DRAIN_FIRST_MAX: Duration = Duration::from_millis(2);
-/// After it was reported.
-const DRAIN_MAX: Duration = Duration::from_secs(1);
-/// Bytes read after the end of an answer before the connection is given up.
-const DRAIN_BYTES_MAX: usize = 64 * 1024;
 /// Notes remembered as told.
 const NOTES_MAX: usize = 1_000;

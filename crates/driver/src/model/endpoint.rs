@@ -1,16 +1,18 @@
-//! Where the model server is and how it is spoken to, and how long we wait for it.
+//! Where a model server is and how it is spoken to, and how long we wait for it.
 //!
 //! The credential is written into request headers and nowhere else: not into logs, errors, `Debug`
 //! output or the environment of children, and it never reaches another origin, because redirects
-//! are not followed. How a secret is found (environment, file, key chain) is the front end's
-//! business.
+//! are not followed and every endpoint has its own. How a secret is found (environment, file, key
+//! chain) is the front end's business.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_dialect::Credential;
+use windlass_dialect::{Credential, Law};
 use windlass_vocabulary::Wire;
 
-/// A model server. All models of a session are asked at one endpoint.
+/// A model server. Models of one session may live at different ones.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// The language it speaks.
@@ -22,13 +24,24 @@ pub struct Endpoint {
     pub credential: Credential,
     /// Sent with every request, after the wire's own headers; the same name replaces.
     pub headers: Vec<(String, String)>,
+    /// What it accepts, where that is not what the wire's own provider accepts.
+    pub law: Option<Law>,
+    /// Where a new credential comes from when the server refuses the one it got.
+    pub renewal: Option<Renewal>,
 }
 
 impl Endpoint {
     /// An endpoint that asks for no proof.
     #[must_use]
     pub fn new(wire: Wire, base_url: impl Into<String>) -> Self {
-        Self { wire, base_url: base_url.into(), credential: Credential::None, headers: Vec::new() }
+        Self {
+            wire,
+            base_url: base_url.into(),
+            credential: Credential::None,
+            headers: Vec::new(),
+            law: None,
+            renewal: None,
+        }
     }
 
     /// With this credential.
@@ -44,12 +57,50 @@ impl Endpoint {
         self.headers.push((name.into(), value.into()));
         self
     }
+
+    /// With limits of its own: a partner cloud that takes less, a local server that takes
+    /// everything. Its wire is that of the endpoint, whatever the law says.
+    #[must_use]
+    pub fn law(mut self, law: Law) -> Self {
+        self.law = Some(law);
+        self
+    }
+
+    /// With a way to a new credential. When the server refuses the one it got, this is called once;
+    /// if it gives a different one, the request is sent again with it, and so are all later ones.
+    /// It may block for up to [`RENEWAL_MAX`].
+    #[must_use]
+    pub fn renewed_by(
+        mut self,
+        find: impl Fn() -> Option<Credential> + Send + Sync + 'static,
+    ) -> Self {
+        self.renewal = Some(Renewal(Arc::new(find)));
+        self
+    }
 }
 
-/// How long a model server may keep us waiting. Each over-run is a transport failure, which the
-/// engine retries.
+/// Finds a credential when the old one is no longer good.
+#[derive(Clone)]
+pub struct Renewal(Arc<dyn Fn() -> Option<Credential> + Send + Sync>);
+
+impl Renewal {
+    pub(crate) fn find(&self) -> Option<Credential> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Renewal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Renewal")
+    }
+}
+
+/// How long a model server may keep us waiting. Each over-run but the first is a transport
+/// failure, which the engine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
+    /// Without a single byte, until people are told; and again after twice as long, and so on.
+    pub quiet: Duration,
     /// For a connection, TLS included.
     pub connect: Duration,
     /// From sending the request to the last header of the reply.
@@ -65,6 +116,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            quiet: Duration::from_secs(30),
             connect: Duration::from_secs(30),
             headers: Duration::from_secs(600),
             silence: Duration::from_secs(120),
@@ -73,3 +125,6 @@ impl Default for Timeouts {
         }
     }
 }
+
+/// How long the search for a new credential may take.
+pub const RENEWAL_MAX: Duration = Duration::from_secs(30);

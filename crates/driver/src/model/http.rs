@@ -1,4 +1,5 @@
-//! The HTTP client: one pool of connections per session, made when the first request goes out.
+//! The HTTP side of a door: one pool of connections per origin, made when the first request to it
+//! goes out.
 //!
 //! Redirects are not followed, so a credential never leaves its origin. There are no cookies and no
 //! decompression (a server that compresses unasked is refused by the content check of the caller).
@@ -6,18 +7,22 @@
 //! milliseconds of start-up for nothing. It does not read bodies and sorts nothing but errors of
 //! the connection itself.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::io;
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
-use windlass_dialect::Dialect;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use windlass_dialect::{Credential, Dialect};
 use windlass_vocabulary::{FailureKind, ModelFailure, Source};
 
+use super::endpoint::RENEWAL_MAX;
 use super::{Endpoint, Timeouts};
 use crate::error::StartError;
 
@@ -25,9 +30,23 @@ use crate::error::StartError;
 #[derive(Debug)]
 pub(crate) struct Http {
     base: Url,
-    headers: HeaderMap,
+    endpoint: Endpoint,
+    proof: Mutex<Proof>,
     connect: Duration,
-    client: OnceLock<Client>,
+    client: Arc<OnceLock<Client>>,
+}
+
+/// What the server gets to see of who asks.
+#[derive(Clone, Debug)]
+struct Proof {
+    credential: Credential,
+    headers: HeaderMap,
+}
+
+/// The clients of a session, by origin.
+#[derive(Default)]
+pub(crate) struct Clients {
+    known: HashMap<String, Arc<OnceLock<Client>>>,
 }
 
 impl Http {
@@ -36,12 +55,18 @@ impl Http {
         endpoint: &Endpoint,
         dialect: &dyn Dialect,
         timeouts: Timeouts,
+        clients: &mut Clients,
     ) -> Result<Self, StartError> {
+        let base = base_url(&endpoint.base_url)?;
+        let credential = endpoint.credential.clone();
+        let headers = headers(endpoint, &credential, dialect)?;
+        let origin = base.origin().ascii_serialization();
         Ok(Self {
-            base: base_url(&endpoint.base_url)?,
-            headers: headers(endpoint, dialect)?,
+            base,
+            endpoint: endpoint.clone(),
+            proof: Mutex::new(Proof { credential, headers }),
             connect: timeouts.connect,
-            client: OnceLock::new(),
+            client: Arc::clone(clients.known.entry(origin).or_default()),
         })
     }
 
@@ -53,9 +78,42 @@ impl Http {
         body: Vec<u8>,
     ) -> Result<reqwest::Response, ModelFailure> {
         let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
-        let request = self.client()?.post(url).headers(self.headers.clone());
+        let request = self.client()?.post(url).headers(self.proof().headers);
         let request = request.header("x-windlass-source", source_name(source)).body(body);
         request.send().await.map_err(|error| transport(&error))
+    }
+
+    /// What proves who asks, now. `None` where it can never change.
+    pub(crate) fn renewable(&self) -> Option<Credential> {
+        self.endpoint.renewal.as_ref().map(|_| self.proof().credential)
+    }
+
+    /// This credential was refused. Says whether there is another by now.
+    pub(crate) async fn renew(&self, refused: &Credential, dialect: &dyn Dialect) -> bool {
+        if self.proof().credential != *refused {
+            // A request beside this one was quicker.
+            return true;
+        }
+        let Some(renewal) = self.endpoint.renewal.clone() else {
+            return false;
+        };
+        // A key chain or a helper program may take its time, which must not hold up the thread.
+        let found = timeout(RENEWAL_MAX, spawn_blocking(move || renewal.find())).await;
+        let Ok(Ok(Some(credential))) = found else {
+            return false;
+        };
+        match headers(&self.endpoint, &credential, dialect) {
+            Ok(headers) if credential != *refused => {
+                let mut proof = self.proof.lock().unwrap_or_else(PoisonError::into_inner);
+                *proof = Proof { credential, headers };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn proof(&self) -> Proof {
+        self.proof.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn client(&self) -> Result<&Client, ModelFailure> {
@@ -128,9 +186,14 @@ fn base_url(text: &str) -> Result<Url, StartError> {
     Ok(url)
 }
 
-fn headers(endpoint: &Endpoint, dialect: &dyn Dialect) -> Result<HeaderMap, StartError> {
+fn headers(
+    endpoint: &Endpoint,
+    credential: &Credential,
+    dialect: &dyn Dialect,
+) -> Result<HeaderMap, StartError> {
     let mut headers = HeaderMap::new();
-    let own = dialect.headers(&endpoint.credential);
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let own = dialect.headers(credential);
     for (name, value) in own.iter().chain(&endpoint.headers) {
         let refuse = |problem| StartError::Header { name: name.clone(), problem };
         let key = HeaderName::from_bytes(name.as_bytes())
@@ -155,9 +218,11 @@ pub(crate) fn transport(error: &reqwest::Error) -> ModelFailure {
     if error.is_builder() {
         return misconfigured(words);
     }
-    let what =
-        if error.is_connect() { "the server cannot be reached" } else { "the connection failed" };
-    ModelFailure::new(FailureKind::Transport, format!("{what}: {words}"))
+    let words = match error.is_connect() {
+        true => format!("the server cannot be reached; offline, or a wrong address? ({words})"),
+        false => format!("the connection failed: {words}"),
+    };
+    ModelFailure::new(FailureKind::Transport, words)
 }
 
 fn misconfigured(words: String) -> ModelFailure {

@@ -1,8 +1,8 @@
 //! Listens for silence in a streaming answer.
 //!
 //! Three clocks run at once: since the last byte, since the last whole event, and since the last
-//! event that was more than a sign of life. Whichever runs out first ends the stream. What that
-//! means for the loop is the engine's to say.
+//! event that was more than a sign of life. Whichever runs out first ends the stream. Before that,
+//! an alarm says aloud that nothing comes. What the end means for the loop is the engine's to say.
 
 use std::time::Duration;
 
@@ -18,25 +18,30 @@ pub(crate) struct Watchdog {
     byte: Instant,
     event: Instant,
     progress: Instant,
+    pub(crate) alarm: Alarm,
 }
 
 impl Watchdog {
     /// Starts all clocks.
     pub(crate) fn new(timeouts: Timeouts) -> Self {
         let now = clock::now();
-        Self { timeouts, byte: now, event: now, progress: now }
+        let alarm = Alarm::new(timeouts.quiet);
+        Self { timeouts, byte: now, event: now, progress: now, alarm }
     }
 
     /// When the next clock runs out.
     pub(crate) fn deadline(&self) -> Instant {
-        let Timeouts { silence, event, pings, connect: _, headers: _ } = self.timeouts;
-        (self.byte + silence).min(self.event + event).min(self.progress + pings)
+        let Timeouts { silence, event, pings, .. } = self.timeouts;
+        let ends = [(self.byte, silence), (self.event, event), (self.progress, pings)];
+        let [byte, event, progress] = ends.map(|(since, span)| clock::later(since, span));
+        byte.min(event).min(progress)
     }
 
     /// Bytes came; they completed events or not, and said something or not.
     pub(crate) fn heard(&mut self, heard: Heard) {
         let now = clock::now();
         self.byte = now;
+        self.alarm = Alarm::new(self.timeouts.quiet);
         if heard != Heard::Bytes {
             self.event = now;
         }
@@ -47,11 +52,11 @@ impl Watchdog {
 
     /// Which clock ran out, in words.
     pub(crate) fn verdict(&self) -> String {
-        let Timeouts { silence, event, pings, connect: _, headers: _ } = self.timeouts;
+        let Timeouts { silence, event, pings, .. } = self.timeouts;
         let now = clock::now();
-        if now >= self.byte + silence {
+        if now >= clock::later(self.byte, silence) {
             format!("the server sent nothing for {}", seconds(silence))
-        } else if now >= self.event + event {
+        } else if now >= clock::later(self.event, event) {
             format!("the server sent no whole event for {}", seconds(event))
         } else {
             format!("the server sent only signs of life for {}", seconds(pings))
@@ -68,6 +73,32 @@ pub(crate) enum Heard {
     Ping,
     /// A piece of the answer.
     Progress,
+}
+
+/// Says that nothing comes, after a while and then ever more rarely.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    since: Instant,
+    after: Duration,
+}
+
+impl Alarm {
+    pub(crate) fn new(after: Duration) -> Self {
+        // Without a floor a span of zero would ring for ever.
+        Self { since: clock::now(), after: after.max(Duration::from_millis(1)) }
+    }
+
+    /// When it rings next.
+    pub(crate) fn at(&self) -> Instant {
+        clock::later(self.since, self.after)
+    }
+
+    /// It rang: what to say.
+    pub(crate) fn ring(&mut self) -> String {
+        let words = format!("no data from the model server for {}", seconds(self.after));
+        self.after = self.after.saturating_mul(2);
+        words
+    }
 }
 
 /// A span in words, without false precision.

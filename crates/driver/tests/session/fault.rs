@@ -4,7 +4,6 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use crate::stage::{Setting, Stage, assert_ended, streamed};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use windlass_driver::{Credential, Endpoint, StartError, Timeouts};
 use windlass_rehearsal::{Answer as Says, Fault};
 use windlass_vocabulary::{FailureKind, Notice, Terminal, Wire};
@@ -142,7 +141,7 @@ async fn endpoints_that_cannot_work_are_refused_at_the_start() {
 async fn connection_is_kept_between_requests() {
     let answers = (0..5).map(|number| Says::text(format!("answer {number}")));
     let rehearsal = crate::stage::rehearse(answers).await;
-    let (url, accepted) = counting_proxy(rehearsal.address()).await;
+    let (url, accepted) = crate::stage::counting_proxy(rehearsal.address()).await;
     let (session, mut notices) = Setting::default().builder(&url).start().unwrap();
     for _ in 0..5 {
         session.submit("next").unwrap();
@@ -150,32 +149,4 @@ async fn connection_is_kept_between_requests() {
     }
     assert_eq!(rehearsal.request_count(), 5);
     assert_eq!(*accepted.borrow(), 1);
-}
-
-/// Passes bytes on and counts the connections it was asked for.
-async fn counting_proxy(to: std::net::SocketAddr) -> (String, tokio::sync::watch::Receiver<u32>) {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (count, counted) = tokio::sync::watch::channel(0);
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            count.send_modify(|count| *count += 1);
-            let server = tokio::net::TcpStream::connect(to).await.unwrap();
-            let (mut from_client, mut to_client) = client.into_split();
-            let (mut from_server, mut to_server) = server.into_split();
-            tokio::spawn(async move {
-                let mut buffer = [0_u8; 4096];
-                while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
-                    to_server.write_all(&buffer[..read]).await.unwrap();
-                }
-            });
-            tokio::spawn(async move {
-                let mut buffer = [0_u8; 4096];
-                while let Ok(read @ 1..) = from_server.read(&mut buffer).await {
-                    to_client.write_all(&buffer[..read]).await.unwrap();
-                }
-            });
-        }
-    });
-    (url, counted)
 }

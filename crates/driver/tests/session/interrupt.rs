@@ -31,7 +31,8 @@ async fn before_the_server_answers() {
     let setting = Setting::default();
     let (session, notices) = setting.builder(&url).start().unwrap();
     let rehearsal = crate::stage::rehearse([]).await;
-    let mut stage = Stage { rehearsal, session, notices, directory: setting.directory };
+    let mut stage =
+        Stage { rehearsal, session, notices, directory: setting.directory, wire: setting.wire };
     stage.session.submit("hi").unwrap();
     stage.until(|notice| matches!(notice, Notice::RequestStarted { .. })).await;
     let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;

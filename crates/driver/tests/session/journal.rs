@@ -4,7 +4,7 @@ use crate::stage::{Setting, Stage, again, assert_ended, block_on, is_again};
 use serde_json::json;
 use windlass_driver::Durability;
 use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Notice, Terminal};
+use windlass_vocabulary::{Notice, Terminal, Wire};
 
 #[tokio::test]
 async fn a_session_is_continued_from_its_journal() {
@@ -52,7 +52,13 @@ async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
     std::fs::write(&crashed, bytes).unwrap();
 
     let (session, notices) = builder(&crashed).start().unwrap();
-    let mut stage = Stage { rehearsal, session, notices, directory: tempfile::tempdir().unwrap() };
+    let mut stage = Stage {
+        rehearsal,
+        session,
+        notices,
+        directory: tempfile::tempdir().unwrap(),
+        wire: Wire::AnthropicMessages,
+    };
     stage.until(|notice| matches!(notice, Notice::Warning(text) if text.contains("torn"))).await;
     assert_ended(&stage.ending().await.0, Terminal::AbortedStreaming);
     assert_ended(&stage.run("again").await.0, Terminal::Completed);

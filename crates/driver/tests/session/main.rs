@@ -11,6 +11,7 @@ mod conversation;
 mod fault;
 mod interrupt;
 mod journal;
+#[path = "../stage/mod.rs"]
 mod stage;
 mod tls;
 mod tool;

@@ -1,0 +1,64 @@
+//! Which model lives where: one door for each endpoint, one HTTP client for each origin.
+//!
+//! A model without an endpoint of its own lives at the session's first one. What a door is told of
+//! a credential stays with that door. Nothing is opened here.
+
+use std::collections::BTreeMap;
+
+use windlass_dialect::{Dialect, Law, dialect};
+use windlass_vocabulary::ModelName;
+
+use super::http::{Clients, Http};
+use super::{Endpoint, Timeouts};
+use crate::error::StartError;
+
+/// Every door of a session.
+pub(crate) struct Routes {
+    first: Route,
+    others: BTreeMap<ModelName, Route>,
+}
+
+/// The way to one endpoint.
+pub(crate) struct Route {
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) http: Http,
+    law: Option<Law>,
+}
+
+impl Routes {
+    /// Checks every endpoint. For a model named twice the last one counts.
+    pub(crate) fn new(
+        first: &Endpoint,
+        others: &[(ModelName, Endpoint)],
+        timeouts: Timeouts,
+    ) -> Result<Self, StartError> {
+        let mut clients = Clients::default();
+        let mut route = |endpoint| Route::new(endpoint, timeouts, &mut clients);
+        let first = route(first)?;
+        let others = others.iter().map(|(model, endpoint)| Ok((model.clone(), route(endpoint)?)));
+        Ok(Self { first, others: others.collect::<Result<_, StartError>>()? })
+    }
+
+    /// The way to this model.
+    pub(crate) fn to(&self, model: &ModelName) -> &Route {
+        self.others.get(model).unwrap_or(&self.first)
+    }
+}
+
+impl Route {
+    fn new(
+        endpoint: &Endpoint,
+        timeouts: Timeouts,
+        clients: &mut Clients,
+    ) -> Result<Self, StartError> {
+        let dialect = dialect(endpoint.wire).ok_or(StartError::Wire(endpoint.wire))?;
+        // Whose blocks may go back is read off the law's wire, so it must be the one that is spoken.
+        let law = endpoint.law.clone().map(|law| Law { wire: endpoint.wire, ..law });
+        Ok(Self { dialect, http: Http::new(endpoint, dialect, timeouts, clients)?, law })
+    }
+
+    /// What the server accepts.
+    pub(crate) fn law(&self) -> &Law {
+        self.law.as_ref().unwrap_or(self.dialect.law())
+    }
+}

@@ -1,0 +1,15 @@
+//! Every fault of a model server that Windlass knows of, over real sockets: what is kept, what
+//! people are told, and where the loop goes. Test names begin with the row of the fault matrix.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
+
+mod handover;
+mod refused;
+#[path = "../stage/mod.rs"]
+mod stage;
+mod waiting;
+mod words;

@@ -1,0 +1,336 @@
+//! A session against a rehearsed model server, over real sockets, and ways to wait for what it
+//! tells. Every wait has a deadline; none sleeps. Every request that is sent is held against the
+//! law of its wire.
+#![allow(dead_code, reason = "each program uses its own part")]
+
+#[path = "../../../dialect/tests/stage/checker/mod.rs"]
+#[allow(unreachable_pub, clippy::too_many_lines, reason = "written for another crate's tests")]
+pub(crate) mod law;
+pub(crate) mod recorder;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use windlass_driver::{
+    Builder, Credential, Endpoint, Notices, Registry, Session, Settings, Surroundings, Timeouts,
+};
+use windlass_rehearsal::{Answer, Recorded, Rehearsal, Script, StartOptions};
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{
+    Delta, FailureKind, Message, Mode, ModelFacts, ModelName, Notice, Outcome, Prices, Terminal,
+    Tokens, Transition, Wire,
+};
+
+/// Every wire.
+pub(crate) const WIRES: [Wire; 4] =
+    [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Gemini];
+
+/// The longest any test waits for one thing.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A session on stage.
+pub(crate) struct Stage {
+    pub(crate) rehearsal: Rehearsal,
+    pub(crate) session: Session,
+    pub(crate) notices: Notices,
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) wire: Wire,
+}
+
+/// What a session on stage is made of.
+pub(crate) struct Setting {
+    pub(crate) wire: Wire,
+    pub(crate) credential: Credential,
+    pub(crate) settings: Settings,
+    pub(crate) registry: Registry,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) directory: tempfile::TempDir,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = Settings::new(facts("rehearsed-model"));
+        settings.policy.mode = Mode::BypassPermissions;
+        settings.policy.directories = vec![directory.path().to_str().unwrap().to_owned()];
+        settings.jitter_seed = SHORT_WAITS;
+        Self {
+            wire: Wire::AnthropicMessages,
+            credential: Credential::None,
+            settings,
+            registry: Registry::builtin(),
+            timeouts: Timeouts::default(),
+            directory,
+        }
+    }
+}
+
+impl Setting {
+    /// The usual setting on another wire.
+    pub(crate) fn on(wire: Wire) -> Self {
+        Self { wire, ..Self::default() }
+    }
+
+    /// With these tools and no others.
+    pub(crate) fn tools(self, registry: Registry) -> Self {
+        Self { registry, ..self }
+    }
+
+    /// With this patience.
+    pub(crate) fn timeouts(self, timeouts: Timeouts) -> Self {
+        Self { timeouts, ..self }
+    }
+
+    /// Changes the settings.
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// No second try after a failure.
+    pub(crate) fn without_retries(self) -> Self {
+        self.with(|settings| settings.limits.retries_max = 0)
+    }
+
+    /// A builder for this setting at an address.
+    pub(crate) fn builder(&self, url: &str) -> Builder {
+        let endpoint = Endpoint::new(self.wire, url).credential(self.credential.clone());
+        Builder::new(self.settings.clone(), endpoint)
+            .registry(self.registry.clone())
+            .timeouts(self.timeouts)
+            .surroundings(surroundings(self.directory.path()))
+    }
+
+    /// Starts a session that will hear these answers.
+    pub(crate) async fn play(self, answers: impl IntoIterator<Item = Answer>) -> Stage {
+        let rehearsal = rehearse(answers).await;
+        let (session, notices) = self.builder(&rehearsal.url()).start().unwrap();
+        Stage { rehearsal, session, notices, directory: self.directory, wire: self.wire }
+    }
+}
+
+pub(crate) fn surroundings(directory: &Path) -> Surroundings {
+    Surroundings::new(directory, directory.join("spill"))
+}
+
+pub(crate) async fn rehearse(answers: impl IntoIterator<Item = Answer>) -> Rehearsal {
+    let script = answers.into_iter().fold(Script::new(), Script::answer);
+    Rehearsal::start(script, StartOptions::default()).await.unwrap()
+}
+
+pub(crate) fn facts(name: &str) -> ModelFacts {
+    ModelFacts {
+        name: ModelName(Arc::from(name)),
+        window: Tokens(200_000),
+        output_default: Tokens(8_000),
+        output_max: Tokens(64_000),
+        prices: Prices::default(),
+    }
+}
+
+impl Stage {
+    /// Submits a message and reads to the end of the run.
+    pub(crate) async fn run(&mut self, message: &str) -> (Ending, Vec<Notice>) {
+        self.session.submit(message).unwrap();
+        self.ending().await
+    }
+
+    /// Reads to the end of the run.
+    pub(crate) async fn ending(&mut self) -> (Ending, Vec<Notice>) {
+        let ended = ended(&mut self.notices).await;
+        assert_lawful(self.wire, &self.rehearsal);
+        ended
+    }
+
+    /// Reads up to the first notice that is meant.
+    pub(crate) async fn until(&mut self, is_meant: impl Fn(&Notice) -> bool) -> Vec<Notice> {
+        until(&mut self.notices, is_meant).await
+    }
+}
+
+/// Reads to the end of the run.
+pub(crate) async fn ended(notices: &mut Notices) -> (Ending, Vec<Notice>) {
+    let told = until(notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
+    match told.last() {
+        Some(Notice::RunEnded(ending)) => (ending.clone(), told),
+        other => panic!("not an ending: {other:?}"),
+    }
+}
+
+/// Every request so far is one that the provider would take.
+#[track_caller]
+pub(crate) fn assert_lawful(wire: Wire, rehearsal: &Rehearsal) {
+    for Recorded { number, body, .. } in rehearsal.requests() {
+        let broken = law::breaches(wire, body.as_bytes());
+        assert!(broken.is_empty(), "{wire:?}, request {number}: {broken:#?} in {body}");
+    }
+}
+
+/// The last request, as JSON.
+pub(crate) fn last_request(rehearsal: &Rehearsal) -> serde_json::Value {
+    rehearsal.requests().pop().unwrap().json().unwrap()
+}
+
+/// Reads up to the first notice that is meant.
+pub(crate) async fn until(
+    notices: &mut Notices,
+    is_meant: impl Fn(&Notice) -> bool,
+) -> Vec<Notice> {
+    let mut told = Vec::new();
+    let read = async {
+        while let Some(notice) = notices.next().await {
+            told.push(notice);
+            if told.last().is_some_and(&is_meant) {
+                return true;
+            }
+        }
+        false
+    };
+    let found = tokio::time::timeout(PATIENCE, read).await;
+    assert_eq!(found, Ok(true), "what was waited for was not told; told: {told:#?}");
+    told
+}
+
+/// All streamed text, joined.
+pub(crate) fn streamed(told: &[Notice]) -> String {
+    let texts = told.iter().filter_map(|notice| match notice {
+        Notice::Streamed { delta: Delta::Text(text), .. } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// What stays of what was streamed: text of attempts that were not taken back.
+pub(crate) fn shown(told: &[Notice]) -> String {
+    let mut shown: Vec<(windlass_vocabulary::AttemptId, &str)> = Vec::new();
+    for notice in told {
+        match notice {
+            Notice::Streamed { attempt, delta: Delta::Text(text) } => shown.push((*attempt, text)),
+            Notice::Retracted { attempt, .. } => shown.retain(|(other, _)| other != attempt),
+            _ => {}
+        }
+    }
+    shown.into_iter().map(|(_, text)| text).collect()
+}
+
+/// Every message that was added to the transcript.
+pub(crate) fn added(told: &[Notice]) -> Vec<Arc<Message>> {
+    let messages = told.iter().filter_map(|notice| match notice {
+        Notice::MessageAdded(message) => Some(Arc::clone(message)),
+        _ => None,
+    });
+    messages.collect()
+}
+
+/// Why the loop went round again, each time.
+pub(crate) fn transitions(told: &[Notice]) -> Vec<Transition> {
+    let all = told.iter().filter_map(|notice| match notice {
+        Notice::Continued { transition, .. } => Some(*transition),
+        _ => None,
+    });
+    all.collect()
+}
+
+/// The pauses that were told: what failed, and how long.
+pub(crate) fn waits(told: &[Notice]) -> Vec<(FailureKind, u64)> {
+    let all = told.iter().filter_map(|notice| match notice {
+        Notice::Waiting { failure, wait, .. } => Some((failure.kind, wait.0)),
+        _ => None,
+    });
+    all.collect()
+}
+
+/// Everything people were warned of.
+pub(crate) fn warnings(told: &[Notice]) -> Vec<&str> {
+    let all = told.iter().filter_map(|notice| match notice {
+        Notice::Warning(words) => Some(words.as_str()),
+        _ => None,
+    });
+    all.collect()
+}
+
+/// How many answers were taken back.
+pub(crate) fn retractions(told: &[Notice]) -> usize {
+    told.iter().filter(|notice| matches!(notice, Notice::Retracted { .. })).count()
+}
+
+pub(crate) fn is_streamed_text(notice: &Notice) -> bool {
+    matches!(notice, Notice::Streamed { delta: Delta::Text(_), .. })
+}
+
+#[track_caller]
+pub(crate) fn assert_ended(ending: &Ending, terminal: Terminal) {
+    assert_eq!(ending.terminal, terminal, "{ending:#?}");
+}
+
+/// The run completed of itself.
+#[track_caller]
+pub(crate) fn assert_completed(ending: &Ending) {
+    assert_ended(ending, Terminal::Completed);
+    assert_eq!(ending.outcome, Some(Outcome::Natural), "{ending:#?}");
+}
+
+/// The run ended in this failure.
+#[track_caller]
+pub(crate) fn assert_failed(ending: &Ending, kind: FailureKind) {
+    assert_ended(ending, Terminal::ModelError);
+    assert_eq!(ending.failure.as_ref().map(|failure| failure.kind), Some(kind), "{ending:#?}");
+}
+
+/// Passes bytes on and counts the connections it was asked for.
+pub(crate) async fn counting_proxy(
+    to: std::net::SocketAddr,
+) -> (String, tokio::sync::watch::Receiver<u32>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (count, counted) = tokio::sync::watch::channel(0);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            count.send_modify(|count| *count += 1);
+            let server = tokio::net::TcpStream::connect(to).await.unwrap();
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = server.into_split();
+            tokio::spawn(async move {
+                let mut buffer = [0_u8; 4096];
+                while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
+                    to_server.write_all(&buffer[..read]).await.unwrap();
+                }
+            });
+            tokio::spawn(async move {
+                let mut buffer = [0_u8; 4096];
+                while let Ok(read @ 1..) = from_server.read(&mut buffer).await {
+                    to_client.write_all(&buffer[..read]).await.unwrap();
+                }
+            });
+        }
+    });
+    (url, counted)
+}
+
+/// Runs one test of this program again in a process of its own, prepared by a line of shell, and
+/// demands that it passes there. Inside, [`is_again`] says so.
+pub(crate) fn again(test: &str, shell: &str, variables: &[(&str, &Path)]) {
+    let mut command = std::process::Command::new("bash");
+    command
+        .args(["-c", &format!(r#"{shell}; exec "$0" "$@""#)])
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env("RUN_AGAIN", "yes")
+        .envs(variables.iter().copied());
+    let ran = command.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && told.contains("1 passed"), "{ran:?}");
+}
+
+pub(crate) fn is_again() -> bool {
+    std::env::var_os("RUN_AGAIN").is_some()
+}
+
+pub(crate) fn block_on(future: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future);
+}
+
+/// A seed whose first waits are all below 60 ms: full jitter may be long, and tests are not.
+pub(crate) const SHORT_WAITS: u64 = 37_119_934_576;

@@ -1,0 +1,88 @@
+//! Tools that do nothing but remember that they ran.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
+use windlass_driver::{Job, Registry, Running, Tool};
+use windlass_permission::Granted;
+use windlass_vocabulary::{Inspection, Json, ToolCall, ToolName, ToolOutcome, ToolSpec};
+
+/// What ran, in order, and a gate that calls wait at.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    ran: Arc<Mutex<Vec<ToolCall>>>,
+    gate: watch::Sender<bool>,
+}
+
+impl Recorder {
+    /// Two tools: `Look` reads, `Act` has effects. Both need `at`; `lines` makes results long.
+    pub(crate) fn new() -> (Self, Registry) {
+        let recorder = Self { ran: Arc::default(), gate: watch::Sender::new(true) };
+        let mut registry = Registry::empty();
+        for (name, inspection) in
+            [("Look", Inspection::SHARED_READ), ("Act", Inspection::EXCLUSIVE_EFFECT)]
+        {
+            let spec = ToolSpec {
+                name: ToolName::from(name),
+                description: "A tool of the test.".into(),
+                input_schema: Json::from_checked(SCHEMA),
+                result_bytes_max: 100_000,
+            };
+            let recorder = recorder.clone();
+            registry.insert(Arc::new(Recorded { spec, inspection, recorder }));
+        }
+        (recorder, registry)
+    }
+
+    /// Lets calls begin and holds them before they end.
+    pub(crate) fn hold(&self) {
+        self.gate.send_replace(false);
+    }
+
+    /// Lets calls end.
+    pub(crate) fn release(&self) {
+        self.gate.send_replace(true);
+    }
+
+    /// The calls that ran, as `name input`.
+    pub(crate) fn ran(&self) -> Vec<String> {
+        let ran = self.ran.lock().unwrap();
+        ran.iter().map(|call| format!("{} {}", call.name, call.input)).collect()
+    }
+}
+
+struct Recorded {
+    spec: ToolSpec,
+    inspection: Inspection,
+    recorder: Recorder,
+}
+
+impl Tool for Recorded {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> Inspection {
+        let input: serde_json::Value = serde_json::from_str(input.as_str()).unwrap_or_default();
+        match input.get("at").is_some_and(serde_json::Value::is_string) {
+            true => self.inspection.clone(),
+            false => Inspection::refused("The input needs a field `at`."),
+        }
+    }
+
+    fn run<'a>(&'a self, call: Granted<ToolCall>, _job: Job) -> Running<'a> {
+        Box::pin(async move {
+            let call = call.into_inner();
+            let input: serde_json::Value = serde_json::from_str(call.input.as_str()).unwrap();
+            let lines = usize::try_from(input["lines"].as_u64().unwrap_or(0)).unwrap();
+            let words =
+                format!("did {} {}{}", call.name, call.input, "\none more line".repeat(lines));
+            self.recorder.ran.lock().unwrap().push(call);
+            let mut gate = self.recorder.gate.subscribe();
+            let _ = gate.wait_for(|is_open| *is_open).await;
+            ToolOutcome::text(words)
+        })
+    }
+}
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"at":{"type":"string"}},"required":["at"]}"#;
