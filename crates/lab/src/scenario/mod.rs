@@ -8,6 +8,7 @@ mod happening;
 mod names;
 mod normalize;
 mod parse;
+mod piece;
 mod play;
 mod render;
 mod run;

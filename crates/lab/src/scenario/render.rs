@@ -9,8 +9,8 @@ use windlass_vocabulary::{
     Role, Source, ToolCall, ToolResult,
 };
 
-use super::happening::name_of;
 use super::names::Names;
+use super::piece::name_of;
 use super::setup::Setup;
 
 /// One effect, written down.
