@@ -25,6 +25,8 @@ impl Host for Desk {
 
     async fn answer(&self, request: Request, line: &mut Line) -> io::Result<After> {
         let open = self.keeper.open();
+        // At once, so that exchanges that end before this one are scrubbed of its secrets too.
+        self.keeper.scrubber.learn_headers(&request.headers);
         let mut tape = Tape::new(self.arrive(), &request, self.exchange_bytes_max);
         let after = self.relay(&request, line, &mut tape).await;
         tape.stop();

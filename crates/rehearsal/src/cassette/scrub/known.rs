@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::find::{Kind, Literal};
-use super::is_placeholder;
+use super::placeholder::is_placeholder;
 use super::view::{Form, View, views};
 
 /// Values to look for, and the numbers they were given.
@@ -86,9 +86,23 @@ impl Known {
     /// Learns from the fields of a body.
     pub(super) fn learn_body(&mut self, body: &[u8]) {
         for view in views(body) {
-            if let (Some(kind), Ok(text)) = (field_kind(&view), std::str::from_utf8(&view.text)) {
-                self.learn(kind, text);
+            if let Some(kind) = field_kind(&view) {
+                self.learn_bytes(kind, &view.text);
             }
+            if view.form == Form::String && view.text.starts_with(b"{") {
+                for inner in views(&view.text).iter().filter(|inner| is_secret_field(inner)) {
+                    self.learn_bytes(Kind::Secret, &inner.text);
+                }
+            }
+        }
+    }
+
+    /// The value of a field goes from where it stands in any case. It is looked for elsewhere only
+    /// if it is no ordinary word, such as `required`.
+    fn learn_bytes(&mut self, kind: Kind, value: &[u8]) {
+        let is_telling = value.len() >= TELLING_MIN || value.iter().any(u8::is_ascii_digit);
+        if let Some(text) = std::str::from_utf8(value).ok().filter(|_| is_telling) {
+            self.learn(kind, text);
         }
     }
 
@@ -125,17 +139,23 @@ pub(super) fn header_kind(name: &str) -> Option<Kind> {
         .then_some(Kind::Identity)
 }
 
-/// What a field of JSON holds by its name.
+/// What a field of a body holds by its name.
 pub(super) fn field_kind(view: &View) -> Option<Kind> {
-    if view.form != Form::String || view.text.len() < LITERAL_MIN {
-        return None;
-    }
-    if IDENTITY_FIELDS.contains(&view.path.as_str()) {
+    let tells = view.form == Form::String && view.text.len() >= LITERAL_MIN;
+    if tells && IDENTITY_FIELDS.contains(&view.path.as_str()) {
         return Some(Kind::Identity);
     }
-    let (_, field) = view.path.rsplit_once('/')?;
-    let field = field.to_ascii_lowercase().replace('-', "_");
-    SECRET_FIELDS.contains(&field.as_str()).then_some(Kind::Secret)
+    is_secret_field(view).then_some(Kind::Secret)
+}
+
+/// Does the name of this field say that it holds a secret, and is it still there?
+pub(super) fn is_secret_field(view: &View) -> bool {
+    let name = view.path.rsplit_once('/').map(|(_, name)| name).unwrap_or_default();
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    view.form == Form::String
+        && view.text.len() >= LITERAL_MIN
+        && SECRET_FIELDS.contains(&name.as_str())
+        && !is_placeholder(&view.text)
 }
 
 /// The parameters of an address.
@@ -198,5 +218,7 @@ const SECRET_FIELDS: [&str; 15] = [
 ];
 /// Shorter values are not replaced wherever they stand.
 const LITERAL_MIN: usize = 8;
+/// Words are rarely longer.
+const TELLING_MIN: usize = 16;
 const LITERALS_MAX: usize = 256;
 const NUMBERS_MAX: usize = 10_000;

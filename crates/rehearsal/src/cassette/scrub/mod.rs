@@ -14,6 +14,7 @@ mod find;
 mod known;
 mod leak;
 mod options;
+mod placeholder;
 mod shape;
 mod strings;
 mod view;
@@ -24,10 +25,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::exchange::{Exchange, Head, Request};
 use edit::{Edit, apply, edit_answer, replace};
 use find::{Found, Kind, Literal, Sought};
-use known::{Known, field_kind, header_kind, is_secret_parameter};
+use known::{Known, field_kind, header_kind, is_secret_field, is_secret_parameter};
+use placeholder::is_placeholder;
 use view::{Form, View, views};
 
 pub use options::ScrubOptions;
+
+pub(crate) use placeholder::unnumbered;
 
 /// Scrubs the exchanges of one recording, or the requests of one replay.
 pub(crate) struct Scrubber {
@@ -138,13 +142,7 @@ impl Scrubber {
     fn edits(&self, sought: &Sought, body: &[u8], replaced: &mut usize) -> Vec<Edit> {
         let mut edits = Vec::new();
         for view in views(body) {
-            let all = match field_kind(&view) {
-                Some(kind) if !is_placeholder(&view.text) => {
-                    vec![Found { range: 0..view.text.len(), kind }]
-                }
-                _ => sought.find(&view.text),
-            };
-            for Found { range, kind } in all {
+            for Found { range, kind } in all_in(sought, &view) {
                 let value = view.text.get(range.clone()).unwrap_or_default();
                 let is_number = value.iter().all(u8::is_ascii_digit);
                 let with = if view.form == Form::Gap && is_number {
@@ -239,35 +237,28 @@ impl fmt::Debug for Scrubber {
     }
 }
 
-/// The text with the numbers of its placeholders taken off: which secret was met first may differ
-/// between two runs that are otherwise the same.
-pub(crate) fn unnumbered(text: &str) -> String {
-    let mut bare = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        bare.push_str(before);
-        let (shown, len) = placeholder_at(from).unwrap_or(("<", 1));
-        bare.push_str(shown);
-        rest = from.get(len..).unwrap_or_default();
+/// Everything in a view that must go, in order and without overlaps: all of it, if its field says
+/// so; the fields of JSON that it holds as text, as the arguments of a call are; and what is found.
+fn all_in(sought: &Sought, view: &View) -> Vec<Found> {
+    if let Some(kind) = field_kind(view).filter(|_| !is_placeholder(&view.text)) {
+        return vec![Found { range: 0..view.text.len(), kind }];
     }
-    bare.push_str(rest);
-    bare
-}
-
-/// The placeholder a text begins with: without its number, and its length with it.
-fn placeholder_at(text: &str) -> Option<(&'static str, usize)> {
-    let words = [("<secret-", "<secret>"), ("<identity-", "<identity>"), ("<email-", "<email>")];
-    let (word, bare) = words.into_iter().find(|(word, _)| text.starts_with(word))?;
-    let digits = text.bytes().skip(word.len()).take_while(u8::is_ascii_digit).count();
-    let end = word.len() + digits;
-    (digits > 0 && text.as_bytes().get(end) == Some(&b'>')).then_some((bare, end + 1))
-}
-
-/// Was this replaced already?
-fn is_placeholder(text: &[u8]) -> bool {
-    let text = std::str::from_utf8(text).unwrap_or_default();
-    placeholder_at(text).is_some_and(|(_, len)| len == text.len())
+    let mut all = Vec::new();
+    if view.form == Form::String && view.text.starts_with(b"{") {
+        for inner in views(&view.text).iter().filter(|inner| is_secret_field(inner)) {
+            let ranges = inner.raw_ranges(&(0..inner.text.len())).into_iter();
+            all.extend(ranges.map(|range| Found { range, kind: Kind::Secret }));
+        }
+    }
+    let overlaps = |one: &Found, other: &Found| {
+        one.range.start < other.range.end && other.range.start < one.range.end
+    };
+    let found = sought.find(&view.text).into_iter();
+    let found: Vec<Found> =
+        found.filter(|one| !all.iter().any(|other| overlaps(one, other))).collect();
+    all.extend(found);
+    all.sort_by_key(|found| found.range.start);
+    all
 }
 
 /// A text as it stands inside a JSON string.

@@ -1,9 +1,10 @@
 //! The recorder itself: transparent, bounded, and honest about what it did not record.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use windlass_rehearsal::cassette::{NotRecorded, RecordError};
+use windlass_rehearsal::cassette::{End as Ended, NotRecorded, RecordError};
 use windlass_rehearsal::{
     Answer, Cassette, Fault, RecordOptions, Recorder, Replay, ReplayOptions, Script,
 };
@@ -55,22 +56,31 @@ fn the_upstream_is_asked_what_the_client_asks() {
 #[test]
 fn an_upstream_that_cannot_be_reached_is_a_clear_error_and_no_recording() {
     let folder = tempfile::tempdir().expect("a folder");
-    // A port that was free a moment ago, and that nobody listens on.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", free.local_addr().expect("an address"));
-    drop(free);
-    let recorder = recorder(&url, folder.path());
+    // The first port is nobody's.
+    let recorder = recorder("http://127.0.0.1:1", folder.path());
     for asked in asks(true) {
         let seen = ask(recorder.address(), &asked);
         assert_eq!((seen.status, seen.end), (Some(502), End::Complete));
         let message = seen.json()["error"]["message"].as_str().expect("words").to_owned();
-        assert!(message.starts_with("recorder: 127.0.0.1:"), "{message}");
+        assert!(message.starts_with("recorder: 127.0.0.1:1 "), "{message}");
         assert!(message.contains("cannot be reached"), "{message}");
     }
     let summary = recorder.finished_blocking();
     assert_eq!((summary.exchanges, summary.unrecorded), (0, 4));
     assert!(matches!(summary.reasons[0].why, NotRecorded::NotAsked(_)), "{summary:?}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn an_upstream_that_speaks_no_tls_is_a_clear_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let recorder = recorder(&format!("https://{}", rehearsal.address()), folder.path());
+    let seen = ask(recorder.address(), &asks(true)[0]);
+    assert_eq!((seen.status, seen.end), (Some(502), End::Complete));
+    assert!(seen.text().contains("cannot be reached"), "{}", seen.text());
+    let summary = recorder.finished_blocking();
+    assert_eq!((summary.exchanges, rehearsal.request_count()), (0, 0));
 }
 
 #[test]
@@ -172,6 +182,23 @@ fn stopping_records_what_was_heard_so_far() {
     all_recorded(&recorder.finished_blocking(), 1);
     assert!(all_text(folder.path()).contains("half an answer"));
     assert_eq!(client.read().end, End::Closed);
+}
+
+#[test]
+fn a_client_that_reads_nothing_does_not_cost_the_recording() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (full, is_full) = channel();
+    let mut todo = chunked(&[b"data: first\n\n"], false);
+    todo.push(Do::Flood(full));
+    let upstream = Upstream::new(vec![todo]);
+    let recorder = recorder(&upstream.url, folder.path());
+    let mut client = Client::connect(recorder.address());
+    client.put(&prompt("hello"));
+    is_full.recv_timeout(Duration::from_secs(20)).expect("every buffer is full");
+    all_recorded(&recorder.finished_blocking(), 1);
+    upstream.go_on();
+    let cassette = Cassette::load(folder.path()).expect("a cassette");
+    assert_eq!(cassette.exchanges()[0].end, Ended::Silent);
 }
 
 #[test]

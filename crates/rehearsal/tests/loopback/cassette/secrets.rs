@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use windlass_rehearsal::cassette::{NotRecorded, ScrubOptions, Summary};
 use windlass_rehearsal::{Answer, Cassette, RecordOptions, Recorder, ReplayOptions, Script};
 
-use super::upstream::Upstream;
+use super::upstream::{Do, Upstream};
 use super::{all_recorded, all_text, recorder, replay, replay_with};
-use crate::client::{Client, play, prompt};
+use crate::client::{Client, End, play, prompt};
 
 /// Records one exchange and gives out all that was written.
 fn written(
@@ -152,6 +152,7 @@ fn keys_in_the_address_and_in_telling_fields_are_taken_out() {
         "metadata": {"user_id": "user_of_account_77"},
         "mcp_servers": [{"authorization_token": "mcp server token"}],
         "text": "user_of_account_77 has mcp server token and address key",
+        "note": {"password": "required", "text": "a password is required"},
     });
     let path = "/v1beta/models/g:generateContent?key=address%20key&alt=sse";
     let (written, summary) = written(ScrubOptions::default(), path, &[], &body.to_string(), "ok");
@@ -161,6 +162,40 @@ fn keys_in_the_address_and_in_telling_fields_are_taken_out() {
     }
     assert!(written.contains("?key=<secret-1>&alt=sse"), "{written}");
     assert!(written.contains(r#""user_id":"<identity-1>""#), "{written}");
+    assert!(!written.contains(r#""password":"required""#), "{written}");
+    assert!(written.contains("a password is required"), "{written}");
+}
+
+#[test]
+fn fields_of_json_that_is_written_as_text_are_taken_out_too() {
+    let call =
+        json!({"user": "me and you", "password": "an ordinary word", "note": "kept as it is"});
+    for chunk in [3, 10, 500] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rehearsal =
+            play(Script::new().answer(Answer::call("Login", call.clone()).chunk(chunk)));
+        let recorder = recorder(&rehearsal.url(), folder.path());
+        let body = json!({"model": "m", "stream": true, "messages": [
+            {"role": "user", "content": "hello"},
+            {"role": "assistant", "tool_calls": [{"function": {"arguments": call.to_string()}}]},
+        ]});
+        let body = body.to_string();
+        Client::connect(recorder.address()).post("/v1/chat/completions", &[], &body);
+        all_recorded(&recorder.finished_blocking(), 1);
+        let replay = replay(folder.path());
+        let mut client = Client::connect(replay.address());
+        let again = client.post("/v1/chat/completions", &[], &body);
+        assert_eq!(again.status, Some(200), "{}", again.text());
+        let pieces = again.payloads();
+        let place = "/choices/0/delta/tool_calls/0/function/arguments";
+        let said: String = pieces.iter().filter_map(|one| one.pointer(place)?.as_str()).collect();
+        let said: Value = serde_json::from_str(&said).expect("JSON stays JSON");
+        let wanted =
+            json!({"user": "me and you", "password": "<secret-1>", "note": "kept as it is"});
+        assert_eq!(said, wanted);
+        let text = all_text(folder.path());
+        assert!(!text.contains("an ordinary word"), "{text}");
+    }
 }
 
 #[test]
@@ -185,6 +220,21 @@ fn a_secret_a_model_says_in_pieces_is_taken_out_of_every_piece() {
         assert_eq!(input, json!({"command": "curl -H 'x-api-key: <secret-1>'"}));
         assert_eq!(live.payloads().len(), again.payloads().len(), "no event is lost");
     }
+}
+
+#[test]
+fn what_is_owed_stays_owed_when_secrets_are_taken_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = format!("it is sk-{}", "k3y".repeat(10));
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len() + 7);
+    let upstream = Upstream::new(vec![vec![Do::Send(format!("{head}{body}").into())]]);
+    let recorder = recorder(&upstream.url, folder.path());
+    let live = Client::connect(recorder.address()).post("/a", &[], "");
+    assert_eq!((live.text(), live.end), (body, End::Closed));
+    all_recorded(&recorder.finished_blocking(), 1);
+    let again = Client::connect(replay(folder.path()).address()).post("/a", &[], "");
+    assert_eq!((again.text().as_str(), again.end), ("it is <secret-1>", End::Closed));
+    assert_eq!(again.header("content-length"), Some("23"), "seven bytes are missing");
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub(super) enum Do {
     Send(Vec<u8>),
     /// Wait for [`Upstream::go_on`].
     Wait,
+    /// Send chunks until nobody takes them any more, say so, and wait for [`Upstream::go_on`].
+    Flood(Sender<()>),
 }
 
 /// The server. It ends when every connection it was told to serve is over.
@@ -68,6 +70,14 @@ fn serve(listener: &TcpListener, todo: Vec<Do>, going: &Receiver<()>) -> String 
                 if going.recv_timeout(Duration::from_secs(20)).is_err() {
                     break;
                 }
+            }
+            Do::Flood(full) => {
+                let taken_within = Some(Duration::from_millis(300));
+                stream.set_write_timeout(taken_within).expect("set a deadline");
+                let chunk = [&b"10000\r\n"[..], &[b' '; 0x10000], b"\r\n"].concat();
+                while stream.write_all(&chunk).is_ok() {}
+                full.send(()).expect("somebody waits");
+                let _ = going.recv_timeout(Duration::from_secs(20));
             }
         }
     }

@@ -1,0 +1,33 @@
+//! The words that stand for what was taken out: `<secret-1>`, `<identity-1>`, `<email-1>`. Who gets
+//! which number is decided in `known`.
+
+/// The text with the numbers of its placeholders taken off: which secret was met first may differ
+/// between two runs that are otherwise the same.
+pub(crate) fn unnumbered(text: &str) -> String {
+    let mut bare = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        bare.push_str(before);
+        let (shown, len) = placeholder_at(from).unwrap_or(("<", 1));
+        bare.push_str(shown);
+        rest = from.get(len..).unwrap_or_default();
+    }
+    bare.push_str(rest);
+    bare
+}
+
+/// The placeholder a text begins with: without its number, and its length with it.
+fn placeholder_at(text: &str) -> Option<(&'static str, usize)> {
+    let words = [("<secret-", "<secret>"), ("<identity-", "<identity>"), ("<email-", "<email>")];
+    let (word, bare) = words.into_iter().find(|(word, _)| text.starts_with(word))?;
+    let digits = text.bytes().skip(word.len()).take_while(u8::is_ascii_digit).count();
+    let end = word.len() + digits;
+    (digits > 0 && text.as_bytes().get(end) == Some(&b'>')).then_some((bare, end + 1))
+}
+
+/// Was this replaced already?
+pub(super) fn is_placeholder(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    placeholder_at(text).is_some_and(|(_, len)| len == text.len())
+}
