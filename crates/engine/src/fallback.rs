@@ -32,19 +32,18 @@ impl Loop<'_> {
         let named = failure.and_then(|failure| failure.offender);
         let has_tried = self.state.refusals > 0;
         self.state.refusals = self.state.refusals.saturating_add(1);
-        let (refused, name) = match kind {
-            _ if has_tried => (Refused::Rich, "blocks that are not plain text"),
-            FailureKind::BadImage => (Refused::Media, "images and documents"),
-            FailureKind::ForeignSignature => (Refused::Reasoning, "blocks of earlier reasoning"),
-            _ if named.is_some() => (Refused::Rich, "blocks that are not plain text"),
-            _ => (Refused::Foreign, "blocks of reasoning or of another provider"),
+        let refused = match kind {
+            _ if has_tried => Refused::Rich,
+            FailureKind::BadImage => Refused::Media,
+            FailureKind::ForeignSignature => Refused::Reasoning,
+            _ if named.is_some() => Refused::Rich,
+            _ => Refused::Foreign,
         };
         let only = if has_tried { None } else { named };
         let state = &mut self.state;
         state.without_reasoning |= refused == Refused::Reasoning;
-        let count = leave_out(&mut state.context, &state.transcript, refused, only);
-        let place = only.map(|id| format!(" of message {id}")).unwrap_or_default();
-        self.tell(Notice::Repaired { why: format!("{why}; {count} {name}{place} left out") });
+        let what = leave_out(&mut state.context, &state.transcript, refused, only);
+        self.tell(Notice::Repaired { why: format!("{why}; {what} left out") });
         if has_tried {
             let mut report = Report::default();
             let State { context, transcript, .. } = &mut self.state;

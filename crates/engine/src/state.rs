@@ -111,6 +111,8 @@ pub struct Answer {
     pub partial: String,
     /// Usage so far.
     pub usage: Usage,
+    /// Raw estimate of the output seen, for the bill of an answer that never says its figures.
+    pub streamed: u64,
     /// The server has begun to answer, so it will send a bill.
     pub has_started: bool,
     /// Something of it was shown.

@@ -3,7 +3,10 @@
 //! Not a level: it frees nothing by design, it makes a history legal again. Like the levels it is a
 //! remembered projection, so the transcript keeps what was taken out and later requests agree.
 
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 use windlass_vocabulary::{Block, MessageId, ResultPart, ToolResult};
 
 use super::{Memory, with_content};
@@ -23,52 +26,81 @@ pub(crate) enum Refused {
     Rich,
 }
 
-/// Leaves it out of everything sent so far, or of the one message that was named; says how many
-/// blocks that were.
+/// What was left out, by name.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut {
+    names: Vec<String>,
+}
+
+impl LeftOut {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+impl fmt::Display for LeftOut {
+    /// The first few names, each once, and how many blocks there are in all.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let distinct: BTreeSet<&String> = self.names.iter().collect();
+        let total = self.names.len();
+        let shown: Vec<&str> = distinct.iter().take(3).map(|name| name.as_str()).collect();
+        match total {
+            0 => f.write_str("nothing could be"),
+            _ if total == shown.len() => f.write_str(&shown.join(", ")),
+            _ => write!(f, "{} and more, {total} in all,", shown.join(", ")),
+        }
+    }
+}
+
+/// Leaves it out of everything sent so far, or of the one message that was named; says what
+/// that was.
 pub(crate) fn leave_out(
     memory: &mut Memory,
     transcript: &Transcript,
     what: Refused,
     only: Option<MessageId>,
-) -> usize {
-    let mut count = 0;
+) -> LeftOut {
+    let mut out = LeftOut::default();
     for message in memory.projection(transcript).messages.clone() {
         if only.is_some_and(|named| named != message.id) {
             continue;
         }
-        let before = count;
+        let before = out.names.len();
         let content: Vec<Block> =
-            message.content.iter().filter_map(|block| kept(block, what, &mut count)).collect();
-        if count > before {
+            message.content.iter().filter_map(|block| kept(block, what, &mut out)).collect();
+        if out.names.len() > before {
             memory.shorten(message.id, with_content(&message, content));
         }
     }
-    count
+    out
 }
 
-fn kept(block: &Block, what: Refused, count: &mut usize) -> Option<Block> {
+fn kept(block: &Block, what: Refused, out: &mut LeftOut) -> Option<Block> {
     match (block, what) {
         (Block::Media(media), Refused::Media | Refused::Rich) => {
-            *count += 1;
+            out.names.push(media.name.to_string());
             Some(Block::Text(text::media_removed(&media.name)))
         }
         (Block::ToolResult(result), Refused::Media | Refused::Rich) => {
-            let content = result.content.iter().map(|part| without_media(part, count)).collect();
+            let content = result.content.iter().map(|part| without_media(part, out)).collect();
             Some(Block::ToolResult(ToolResult { content, ..result.clone() }))
         }
-        (Block::Thinking(_), Refused::Reasoning | Refused::Foreign | Refused::Rich)
-        | (Block::Provider(_), Refused::Foreign | Refused::Rich) => {
-            *count += 1;
+        (Block::Thinking(_), Refused::Reasoning | Refused::Foreign | Refused::Rich) => {
+            out.names.push("reasoning".to_string());
+            None
+        }
+        (Block::Provider(block), Refused::Foreign | Refused::Rich) => {
+            out.names.push(block.kind.to_string());
             None
         }
         (other, _) => Some(other.clone()),
     }
 }
 
-fn without_media(part: &ResultPart, count: &mut usize) -> ResultPart {
+fn without_media(part: &ResultPart, out: &mut LeftOut) -> ResultPart {
     match part {
         ResultPart::Media(media) => {
-            *count += 1;
+            out.names.push(media.name.to_string());
             ResultPart::Text(text::media_removed(&media.name))
         }
         ResultPart::Text(words) => ResultPart::Text(words.clone()),

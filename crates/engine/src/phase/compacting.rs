@@ -31,10 +31,10 @@ impl<'a> Loop<'a> {
     pub(crate) fn summarize(&mut self, what: Compaction) -> Option<Signal> {
         if what == Compaction::ForMedia {
             let state = &mut self.state;
-            let count = leave_out(&mut state.context, &state.transcript, Refused::Media, None);
-            if count > 0 {
+            let what = leave_out(&mut state.context, &state.transcript, Refused::Media, None);
+            if !what.is_empty() {
                 let words = "the provider refused the request as too large";
-                let why = format!("{words}; {count} images and documents left out");
+                let why = format!("{words}; {what} left out");
                 self.tell(Notice::Repaired { why });
                 return Some(Signal::Summarized(Shrunk::Stripped));
             }

@@ -2,9 +2,11 @@
 
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, Demand, Message, ModelFailure, Notice, Origin, Role, Stop, Usage,
+    AttemptId, Block, Delta, Demand, Message, ModelFailure, Notice, Origin, Role, Stop, Tokens,
+    Usage,
 };
 
+use crate::context::estimate;
 use crate::facts;
 use crate::ledger::Account;
 use crate::signal::{AnswerEnd, Fault, Signal};
@@ -18,11 +20,14 @@ impl Loop<'_> {
         answer.has_started = true;
         answer.is_shown |= !matches!(delta, Delta::Usage(_) | Delta::Raw(_));
         match &delta {
-            Delta::Text(text) => answer.partial.push_str(text),
-            Delta::Thinking(_)
-            | Delta::CallStarted { .. }
-            | Delta::CallInput(_)
-            | Delta::Raw(_) => {}
+            Delta::Text(text) => {
+                answer.partial.push_str(text);
+                answer.streamed += estimate::text(text);
+            }
+            Delta::Thinking(text) | Delta::CallInput(text) => {
+                answer.streamed += estimate::text(text);
+            }
+            Delta::CallStarted { .. } | Delta::Raw(_) => {}
             Delta::Block(block) => {
                 answer.partial.clear();
                 answer.blocks.push(block.clone());
@@ -68,7 +73,7 @@ impl Loop<'_> {
     pub(crate) fn failed(&mut self, failure: ModelFailure) {
         let fault = facts::fault(&self.state, self.settings, &failure);
         match self.state.answer.has_started {
-            true => self.settle(),
+            true => self.settle_cut(),
             false => self.release(),
         }
         if fault == Fault::Sealed {
@@ -141,8 +146,17 @@ impl Loop<'_> {
         self.state.answer = Answer { attempt: answer.attempt, ..Answer::default() };
     }
 
+    /// Pays for an answer that broke off. Its last figures never came, but what was put out is
+    /// billed: the larger of what was said and what was seen counts.
+    pub(crate) fn settle_cut(&mut self) {
+        let answer = &mut self.state.answer;
+        let seen = Tokens(estimate::worst_case(answer.streamed));
+        answer.usage.output = answer.usage.output.max(seen);
+        self.settle();
+    }
+
     /// Pays for the request.
-    pub(crate) fn settle(&mut self) {
+    fn settle(&mut self) {
         let Some(attempt) = self.state.answer.attempt else {
             return;
         };

@@ -90,7 +90,7 @@ impl Loop<'_> {
             && self.state.ledger.is_open(Account::Attempt(attempt))
         {
             self.effects.push(Effect::CancelModel { attempt });
-            self.settle();
+            self.settle_cut();
         }
         if let Some(errand) = self.state.errand
             && let Some(attempt) = errand.attempt
