@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use windlass_vocabulary::{MicroUsd, Prices};
 
-use crate::model_facts;
+use crate::config::amount::micro_dollars;
+use crate::config::model;
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -39,11 +40,13 @@ pub(crate) enum Command {
     Rehearse(RehearseArgs),
     /// Print the worst case for the settings given: model calls, turns, money.
     Bound(BoundArgs),
+    /// List the models that are known: window, output, prices, and whether there is a key.
+    Models(ModelsArgs),
 }
 
 impl Command {
     /// Their names, to find what a mistyped one was meant to be.
-    pub(crate) const NAMES: &[&str] = &["demo", "rehearse", "bound", "help"];
+    pub(crate) const NAMES: &[&str] = &["demo", "rehearse", "bound", "models", "help"];
 }
 
 /// Asking a model.
@@ -82,12 +85,22 @@ pub(crate) struct RunArgs {
 /// Which model.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
-    /// The model to ask: a full name, or fable, opus, sonnet, haiku. [env: ANTHROPIC_MODEL]
-    #[arg(long, value_name = "NAME")]
+    /// The model to ask: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
+    /// haiku. [env: WINDLASS_MODEL, ANTHROPIC_MODEL]
+    #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// Whom to ask when that one is overloaded or gone, in order.
-    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    /// Whom to ask when that one is overloaded or gone, in order; other providers too.
+    #[arg(long, value_name = "MODEL,MODEL", value_delimiter = ',')]
     pub(crate) fallback_model: Vec<String>,
+    /// Who writes summaries. [default: the model]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) small_model: Option<String>,
+    /// How hard the model should work, where it can be told.
+    #[arg(long, value_name = "EFFORT", value_enum)]
+    pub(crate) effort: Option<EffortArg>,
+    /// Whether the model thinks before it speaks, where it can be told.
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) thinking: Option<ThinkingArg>,
     /// Dollars per million tokens, for a model whose price is not known here.
     #[arg(long, value_name = "IN,OUT[,CACHE_WRITE,CACHE_READ]", value_parser = price)]
     pub(crate) price: Option<Prices>,
@@ -116,6 +129,9 @@ pub(crate) struct PermissionArgs {
     /// Let every call run. Rules of --disallowedTools still hold.
     #[arg(long, conflicts_with = "permission_mode")]
     pub(crate) dangerously_skip_permissions: bool,
+    /// The tools on offer: a list such as `Read,Bash`, `default` for all, or "" for none.
+    #[arg(long, value_name = "TOOL", num_args = 1..)]
+    pub(crate) tools: Vec<String>,
     /// Calls that may run: `Edit`, `Bash(cargo test:*)`; commas, spaces or several flags.
     #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) allowed_tools: Vec<String>,
@@ -125,6 +141,30 @@ pub(crate) struct PermissionArgs {
     /// More directories to work in.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) add_dir: Vec<PathBuf>,
+}
+
+/// How hard the model should work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EffortArg {
+    /// Least.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// More.
+    Xhigh,
+    /// Most.
+    Max,
+}
+
+/// Whether the model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThinkingArg {
+    /// As much as it finds right.
+    Adaptive,
+    /// Not at all.
+    Disabled,
 }
 
 /// What to print.
@@ -197,39 +237,33 @@ pub(crate) struct BoundArgs {
     pub(crate) json: bool,
 }
 
+/// `windlass models`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ModelsArgs {
+    /// Only those whose name contains this.
+    pub(crate) part: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 fn limit_usd(text: &str) -> Result<MicroUsd, String> {
-    match usd(text)? {
+    match micro_dollars(text)? {
         0 => Err("must be more than 0".to_owned()),
         micros => Ok(MicroUsd(micros)),
     }
 }
 
 fn price(text: &str) -> Result<Prices, String> {
-    let parts: Vec<u64> = text.split(',').map(usd).collect::<Result<_, _>>()?;
+    let parts: Vec<u64> = text.split(',').map(micro_dollars).collect::<Result<_, _>>()?;
     match *parts.as_slice() {
         [0, 0, ..] => Err("a price of nothing limits nothing".to_owned()),
-        [input, output] => Ok(model_facts::prices(input, output)),
+        [input, output] => Ok(model::prices(input, output)),
         [input, output, cache_write, cache_read] => {
             Ok(Prices { input, output, cache_write, cache_read })
         }
         _ => Err("give two prices, or four".to_owned()),
     }
-}
-
-/// Dollars with at most six decimals, as an integer: a float could not keep a limit exactly.
-fn usd(text: &str) -> Result<u64, String> {
-    let refuse = || "write dollars as a number like 2 or 0.50, at most six decimals".to_owned();
-    let text = text.trim().trim_start_matches('$');
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    if (whole.is_empty() && decimals.is_empty()) || !is_number(whole) || !is_number(decimals) {
-        return Err(refuse());
-    }
-    if decimals.len() > 6 {
-        return Err(refuse());
-    }
-    let padded = format!("0{whole}{decimals:0<6}");
-    padded.parse().map_err(|_| "that is too much".to_owned())
 }
 
 #[cfg(test)]
@@ -242,23 +276,6 @@ mod tests {
         Args::command().debug_assert();
         for name in Command::NAMES.iter().filter(|name| **name != "help") {
             assert!(Args::command().find_subcommand(name).is_some(), "{name}");
-        }
-    }
-
-    #[test]
-    fn dollars_are_read_without_floats() {
-        let cases = [
-            ("2", Ok(2_000_000)),
-            ("0.5", Ok(500_000)),
-            (".25", Ok(250_000)),
-            ("$1.000001", Ok(1_000_001)),
-            ("0", Ok(0)),
-        ];
-        for (text, micros) in cases {
-            assert_eq!(usd(text), micros, "{text}");
-        }
-        for text in ["", ".", "-1", "1e3", "1,5", "0.0000001", "99999999999999999"] {
-            assert!(usd(text).is_err(), "{text}");
         }
     }
 

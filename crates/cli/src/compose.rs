@@ -3,19 +3,26 @@
 //! Everything is checked here before anything is begun: a mistake costs one line and nothing is
 //! written. What is made here is run by the front ends.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::{Builder, Durability, Endpoint, Limits, Registry, Settings, Surroundings};
 use windlass_permission::{Policy, Rule};
-use windlass_vocabulary::{MicroUsd, Mode, ModelFacts, Wire};
+use windlass_vocabulary::{Effort, MicroUsd, Mode, ModelName, ThinkingMode, Wire};
 
-use crate::args::{LimitArgs, ModelArgs, OutputFormat, PermissionArgs, PermissionMode, RunArgs};
-use crate::environment::{self, Lookup};
-use crate::model_facts::{self, DEFAULT_MODEL};
+use crate::args::{
+    EffortArg, LimitArgs, ModelArgs, OutputFormat, PermissionArgs, PermissionMode, RunArgs,
+    ThinkingArg,
+};
+use crate::choice::{self, Cast, Chosen, Wishes};
+use crate::config::Config;
+use crate::config::model::Model;
+use crate::environment::Lookup;
 use crate::refusal::Refusal;
 use crate::rules::listed;
-use crate::{chance, date, prompt};
+use crate::server::{self, Place, Server};
+use crate::{chance, date, offer, prompt};
 
 /// A run that only has to be started.
 #[derive(Debug)]
@@ -24,8 +31,8 @@ pub(crate) struct Plan {
     pub(crate) builder: Builder,
     /// What to ask.
     pub(crate) prompt: String,
-    /// Where the model server is, for words about it.
-    pub(crate) base_url: String,
+    /// Where each model lives, for words about it.
+    pub(crate) atlas: Atlas,
     /// What to print.
     pub(crate) format: OutputFormat,
     /// Tell what happens on the way.
@@ -38,42 +45,58 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
 }
 
+/// Where each model of a session lives.
+#[derive(Clone, Debug)]
+pub(crate) struct Atlas {
+    /// The table, for names that are near.
+    pub(crate) config: Config,
+    /// Whose a model without a place of its own is.
+    pub(crate) first: Place,
+    /// By the model's name.
+    pub(crate) places: BTreeMap<ModelName, Place>,
+}
+
+impl Atlas {
+    /// Where this model lives.
+    pub(crate) fn place(&self, model: Option<&ModelName>) -> &Place {
+        model.and_then(|model| self.places.get(model)).unwrap_or(&self.first)
+    }
+}
+
 /// A run that answers one prompt.
 pub(crate) fn print(args: RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
-    let (mut settings, notes) = settings(&args.model, &args.limit, lookup)?;
+    let config = Config::load(lookup)?;
+    let cast = choice::cast(&args.model, &config, lookup)?;
+    let (mut settings, notes) = settings(&cast, &args.model, &args.limit)?;
     let cwd = working_directory()?;
     let directories = directories(&args.permission.add_dir)?;
-    let (policy, hidden) = policy(&args.permission, &cwd, &directories)?;
-    settings.policy = policy;
+    let (surroundings, scratch) = surroundings(&cwd, args.journal.as_deref());
+    settings.policy = policy(&args.permission, &cwd, &directories, &surroundings.spill)?;
     settings.system_prompt = system_prompt(&args);
     settings.system_context = system_context(&cwd);
+    let registry = offer::registry(&args.permission.tools, &settings.policy.rules)?;
+    choice::check(&cast, wishes(&args.model, &registry))?;
     // A slow pipe is worth waiting for only when the rest is right.
-    let (asked, endpoint) = match prompt::on_command_line(&args)? {
+    let (asked, servers) = match prompt::on_command_line(&args)? {
         None => {
             let asked = prompt::from_stdin_alone()?;
-            (asked, environment::endpoint(lookup)?)
+            (asked, servers(&cast, &config, lookup)?)
         }
         Some(asked) => {
-            let endpoint = environment::endpoint(lookup)?;
-            (prompt::with_stdin(asked)?, endpoint)
+            let servers = servers(&cast, &config, lookup)?;
+            (prompt::with_stdin(asked)?, servers)
         }
     };
-    let base_url = endpoint.base_url.clone();
-    let (surroundings, scratch) = surroundings(&cwd, args.journal.as_deref());
-    for directory in directories {
-        surroundings.add_directory(directory);
-    }
-    let mut registry = Registry::builtin();
-    registry.retain(|spec| !hidden.iter().any(|name| name == spec.name.as_str()));
-    let mut builder =
-        Builder::new(settings, endpoint).registry(registry).surroundings(surroundings);
+    let surroundings = prepared(surroundings, directories, &settings.policy, &config);
+    let (mut builder, atlas) = casted(settings, servers, config)?;
+    builder = builder.registry(registry).surroundings(surroundings);
     if let Some(journal) = args.journal {
         builder = builder.journal(journal, Durability::Written);
     }
     Ok(Plan {
         builder,
         prompt: asked,
-        base_url,
+        atlas,
         format: args.output_format,
         verbose: args.verbose,
         session_id: chance::uuid(),
@@ -82,10 +105,44 @@ pub(crate) fn print(args: RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal
     })
 }
 
+/// The server of everybody who may be asked. Each is looked for now: a fallback without a key would
+/// only be found out when it is needed.
+fn servers(
+    cast: &Cast,
+    config: &Config,
+    lookup: &impl Lookup,
+) -> Result<Vec<(ModelName, Server)>, Refusal> {
+    let found = |chosen: &Chosen| {
+        let server = server::server(chosen, config, lookup)?;
+        Ok((ModelName::from(chosen.name.as_str()), server))
+    };
+    cast.all().map(found).collect()
+}
+
+/// A session in which each model is asked at its own server.
+fn casted(
+    settings: Settings,
+    servers: Vec<(ModelName, Server)>,
+    config: Config,
+) -> Result<(Builder, Atlas), Refusal> {
+    let mut servers = servers.into_iter();
+    let Some((name, first)) = servers.next() else {
+        return Err(Refusal::usage("there is no model to ask; give one with --model"));
+    };
+    let mut atlas = Atlas { config, first: first.place.clone(), places: BTreeMap::new() };
+    atlas.places.insert(name, first.place);
+    let mut builder = Builder::new(settings, first.endpoint);
+    for (name, Server { endpoint, place }) in servers {
+        builder = builder.endpoint_for(name.clone(), endpoint);
+        atlas.places.insert(name, place);
+    }
+    Ok((builder, atlas))
+}
+
 /// The demonstration: the same engine, tools and HTTP client, in a folder made for it, where
 /// everything the script asks for may run.
 pub(crate) fn demo(project: &Path, base_url: &str) -> (Builder, PathBuf) {
-    let mut settings = Settings::new(model_facts::facts("rehearsed"));
+    let mut settings = Settings::new(Model::default().facts("rehearsed"));
     settings.policy = Policy {
         mode: Mode::BypassPermissions,
         directories: vec![project.to_string_lossy().into_owned()],
@@ -104,86 +161,99 @@ pub(crate) fn demo(project: &Path, base_url: &str) -> (Builder, PathBuf) {
 
 /// Models and limits, and what is worth knowing about them.
 pub(crate) fn settings(
+    cast: &Cast,
     model: &ModelArgs,
     limit: &LimitArgs,
-    lookup: &impl Lookup,
 ) -> Result<(Settings, Vec<String>), Refusal> {
-    let name = match &model.model {
-        Some(name) => Some(name.trim().to_owned()),
-        None => environment::model(lookup)?,
-    };
-    let name = name.as_deref().unwrap_or(DEFAULT_MODEL);
-    if name.is_empty() {
-        return Err(Refusal::usage("the model's name is empty; give one with --model"));
-    }
-    let mut settings = Settings::new(model_facts::facts(name));
-    for fallback in model.fallback_model.iter().map(|name| name.trim()) {
-        let facts = model_facts::facts(fallback);
-        let is_new = facts.name != settings.model.name
-            && !settings.fallbacks.iter().any(|known| known.name == facts.name);
-        if !fallback.is_empty() && is_new {
-            settings.fallbacks.push(facts);
-        }
-    }
-    if settings.fallbacks.len() > FALLBACKS_MAX {
-        return Err(Refusal::usage(format!(
-            "--fallback-model takes at most {FALLBACKS_MAX} models; leave some out"
-        )));
-    }
+    let mut settings = Settings::new(cast.first.facts());
+    settings.fallbacks = cast.fallbacks.iter().map(Chosen::facts).collect();
+    settings.small_model = cast.small.as_ref().map(Chosen::facts);
+    let mut is_priced = cast.all().all(|chosen| chosen.model().price.is_some());
     if let Some(prices) = model.price {
         settings.model.prices = prices;
-        let unpriced = |facts: &&mut ModelFacts| !model_facts::has_price(facts);
-        for facts in settings.fallbacks.iter_mut().filter(unpriced) {
+        let others = settings.fallbacks.iter_mut().zip(&cast.fallbacks);
+        for (facts, _) in others.filter(|(_, chosen)| chosen.model().price.is_none()) {
             facts.prices = prices;
         }
+        if let (Some(facts), Some(chosen)) = (&mut settings.small_model, &cast.small)
+            && chosen.model().price.is_none()
+        {
+            facts.prices = prices;
+        }
+        is_priced = true;
     }
-    settings.budget_max = budget(limit, &settings)?;
+    settings.budget_max = budget(limit, cast, is_priced)?;
     settings.limits = Limits {
         turns_max: limit.max_turns.unwrap_or(settings.limits.turns_max),
         retries_max: limit.max_retries.unwrap_or(settings.limits.retries_max),
         ..settings.limits
     };
+    settings.thinking = choice::thinking(cast, thinking(model));
+    settings.effort = effort(model).unwrap_or(settings.effort);
     settings.jitter_seed = chance::seed();
-    let notes = notes(&settings);
+    let notes = cast.all().filter(|chosen| !chosen.known.is_listed);
+    let notes = notes.map(|chosen| note(chosen, model.price.is_some())).collect();
     Ok((settings, notes))
 }
 
 /// A money limit cannot be kept for a model without a price.
-fn budget(limit: &LimitArgs, settings: &Settings) -> Result<Option<MicroUsd>, Refusal> {
-    let unpriced = chain(settings).find(|facts| !model_facts::has_price(facts));
+fn budget(limit: &LimitArgs, cast: &Cast, is_priced: bool) -> Result<Option<MicroUsd>, Refusal> {
+    let unpriced = cast.all().find(|chosen| chosen.model().price.is_none());
     match (limit.max_budget_usd, unpriced) {
-        (Some(_), Some(facts)) => Err(Refusal::usage(format!(
+        (Some(_), Some(chosen)) if !is_priced => Err(Refusal::usage(format!(
             "no price is known for the model {}, so --max-budget-usd could not be kept; give its \
              price in dollars per million tokens: --price IN,OUT",
-            facts.name
+            chosen.full_name()
         ))),
         (limit, _) => Ok(limit),
     }
 }
 
-fn notes(settings: &Settings) -> Vec<String> {
-    let unknown = chain(settings).filter(|facts| !model_facts::is_known(facts.name.as_str()));
-    let note = |facts: &ModelFacts| {
-        let price = if model_facts::has_price(facts) { "the price given" } else { "no price" };
-        format!(
-            "the model {} is not in the table: a window of {} tokens, at most {} of output and \
-             {price} are assumed",
-            facts.name, facts.window.0, facts.output_max.0
-        )
+/// What is assumed of a model that is not listed.
+fn note(chosen: &Chosen, is_priced: bool) -> String {
+    let facts = chosen.facts();
+    let price = match chosen.model().price {
+        Some(_) => "the price of its provider",
+        None if is_priced => "the price given",
+        None => "no price",
     };
-    unknown.map(note).collect()
+    format!(
+        "the model {} is not in the table: a window of {} tokens, at most {} of output and {price} \
+         are assumed",
+        chosen.full_name(),
+        facts.window.0,
+        facts.output_max.0
+    )
 }
 
-fn chain(settings: &Settings) -> impl Iterator<Item = &ModelFacts> {
-    std::iter::once(&settings.model).chain(&settings.fallbacks)
+fn wishes(model: &ModelArgs, registry: &Registry) -> Wishes {
+    Wishes { tools: !registry.specs().is_empty(), thinking: thinking(model), effort: effort(model) }
 }
 
-/// The policy, and the names of tools the model is not even told of.
+fn thinking(model: &ModelArgs) -> Option<ThinkingMode> {
+    model.thinking.map(|thinking| match thinking {
+        ThinkingArg::Adaptive => ThinkingMode::Adaptive,
+        ThinkingArg::Disabled => ThinkingMode::Disabled,
+    })
+}
+
+fn effort(model: &ModelArgs) -> Option<Effort> {
+    model.effort.map(|effort| match effort {
+        EffortArg::Low => Effort::Low,
+        EffortArg::Medium => Effort::Medium,
+        EffortArg::High => Effort::High,
+        EffortArg::Xhigh => Effort::Xhigh,
+        EffortArg::Max => Effort::Max,
+    })
+}
+
+/// What may run.
 fn policy(
     args: &PermissionArgs,
     cwd: &Path,
     more: &[PathBuf],
-) -> Result<(Policy, Vec<String>), Refusal> {
+    spill: &Path,
+) -> Result<Policy, Refusal> {
     let mode = match args.permission_mode {
         _ if args.dangerously_skip_permissions => Mode::BypassPermissions,
         None | Some(PermissionMode::Default) => Mode::Default,
@@ -195,11 +265,17 @@ fn policy(
     let mut policy = Policy { mode, ..Policy::default() };
     policy.rules.allow = rules(&args.allowed_tools)?;
     policy.rules.deny = rules(&args.disallowed_tools)?;
+    // The model is told to read long outputs back from there.
+    policy.rules.allow.push(reading_below(spill));
     let all = std::iter::once(cwd).chain(more.iter().map(PathBuf::as_path));
     policy.directories = all.map(|directory| directory.to_string_lossy().into_owned()).collect();
-    let bare = policy.rules.deny.iter().filter(|rule| rule.content.is_none());
-    let hidden = bare.map(|rule| rule.tool.clone()).collect();
-    Ok((policy, hidden))
+    Ok(policy)
+}
+
+/// Lets everything below a directory be read. Two slashes mean the root.
+fn reading_below(directory: &Path) -> Rule {
+    let content = format!("/{}/**", directory.to_string_lossy());
+    Rule { tool: "Read".to_owned(), content: Some(content) }
 }
 
 fn rules(values: &[String]) -> Result<Vec<Rule>, Refusal> {
@@ -273,11 +349,26 @@ fn surroundings(cwd: &Path, journal: Option<&Path>) -> (Surroundings, Option<Pat
     }
 }
 
+/// With everything tools must know: where they may work, what they may not see, and an environment
+/// without keys.
+fn prepared(
+    mut surroundings: Surroundings,
+    directories: Vec<PathBuf>,
+    policy: &Policy,
+    config: &Config,
+) -> Surroundings {
+    for directory in directories {
+        surroundings.add_directory(directory);
+    }
+    surroundings.hidden = policy.rules.hidden(&policy.directories);
+    let is_secret = |name: &str| server::key_variables(config).any(|secret| secret == name);
+    surroundings.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
+    surroundings
+}
+
 /// A name nobody else can know beforehand, so nobody can have put something there.
 fn scratch_directory() -> PathBuf {
     std::env::temp_dir().join(format!("windlass-{}", chance::name()))
 }
 
 const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();
-/// Models asked after the first.
-const FALLBACKS_MAX: usize = 3;

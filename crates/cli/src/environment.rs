@@ -1,46 +1,15 @@
-//! What the environment says about the model server: its address, who asks, extra headers.
+//! The environment as a way to look things up, and what its values mean by their form: texts,
+//! headers, addresses of this machine.
 //!
-//! Secrets are read here, trimmed, and handed on as a credential that never shows itself. No error
-//! repeats a value. Which model to ask is looked up here too, because flags and environment share it.
+//! No error repeats a value: it may be a secret. Which variable matters to whom is said elsewhere.
 
 use std::ffi::OsString;
 
-use windlass_driver::{Credential, Endpoint};
-use windlass_vocabulary::Wire;
-
 use crate::refusal::Refusal;
-
-/// Asked when no other address is given.
-const BASE_URL: &str = "https://api.anthropic.com";
 
 /// The environment, as a way to look names up: tests bring their own.
 pub(crate) trait Lookup: Fn(&str) -> Option<OsString> {}
 impl<F: Fn(&str) -> Option<OsString>> Lookup for F {}
-
-/// The model named in the environment.
-pub(crate) fn model(lookup: &impl Lookup) -> Result<Option<String>, Refusal> {
-    text(lookup, "ANTHROPIC_MODEL")
-}
-
-/// The model server to ask.
-pub(crate) fn endpoint(lookup: &impl Lookup) -> Result<Endpoint, Refusal> {
-    let base_url = text(lookup, "ANTHROPIC_BASE_URL")?.unwrap_or_else(|| BASE_URL.to_owned());
-    let token = text(lookup, "ANTHROPIC_AUTH_TOKEN")?.map(Credential::Bearer);
-    let key = text(lookup, "ANTHROPIC_API_KEY")?.map(Credential::Key);
-    let credential = match token.or(key) {
-        Some(credential) => credential,
-        None if local_place(&base_url).is_some() => Credential::None,
-        None => {
-            return Err(Refusal::failed(
-                "no API key: set one with `export ANTHROPIC_API_KEY=...` (or ANTHROPIC_AUTH_TOKEN), \
-                 or see the whole thing without a key: `windlass demo`",
-            ));
-        }
-    };
-    let mut endpoint = Endpoint::new(Wire::AnthropicMessages, base_url).credential(credential);
-    endpoint.headers = headers(lookup)?;
-    Ok(endpoint)
-}
 
 /// Host and port, if the address is one of this machine.
 pub(crate) fn local_place(base_url: &str) -> Option<(String, u16)> {
@@ -63,8 +32,12 @@ pub(crate) fn local_place(base_url: &str) -> Option<(String, u16)> {
     is_local.then(|| (host.to_owned(), port))
 }
 
-fn headers(lookup: &impl Lookup) -> Result<Vec<(String, String)>, Refusal> {
-    let Some(lines) = text(lookup, "ANTHROPIC_CUSTOM_HEADERS")? else {
+/// Headers written as `Name: value`, one a line.
+pub(crate) fn headers(
+    lookup: &impl Lookup,
+    variable: &str,
+) -> Result<Vec<(String, String)>, Refusal> {
+    let Some(lines) = text(lookup, variable)? else {
         return Ok(Vec::new());
     };
     let mut headers = Vec::new();
@@ -74,8 +47,7 @@ fn headers(lookup: &impl Lookup) -> Result<Vec<(String, String)>, Refusal> {
         }
         let Some((name, value)) = line.split_once(':') else {
             return Err(Refusal::failed(format!(
-                "line {number} of ANTHROPIC_CUSTOM_HEADERS has no colon; write `Name: value`, one \
-                 header a line"
+                "line {number} of {variable} has no colon; write `Name: value`, one header a line"
             )));
         };
         headers.push((name.trim().to_owned(), value.trim().to_owned()));
@@ -84,7 +56,7 @@ fn headers(lookup: &impl Lookup) -> Result<Vec<(String, String)>, Refusal> {
 }
 
 /// A variable's text, without the line end that a file often leaves at a secret; empty is not set.
-fn text(lookup: &impl Lookup, name: &str) -> Result<Option<String>, Refusal> {
+pub(crate) fn text(lookup: &impl Lookup, name: &str) -> Result<Option<String>, Refusal> {
     let Some(value) = lookup(name) else {
         return Ok(None);
     };
@@ -93,6 +65,21 @@ fn text(lookup: &impl Lookup, name: &str) -> Result<Option<String>, Refusal> {
         .map_err(|_| Refusal::failed(format!("{name} is not text; set it again, in UTF-8")))?;
     let value = value.trim();
     Ok((!value.is_empty()).then(|| value.to_owned()))
+}
+
+/// The first of these variables that is set.
+pub(crate) fn first_text(lookup: &impl Lookup, names: &[&str]) -> Result<Option<String>, Refusal> {
+    for name in names {
+        if let Some(value) = text(lookup, name)? {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+/// Is it set to something?
+pub(crate) fn is_set(lookup: &impl Lookup, name: &str) -> bool {
+    lookup(name).is_some_and(|value| !value.as_encoded_bytes().trim_ascii().is_empty())
 }
 
 #[cfg(test)]
@@ -119,23 +106,5 @@ mod tests {
             let found = found.as_ref().map(|(host, port)| (host.as_str(), *port));
             assert_eq!(found, place, "{url}");
         }
-    }
-
-    #[test]
-    fn a_token_goes_before_a_key_and_empty_is_not_set() {
-        let with = |pairs: &'static [(&str, &str)]| {
-            let lookup = move |name: &str| {
-                let found = pairs.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| OsString::from(*value))
-            };
-            endpoint(&lookup).map(|endpoint| endpoint.credential)
-        };
-        let key = with(&[("ANTHROPIC_API_KEY", "a-key\n")]);
-        assert_eq!(key.unwrap(), Credential::Key("a-key".to_owned()));
-        let both = with(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_AUTH_TOKEN", "t")]);
-        assert_eq!(both.unwrap(), Credential::Bearer("t".to_owned()));
-        assert!(with(&[("ANTHROPIC_API_KEY", " ")]).is_err());
-        let local = with(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")]);
-        assert_eq!(local.unwrap(), Credential::None);
     }
 }

@@ -2,15 +2,19 @@
 
 mod args;
 mod chance;
+mod choice;
 mod compose;
+mod config;
 mod date;
 mod environment;
 mod exit;
 mod front;
-mod model_facts;
+mod nearest;
+mod offer;
 mod prompt;
 mod refusal;
 mod rules;
+mod server;
 mod signals;
 mod subcommand;
 
@@ -23,7 +27,7 @@ use clap::Parser;
 use args::{Args, Command, RunArgs};
 use exit::Exit;
 use refusal::Refusal;
-use subcommand::{bound, demo, rehearse};
+use subcommand::{bound, demo, models, rehearse};
 
 fn main() -> ExitCode {
     let exit = match Args::try_parse() {
@@ -47,6 +51,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Rehearse(args)) if args.example => Ok(say(rehearse::EXAMPLE)),
         Some(Command::Rehearse(args)) => inside(rehearse::run(args)),
         Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
+        Some(Command::Models(args)) => Ok(say(&models::run(&args, &environment)?)),
         None if args.run.print.is_some() => {
             inside(front::print::run(compose::print(args.run, &environment)?))
         }
@@ -76,8 +81,7 @@ fn not_asked(args: &RunArgs) -> Refusal {
             _ => Refusal::usage("there is no prompt; ask with -p \"your task\""),
         };
     };
-    let near = |name: &&&str| strsim::damerau_levenshtein(&word, name) <= name.len().div_ceil(3);
-    match Command::NAMES.iter().find(near) {
+    match nearest::nearest(&word, Command::NAMES.iter().copied()) {
         Some(name) => {
             Refusal::usage(format!("there is no command `{word}`; did you mean `windlass {name}`?"))
         }

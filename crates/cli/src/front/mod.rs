@@ -4,6 +4,7 @@
 //! phase, and ends in bounded time. A [`Face`] only says what to show. Nothing here looks into the
 //! engine, and nothing a face does can make the run wait.
 
+pub(crate) mod advice;
 pub(crate) mod answer;
 pub(crate) mod call;
 pub(crate) mod output;

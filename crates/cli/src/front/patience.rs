@@ -1,14 +1,18 @@
-//! When to stop trying a server on this machine that is not there.
+//! When to stop trying a server that will never answer.
 //!
 //! The engine tries again for minutes, which is right for a network that comes and goes. If nothing
 //! listens on a port of this very machine, and nothing ever did during this run, waiting heals
-//! nothing: somebody forgot to start it or mistyped the port, and should be told now.
+//! nothing: somebody forgot to start it or mistyped the port, and should be told now. The same holds
+//! for a server that sends web pages, and for one that does not speak TLS where it should.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use windlass_vocabulary::{FailureKind, Notice};
+use windlass_vocabulary::{FailureKind, ModelFailure, Notice};
+
+use super::advice::{is_page, is_plain};
+use crate::environment::local_place;
 
 /// Watches for a server that never was there.
 #[derive(Debug)]
@@ -17,25 +21,36 @@ pub(crate) struct Patience {
     failures: u8,
 }
 
+/// Why it is over.
+#[derive(Debug)]
+pub(crate) enum Hopeless {
+    /// Nobody is there.
+    Nobody(io::Error),
+    /// What is there does not speak our language.
+    Stranger(ModelFailure),
+}
+
 impl Patience {
-    /// For a server at this host and port of this machine, or for one elsewhere, which gets all the
-    /// patience the engine has.
-    pub(crate) fn new(place: Option<(String, u16)>) -> Self {
-        Self { place, failures: 0 }
+    /// For a server at this address. One on another machine gets all the patience the engine has.
+    pub(crate) fn new(base_url: &str) -> Self {
+        Self { place: local_place(base_url), failures: 0 }
     }
 
     /// Says what is wrong once it is time to give up.
-    pub(crate) fn is_over(&mut self, notice: &Notice) -> Option<io::Error> {
-        let (host, port) = self.place.as_ref()?;
+    pub(crate) fn is_over(&mut self, notice: &Notice) -> Option<Hopeless> {
         match notice {
+            Notice::Waiting { failure, .. } if is_page(failure) || is_plain(failure) => {
+                Some(Hopeless::Stranger(failure.clone()))
+            }
             Notice::Waiting { failure, .. }
                 if failure.kind == FailureKind::Transport && failure.status.is_none() =>
             {
+                let (host, port) = self.place.as_ref()?;
                 self.failures = self.failures.saturating_add(1);
                 if self.failures < FAILURES_MAX {
                     return None;
                 }
-                knock(host, *port).err()
+                knock(host, *port).err().map(Hopeless::Nobody)
             }
             // Any word from the server proves that it is there.
             Notice::Waiting { .. } | Notice::Streamed { .. } | Notice::Billed { .. } => {

@@ -8,18 +8,18 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Notice, ToolCall};
+use windlass_vocabulary::{ModelName, Notice, ToolCall};
 
+use super::advice;
 use super::answer::FinalAnswer;
 use super::call::described;
 use super::output::{Output, Target};
-use super::patience::Patience;
+use super::patience::{Hopeless, Patience};
 use super::progress::{Level, Progress};
 use super::result::{self, Facts};
 use super::{Curtain, Face, Flow, close, conduct, harmless, unless_signalled, words};
 use crate::args::OutputFormat;
-use crate::compose::Plan;
-use crate::environment::local_place;
+use crate::compose::{Atlas, Plan};
 use crate::exit::Exit;
 use crate::refusal::Refusal;
 use crate::signals::Signals;
@@ -28,13 +28,14 @@ use crate::signals::Signals;
 pub(crate) async fn run(plan: Plan) -> Result<Exit, Refusal> {
     let mut signals = Signals::listen()
         .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
-    let Plan { builder, prompt, base_url, format, verbose, session_id, scratch, notes } = plan;
+    let Plan { builder, prompt, atlas, format, verbose, session_id, scratch, notes } = plan;
     let mut printer = Printer {
         began: Instant::now(),
         format,
         session_id,
-        patience: Patience::new(local_place(&base_url)),
-        base_url,
+        patience: Patience::new(&atlas.first.base_url),
+        model: None,
+        atlas,
         answer: FinalAnswer::default(),
         progress: Progress::new(verbose),
         denials: Vec::new(),
@@ -65,7 +66,9 @@ struct Printer {
     began: Instant,
     format: OutputFormat,
     session_id: String,
-    base_url: String,
+    atlas: Atlas,
+    /// Who was asked last.
+    model: Option<ModelName>,
     patience: Patience,
     answer: FinalAnswer,
     progress: Progress,
@@ -81,17 +84,16 @@ impl Face for Printer {
         match notice {
             Notice::MessageAdded(message) => self.answer.message(message),
             Notice::ToolDenied { call, why } => self.denials.push((call.clone(), why.clone())),
-            Notice::RequestStarted { .. } => self.asking = Some(Instant::now()),
+            Notice::RequestStarted { model, .. } => {
+                self.asking = Some(Instant::now());
+                self.is_asking(model);
+            }
             Notice::Billed { .. } | Notice::Waiting { .. } => self.answered(),
             _ => {}
         }
         match self.patience.is_over(notice) {
-            Some(error) => {
-                self.given_up = Some(format!(
-                    "nothing answers at {}: {error}; start the server, or correct \
-                     ANTHROPIC_BASE_URL",
-                    self.base_url
-                ));
+            Some(why) => {
+                self.given_up = Some(self.hopeless(&why));
                 Flow::GiveUp
             }
             None => Flow::Go,
@@ -100,6 +102,35 @@ impl Face for Printer {
 }
 
 impl Printer {
+    /// Another model may live at another place, with patience of its own.
+    fn is_asking(&mut self, model: &ModelName) {
+        if self.model.as_ref() == Some(model) {
+            return;
+        }
+        let before = self.model.replace(model.clone());
+        let is_moved = self.atlas.place(before.as_ref()) != self.atlas.place(Some(model));
+        if is_moved {
+            self.patience = Patience::new(&self.atlas.place(Some(model)).base_url);
+        }
+    }
+
+    fn hopeless(&self, why: &Hopeless) -> String {
+        let place = self.atlas.place(self.model.as_ref());
+        match why {
+            Hopeless::Nobody(error) => format!(
+                "nothing answers at {}: {error}; start the server, or {}",
+                place.base_url, place.address_advice
+            ),
+            Hopeless::Stranger(failure) if advice::is_plain(failure) => format!(
+                "the server at {} does not speak TLS; write http:// instead of https://, or {}",
+                place.base_url, place.address_advice
+            ),
+            Hopeless::Stranger(failure) => {
+                advice::of_failure(failure, &self.atlas, self.model.as_ref())
+            }
+        }
+    }
+
     fn answered(&mut self) {
         if let Some(asked) = self.asking.take() {
             self.api_duration += asked.elapsed();
@@ -121,7 +152,9 @@ impl Printer {
         let problem = match (self.given_up.take(), signal) {
             (Some(line), _) => Some(line),
             (None, Some(_)) => None,
-            (None, None) => words::verdict(&ending, &self.base_url),
+            (None, None) => words::verdict(&ending, |failure| {
+                advice::of_failure(failure, &self.atlas, self.model.as_ref())
+            }),
         };
         let mut output = Output::new(Target::Stdout);
         // If nobody reads it, the code still tells.

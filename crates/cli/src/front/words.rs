@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{FailureKind, MicroUsd, Outcome, Terminal};
+use windlass_vocabulary::{FailureKind, MicroUsd, ModelFailure, Outcome, Terminal};
 
 /// A number with commas between the thousands.
 pub(crate) fn count(number: u64) -> String {
@@ -53,8 +53,12 @@ pub(crate) fn failure(kind: FailureKind) -> &'static str {
     }
 }
 
-/// One line for a run that failed: the cause and what to do. `None` for one that did not.
-pub(crate) fn verdict(ending: &Ending, base_url: &str) -> Option<String> {
+/// One line for a run that failed: the cause and what to do. `None` for one that did not. What to do
+/// about a model's server is for the caller to say.
+pub(crate) fn verdict(
+    ending: &Ending,
+    of_server: impl FnOnce(&ModelFailure) -> String,
+) -> Option<String> {
     let advice = match ending.terminal {
         Terminal::Completed => match ending.outcome {
             None | Some(Outcome::Natural) => return None,
@@ -67,7 +71,7 @@ pub(crate) fn verdict(ending: &Ending, base_url: &str) -> Option<String> {
         }
         Terminal::ImageError => "leave the image out",
         Terminal::ModelError => match &ending.failure {
-            Some(failure) => return Some(model_error(failure, base_url)),
+            Some(failure) => return Some(of_server(failure)),
             None => "run it again with --verbose to see more",
         },
         Terminal::AbortedStreaming | Terminal::AbortedTools => "run it again to start over",
@@ -77,32 +81,6 @@ pub(crate) fn verdict(ending: &Ending, base_url: &str) -> Option<String> {
         Terminal::MaxBudgetUsd => "raise it with --max-budget-usd",
     };
     Some(format!("{}; {advice}", ending.why))
-}
-
-fn model_error(failed: &windlass_vocabulary::ModelFailure, base_url: &str) -> String {
-    let advice = match failed.kind {
-        FailureKind::Unauthorised => "check ANTHROPIC_API_KEY",
-        FailureKind::Quota => "see to the account at the provider, or use another key",
-        FailureKind::ModelGone => "choose another with --model, or add --fallback-model",
-        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
-            "try again later, or add --fallback-model"
-        }
-        FailureKind::Transport | FailureKind::Misconfigured => {
-            "check ANTHROPIC_BASE_URL and the network"
-        }
-        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
-            "give it less to read"
-        }
-        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
-            "run it again with --verbose, and report it if it stays"
-        }
-        FailureKind::Refused => "put the task in other words, or ask another --model",
-        FailureKind::OutputLimit => "ask for less at a time",
-    };
-    let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
-    let message = &failed.message;
-    let what = failure(failed.kind);
-    format!("{what}{status} at {base_url}: {message}; {advice}")
 }
 
 #[cfg(test)]

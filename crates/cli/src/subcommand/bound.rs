@@ -5,15 +5,18 @@ use serde_json::json;
 use windlass_driver::{Bound, Settings, bound};
 
 use crate::args::BoundArgs;
-use crate::compose;
+use crate::config::Config;
 use crate::environment::Lookup;
 use crate::front::result::dollars;
 use crate::front::words::{self, count};
 use crate::refusal::Refusal;
+use crate::{choice, compose};
 
 /// What to print.
 pub(crate) fn run(args: &BoundArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let (settings, _) = compose::settings(&args.model, &args.limit, lookup)?;
+    let config = Config::load(lookup)?;
+    let cast = choice::cast(&args.model, &config, lookup)?;
+    let (settings, _) = compose::settings(&cast, &args.model, &args.limit)?;
     let worst = bound(&settings);
     Ok(match args.json {
         true => format!("{}\n", object(&settings, &worst)),

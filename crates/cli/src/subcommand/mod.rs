@@ -2,4 +2,5 @@
 
 pub(crate) mod bound;
 pub(crate) mod demo;
+pub(crate) mod models;
 pub(crate) mod rehearse;

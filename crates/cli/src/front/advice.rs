@@ -1,0 +1,107 @@
+//! A failed model call in one line: what failed, where, what the server said, what to do about it.
+//!
+//! Advice names the variable or the line of a file that the failing value came from. When a model is
+//! not there, the table and, if the server is on this machine, the server's own list are searched
+//! for a name that is near.
+
+use std::time::Duration;
+
+use windlass_vocabulary::{FailureKind, ModelFailure, ModelName};
+
+use super::words;
+use crate::compose::Atlas;
+use crate::environment::local_place;
+use crate::nearest::nearest;
+use crate::server::{Place, model_list};
+
+/// The line.
+pub(crate) fn of_failure(
+    failed: &ModelFailure,
+    atlas: &Atlas,
+    model: Option<&ModelName>,
+) -> String {
+    let place = atlas.place(model);
+    let advice = match failed.kind {
+        FailureKind::Unauthorised => place.key_advice.clone(),
+        FailureKind::ModelGone => missing_model(atlas, place, model),
+        FailureKind::Misconfigured if failed.status == Some(407) => PROXY.to_owned(),
+        FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
+        FailureKind::ServerFault if is_page(failed) => place.address_advice.clone(),
+        FailureKind::InvalidRequest if is_about_tools(failed) => NO_TOOLS.to_owned(),
+        kind => in_general(kind).to_owned(),
+    };
+    let what = match failed.kind {
+        FailureKind::Misconfigured if failed.status == Some(407) => "a proxy wants a login",
+        FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
+        FailureKind::ServerFault if is_page(failed) => "this is no model server",
+        FailureKind::InvalidRequest if is_about_tools(failed) => "the model cannot call tools",
+        kind => words::failure(kind),
+    };
+    let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
+    format!("{what}{status} at {}: {}; {advice}", place.base_url, failed.message)
+}
+
+/// A web page where an answer should be, and the server thinks all is well: another address is
+/// needed, not another try.
+pub(crate) fn is_page(failed: &ModelFailure) -> bool {
+    let start = failed.message.to_ascii_lowercase();
+    let is_html = start.contains("<!doctype") || start.contains("<html");
+    is_html && failed.status.is_some_and(|status| (200..300).contains(&status))
+}
+
+/// A connection that cannot be made however often it is tried: the other side speaks no TLS.
+pub(crate) fn is_plain(failed: &ModelFailure) -> bool {
+    failed.kind == FailureKind::Transport && failed.message.contains("InvalidContentType")
+}
+
+fn is_about_tools(failed: &ModelFailure) -> bool {
+    let words = failed.message.to_ascii_lowercase();
+    let refuses = ["not support", "unsupported", "cannot", "not enabled", "no endpoints"];
+    (words.contains("tool") || words.contains("function call"))
+        && refuses.iter().any(|part| words.contains(part))
+}
+
+fn missing_model(atlas: &Atlas, place: &Place, model: Option<&ModelName>) -> String {
+    let provider = &place.provider;
+    let server = local_place(&place.base_url)
+        .and_then(|(host, port)| model_list(&host, port, LIST_MAX))
+        .unwrap_or_default();
+    let known = || server.iter().map(String::as_str).chain(atlas.config.listed(provider));
+    let wanted = model.map(ModelName::as_str).unwrap_or_default();
+    let others = |name: &&str| *name != wanted;
+    if let Some(near) = nearest(wanted, known().filter(others)) {
+        return format!("did you mean --model {provider}/{near}?");
+    }
+    if !server.is_empty() {
+        let some: Vec<&str> = server.iter().map(String::as_str).take(SHOWN_MAX).collect();
+        return format!("it has {}; choose one with --model {provider}/NAME", some.join(", "));
+    }
+    "choose another with --model (`windlass models` lists them), or add --fallback-model".to_owned()
+}
+
+fn in_general(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Quota => "see to the account at the provider, or use another key",
+        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
+            "try again later, or add --fallback-model"
+        }
+        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
+            "give it less to read"
+        }
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
+            "run it again with --verbose, and report it if it stays"
+        }
+        FailureKind::Refused => "put the task in other words, or ask another --model",
+        FailureKind::OutputLimit => "ask for less at a time",
+        FailureKind::Unauthorised
+        | FailureKind::ModelGone
+        | FailureKind::Transport
+        | FailureKind::Misconfigured => "check the address and the key",
+    }
+}
+
+const PROXY: &str = "put its name and password into HTTPS_PROXY as http://name:password@proxy:port, \
+                     or leave the model's host out with NO_PROXY";
+const NO_TOOLS: &str = "choose another --model, or ask without tools: --tools \"\"";
+const LIST_MAX: Duration = Duration::from_secs(1);
+const SHOWN_MAX: usize = 8;

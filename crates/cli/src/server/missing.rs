@@ -1,0 +1,58 @@
+//! No key: says how to set one, and what could be asked instead: other keys that are set, servers
+//! that run on this machine.
+
+use super::{is_moved, local};
+use crate::choice::Chosen;
+use crate::config::Config;
+use crate::config::provider::Provider;
+use crate::environment::{self, Lookup};
+use crate::refusal::Refusal;
+
+/// The refusal.
+pub(super) fn key(
+    chosen: &Chosen,
+    provider: &Provider,
+    config: &Config,
+    lookup: &impl Lookup,
+) -> Refusal {
+    let variable = provider.key_env.first().or(provider.token_env.first());
+    let variable = variable.map_or("a variable of your choice", String::as_str);
+    let or_token = match (provider.key_env.as_slice(), provider.token_env.as_slice()) {
+        ([_, other, ..], _) | ([_], [other, ..]) => format!(" (or {other})"),
+        _ => String::new(),
+    };
+    let mut line = format!(
+        "no API key for {}: set one with `export {variable}=...`{or_token}",
+        chosen.full_name()
+    );
+    for offer in others(chosen, config, lookup) {
+        line.push_str("; ");
+        line.push_str(&offer);
+    }
+    // Somebody who has moved the provider knows where the server is.
+    if !is_moved(provider, lookup) {
+        for found in local::look(config) {
+            line.push_str("; ");
+            line.push_str(&found.offer());
+        }
+    }
+    line.push_str("; or see the whole thing without a key: `windlass demo`");
+    Refusal::failed(line)
+}
+
+/// Keys of other providers that are set.
+fn others(chosen: &Chosen, config: &Config, lookup: &impl Lookup) -> Vec<String> {
+    let mut offers: Vec<String> = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
+    for (name, provider) in config.providers.iter().filter(|(name, _)| **name != chosen.provider) {
+        let keys = provider.token_env.iter().chain(&provider.key_env);
+        let set = keys.map(String::as_str).find(|name| environment::is_set(lookup, name));
+        if let (Some(variable), Some(model)) = (set, &provider.first_model)
+            && !told.contains(&variable)
+        {
+            told.push(variable);
+            offers.push(format!("{variable} is set: --model {name}/{model}"));
+        }
+    }
+    offers
+}
