@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use windlass_lab::sim::{self, Fleet, Watch};
 
 /// Sessions played on every run of the tests, enough to reach every member of every list.
-const FIXED: u64 = 3_000;
+const FIXED: u64 = 10_000;
 /// Sessions nobody has played yet.
-const FRESH: u64 = 500;
+const FRESH: u64 = 2_000;
 /// Every so many seeds one is played twice.
 const AGAIN: u64 = 8;
 
