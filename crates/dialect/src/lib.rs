@@ -20,13 +20,16 @@ pub mod openai_responses;
 pub mod projection;
 pub mod sse;
 
+mod allowance;
 mod calls;
 mod credential;
 mod decode;
 mod fault;
 mod loose;
+mod mold;
 mod object;
 mod picture;
+mod quoted;
 mod retry_after;
 mod tools;
 mod write;
@@ -40,6 +43,7 @@ use windlass_vocabulary::{
     ToolName, Usage, Wire,
 };
 
+pub use allowance::Allowance;
 pub use credential::Credential;
 pub use law::Law;
 
@@ -121,6 +125,10 @@ pub trait Decode {
     /// they differ from those of every other attempt; without it, two nameless answers could use
     /// the same ids.
     fn for_attempt(&mut self, attempt: AttemptId);
+
+    /// How much the answer may bring before it is called nonsense, if not the usual. Call it before
+    /// the first bytes.
+    fn allow(&mut self, allowance: Allowance);
 
     /// From now on also yield every wire event as [`Decoded::Raw`], before what it means.
     fn keep_raw(&mut self);

@@ -12,12 +12,14 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 use windlass_vocabulary::Tokens;
 
+use crate::quoted;
+
 /// A number of tokens as a server reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count(u64);
 
 impl Count {
-    fn sane(value: u64) -> Self {
+    pub(crate) fn sane(value: u64) -> Self {
         Self(if value > COUNT_MAX { 0 } else { value })
     }
 
@@ -131,6 +133,16 @@ impl Joined {
             rest = after;
         }
         self.text.get(before..).unwrap_or_default()
+    }
+
+    /// Adds the inside of a JSON string and returns what it added; `None`, and nothing added, where
+    /// a character is cut in half.
+    pub(crate) fn push_quoted(&mut self, inside: &[u8], is_escaped: bool) -> Option<&str> {
+        let before = self.text.len();
+        if self.half.is_some() || !quoted::unescape(inside, is_escaped, &mut self.text) {
+            return None;
+        }
+        self.text.get(before..)
     }
 
     /// Drops the text already taken, keeping only half a character that waits for the other half.

@@ -9,6 +9,8 @@
 use alloc::vec::Vec;
 use core::mem;
 
+use memchr::{memchr, memchr2};
+
 /// The most bytes one line or one event's data may have.
 pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -19,6 +21,28 @@ pub struct Frame<'a> {
     pub name: &'a [u8],
     /// The values of the `data` fields, joined by newlines.
     pub data: &'a [u8],
+    /// What stood around the data, if the event lay whole in one chunk with one line of it.
+    pub framing: Option<(&'a [u8], &'a [u8])>,
+}
+
+/// Who the events are for.
+pub(crate) trait Listener {
+    /// May take events off the front of these bytes by itself, and says how many bytes that were.
+    /// Asked only between events.
+    fn take(&mut self, bytes: &[u8]) -> usize;
+
+    /// An event. `false` ends it all.
+    fn hear(&mut self, frame: Frame<'_>) -> bool;
+}
+
+impl<F: FnMut(Frame<'_>) -> bool> Listener for F {
+    fn take(&mut self, _: &[u8]) -> usize {
+        0
+    }
+
+    fn hear(&mut self, frame: Frame<'_>) -> bool {
+        self(frame)
+    }
 }
 
 /// A line or an event is larger than allowed; framing cannot go on.
@@ -71,32 +95,79 @@ impl Framer {
         bytes: &[u8],
         mut each: impl FnMut(Frame<'_>) -> bool,
     ) -> Result<(), Oversize> {
+        self.push_to(bytes, &mut each)
+    }
+
+    /// The same for a listener that may read events without their being framed.
+    pub(crate) fn push_to(
+        &mut self,
+        bytes: &[u8],
+        listener: &mut impl Listener,
+    ) -> Result<(), Oversize> {
         let mut rest = bytes;
-        while let Some((first, after_first)) = rest.split_first() {
+        loop {
+            if self.is_between_events() {
+                rest = rest.get(listener.take(rest)..).unwrap_or_default();
+                while let Some((frame, after)) = self.whole_event(rest) {
+                    if !listener.hear(frame) {
+                        return Ok(());
+                    }
+                    rest = after.get(listener.take(after)..).unwrap_or_default();
+                }
+            }
+            let Some((first, after_first)) = rest.split_first() else { return Ok(()) };
             if mem::take(&mut self.skips_line_feed) && *first == b'\n' {
                 rest = after_first;
                 continue;
             }
-            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let end = memchr2(b'\n', b'\r', rest);
             let Some((line, tail)) = end.and_then(|at| rest.split_at_checked(at)) else {
                 return self.hold(rest);
             };
             self.skips_line_feed = tail.first() == Some(&b'\r');
             rest = tail.get(1..).unwrap_or_default();
-            if !self.end_line(line, &mut each)? {
+            if !self.end_line(line, listener)? {
                 return Ok(());
             }
         }
-        Ok(())
+    }
+
+    /// Does the next byte begin a line of a new event?
+    fn is_between_events(&self) -> bool {
+        let is_clean = !self.has_data && self.line.is_empty() && self.name.is_empty();
+        is_clean && !self.is_first_line && !self.skips_line_feed
+    }
+
+    /// An event that lies whole in the chunk in its usual form (a name or none, one line of data,
+    /// a blank line) is read where it is; nine in ten do. Anything else goes line by line.
+    fn whole_event<'a>(&self, bytes: &'a [u8]) -> Option<(Frame<'a>, &'a [u8])> {
+        let (name, rest) = match bytes.strip_prefix(b"event: ") {
+            Some(named) => whole_line(named)?,
+            None => ([].as_slice(), bytes),
+        };
+        let rest = rest.strip_prefix(b"data: ")?;
+        let (data, after_data) = whole_line(rest)?;
+        let after = after_data.strip_prefix(b"\n").or_else(|| after_data.strip_prefix(b"\r\n"))?;
+        if data.len().max(name.len()) >= self.bytes_max.checked_sub(FIELD_BYTES)? {
+            return None;
+        }
+        let before_data = bytes.get(..bytes.len() - rest.len())?;
+        let behind_data = rest.get(data.len()..rest.len() - after.len())?;
+        let framing = Some((before_data, behind_data));
+        Some((Frame { name, data, framing }, after))
     }
 
     /// The stream is over. Hands out an event whose lines are complete but whose closing blank line
     /// never came; some servers forget it. An unfinished line is dropped.
     pub fn finish(&mut self, each: impl FnOnce(Frame<'_>)) {
         if self.has_data && self.line.is_empty() {
-            each(Frame { name: &self.name, data: &self.data });
+            each(self.frame());
         }
         self.clear_event();
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame { name: &self.name, data: &self.data, framing: None }
     }
 
     fn hold(&mut self, bytes: &[u8]) -> Result<(), Oversize> {
@@ -106,37 +177,29 @@ impl Framer {
     }
 
     /// A line is complete; most lie whole in one chunk and are read where they are.
-    fn end_line(
-        &mut self,
-        end: &[u8],
-        each: &mut impl FnMut(Frame<'_>) -> bool,
-    ) -> Result<bool, Oversize> {
+    fn end_line(&mut self, end: &[u8], listener: &mut impl Listener) -> Result<bool, Oversize> {
         if self.line.is_empty() {
             self.fits(0, end.len())?;
-            return self.read_line(end, each);
+            return self.read_line(end, listener);
         }
         self.hold(end)?;
         let mut line = mem::take(&mut self.line);
-        let goes_on = self.read_line(&line, each);
+        let goes_on = self.read_line(&line, listener);
         line.clear();
         line.shrink_to(KEPT_CAPACITY);
         self.line = line;
         goes_on
     }
 
-    fn read_line(
-        &mut self,
-        line: &[u8],
-        each: &mut impl FnMut(Frame<'_>) -> bool,
-    ) -> Result<bool, Oversize> {
+    fn read_line(&mut self, line: &[u8], listener: &mut impl Listener) -> Result<bool, Oversize> {
         let is_first = mem::take(&mut self.is_first_line);
         let line = if is_first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.is_empty() {
-            let goes_on = !self.has_data || each(Frame { name: &self.name, data: &self.data });
+            let goes_on = !self.has_data || listener.hear(self.frame());
             self.clear_event();
             return Ok(goes_on);
         }
-        let colon = line.iter().position(|byte| *byte == b':');
+        let colon = memchr(b':', line);
         let (field, value) = match colon.and_then(|at| line.split_at_checked(at)) {
             Some((field, value)) => (field, value.get(1..).unwrap_or_default()),
             None => (line, [].as_slice()),
@@ -178,6 +241,17 @@ impl Framer {
         self.name.shrink_to(KEPT_CAPACITY);
     }
 }
+
+/// A line and what follows it. Carriage returns alone are left to the long way, as is a line whose
+/// end is the chunk's end and may be half of one.
+fn whole_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (line, rest) = bytes.split_at_checked(memchr2(b'\n', b'\r', bytes)?)?;
+    let rest = rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n"))?;
+    Some((line, rest))
+}
+
+/// `event: `, the longer of the two fields.
+const FIELD_BYTES: usize = 7;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

@@ -16,7 +16,7 @@ use stage::decode_whole;
 use stage::openai_responses::{
     added, completed, created, delta, done, events, function_call, incomplete, message,
 };
-use windlass_dialect::{Decoded, Dialect, dialect};
+use windlass_dialect::{Allowance, Decoded, Dialect, dialect};
 use windlass_vocabulary::{Block, FailureKind, Stop, Wire};
 
 fn wire() -> &'static dyn Dialect {
@@ -152,16 +152,17 @@ fn a_protocol_error_voids_the_answer() {
 
 #[test]
 fn a_flood_of_whole_items_is_stopped() {
-    let mega = "x".repeat(1024 * 1024);
+    let piece = "x".repeat(1024);
     let mut decoder = wire().decoder();
+    decoder.allow(Allowance { bytes: 64 * 1024, ..Allowance::default() });
     let mut out = Vec::new();
     decoder.push(&events(&[created()]), &mut out);
-    for index in 0..40 {
+    for index in 0..80 {
         if out.last().is_some_and(stage::is_terminal) {
             break;
         }
         out.clear();
-        decoder.push(&events(&[done(index, message(&mega))]), &mut out);
+        decoder.push(&events(&[done(index, message(&piece))]), &mut out);
     }
     assert_eq!(kind_of(&out), FailureKind::ServerFault);
 }

@@ -16,7 +16,7 @@ pub const WITHOUT_STD: &[&str] = &["vocabulary", "engine", "dialect"];
 pub const PURE: &[(&str, &[&str])] = &[
     ("vocabulary", &["serde"]),
     ("engine", &["serde"]),
-    ("dialect", &["serde", "serde_json"]),
+    ("dialect", &["serde", "serde_json", "memchr"]),
     ("permission", &["serde", "serde_json", "thiserror", "tree-sitter", "tree-sitter-bash"]),
 ];
 

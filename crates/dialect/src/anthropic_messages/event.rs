@@ -44,7 +44,7 @@ pub(super) struct BlockDelta<'a> {
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Piece<'a> {
+pub(super) struct Part<'a> {
     #[serde(borrow)]
     pub(super) text: Option<Fragment<'a>>,
     #[serde(borrow)]

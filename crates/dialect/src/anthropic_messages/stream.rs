@@ -14,13 +14,15 @@ use windlass_vocabulary::{ModelFailure, ModelName, Stop, ToolCall, Usage};
 
 use super::draft::{Draft, Finished, Started};
 use super::event::{
-    BlockDelta, BlockStart, BlockStop, Change, Head, MessageDelta, MessageStart, Opening, Piece,
+    BlockDelta, BlockStart, BlockStop, Change, Head, MessageDelta, MessageStart, Opening, Part,
     StopDetails, WireUsage,
 };
 use super::failure;
 use crate::Decoded;
+use crate::allowance::{Allowance, Purse};
 use crate::calls::{CUT_SHORT, Calls, is_cut};
-use crate::decode::{Allowance, Flow, Interpret, cut, malformed, nonsense, read, shown};
+use crate::decode::{Flow, Interpret, Like, Piece, cut, malformed, nonsense, read};
+use crate::mold::Places;
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
@@ -33,7 +35,7 @@ pub(super) struct Reader {
     calls: Calls,
     usage: Usage,
     stop: Option<(Stop, Option<String>)>,
-    allowance: Allowance,
+    purse: Purse,
 }
 
 impl Interpret for Reader {
@@ -51,6 +53,35 @@ impl Interpret for Reader {
             _ => {}
         }
         Ok(Flow::More)
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
+        let joined = match (&mut self.open, piece.like) {
+            (Some((_, Draft::Text(text))), Like::Text) => text,
+            (Some((_, Draft::Thinking { text, .. })), Like::Thinking) => text,
+            (Some((_, Draft::Call(call))), Like::CallInput) => &mut call.arguments,
+            _ => return Ok(false),
+        };
+        let Some(text) = joined.push_quoted(piece.filling.text, piece.filling.is_escaped) else {
+            return Ok(false);
+        };
+        self.purse.spend_bytes(piece.bytes)?;
+        piece.like.show(text, out);
+        Ok(true)
+    }
+
+    fn places(&self, like: Like) -> &'static Places {
+        match like {
+            Like::Text => &Places { text: &["delta", "text"], noise: &[], counts: &[] },
+            Like::Thinking => &Places { text: &["delta", "thinking"], noise: &[], counts: &[] },
+            Like::CallInput => {
+                &Places { text: &["delta", "partial_json"], noise: &[], counts: &[] }
+            }
+        }
+    }
+
+    fn allow(&mut self, allowance: Allowance) {
+        self.purse = Purse::new(allowance);
     }
 
     fn name(&mut self, name: String) {
@@ -96,8 +127,8 @@ impl Reader {
         if self.index_last.is_some_and(|last| index <= last) {
             return Err(nonsense(format!("block {index} came twice or out of order")));
         }
-        self.allowance.spend_block()?;
-        self.allowance.spend_bytes(data.len())?;
+        self.purse.spend_block()?;
+        self.purse.spend_bytes(data.len())?;
         // The model went on, so the call before was complete.
         self.settle_held(Stop::EndTurn, out);
         let id_if_missing = self.calls.derived_id(index);
@@ -117,7 +148,7 @@ impl Reader {
     fn grow_block(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
         let BlockDelta { index, delta } = read(data)?;
         self.expect_content()?;
-        self.allowance.spend_bytes(data.len())?;
+        self.purse.spend_bytes(data.len())?;
         let draft = match &mut self.open {
             Some((open, draft)) if *open == index => draft,
             _ => {
@@ -125,24 +156,24 @@ impl Reader {
             }
         };
         let Head { kind } = read(delta.get())?;
-        let piece: Piece<'_> = match &*kind {
+        let part: Part<'_> = match &*kind {
             "text_delta" | "thinking_delta" | "input_json_delta" | "signature_delta" => {
                 read(delta.get())?
             }
-            _ => Piece::default(),
+            _ => Part::default(),
         };
-        match (draft, piece) {
-            (Draft::Text(text), Piece { text: Some(piece), .. }) => {
-                shown(text.push(&piece), Decoded::Text, out);
+        match (draft, part) {
+            (Draft::Text(text), Part { text: Some(piece), .. }) => {
+                Like::Text.show(text.push(&piece), out);
             }
-            (Draft::Thinking { text, .. }, Piece { thinking: Some(piece), .. }) => {
-                shown(text.push(&piece), Decoded::Thinking, out);
+            (Draft::Thinking { text, .. }, Part { thinking: Some(piece), .. }) => {
+                Like::Thinking.show(text.push(&piece), out);
             }
-            (Draft::Thinking { signature, .. }, Piece { signature: Some(seal), .. }) => {
+            (Draft::Thinking { signature, .. }, Part { signature: Some(seal), .. }) => {
                 *signature = Some(seal.into_owned());
             }
-            (Draft::Call(call), Piece { partial_json: Some(piece), .. }) => {
-                shown(call.arguments.push(&piece), Decoded::CallInput, out);
+            (Draft::Call(call), Part { partial_json: Some(piece), .. }) => {
+                Like::CallInput.show(call.arguments.push(&piece), out);
             }
             (Draft::Provider(block), _) => {
                 block.grow(delta.get()).map_err(|error| malformed(&error))?;

@@ -15,9 +15,11 @@ use windlass_vocabulary::{
 use super::event::{Candidate, Chunk, Feedback, FunctionCall, Part, WireUsage};
 use super::failure;
 use crate::Decoded;
+use crate::allowance::{Allowance, Purse};
 use crate::calls::{Calls, arguments};
-use crate::decode::{Allowance, Flow, Interpret, cut, nonsense, read, shown};
-use crate::loose::Joined;
+use crate::decode::{Flow, Interpret, Like, Piece, cut, nonsense, read};
+use crate::loose::{Count, Joined};
+use crate::mold::Places;
 use crate::write::{self, first_line};
 
 /// Where one answer has got to.
@@ -30,7 +32,7 @@ pub(super) struct Reader {
     usage: Usage,
     stop: Option<(Stop, Option<String>)>,
     calls: Calls,
-    allowance: Allowance,
+    purse: Purse,
 }
 
 impl Interpret for Reader {
@@ -39,7 +41,7 @@ impl Interpret for Reader {
         if chunk.has_error() {
             return Err(failure::in_stream(data));
         }
-        self.allowance.spend_bytes(data.len())?;
+        self.purse.spend_bytes(data.len())?;
         self.start(&chunk, out);
         let has_usage = chunk.usage_metadata.is_some();
         self.count(chunk.usage_metadata, out);
@@ -60,6 +62,49 @@ impl Interpret for Reader {
             return Ok(Flow::Over);
         }
         Ok(Flow::More)
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
+        let joined = match piece.like {
+            Like::Text => &mut self.text,
+            Like::Thinking => &mut self.thinking,
+            Like::CallInput => return Ok(false),
+        };
+        let Some(text) = joined.push_quoted(piece.filling.text, piece.filling.is_escaped) else {
+            return Ok(false);
+        };
+        self.purse.spend_bytes(piece.bytes)?;
+        if piece.has_usage {
+            let [prompt, cached, candidates, thoughts, tool_use] = piece.filling.counts;
+            self.usage = usage_of(WireUsage {
+                prompt_token_count: Count::sane(prompt),
+                cached_content_token_count: Count::sane(cached),
+                candidates_token_count: Count::sane(candidates),
+                thoughts_token_count: Count::sane(thoughts),
+                tool_use_prompt_token_count: Count::sane(tool_use),
+            });
+            out.push(Decoded::Usage(self.usage));
+        }
+        piece.like.show(text, out);
+        Ok(true)
+    }
+
+    fn places(&self, _: Like) -> &'static Places {
+        &Places {
+            text: &["candidates", "content", "parts", "text"],
+            noise: &["totalTokenCount", "tokenCount"],
+            counts: &[
+                &["usageMetadata", "promptTokenCount"],
+                &["usageMetadata", "cachedContentTokenCount"],
+                &["usageMetadata", "candidatesTokenCount"],
+                &["usageMetadata", "thoughtsTokenCount"],
+                &["usageMetadata", "toolUsePromptTokenCount"],
+            ],
+        }
+    }
+
+    fn allow(&mut self, allowance: Allowance) {
+        self.purse = Purse::new(allowance);
     }
 
     fn name(&mut self, name: String) {
@@ -125,26 +170,26 @@ impl Reader {
             (_, Some(call)) => {
                 self.close_thinking(out);
                 self.close_text(out);
-                self.allowance.spend_block()?;
+                self.purse.spend_block()?;
                 self.finish_call(&call, seal.as_deref(), out);
             }
             (Some(piece), None) if thought == Some(true) => {
                 self.close_text(out);
-                shown(self.thinking.push(&piece), Decoded::Thinking, out);
+                Like::Thinking.show(self.thinking.push(&piece), out);
             }
             (Some(piece), None) => {
                 self.close_thinking(out);
-                shown(self.text.push(&piece), Decoded::Text, out);
+                Like::Text.show(self.text.push(&piece), out);
                 if let Some(seal) = seal {
                     self.close_text(out);
-                    self.allowance.spend_block()?;
+                    self.purse.spend_block()?;
                     out.push(Decoded::Block(sealed_part(&seal)));
                 }
             }
             (None, None) => {
                 self.close_thinking(out);
                 self.close_text(out);
-                self.allowance.spend_block()?;
+                self.purse.spend_block()?;
                 out.push(Decoded::Block(unknown_part(json)));
             }
         }
@@ -164,7 +209,7 @@ impl Reader {
         let words = call.args.map_or("", |args| args.get());
         let words = if words == "null" { "" } else { words };
         out.push(Decoded::CallStarted { id: id.clone(), name: name.clone() });
-        shown(words, Decoded::CallInput, out);
+        Like::CallInput.show(words, out);
         let (input, problem) = arguments(words);
         let call = ToolCall { id, name, input, signature: seal.map(Arc::from) };
         out.push(self.calls.complete(call, problem));
@@ -188,15 +233,19 @@ impl Reader {
 
     fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {
         let Some(usage) = usage else { return };
-        let cached = usage.cached_content_token_count.tokens();
-        let prompt = usage.prompt_token_count.tokens() + usage.tool_use_prompt_token_count.tokens();
-        self.usage = Usage {
-            input: prompt.less(cached),
-            output: usage.candidates_token_count.tokens() + usage.thoughts_token_count.tokens(),
-            cache_write: windlass_vocabulary::Tokens(0),
-            cache_read: cached,
-        };
+        self.usage = usage_of(usage);
         out.push(Decoded::Usage(self.usage));
+    }
+}
+
+fn usage_of(usage: WireUsage) -> Usage {
+    let cached = usage.cached_content_token_count.tokens();
+    let prompt = usage.prompt_token_count.tokens() + usage.tool_use_prompt_token_count.tokens();
+    Usage {
+        input: prompt.less(cached),
+        output: usage.candidates_token_count.tokens() + usage.thoughts_token_count.tokens(),
+        cache_write: windlass_vocabulary::Tokens(0),
+        cache_read: cached,
     }
 }
 

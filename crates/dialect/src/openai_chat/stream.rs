@@ -14,10 +14,12 @@ use windlass_vocabulary::{
 use super::event::{CallPiece, Choice, Chunk, Delta, WireUsage};
 use super::failure;
 use crate::Decoded;
+use crate::allowance::{Allowance, Purse};
 use crate::calls::{CUT_SHORT, Calls, arguments, is_cut};
-use crate::decode::{Allowance, DONE, Flow, Interpret, cut, nonsense, read, shown};
+use crate::decode::{DONE, Flow, Interpret, Like, Piece, cut, nonsense, read};
 use crate::fault::complaint;
 use crate::loose::{Fragment, Joined};
+use crate::mold::Places;
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
@@ -30,7 +32,7 @@ pub(super) struct Reader {
     usage: Usage,
     stop: Option<(Stop, Option<String>)>,
     calls: Calls,
-    allowance: Allowance,
+    purse: Purse,
 }
 
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Interpret for Reader {
         if chunk.has_error() {
             return Err(failure::in_stream(&complaint(data).unwrap_or_default()));
         }
-        self.allowance.spend_bytes(data.len())?;
+        self.purse.spend_bytes(data.len())?;
         self.start(&chunk, out);
         for choice in chunk.choices.into_iter().flatten() {
             if choice.index.unwrap_or(0) == 0 && self.stop.is_none() {
@@ -61,6 +63,46 @@ impl Interpret for Reader {
         }
         self.count(chunk.usage, out);
         Ok(Flow::More)
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
+        let joined = match piece.like {
+            Like::Text => &mut self.text,
+            Like::Thinking => &mut self.thinking,
+            // Arguments are shown only for the call that began last.
+            Like::CallInput => match self.drafts.last_mut() {
+                Some(draft) => &mut draft.arguments,
+                None => return Ok(false),
+            },
+        };
+        let Some(text) = joined.push_quoted(piece.filling.text, piece.filling.is_escaped) else {
+            return Ok(false);
+        };
+        self.purse.spend_bytes(piece.bytes)?;
+        piece.like.show(text, out);
+        Ok(true)
+    }
+
+    fn places(&self, like: Like) -> &'static Places {
+        match like {
+            Like::Text => {
+                &Places { text: &["choices", "delta", "content"], noise: NOISE, counts: &[] }
+            }
+            Like::Thinking => &Places {
+                text: &["choices", "delta", "reasoning_content"],
+                noise: NOISE,
+                counts: &[],
+            },
+            Like::CallInput => &Places {
+                text: &["choices", "delta", "tool_calls", "function", "arguments"],
+                noise: NOISE,
+                counts: &[],
+            },
+        }
+    }
+
+    fn allow(&mut self, allowance: Allowance) {
+        self.purse = Purse::new(allowance);
     }
 
     fn name(&mut self, name: String) {
@@ -92,15 +134,15 @@ impl Reader {
         let Delta { content, refusal, reasoning_content, reasoning, tool_calls } =
             choice.delta.unwrap_or_default();
         for piece in [reasoning_content.or(reasoning)].into_iter().flatten() {
-            shown(self.thinking.push(&piece), Decoded::Thinking, out);
+            Like::Thinking.show(self.thinking.push(&piece), out);
         }
         for piece in content.into_iter().flat_map(|content| content.0) {
-            shown(self.text.push(&piece), Decoded::Text, out);
+            Like::Text.show(self.text.push(&piece), out);
         }
         if let Some(piece) = refusal {
             let words = self.text.push(&piece);
             self.is_refused |= !words.is_empty();
-            shown(words, Decoded::Text, out);
+            Like::Text.show(words, out);
         }
         for piece in tool_calls.into_iter().flatten() {
             self.grow_call(piece, out)?;
@@ -128,7 +170,7 @@ impl Reader {
         let place = match known {
             Some(place) => place,
             None => {
-                self.allowance.spend_block()?;
+                self.purse.spend_block()?;
                 self.begin_call(piece.index, wire_id, name, out);
                 self.drafts.len().saturating_sub(1)
             }
@@ -145,7 +187,7 @@ impl Reader {
                 Err(_) => "",
             };
             if is_last {
-                shown(words, Decoded::CallInput, out);
+                Like::CallInput.show(words, out);
             }
         }
         Ok(())
@@ -247,3 +289,6 @@ impl CallDraft {
         }
     }
 }
+
+/// Padding that hides how long a piece is, and the time.
+const NOISE: &[&str] = &["obfuscation", "created"];

@@ -15,7 +15,7 @@ pub(super) struct Head<'a> {
 
 /// Any event about a piece of an item.
 #[derive(Deserialize)]
-pub(super) struct Piece<'a> {
+pub(super) struct PieceEvent<'a> {
     #[serde(default, deserialize_with = "optional")]
     pub(super) output_index: Option<u64>,
     #[serde(borrow)]

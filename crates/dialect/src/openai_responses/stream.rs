@@ -15,12 +15,14 @@ use windlass_vocabulary::{
     Usage, Wire,
 };
 
-use super::event::{Head, Item, ItemEvent, Piece, Response, ResponseEvent, WireUsage};
+use super::event::{Head, Item, ItemEvent, PieceEvent, Response, ResponseEvent, WireUsage};
 use super::failure;
 use crate::Decoded;
+use crate::allowance::{Allowance, Purse};
 use crate::calls::{CUT_SHORT, Calls, arguments};
-use crate::decode::{Allowance, Flow, Interpret, cut, nonsense, read, shown};
+use crate::decode::{Flow, Interpret, Like, Piece, cut, nonsense, read};
 use crate::loose::Joined;
+use crate::mold::Places;
 use crate::write::first_line;
 
 /// Where one answer has got to.
@@ -35,7 +37,7 @@ pub(super) struct Reader {
     is_refused: bool,
     usage: Usage,
     calls: Calls,
-    allowance: Allowance,
+    purse: Purse,
 }
 
 impl Interpret for Reader {
@@ -44,10 +46,10 @@ impl Interpret for Reader {
         match &*kind {
             "response.created" => self.start(&read(data)?, out)?,
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.show(data, Decoded::Text, out)?;
+                self.show(data, Like::Text, out)?;
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.show(data, Decoded::Thinking, out)?;
+                self.show(data, Like::Thinking, out)?;
             }
             "response.function_call_arguments.delta" => self.show_arguments(data, out)?,
             "response.output_item.added" => self.begin_item(&read(data)?, out)?,
@@ -68,6 +70,25 @@ impl Interpret for Reader {
             _ => {}
         }
         Ok(Flow::More)
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
+        let filling = piece.filling;
+        let Some(text) = self.shown.push_quoted(filling.text, filling.is_escaped) else {
+            return Ok(false);
+        };
+        self.purse.spend_bytes(piece.bytes)?;
+        piece.like.show(text, out);
+        self.shown.forget();
+        Ok(true)
+    }
+
+    fn places(&self, _: Like) -> &'static Places {
+        &Places { text: &["delta"], noise: &["sequence_number", "obfuscation"], counts: &[] }
+    }
+
+    fn allow(&mut self, allowance: Allowance) {
+        self.purse = Purse::new(allowance);
     }
 
     fn name(&mut self, name: String) {
@@ -98,25 +119,20 @@ impl Reader {
         Ok(())
     }
 
-    fn show(
-        &mut self,
-        data: &str,
-        piece: fn(String) -> Decoded,
-        out: &mut Vec<Decoded>,
-    ) -> Result<(), ModelFailure> {
-        self.allowance.spend_bytes(data.len())?;
-        let event: Piece<'_> = read(data)?;
+    fn show(&mut self, data: &str, like: Like, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
+        self.purse.spend_bytes(data.len())?;
+        let event: PieceEvent<'_> = read(data)?;
         if let Some(delta) = event.delta {
-            shown(self.shown.push(&delta), piece, out);
+            like.show(self.shown.push(&delta), out);
             self.shown.forget();
         }
         Ok(())
     }
 
     fn show_arguments(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let Piece { output_index, .. } = read(data)?;
+        let PieceEvent { output_index, .. } = read(data)?;
         if output_index.is_some() && output_index == self.call_index {
-            self.show(data, Decoded::CallInput, out)?;
+            self.show(data, Like::CallInput, out)?;
         }
         Ok(())
     }
@@ -152,8 +168,8 @@ impl Reader {
         if !self.done.insert(index) {
             return Err(nonsense(format!("item {index} was done twice")));
         }
-        self.allowance.spend_block()?;
-        self.allowance.spend_bytes(json.len())?;
+        self.purse.spend_block()?;
+        self.purse.spend_bytes(json.len())?;
         let item: Item<'_> = read(json)?;
         match &*item.kind {
             "message" => self.finish_message(&item, out),

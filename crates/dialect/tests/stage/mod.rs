@@ -12,6 +12,7 @@ pub mod checker;
 pub mod gemini;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod recorded;
 pub mod transcript;
 
 use windlass_dialect::{Decoded, Dialect, dialect};
