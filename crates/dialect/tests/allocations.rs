@@ -1,0 +1,75 @@
+//! A piece of text costs the one allocation that holds it, on every wire.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a test may stop at what it did not expect, and uses its own part of what is shared"
+)]
+
+#[path = "stage/recorded.rs"]
+mod recorded;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use windlass_dialect::{Decoded, dialect};
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts what this thread asks for, and passes it on.
+struct Counting;
+
+#[allow(unsafe_code, reason = "there is no other way to count allocations")]
+// SAFETY: every call goes unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_piece_of_text_costs_one_allocation() {
+    for recording in recorded::all(20) {
+        let events = recording.chunks(None);
+        let mut decoder = dialect(recording.wire).expect("spoken").decoder();
+        let mut out = Vec::with_capacity(events.len() * 3);
+        // The beginning, the first piece and the end are read the long way.
+        let (first, rest) = events.split_at(10);
+        let (pieces, _) = rest.split_at(rest.len() - 4);
+        first.iter().for_each(|event| decoder.push(event, &mut out));
+        let before = out.len();
+        let counted = COUNT.get();
+        pieces.iter().for_each(|event| decoder.push(event, &mut out));
+        let allocations = COUNT.get() - counted;
+        let texts = out[before..].iter().filter(|item| matches!(item, Decoded::Text(_))).count();
+        assert_eq!(texts, pieces.len(), "{:?}", recording.wire);
+        // The answer as a whole grows by doubling, so a dozen times or so.
+        let texts = u64::try_from(texts).expect("small");
+        assert!(texts > 1_000);
+        assert!(
+            (texts..texts + 20).contains(&allocations),
+            "{:?}: {allocations} allocations for {texts} pieces",
+            recording.wire
+        );
+    }
+}
