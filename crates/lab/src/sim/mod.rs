@@ -65,7 +65,7 @@ pub fn play(seed: u64, watch: Watch) -> Result<Played, String> {
     caught.unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        Err(format!("the engine broke down: {}", words.unwrap_or_default()))
+        Err(format!("broke down: {}", words.unwrap_or_default()))
     })
 }
 

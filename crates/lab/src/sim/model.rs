@@ -110,7 +110,7 @@ pub fn silence(request: AttemptId, number: u64) -> Event {
 }
 
 fn usage(random: &mut Random, request: &ModelRequest, billing: Billing) -> Usage {
-    let output = random.below(request.output_max.0 + 1);
+    let output = random.below(request.output_max.0.saturating_add(1));
     if !billing.is_honest && random.percent(10) {
         let absurd = |random: &mut Random| Tokens(random.bits() >> random.below(64));
         return Usage { input: absurd(random), output: Tokens(output), ..Usage::default() };
@@ -118,9 +118,9 @@ fn usage(random: &mut Random, request: &ModelRequest, billing: Billing) -> Usage
     let input = match random.below(4) {
         0 => billing.input_max,
         1 => 0,
-        _ => random.below(billing.input_max + 1),
+        _ => random.below(billing.input_max.saturating_add(1)),
     };
-    let cached = random.below(input + 1);
+    let cached = random.below(input.saturating_add(1));
     let (cache_write, cache_read) = match random.percent(50) {
         true => (cached, 0),
         false => (0, cached),
@@ -146,8 +146,8 @@ fn blocks(random: &mut Random, habits: &Habits, names: &mut u64) -> Vec<Delta> {
                 deltas.push(Delta::Block(Block::Thinking(Thinking { text, signature })));
             }
             2..6 => {
-                let times = random.one_of([1, 3, 10, 60]);
-                let text = "word ".repeat(times);
+                let times = random.one_of([0, 1, 3, 10, 60]);
+                let text = random.one_of(["word ", "word ", "wörter 語 "]).repeat(times);
                 deltas.push(Delta::Text("word ".to_owned()));
                 deltas.push(Delta::Text("more".to_owned()));
                 deltas.push(Delta::Block(Block::Text(text)));
@@ -178,7 +178,8 @@ fn call(random: &mut Random, names: &mut u64, deltas: &mut Vec<Delta>) {
     let tool = random.one_of(["Read", "Read", "Bash", "Bash", "Edit", "Task", "Unknown"]);
     let name = ToolName::from(tool);
     // Few inputs, so that the same call comes again and circles close.
-    let input = format!("{{\"command\":\"run {}\"}}", random.below(3));
+    let padding = if random.percent(10) { "größer ".repeat(30) } else { String::new() };
+    let input = format!("{{\"command\":\"run {padding}{}\"}}", random.below(3));
     let input = Json::from_checked(&input);
     deltas.push(Delta::CallStarted { id: id.clone(), name: name.clone() });
     deltas.push(Delta::CallInput("{\"comm".to_owned()));

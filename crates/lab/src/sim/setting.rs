@@ -61,7 +61,42 @@ pub fn draw(random: &mut Random) -> Settings {
         settings.wait_max = Millis(random.between(0, 20_000));
     }
     settings.tools = TOOLS.iter().map(|name| spec(random, name)).collect();
+    if random.percent(10) {
+        run_wild(random, &mut settings);
+    }
     settings
+}
+
+/// Numbers nobody would set, which must not break anything either. Limits on turns stay small: a
+/// session must end.
+fn run_wild(random: &mut Random, settings: &mut Settings) {
+    let extreme = |random: &mut Random| random.one_of([0, 1, u64::MAX, u64::MAX / 2]);
+    let narrow = |random: &mut Random| random.one_of([0, 1, u8::MAX]);
+    for _ in 0..random.between(1, 4) {
+        let Settings { model, limits, context, .. } = settings;
+        match random.below(20) {
+            0 => model.window = Tokens(extreme(random)),
+            1 => model.output_default = Tokens(extreme(random)),
+            2 => model.output_max = Tokens(extreme(random)),
+            3 => model.prices.input = extreme(random),
+            4 => model.prices.output = extreme(random),
+            5 => settings.budget_max = Some(MicroUsd(extreme(random))),
+            6 => settings.token_budget = Some(Tokens(extreme(random))),
+            7 => settings.wait_max = Millis(extreme(random)),
+            8 => context.summary_tokens = Tokens(extreme(random)),
+            9 => context.message_result_bytes_max = random.one_of([0, 1, usize::MAX]),
+            10 => context.result_bytes_kept = random.one_of([0, 1, usize::MAX]),
+            11 => context.verbose_bytes = random.one_of([0, 1, usize::MAX]),
+            12 => context.microcompact_percent = narrow(random),
+            13 => context.collapse_percent = narrow(random),
+            14 => context.recent_turns = random.one_of([0, u32::MAX]),
+            15 => context.turns_kept = Some(random.one_of([0, u32::MAX])),
+            16 => limits.overloads_max = narrow(random),
+            17 => limits.refill_turns = narrow(random),
+            18 => limits.turns_max = 0,
+            _ => limits.refills_max = narrow(random),
+        }
+    }
 }
 
 fn model(random: &mut Random, name: &str, is_priced: bool, is_cramped: bool) -> ModelFacts {
@@ -146,7 +181,8 @@ fn policy(random: &mut Random, settings: &mut Settings) {
     }
 }
 
-fn spec(random: &mut Random, name: &str) -> ToolSpec {
+/// A tool as the model is told of it.
+pub fn spec(random: &mut Random, name: &str) -> ToolSpec {
     ToolSpec {
         name: ToolName::from(name),
         description: Arc::from("A simulated tool."),

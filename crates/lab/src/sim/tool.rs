@@ -9,6 +9,7 @@ use windlass_vocabulary::{
 
 use super::model::{Habits, inspect};
 use super::random::Random;
+use super::setting::spec;
 
 /// What comes of a call. A nested session never spends more than it may.
 pub fn outcome(random: &mut Random, habits: &Habits, allowance: Option<MicroUsd>) -> ToolOutcome {
@@ -17,10 +18,14 @@ pub fn outcome(random: &mut Random, habits: &Habits, allowance: Option<MicroUsd>
             "long ".repeat(usize::from(random.small(1, 255)) * 8)
         }
         0..6 => "the same".to_owned(),
-        6..9 => format!("result {}", random.below(1_000)),
+        6 | 7 => format!("result {}", random.below(1_000)),
+        8 => "grün 緑 🌳 ".repeat(usize::from(random.small(1, 60))),
         _ => String::new(),
     };
     let mut outcome = ToolOutcome::text(text);
+    if random.percent(2) {
+        outcome.content.clear();
+    }
     outcome.is_error = random.percent(15);
     outcome.changed_workspace = random.percent(10);
     if random.percent(5) {
@@ -32,11 +37,11 @@ pub fn outcome(random: &mut Random, habits: &Habits, allowance: Option<MicroUsd>
                 random.one_of([Mode::Default, Mode::Plan, Mode::BypassPermissions, Mode::DontAsk])
             }),
             directories: vec![Arc::from("/elsewhere")],
-            tools: Vec::new(),
+            tools: random.percent(50).then(|| spec(random, "Late")).into_iter().collect(),
         });
     }
     outcome.spent = match allowance {
-        Some(allowance) => MicroUsd(random.below(allowance.0 + 1)),
+        Some(allowance) => MicroUsd(random.below(allowance.0.saturating_add(1))),
         None => MicroUsd(random.below(100)),
     };
     outcome

@@ -10,7 +10,8 @@ use super::tool::media;
 /// A message with a name of its own, so that it can be followed.
 pub fn message(random: &mut Random, number: u64) -> Event {
     let times = random.one_of([0, 0, 1, 10, 60, 400]);
-    let text = format!("message#{number}# {}", "please ".repeat(times));
+    let please = random.one_of(["please ", "please ", "bitte schön 🙏 "]);
+    let text = format!("message#{number}# {}", please.repeat(times));
     let mut content = vec![Block::Text(text)];
     if random.percent(8) {
         content.push(Block::Media(media()));
