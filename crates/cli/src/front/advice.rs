@@ -24,14 +24,14 @@ pub(crate) fn of_failure(
     let advice = match failed.kind {
         FailureKind::Unauthorised => place.key_advice.clone(),
         FailureKind::ModelGone => missing_model(atlas, place, model),
-        FailureKind::Misconfigured if failed.status == Some(407) => PROXY.to_owned(),
+        _ if is_proxy_login(failed) => PROXY.to_owned(),
         FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
         FailureKind::ServerFault if is_page(failed) => place.address_advice.clone(),
         FailureKind::InvalidRequest if is_about_tools(failed) => NO_TOOLS.to_owned(),
         kind => in_general(kind).to_owned(),
     };
     let what = match failed.kind {
-        FailureKind::Misconfigured if failed.status == Some(407) => "a proxy wants a login",
+        _ if is_proxy_login(failed) => "a proxy wants a login",
         FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
         FailureKind::ServerFault if is_page(failed) => "this is no model server",
         FailureKind::InvalidRequest if is_about_tools(failed) => "the model cannot call tools",
@@ -52,6 +52,13 @@ pub(crate) fn is_page(failed: &ModelFailure) -> bool {
 /// A connection that cannot be made however often it is tried: the other side speaks no TLS.
 pub(crate) fn is_plain(failed: &ModelFailure) -> bool {
     failed.kind == FailureKind::Transport && failed.message.contains("InvalidContentType")
+}
+
+/// A proxy that wants to know who asks, told by its status or, for a tunnel, by the client's words.
+pub(crate) fn is_proxy_login(failed: &ModelFailure) -> bool {
+    failed.status == Some(407)
+        || failed.kind == FailureKind::Transport
+            && failed.message.contains("proxy authorization required")
 }
 
 fn is_about_tools(failed: &ModelFailure) -> bool {

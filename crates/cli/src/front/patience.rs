@@ -3,7 +3,8 @@
 //! The engine tries again for minutes, which is right for a network that comes and goes. If nothing
 //! listens on a port of this very machine, and nothing ever did during this run, waiting heals
 //! nothing: somebody forgot to start it or mistyped the port, and should be told now. The same holds
-//! for a server that sends web pages, and for one that does not speak TLS where it should.
+//! for a server that sends web pages, for one that does not speak TLS where it should, and for a
+//! proxy that lets nobody through.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use windlass_vocabulary::{FailureKind, ModelFailure, Notice};
 
-use super::advice::{is_page, is_plain};
+use super::advice::{is_page, is_plain, is_proxy_login};
 use crate::environment::local_place;
 
 /// Watches for a server that never was there.
@@ -39,7 +40,9 @@ impl Patience {
     /// Says what is wrong once it is time to give up.
     pub(crate) fn is_over(&mut self, notice: &Notice) -> Option<Hopeless> {
         match notice {
-            Notice::Waiting { failure, .. } if is_page(failure) || is_plain(failure) => {
+            Notice::Waiting { failure, .. }
+                if is_page(failure) || is_plain(failure) || is_proxy_login(failure) =>
+            {
                 Some(Hopeless::Stranger(failure.clone()))
             }
             Notice::Waiting { failure, .. }

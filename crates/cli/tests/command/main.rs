@@ -10,10 +10,17 @@
 mod ask;
 mod bad_input;
 mod bound;
+mod config;
 mod demo;
+mod key;
+mod local;
+mod model;
+mod models;
+mod offer;
 mod permission;
 mod readme;
 mod rehearse;
+mod server;
 mod signal;
 mod stage;
 mod terminal;

@@ -50,6 +50,15 @@ impl World {
         found
     }
 
+    /// The user's own configuration, which nobody else may change.
+    pub(crate) fn config(&self, text: &str) -> PathBuf {
+        let folder = self.folder.path().join("home/.config/windlass");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("config.toml");
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+
     /// The command in a clean environment.
     pub(crate) fn windlass<S: AsRef<std::ffi::OsStr>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));

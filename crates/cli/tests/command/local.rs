@@ -1,0 +1,108 @@
+//! Servers on this machine: found when there is no key, and offered.
+
+use std::time::Duration;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use crate::stage::{World, run};
+
+/// A server that gives one reply on one path, and 404 elsewhere.
+fn serve(path: &'static str, body: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut head = [0; 2048];
+            let read = stream.read(&mut head).unwrap_or(0);
+            let asked = String::from_utf8_lossy(&head[..read]).into_owned();
+            let (status, body) = match asked.starts_with(&format!("GET {path} ")) {
+                true => ("200 OK", body),
+                false => ("404 Not Found", "{}"),
+            };
+            let _ =
+                write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    port
+}
+
+/// A port that takes connections and never says a word.
+fn silent() -> (TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    (listener, port)
+}
+
+/// A port nobody listens on.
+fn closed() -> u16 {
+    silent().1
+}
+
+fn with_ports(ollama: u16, llamacpp: u16, lmstudio: u16, vllm: u16) -> World {
+    let world = World::new();
+    let mut config = String::new();
+    for (name, port) in
+        [("ollama", ollama), ("llamacpp", llamacpp), ("lmstudio", lmstudio), ("vllm", vllm)]
+    {
+        config.push_str(&format!("[provider.{name}]\nbase_url = \"http://127.0.0.1:{port}\"\n"));
+    }
+    world.config(&config);
+    world
+}
+
+#[test]
+fn what_answers_is_offered_when_there_is_no_key() {
+    let ollama = serve("/api/tags", r#"{"models":[{"name":"qwen3:8b"},{"name":"gemma3:4b"}]}"#);
+    let llamacpp = serve("/v1/models", r#"{"object":"list","data":[{"id":"smollm2"}]}"#);
+    let other = serve("/", "<html>a web server of mine</html>");
+    let (_kept, mute) = silent();
+    let world = with_ports(ollama, llamacpp, other, mute);
+    let finished = run(&mut world.windlass(&["-p", "hi"]));
+    let line = finished.refusal(1);
+    for words in [
+        "ANTHROPIC_API_KEY".to_owned(),
+        format!("Ollama answers on port {ollama}: --model ollama/qwen3:8b (also gemma3:4b)"),
+        format!("llama.cpp answers on port {llamacpp}: --model llamacpp/smollm2;"),
+        "windlass demo".to_owned(),
+    ] {
+        assert!(line.contains(&words), "`{words}` is missing: {line}");
+    }
+    assert!(!line.contains("LM Studio") && !line.contains("vLLM"), "{line}");
+    // A server that is mute holds nobody up; the rest is room for a busy machine.
+    assert!(finished.took < Duration::from_secs(5), "{finished:?}");
+}
+
+#[test]
+fn nobody_there_is_no_news() {
+    let world = with_ports(closed(), closed(), closed(), closed());
+    let finished = run(&mut world.windlass(&["-p", "hi"]));
+    let line = finished.refusal(1);
+    assert!(!line.contains("answers on port"), "{line}");
+    let mut command = world.windlass(&["-p", "hi"]);
+    let finished = run(command.env("OPENAI_API_KEY", "x").env("GOOGLE_API_KEY", "y"));
+    let line = finished.refusal(1);
+    assert!(line.contains("OPENAI_API_KEY is set: --model openai/gpt-"), "{line}");
+    assert!(line.contains("GOOGLE_API_KEY is set: --model gemini/gemini-"), "{line}");
+}
+
+#[test]
+fn whoever_moved_the_provider_is_not_offered_others() {
+    let llamacpp = serve("/v1/models", r#"{"data":[{"id":"smollm2"}]}"#);
+    let world = with_ports(closed(), llamacpp, closed(), closed());
+    let mut command = world.windlass(&["-p", "hi"]);
+    let finished = run(command.env("ANTHROPIC_BASE_URL", "https://gateway.example"));
+    let line = finished.refusal(1);
+    assert!(line.contains("ANTHROPIC_API_KEY") && !line.contains("smollm2"), "{line}");
+}
+
+#[test]
+fn the_list_of_models_has_them_too() {
+    let llamacpp = serve("/v1/models", r#"{"data":[{"id":"smollm2"}]}"#);
+    let world = with_ports(closed(), llamacpp, closed(), closed());
+    let finished = run(&mut world.windlass(&["models", "smol"]));
+    let text = finished.answer();
+    assert!(text.contains("llamacpp/smollm2"), "{text}");
+    assert!(text.contains("not needed"), "{text}");
+}

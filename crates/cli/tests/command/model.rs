@@ -1,0 +1,235 @@
+//! Which model is asked, over which wire, at which server, with whose key.
+
+use serde_json::Value;
+use windlass_rehearsal::{Answer, Fault, Recorded, Rehearsal, Script};
+
+use crate::stage::{World, play, run};
+
+fn polite() -> Rehearsal {
+    play(Script::new().answer(Answer::text("ok").repeat(0)))
+}
+
+fn last(server: &Rehearsal) -> (Recorded, Value) {
+    let request = server.requests().pop().expect("a request");
+    let body = request.json().expect("JSON");
+    (request, body)
+}
+
+#[test]
+fn choosing_a_model_chooses_wire_key_and_address() {
+    // Model, variables (`URL` is the server), path, header, its value, the model's name in the body.
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, &'a str, &'a str, &'a str);
+    let cases: &[Case<'_>] = &[
+        (
+            "anthropic/claude-opus-5-5",
+            &[("ANTHROPIC_BASE_URL", "URL"), ("ANTHROPIC_API_KEY", "a-key")],
+            "/v1/messages",
+            "x-api-key",
+            "a-key",
+            "claude-opus-5-5",
+        ),
+        (
+            "gpt-5.5-2026-04-23",
+            &[("OPENAI_BASE_URL", "URL/v1"), ("OPENAI_API_KEY", "o-key")],
+            "/v1/responses",
+            "authorization",
+            "Bearer o-key",
+            "gpt-5.5-2026-04-23",
+        ),
+        (
+            "openai-chat/gpt-4.1",
+            &[("OPENAI_BASE_URL", "URL/v1/"), ("OPENAI_API_KEY", "o-key\n")],
+            "/v1/chat/completions",
+            "authorization",
+            "Bearer o-key",
+            "gpt-4.1",
+        ),
+        (
+            "gemini/gemini-4-argon",
+            &[
+                ("GOOGLE_GEMINI_BASE_URL", "URL"),
+                ("GEMINI_API_KEY", ""),
+                ("GOOGLE_API_KEY", "g-key"),
+            ],
+            "/v1beta/models/gemini-4-argon:streamGenerateContent?alt=sse",
+            "x-goog-api-key",
+            "g-key",
+            "",
+        ),
+        (
+            "openrouter/qwen/qwen3-coder",
+            &[("OPENROUTER_BASE_URL", "URL"), ("OPENROUTER_API_KEY", "r-key")],
+            "/v1/chat/completions",
+            "authorization",
+            "Bearer r-key",
+            "qwen/qwen3-coder",
+        ),
+        (
+            "ollama/qwen3:8b",
+            &[("OLLAMA_BASE_URL", "URL")],
+            "/v1/chat/completions",
+            "content-type",
+            "application/json",
+            "qwen3:8b",
+        ),
+    ];
+    for (model, variables, path, header, value, name) in cases {
+        let (world, server) = (World::new(), polite());
+        let mut command = world.windlass(&["-p", "hi", "--model", model]);
+        for (variable, value) in *variables {
+            command.env(variable, value.replace("URL", &server.url()));
+        }
+        assert_eq!(run(&mut command).answer(), "ok\n", "{model}");
+        let (request, body) = last(&server);
+        assert_eq!(request.path, *path, "{model}");
+        assert_eq!(request.header(header), Some(*value), "{model}");
+        assert_eq!(body["model"].as_str().unwrap_or_default(), *name, "{model}");
+        assert_eq!(world.leftovers(), Vec::<String>::new(), "{model}");
+    }
+}
+
+#[test]
+fn a_plain_name_finds_its_provider() {
+    let server = polite();
+    let paths = [
+        ("claude-sonnet-4-6", "/v1/messages"),
+        ("claude-of-tomorrow", "/v1/messages"),
+        ("opus", "/v1/messages"),
+        ("nobody-knows-me", "/v1/messages"),
+        ("gpt-5.4-mini", "/v1/responses"),
+        ("gpt-99", "/v1/responses"),
+        ("o3-mini", "/v1/responses"),
+        ("gemini-3.8-flash", "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse"),
+    ];
+    for (name, path) in paths {
+        let world = World::new();
+        let mut command = world.asking(&server.url(), &["-p", "hi", "--model", name]);
+        command.env("OPENAI_BASE_URL", server.url()).env("GEMINI_BASE_URL", server.url());
+        run(&mut command).answer();
+        assert_eq!(last(&server).0.path, path, "{name}");
+    }
+}
+
+#[test]
+fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
+    let world = World::new();
+    let (anthropic, openai, gemini) = (
+        play(Script::new().answer(Answer::failing(Fault::refuse(404)).repeat(0))),
+        play(Script::new().answer(Answer::failing(Fault::refuse(404)).repeat(0))),
+        polite(),
+    );
+    let chain = "openai/gpt-5.5,gemini/gemini-3.8-flash";
+    let arguments = ["-p", "hi", "--model", "sonnet", "--fallback-model", chain];
+    let mut command = world.windlass(&arguments);
+    command
+        .env("ANTHROPIC_BASE_URL", anthropic.url())
+        .env("ANTHROPIC_API_KEY", "a-key")
+        .env("OPENAI_BASE_URL", format!("{}/v1", openai.url()))
+        .env("OPENAI_API_KEY", "o-key")
+        .env("GOOGLE_GEMINI_BASE_URL", gemini.url())
+        .env("GEMINI_API_KEY", "g-key");
+    assert_eq!(run(&mut command).answer(), "ok\n");
+    for (server, own, others) in [
+        (&anthropic, "a-key", ["o-key", "g-key"]),
+        (&openai, "o-key", ["a-key", "g-key"]),
+        (&gemini, "g-key", ["a-key", "o-key"]),
+    ] {
+        let requests = server.requests();
+        assert_eq!(requests.len(), 1);
+        let all = format!("{:?}", requests[0].headers);
+        assert!(all.contains(own), "{all}");
+        assert!(others.iter().all(|other| !all.contains(other)), "{all}");
+    }
+}
+
+#[test]
+fn a_fallback_without_a_key_is_told_before_anything_is_asked() {
+    let (world, server) = (World::new(), polite());
+    let arguments = ["-p", "hi", "--fallback-model", "openai/gpt-5.5"];
+    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let line = finished.refusal(1);
+    assert!(line.contains("openai/gpt-5.5") && line.contains("OPENAI_API_KEY"), "{line}");
+    assert_eq!(server.request_count(), 0);
+}
+
+#[test]
+fn names_that_mean_nothing_are_refused_with_advice() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--model", "antropic/claude-opus-5-5"], &["anthropic/claude-opus-5-5"]),
+        (&["--model", "mycloud/llama"], &["`mycloud`", "[provider.mycloud]", "config.toml"]),
+        (&["--model", "openai/"], &["openai/", "windlass models"]),
+        (&["--model", " "], &["empty", "--model"]),
+        (&["--fallback-model", "opus,nowhere/x"], &["`nowhere`"]),
+        (
+            &["--model", "openai/gpt-5.5", "--fallback-model", "openai-chat/gpt-5.5"],
+            &["openai/gpt-5.5", "openai-chat/gpt-5.5", "same name"],
+        ),
+        (&["--small-model", "gemni/x"], &["gemini/x"]),
+    ];
+    for (flags, words) in cases {
+        let world = World::new();
+        let mut command = world.windlass(&["-p", "hi"]);
+        let finished = run(command.args(*flags));
+        let line = finished.refusal(2);
+        for word in *words {
+            assert!(line.contains(word), "{flags:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_a_model_cannot_do_is_said_before_the_network() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--model", "openai-chat/gpt-6.1-sol"], &["cannot call tools", "openai/gpt-6.1-sol"]),
+        (&["--model", "fable", "--thinking", "disabled"], &["always thinks", "--effort low"]),
+        (&["--model", "claude-haiku-4-5", "--thinking", "adaptive"], &["does not think"]),
+        (&["--model", "claude-haiku-4-5", "--effort", "low"], &["knows no effort"]),
+        (&["--model", "claude-opus-4-6", "--effort", "xhigh"], &["`xhigh`", "high, max"]),
+        (&["--fallback-model", "openai-chat/gpt-6-astra"], &["gpt-6-astra", "tools"]),
+    ];
+    for (flags, words) in cases {
+        let (world, server) = (World::new(), polite());
+        let mut command = world.asking(&server.url(), &["-p", "hi"]);
+        command.env("OPENAI_BASE_URL", server.url());
+        let finished = run(command.args(*flags));
+        let line = finished.refusal(2);
+        for word in *words {
+            assert!(line.contains(word), "{flags:?}: {line}");
+        }
+        assert_eq!(server.request_count(), 0);
+    }
+}
+
+#[test]
+fn effort_and_thinking_reach_the_model() {
+    let (world, server) = (World::new(), polite());
+    let arguments = ["-p", "hi", "--effort", "low", "--thinking", "disabled"];
+    run(&mut world.asking(&server.url(), &arguments)).answer();
+    let (_, body) = last(&server);
+    assert_eq!(body["output_config"]["effort"], "low");
+    assert_eq!(body["thinking"]["type"], "disabled");
+
+    // A model that is known to think may do so; one that is not known is left alone.
+    run(&mut world.asking(&server.url(), &["-p", "hi", "--model", "opus"])).answer();
+    assert_eq!(last(&server).1["thinking"]["type"], "adaptive");
+    run(&mut world.asking(&server.url(), &["-p", "hi", "--model", "mystery"])).answer();
+    assert_eq!(last(&server).1["thinking"], Value::Null);
+}
+
+#[test]
+fn an_unknown_model_works_and_says_what_is_assumed() {
+    let (world, server) = (World::new(), polite());
+    let arguments = ["-p", "hi", "--model", "ollama/tiny", "--verbose"];
+    let mut command = world.windlass(&arguments);
+    let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"));
+    assert!(finished.stderr.contains("ollama/tiny is not in the table"), "{finished:?}");
+    assert!(finished.stderr.contains("32768 tokens"), "{finished:?}");
+    let (_, body) = last(&server);
+    assert_eq!(body["max_tokens"], 4096, "imitations know the older name");
+
+    // What costs nothing cannot cost too much.
+    let arguments = ["-p", "hi", "--model", "ollama/tiny", "--max-budget-usd", "0.01"];
+    let mut command = world.windlass(&arguments);
+    run(command.env("OLLAMA_BASE_URL", server.url())).answer();
+}

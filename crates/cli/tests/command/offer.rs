@@ -1,0 +1,91 @@
+//! Which tools are offered, and what searching tools do not show.
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{World, play, run};
+
+fn offered(flags: &[&str]) -> Vec<String> {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok")));
+    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    run(command.args(flags)).answer();
+    let body = server.requests()[0].json().expect("JSON");
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn the_base_set_is_chosen_by_name() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--tools", "Read,Bash"], &["Bash", "Read"]),
+        (&["--tools", "Grep", "Read"], &["Read", "Grep"]),
+        (&["--tools", ""], &[]),
+        (&["--tools", "default"], &["Bash", "Read", "Edit", "Write", "Glob", "Grep"]),
+        (&["--tools", "Read,Bash", "--disallowedTools", "Bash"], &["Read"]),
+    ];
+    for (flags, names) in cases {
+        assert_eq!(offered(flags), *names, "{flags:?}");
+    }
+    let world = World::new();
+    let finished = run(&mut world.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Raed"]));
+    assert!(finished.refusal(2).contains("did you mean Read?"), "{finished:?}");
+    let finished = run(&mut world.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Quux"]));
+    assert!(finished.refusal(2).contains("Glob, Grep"), "{finished:?}");
+}
+
+/// What the model was told last.
+fn last_result(server: &windlass_rehearsal::Rehearsal) -> Value {
+    let body = server.requests().pop().expect("a request").json().expect("JSON");
+    let messages = body["messages"].as_array().cloned().expect("messages");
+    messages.last().expect("a message")["content"].clone()
+}
+
+#[test]
+fn what_may_not_be_read_is_not_even_found() {
+    let world = World::new();
+    for (name, text) in [("open.txt", "needle in the open\n"), ("secret.env", "needle: hush\n")] {
+        std::fs::write(world.file(name), text).expect("a file");
+    }
+    for (tool, input) in
+        [("Grep", json!({"pattern": "needle"})), ("Glob", json!({"pattern": "*.*"}))]
+    {
+        let script = Script::new().answer(Answer::call(tool, input)).answer(Answer::text("done"));
+        let server = play(script);
+        let arguments = ["-p", "go", "--disallowedTools", "Read(secret.env)"];
+        run(&mut world.asking(&server.url(), &arguments)).answer();
+        let said = last_result(&server).to_string();
+        assert!(said.contains("open.txt"), "{tool}: {said}");
+        assert!(!said.contains("secret.env") && !said.contains("hush"), "{tool}: {said}");
+    }
+}
+
+#[test]
+fn a_long_output_can_be_read_back_without_a_question() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "seq 1 40000"})))
+        .answer(Answer::text("done"));
+    let server = play(script);
+    let arguments = ["-p", "go", "--allowedTools", "Bash(seq:*)", "--journal", "run.jsonl"];
+    run(&mut world.asking(&server.url(), &arguments)).answer();
+    let said = last_result(&server).to_string();
+    let spill = world.file("run.spill").canonicalize().expect("the long output is kept");
+    let kept = std::fs::read_dir(&spill).expect("a folder").next().expect("a file");
+    let kept = kept.expect("an entry").path();
+    assert!(said.contains(&*kept.file_name().expect("a name").to_string_lossy()), "{said}");
+
+    // A run that stands elsewhere continues the session: the folder is outside of where it works.
+    let read = Script::new()
+        .answer(Answer::call("Read", json!({"file_path": kept.to_string_lossy()})))
+        .answer(Answer::text("done"));
+    let server = play(read);
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let journal = world.file("run.jsonl");
+    let arguments = ["-p", "again", "--journal", &*journal.to_string_lossy()];
+    let mut command = world.asking(&server.url(), &arguments);
+    let finished = run(command.current_dir(elsewhere.path()));
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "done\n"), "{finished:?}");
+    let said = last_result(&server).to_string();
+    assert!(!said.contains("\"is_error\":true"), "{said}");
+}

@@ -1,0 +1,199 @@
+//! Servers that do not answer as a model server would: one line that says which and what to do.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use windlass_rehearsal::{Answer, Fault, Script};
+
+use crate::stage::{Finished, World, play, run};
+
+/// Asks a server with this fault over each of the wires.
+fn over_all_wires(fault: &Fault, check: impl Fn(&str, &str, &Finished)) {
+    let wires = [
+        ("sonnet", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+        ("openai/gpt-5.5", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        ("openai-chat/gpt-5.5", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        ("gemini/gemini-4-argon", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+    ];
+    for (model, address, key) in wires {
+        let world = World::new();
+        let server = play(Script::new().answer(Answer::failing(fault.clone()).repeat(0)));
+        let mut command = world.windlass(&["-p", "hi", "--model", model]);
+        let finished = run(command.env(address, server.url()).env(key, "wrong-key"));
+        let line = finished.refusal(1);
+        assert!(line.contains(&server.url()), "{line}");
+        assert!(!line.contains("wrong-key"), "{line}");
+        assert!(finished.took < Duration::from_secs(20), "no waiting: {finished:?}");
+        assert_eq!(server.request_count(), 1, "one try is enough: {line}");
+        check(address, key, &finished);
+    }
+}
+
+#[test]
+fn a_wrong_key() {
+    over_all_wires(&Fault::refuse(401), |_, key, finished| {
+        let line = finished.refusal(1);
+        assert!(line.contains("the key was refused (status 401)"), "{line}");
+        assert!(line.ends_with(&format!("; check {key}")), "{line}");
+    });
+}
+
+#[test]
+fn a_wrong_address_and_a_page_instead_of_an_answer() {
+    for status in [404, 200] {
+        over_all_wires(&Fault::Html { status }, |address, _, finished| {
+            let line = finished.refusal(1);
+            assert!(line.contains("no model server"), "{line}");
+            assert!(line.contains(&format!("status {status}")), "{line}");
+            assert!(line.ends_with(&format!("; check {address}")), "{line}");
+        });
+    }
+}
+
+#[test]
+fn a_proxy_that_wants_a_login() {
+    over_all_wires(&Fault::Refuse { status: 407, headers: Vec::new(), body: None }, |_, _, end| {
+        let line = end.refusal(1);
+        assert!(line.contains("a proxy wants a login (status 407)"), "{line}");
+        assert!(line.contains("HTTPS_PROXY") && line.contains("NO_PROXY"), "{line}");
+    });
+}
+
+#[test]
+fn a_real_proxy_that_wants_a_login() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let proxy = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            head(&mut stream);
+            let _ = stream.write_all(
+                b"HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\n\
+                  content-length: 0\r\nconnection: close\r\n\r\n",
+            );
+        }
+    });
+    for scheme in ["http", "https"] {
+        let world = World::new();
+        let mut command = world.asking(&format!("{scheme}://models.invalid"), &["-p", "hi"]);
+        let variable = format!("{scheme}_proxy");
+        let finished = run(command.env(variable.to_uppercase(), &proxy).env(variable, &proxy));
+        let line = finished.refusal(1);
+        assert!(line.contains("a proxy wants a login"), "{line}");
+        assert!(line.contains("name:password@proxy"), "{line}");
+        assert!(finished.took < Duration::from_secs(20), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_certificate_nobody_trusts_and_no_tls_at_all() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.expect("a key"))
+        .expect("a server");
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://localhost:{}", listener.local_addr().expect("an address").port());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).expect("TLS");
+            // The client hangs up when it has seen the certificate.
+            let _ = rustls::StreamOwned::new(connection, stream).write_all(b"never read");
+        }
+    });
+    let world = World::new();
+    let finished = run(&mut world.asking(&url, &["-p", "hi"]));
+    let line = finished.refusal(1);
+    assert!(line.contains("certificate is not trusted") && line.contains(&url), "{line}");
+    assert!(line.ends_with("; check ANTHROPIC_BASE_URL"), "{line}");
+    assert!(finished.took < Duration::from_secs(20), "{finished:?}");
+
+    let server = play(Script::new().answer(Answer::text("never")));
+    let url = server.url().replace("http://", "https://");
+    let finished = run(&mut world.asking(&url, &["-p", "hi"]));
+    let line = finished.refusal(1);
+    assert!(line.contains("does not speak TLS") && line.contains("http://"), "{line}");
+    assert!(finished.took < Duration::from_secs(20), "{finished:?}");
+}
+
+#[test]
+fn a_name_with_a_typo_is_mended_from_the_table_or_by_the_server() {
+    let gone = r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonet-5-5"}}"#;
+    let server =
+        play(Script::new().answer(Answer::failing(Fault::refuse_with(404, gone)).repeat(0)));
+    let world = World::new();
+    let arguments = ["-p", "hi", "--model", "claude-sonet-5-5"];
+    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let line = finished.refusal(1);
+    assert!(line.contains("there is no such model"), "{line}");
+    assert!(line.ends_with("did you mean --model anthropic/claude-sonnet-5-5?"), "{line}");
+
+    // A server on this machine says itself what it has.
+    let port = local(r#"{"data":[{"id":"qwen3:8b"},{"id":"gemma3:4b"}]}"#);
+    for (model, advice) in [
+        ("ollama/qwen3:8", "did you mean --model ollama/qwen3:8b?"),
+        ("ollama/phi", "it has qwen3:8b, gemma3:4b; choose one with --model ollama/NAME"),
+    ] {
+        let mut command = world.windlass(&["-p", "hi", "--model", model]);
+        let finished = run(command.env("OLLAMA_HOST", format!("127.0.0.1:{port}")));
+        let line = finished.refusal(1);
+        assert!(line.ends_with(advice), "{line}");
+    }
+}
+
+/// A server that knows the names of its models and nothing else.
+fn local(list: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let gone =
+        r#"{"error":{"message":"model not found","type":"api_error","code":"model_not_found"}}"#;
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let asked = head(&mut stream);
+            let (status, body) = match asked.starts_with("GET /v1/models ") {
+                true => ("200 OK", list),
+                false => ("404 Not Found", gone),
+            };
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n\
+                 content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    port
+}
+
+/// The head of a request; its body is read too, or closing would reset the connection.
+fn head(stream: &mut std::net::TcpStream) -> String {
+    use std::io::{BufRead, BufReader, Read};
+    let mut reader = BufReader::new(stream);
+    let mut text = String::new();
+    while !text.ends_with("\r\n\r\n") && reader.read_line(&mut text).is_ok_and(|read| read > 0) {}
+    let length = text
+        .to_lowercase()
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: ")?.parse::<u64>().ok());
+    let _ = reader.take(length.unwrap_or(0)).read_to_end(&mut Vec::new());
+    text
+}
+
+#[test]
+fn a_model_that_cannot_call_tools() {
+    let world = World::new();
+    let refusal = r#"{"error":{"message":"registry.ollama.ai/library/phi:latest does not support tools","type":"invalid_request_error"}}"#;
+    let server =
+        play(Script::new().answer(Answer::failing(Fault::refuse_with(400, refusal)).repeat(0)));
+    let mut command = world.windlass(&["-p", "hi", "--model", "ollama/phi"]);
+    let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
+    let line = finished.refusal(1);
+    assert!(line.contains("the model cannot call tools (status 400)"), "{line}");
+    assert!(line.ends_with("or ask without tools: --tools \"\""), "{line}");
+}
