@@ -23,6 +23,26 @@ pub(crate) struct Answering {
     pub(crate) watchdog: Watchdog,
     pub(crate) request_id: Option<String>,
     pub(crate) teller: Teller,
+    pub(crate) tail: Tail,
+}
+
+/// The last bytes of a stream, enough to see whether an event is half-said.
+#[derive(Debug, Default)]
+pub(crate) struct Tail([u8; 4]);
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().rev().take(self.0.len()).rev() {
+            self.0.rotate_left(1);
+            if let Some(last) = self.0.last_mut() {
+                *last = *byte;
+            }
+        }
+    }
+
+    fn is_blank_line(&self) -> bool {
+        [&b"\n\n"[..], b"\r\r", b"\r\n\r\n"].iter().any(|end| self.0.ends_with(end))
+    }
 }
 
 impl Answering {
@@ -52,9 +72,13 @@ impl Answering {
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<Decoded>) {
         self.decoder.push(bytes, out);
+        self.tail.push(bytes);
+        let is_life = |piece: &Decoded| matches!(piece, Decoded::Ping | Decoded::Raw(_));
         let heard = match out.as_slice() {
+            // A comment, an event nobody knows: nothing is left half-said.
+            [] if self.tail.is_blank_line() => Heard::Ping,
             [] => Heard::Bytes,
-            pieces if pieces.iter().all(|piece| *piece == Decoded::Ping) => Heard::Ping,
+            pieces if pieces.iter().all(is_life) => Heard::Ping,
             _ => Heard::Progress,
         };
         self.watchdog.heard(heard);

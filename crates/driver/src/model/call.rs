@@ -15,7 +15,7 @@ use windlass_vocabulary::{
 };
 
 use super::Timeouts;
-use super::answer::{Answering, named, silence};
+use super::answer::{Answering, Tail, named, silence};
 use super::refusal::{header, is_stream, refusal};
 use super::route::{Route, Routes};
 use super::watchdog::{Alarm, Watchdog, seconds};
@@ -105,7 +105,7 @@ impl ModelPort {
             decoder.keep_raw();
         }
         let (watchdog, teller) = (Watchdog::new(self.timeouts), self.teller.clone());
-        Ok(Answering { response, decoder, watchdog, request_id, teller })
+        Ok(Answering { response, decoder, watchdog, request_id, teller, tail: Tail::default() })
     }
 
     /// The head of the reply. A server that keeps us waiting is told of before it is given up.

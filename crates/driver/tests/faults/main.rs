@@ -7,9 +7,15 @@
     reason = "a panic is how a test says no"
 )]
 
+mod cut;
+mod everywhere;
+mod framing;
 mod handover;
+mod http2;
+mod network;
 mod refused;
 #[path = "../stage/mod.rs"]
 mod stage;
+mod stream;
 mod waiting;
 mod words;

@@ -7,6 +7,7 @@
 #[allow(unreachable_pub, clippy::too_many_lines, reason = "written for another crate's tests")]
 pub(crate) mod law;
 pub(crate) mod recorder;
+pub(crate) mod tls;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -320,8 +321,8 @@ pub(crate) fn again(test: &str, shell: &str, variables: &[(&str, &Path)]) {
         .env("RUN_AGAIN", "yes")
         .envs(variables.iter().copied());
     let ran = command.output().unwrap();
-    let told = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && told.contains("1 passed"), "{ran:?}");
+    let [said, told] = [&ran.stderr, &ran.stdout].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(ran.status.success() && told.contains("1 passed"), "{}\n{told}\n{said}", ran.status);
 }
 
 pub(crate) fn is_again() -> bool {

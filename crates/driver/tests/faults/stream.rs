@@ -1,0 +1,200 @@
+//! Rows 20 to 22 and 27: a stream that breaks its promises, or only stops.
+
+use std::time::Duration;
+
+use crate::cut::complete;
+use crate::stage::recorder::Recorder;
+use crate::stage::{
+    Setting, WIRES, assert_completed, assert_failed, retractions, shown, transitions, waits,
+    warnings,
+};
+use crate::words::overload;
+use serde_json::json;
+use windlass_driver::Timeouts;
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{FailureKind, Notice, Transition, Wire};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Nothing runs out.
+const CALM: Timeouts =
+    Timeouts { quiet: LONG, connect: LONG, headers: LONG, silence: LONG, event: LONG, pings: LONG };
+
+fn half() -> Says {
+    Says::text("half an answer that").chunk(4)
+}
+
+#[tokio::test]
+async fn m20_error_in_the_stream_is_acted_on_at_once() {
+    for wire in WIRES {
+        for hold_open in [false, true] {
+            for (after_event, kind, expected) in [
+                (0, overload(wire), FailureKind::Overloaded),
+                (half().events(wire, 1).len() - 3, overload(wire), FailureKind::Overloaded),
+                (half().events(wire, 1).len() - 3, "api_error", FailureKind::ServerFault),
+            ] {
+                let message = "the cooks are on strike".to_owned();
+                let fault =
+                    Fault::ErrorEvent { kind: kind.to_owned(), message, after_event, hold_open };
+                let says = [half().fault(fault), Says::text("all of it")];
+                let mut stage = Setting::on(wire).timeouts(CALM).play(says).await;
+                let (ending, told) = stage.run("hi").await;
+                let context = format!("{wire:?} {kind} {after_event} {hold_open}");
+                assert_completed(&ending);
+                assert_eq!(shown(&told), "all of it", "{context}");
+                assert_eq!(retractions(&told), usize::from(after_event > 0), "{context}");
+                let said = told.iter().find_map(|notice| match notice {
+                    Notice::Waiting { failure, .. } => {
+                        Some((failure.kind, failure.message.as_str()))
+                    }
+                    _ => None,
+                });
+                assert_eq!(said, Some((expected, "the cooks are on strike")), "{context}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn m20_error_in_the_stream_after_a_tool_started_seals_the_answer() {
+    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+        let says = Says::call("Act", json!({"at": "b"})).text_after("And then?");
+        let events = says.events(wire, 1);
+        let whole =
+            (1..events.len()).find(|count| complete(wire, &events[..*count].concat()).0 == 1);
+        let fault = Fault::ErrorEvent {
+            kind: overload(wire).to_owned(),
+            message: "no more".to_owned(),
+            after_event: whole.unwrap(),
+            hold_open: true,
+        };
+        let (recorder, registry) = Recorder::new();
+        let setting = Setting::on(wire).timeouts(CALM).tools(registry);
+        let says = [says.fault(fault), Says::text("done").when_result("did Act")];
+        let mut stage = setting.play(says).await;
+        let (ending, told) = stage.run("hi").await;
+        assert_completed(&ending);
+        assert!(told.iter().any(|notice| matches!(notice, Notice::Sealed { .. })), "{wire:?}");
+        assert_eq!(transitions(&told), [Transition::NextTurn], "{wire:?}");
+        assert_eq!(recorder.ran().len(), 1, "{wire:?}");
+    }
+}
+
+/// One answer that stops like this, one that does not; the words of the failure and what is told
+/// before it.
+async fn stops(wire: Wire, timeouts: Timeouts, fault: Fault) -> (String, Vec<Notice>) {
+    let says = [half().fault(fault.clone()), Says::text("all of it")];
+    let mut stage = Setting::on(wire).timeouts(timeouts).play(says).await;
+    let (ending, told) = stage.run("hi").await;
+    assert_completed(&ending);
+    assert_eq!(shown(&told), "all of it", "{wire:?} {fault:?}");
+    let failure = told.iter().find_map(|notice| match notice {
+        Notice::Waiting { failure, .. } => Some(failure.clone()),
+        _ => None,
+    });
+    let failure = failure.unwrap_or_else(|| panic!("{wire:?} {fault:?}: no wait in {told:#?}"));
+    assert_eq!(failure.kind, FailureKind::Transport);
+    (failure.message, told)
+}
+
+/// Told after 40 ms, and then after twice as long each time, so that a long silence does not fill
+/// the screen. How often depends on how busy the machine is.
+#[track_caller]
+fn assert_quiet_told(told: &[Notice]) {
+    let spans = ["40 ms", "80 ms", "160 ms", "320 ms"];
+    let spans = spans.map(|span| format!("no data from the model server for {span}"));
+    let warnings: Vec<String> = warnings(told).into_iter().map(str::to_owned).collect();
+    assert!(!warnings.is_empty() && spans.starts_with(&warnings), "{warnings:?}");
+}
+
+#[tokio::test]
+async fn m21_silence_is_told_and_then_cut() {
+    let timeouts =
+        Timeouts { quiet: Duration::from_millis(40), silence: Duration::from_millis(250), ..CALM };
+    for wire in WIRES {
+        for events in [0, half().events(wire, 1).len() - 3] {
+            let (words, told) = stops(wire, timeouts, Fault::stall_after_event(events)).await;
+            assert_eq!(words, "the server sent nothing for 250 ms", "{wire:?}");
+            assert_quiet_told(&told);
+            assert_eq!(retractions(&told), usize::from(events > 0), "{wire:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn m21_signs_of_life_alone_are_cut_later() {
+    let timeouts =
+        Timeouts { event: Duration::from_millis(400), pings: Duration::from_millis(800), ..CALM };
+    let fault = |wire| Fault::StallAfterEvent {
+        events: half().events(wire, 1).len() - 3,
+        ping: Some(Duration::from_millis(10)),
+    };
+    let stopped = WIRES.map(|wire| tokio::spawn(stops(wire, timeouts, fault(wire))));
+    // Whoever wants the raw events gets no longer patience.
+    let wire = Wire::AnthropicMessages;
+    let rehearsal = crate::stage::rehearse([half().fault(fault(wire))]).await;
+    let setting = Setting::on(wire).timeouts(timeouts).without_retries();
+    let (session, mut notices) =
+        setting.builder(&rehearsal.url()).raw_events(true).start().unwrap();
+    session.submit("hi").unwrap();
+    assert_failed(&crate::stage::ended(&mut notices).await.0, FailureKind::Transport);
+    for (wire, stopped) in WIRES.into_iter().zip(stopped) {
+        let (words, told) = stopped.await.unwrap();
+        assert_eq!(words, "the server sent only signs of life for 800 ms", "{wire:?}");
+        assert_eq!(warnings(&told), [""; 0], "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn m21_a_server_that_never_begins_is_told_and_then_cut() {
+    let timeouts =
+        Timeouts { quiet: Duration::from_millis(40), headers: Duration::from_millis(250), ..CALM };
+    for wire in WIRES {
+        // Takes the connection and stays mute.
+        let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", mute.local_addr().unwrap());
+        let setting = Setting::on(wire).timeouts(timeouts).without_retries();
+        let (session, mut notices) = setting.builder(&url).start().unwrap();
+        session.submit("hi").unwrap();
+        let (ending, told) = crate::stage::ended(&mut notices).await;
+        assert_failed(&ending, FailureKind::Transport);
+        assert!(ending.why.contains("did not begin to answer within 250 ms"), "{ending:?}");
+        assert_quiet_told(&told);
+    }
+}
+
+#[tokio::test]
+async fn m22_a_server_that_drips_is_cut() {
+    let timeouts = Timeouts { event: Duration::from_millis(100), ..CALM };
+    for wire in WIRES {
+        let fault = Fault::Slow { per_byte: Duration::from_millis(8) };
+        let (words, told) = stops(wire, timeouts, fault).await;
+        assert_eq!(words, "the server sent no whole event for 100 ms", "{wire:?}");
+        assert_eq!(retractions(&told), 0);
+    }
+}
+
+#[tokio::test]
+async fn m27_events_out_of_order_void_the_answer() {
+    let messages = Wire::AnthropicMessages;
+    let responses = Wire::OpenaiResponses;
+    let text = Says::text("half an answer that").chunk(4);
+    for (wire, name, broken) in [
+        (messages, "a second start", [0, 1, 2, 0, 3, 4, 5]),
+        (messages, "a block twice", [0, 1, 2, 3, 1, 4, 5]),
+        (messages, "a piece of no block", [0, 2, 1, 2, 3, 4, 5]),
+        (messages, "an end inside a block", [0, 1, 2, 3, 8, 4, 5]),
+        (messages, "a piece after the end", [0, 1, 2, 7, 8, 2, 9]),
+        (responses, "a second start", [0, 1, 2, 3, 4, 5, 0]),
+    ] {
+        let events = text.events(wire, 1);
+        let stream: Vec<u8> = broken.iter().flat_map(|at| events[*at].clone()).collect();
+        let mut stage = Setting::on(wire).play([Says::raw(stream), Says::text("all of it")]).await;
+        let (ending, told) = stage.run("hi").await;
+        assert_completed(&ending);
+        assert_eq!(shown(&told), "all of it", "{wire:?} {name}");
+        let waits = waits(&told);
+        assert!(matches!(waits[..], [(FailureKind::ServerFault, _)]), "{wire:?} {name}: {waits:?}");
+        assert!(!stage.rehearsal.requests()[1].body.contains("half"), "{wire:?} {name}");
+    }
+}
