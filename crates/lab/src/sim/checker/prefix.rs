@@ -1,10 +1,10 @@
 //! A request begins with the messages of the one before it, unless something was told that breaks
 //! the prefix: a context level that shortened something old, or something left out at the
-//! provider's demand.
+//! provider's demand. A retry is no occasion to shorten anything.
 
 use std::sync::Arc;
 
-use windlass_engine::Effect;
+use windlass_engine::{Effect, Event};
 use windlass_vocabulary::{Message, Notice, Terminal};
 
 use super::View;
@@ -20,6 +20,9 @@ impl Prefix {
         for effect in view.effects {
             match effect {
                 Effect::Tell(Notice::ContextShrunk { level, .. }) if *level > 1 => {
+                    if matches!(view.event, Event::TimerFired { .. }) && *level < 5 {
+                        return Err(format!("level {level} acts on a retry"));
+                    }
                     self.is_broken = true;
                 }
                 Effect::Tell(Notice::Repaired { .. }) => self.is_broken = true,
