@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Serve a scripted model on this machine, for trying rules, hooks and budgets for nothing.
     Rehearse(RehearseArgs),
+    /// Write down what a command and a real model server say to each other, without secrets.
+    Record(RecordArgs),
     /// Print the worst case for the settings given: model calls, turns, money.
     Bound(BoundArgs),
     /// List the models that are known: window, output, prices, and whether there is a key.
@@ -46,7 +48,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Their names, to find what a mistyped one was meant to be.
-    pub(crate) const NAMES: &[&str] = &["demo", "rehearse", "bound", "models", "help"];
+    pub(crate) const NAMES: &[&str] = &["demo", "rehearse", "record", "bound", "models", "help"];
 }
 
 /// Asking a model.
@@ -209,18 +211,42 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct RehearseArgs {
     /// The script, in TOML.
-    #[arg(required_unless_present = "example")]
+    #[arg(required_unless_present_any = ["example", "cassette"])]
     pub(crate) script: Option<PathBuf>,
+    /// Answer from a recording instead: a folder that `windlass record` made. Exits with 1 if what
+    /// is asked differs from what was recorded.
+    #[arg(long, value_name = "DIR", conflicts_with = "script")]
+    pub(crate) cassette: Option<PathBuf>,
     /// The port on 127.0.0.1; 0 takes any free one.
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
     /// Print a script to begin with, with comments.
-    #[arg(long, conflicts_with_all = ["script", "command"])]
+    #[arg(long, conflicts_with_all = ["script", "cassette", "command"])]
     pub(crate) example: bool,
     /// With a command: log its requests on standard error.
     #[arg(long)]
     pub(crate) verbose: bool,
     /// Run this against the server, and exit with its code.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `windlass record`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RecordArgs {
+    /// The folder for the recording; it must hold none yet.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Whose traffic to record. [default: the default model's provider]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The real server. [default: the provider's address]
+    #[arg(long, value_name = "URL")]
+    pub(crate) upstream: Option<String>,
+    /// The port on 127.0.0.1; 0 takes any free one.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Run this through the recorder, and exit with its code.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }

@@ -27,7 +27,7 @@ use clap::Parser;
 use args::{Args, Command, RunArgs};
 use exit::Exit;
 use refusal::Refusal;
-use subcommand::{bound, demo, models, rehearse};
+use subcommand::{bound, demo, models, record, rehearse};
 
 fn main() -> ExitCode {
     let exit = match Args::try_parse() {
@@ -49,7 +49,8 @@ fn run(args: Args) -> Result<Exit, Refusal> {
     match args.command {
         Some(Command::Demo(args)) => inside(demo::run(&args)),
         Some(Command::Rehearse(args)) if args.example => Ok(say(rehearse::EXAMPLE)),
-        Some(Command::Rehearse(args)) => inside(rehearse::run(args)),
+        Some(Command::Rehearse(args)) => inside(rehearse::run(args, &environment)),
+        Some(Command::Record(args)) => inside(record::run(args, &environment)),
         Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
         Some(Command::Models(args)) => Ok(say(&models::run(&args, &environment)?)),
         None if args.run.print.is_some() => {

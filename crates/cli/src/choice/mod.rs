@@ -87,14 +87,32 @@ fn plain(name: &str, config: &Config) -> Chosen {
     };
     let all = || config.providers.keys().map(String::as_str);
     let listing = || all().filter(|provider| config.model(provider, name).is_listed);
-    let default = || config.default_model.as_deref()?.split_once('/').map(|(provider, _)| provider);
+    let default = default_provider(config);
     let provider = listing()
         .find(|provider| is_family(provider))
         .or_else(|| listing().next())
         .or_else(|| all().find(|provider| is_family(provider)))
-        .or_else(default)
-        .unwrap_or(FIRST_PROVIDER);
+        .unwrap_or(&default);
     Chosen::new(provider, name, config)
+}
+
+/// A provider by its name.
+pub(crate) fn provider(name: &str, config: &Config) -> Result<String, Refusal> {
+    if config.providers.contains_key(name) {
+        return Ok(name.to_owned());
+    }
+    let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
+    let advice = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are {}", known.join(", ")),
+    };
+    Err(Refusal::usage(format!("there is no provider `{name}`; {advice}")))
+}
+
+/// The provider of the default model.
+pub(crate) fn default_provider(config: &Config) -> String {
+    let named = config.default_model.as_deref().and_then(|model| model.split_once('/'));
+    named.map_or(FIRST_PROVIDER, |(provider, _)| provider).to_owned()
 }
 
 fn nameless(provider: &str, config: &Config) -> Refusal {

@@ -80,6 +80,17 @@ pub(crate) fn server(
     Ok(Server { endpoint, place })
 }
 
+/// A provider's address, as it is called.
+pub(crate) fn base_url(
+    name: &str,
+    config: &Config,
+    lookup: &impl Lookup,
+) -> Result<String, Refusal> {
+    let provider = config.providers.get(name).cloned().unwrap_or_default();
+    let (url, _) = address(&provider, name, config, lookup)?;
+    Ok(without_version(&url, provider.wire.unwrap_or(Wire::AnthropicMessages)))
+}
+
 /// Has the provider an address other than its usual one?
 pub(crate) fn is_moved(provider: &Provider, lookup: &impl Lookup) -> bool {
     provider.is_base_url_users
@@ -118,7 +129,7 @@ fn with_scheme(host: &str) -> String {
 }
 
 /// Addresses are often given with the version that our paths begin with.
-fn without_version(base_url: &str, wire: Wire) -> String {
+pub(crate) fn without_version(base_url: &str, wire: Wire) -> String {
     let url = base_url.trim_end_matches('/');
     let version = match wire {
         Wire::AnthropicMessages | Wire::OpenaiChat | Wire::OpenaiResponses => "/v1",

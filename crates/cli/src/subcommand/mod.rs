@@ -1,6 +1,10 @@
 //! The commands beside asking, one file each.
 
 pub(crate) mod bound;
+mod child;
 pub(crate) mod demo;
 pub(crate) mod models;
+pub(crate) mod record;
 pub(crate) mod rehearse;
+mod replay;
+mod scene;

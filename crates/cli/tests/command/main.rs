@@ -10,6 +10,7 @@
 mod ask;
 mod bad_input;
 mod bound;
+mod cassette;
 mod config;
 mod demo;
 mod key;
