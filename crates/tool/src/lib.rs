@@ -11,6 +11,7 @@ pub mod glob;
 pub mod grep;
 mod input;
 mod output;
+pub mod picture;
 pub mod read;
 pub mod registry;
 pub mod surroundings;
@@ -18,6 +19,7 @@ pub mod tool;
 mod walk;
 pub mod write;
 
+pub use picture::{Fitted, PictureLimits, fit};
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};
 pub use tool::{Job, Progress, Running, Tool};

@@ -1,12 +1,60 @@
-//! Which images can be shown, told by their first bytes and never by their name.
+//! Shows an image, made to fit if it is too large.
+//!
+//! What fits is decided elsewhere; here the file is read whole, within a bound, and the answer is
+//! put together.
 
-/// The media type, if it is an image models take.
-pub(super) fn kind(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some("image/png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::json;
+use windlass_vocabulary::{Json, Media, ResultPart, ToolOutcome};
+
+use super::lines;
+use crate::file::{self, FileState, Opened};
+use crate::picture::{self, PictureLimits};
+use crate::surroundings::Surroundings;
+
+/// What is read into memory to be made smaller.
+const IMAGE_BYTES_MAX: u64 = 30_000_000;
+
+pub(super) fn show(
+    surroundings: &Surroundings,
+    opened: &Opened,
+    path: &Path,
+    kind: &'static str,
+) -> Result<ToolOutcome, String> {
+    let bytes = opened.metadata.len();
+    if bytes > IMAGE_BYTES_MAX {
+        return Err(format!(
+            "`{}` is an image of {bytes} bytes; at most {IMAGE_BYTES_MAX} can be shown. Make a \
+             smaller copy first.",
+            path.display()
+        ));
     }
+    let content = lines::all(&opened.file, IMAGE_BYTES_MAX)
+        .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
+    let digest = file::digest(&content);
+    surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, Some(digest)));
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
+    let judged = picture::judge(&name, kind, &content, &PictureLimits::default())
+        .map_err(|why| format!("`{}` cannot be shown. {why}", path.display()))?;
+    let (media_type, shown, note) = match judged.change {
+        Some(change) => (change.media_type, change.bytes.unwrap_or(content), Some(change.note)),
+        None => (kind, content, None),
+    };
+    let data = BASE64_STANDARD.encode(shown);
+    let structured = json!({"type": "image", "file": {
+        "base64": data, "type": media_type, "originalSize": bytes, "dimensions": {
+            "originalWidth": judged.original.width, "originalHeight": judged.original.height,
+            "displayWidth": judged.shown.width, "displayHeight": judged.shown.height,
+        },
+    }});
+    let media = Media { media_type: media_type.into(), data: data.into(), name: name.into() };
+    let note = note.map(|note| ResultPart::Text(format!("[{note}]")));
+    Ok(ToolOutcome {
+        content: note.into_iter().chain([ResultPart::Media(media)]).collect(),
+        structured: Some(Json::from_checked(&structured.to_string())),
+        ..ToolOutcome::text("")
+    })
 }

@@ -1,24 +1,23 @@
 //! Shows a file or a range of its lines, numbered, or an image.
 //!
 //! Memory is bounded by what is shown, whatever the size of the file. Remembers what was read, so
-//! that an edit of a file that has changed since can be refused. Never resizes images, never reads
-//! anything that is not a regular file.
+//! that an edit of a file that has changed since can be refused. Never reads anything that is not a
+//! regular file.
 
 mod image;
 mod lines;
 
 use std::path::Path;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, Media, ResultPart, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
 
 use crate::file::{self, FileState, Opened};
 use crate::input;
+use crate::picture;
 use crate::surroundings::Surroundings;
 use crate::tool::{Job, Running, Tool, blocking};
 use lines::{Range, Shown};
@@ -48,8 +47,6 @@ WebP images are shown as images. Read a file before you edit it.";
 const LINES_DEFAULT: u64 = 2_000;
 /// What is shown, the numbers and a closing remark.
 const RESULT_BYTES_MAX: usize = 130_000;
-/// Encoded it must stay under what providers take for one image.
-const IMAGE_BYTES_MAX: u64 = 3_750_000;
 
 impl Read {
     /// The tool.
@@ -98,8 +95,8 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
     let failed =
         |error: std::io::Error| format!("`{}` could not be read: {error}.", path.display());
     let start = lines::start_of(&mut opened.file).map_err(failed)?;
-    if let Some(kind) = image::kind(&start) {
-        return picture(&job.surroundings, &opened, &path, kind);
+    if let Some(kind) = picture::kind(&start) {
+        return image::show(&job.surroundings, &opened, &path, kind);
     }
     if let Some(why) = lines::binary(&start) {
         return Err(format!("`{}` is {why}, so it is not shown.", path.display()));
@@ -141,35 +138,4 @@ fn text(path: &Path, range: &Range, shown: &Shown) -> ToolOutcome {
     }
     let structured = Some(Json::from_checked(&structured.to_string()));
     ToolOutcome { structured, ..ToolOutcome::text(numbered) }
-}
-
-fn picture(
-    surroundings: &Surroundings,
-    opened: &Opened,
-    path: &Path,
-    kind: &'static str,
-) -> Result<ToolOutcome, String> {
-    let bytes = opened.metadata.len();
-    if bytes > IMAGE_BYTES_MAX {
-        return Err(format!(
-            "`{}` is an image of {bytes} bytes; at most {IMAGE_BYTES_MAX} can be shown. Make a \
-             smaller copy first.",
-            path.display()
-        ));
-    }
-    let content = lines::all(&opened.file, IMAGE_BYTES_MAX)
-        .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
-    let digest = file::digest(&content);
-    surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, Some(digest)));
-    let data = BASE64_STANDARD.encode(content);
-    let structured = json!({"type": "image", "file": {
-        "base64": data, "type": kind, "originalSize": bytes,
-    }});
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
-    let media = Media { media_type: kind.into(), data: data.into(), name: name.into() };
-    Ok(ToolOutcome {
-        content: vec![ResultPart::Media(media)],
-        structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::text("")
-    })
 }

@@ -9,6 +9,8 @@ mod glob;
 #[cfg(test)]
 mod grep;
 #[cfg(test)]
+mod picture;
+#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod registry;

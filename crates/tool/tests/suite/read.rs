@@ -6,9 +6,11 @@ use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
+use image::ImageFormat;
 use serde_json::json;
 use windlass_vocabulary::ResultPart;
 
+use crate::picture::{packed, smooth};
 use crate::world::{World, structured, text};
 
 #[tokio::test]
@@ -142,25 +144,65 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
 #[tokio::test]
 async fn images_are_shown_as_images() {
     let world = World::new();
-    let cases: &[(&[u8], &str)] = &[
-        (b"\x89PNG\r\n\x1a\n....", "image/png"),
-        (b"\xff\xd8\xff\xe0....", "image/jpeg"),
-        (b"GIF89a....", "image/gif"),
-        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
-    ];
-    for (bytes, kind) in cases {
-        let path = world.write("picture.txt", bytes);
+    for (format, kind) in FORMATS {
+        let bytes = packed(smooth(30, 20), format);
+        let path = world.write("picture.txt", &bytes);
         let outcome = world.read(&path).await;
         let [ResultPart::Media(media)] = outcome.content.as_slice() else {
             panic!("{outcome:?}");
         };
-        assert_eq!(&*media.media_type, *kind);
+        assert_eq!(&*media.media_type, kind);
         assert_eq!(&*media.name, "picture.txt");
         let data = base64::prelude::BASE64_STANDARD.decode(&*media.data).unwrap();
-        assert_eq!(data, *bytes);
-        assert_eq!(structured(&outcome)["file"]["originalSize"], bytes.len());
+        assert_eq!(data, bytes);
+        let file = json!({
+            "base64": &*media.data, "type": kind, "originalSize": bytes.len(),
+            "dimensions": {"originalWidth": 30, "originalHeight": 20,
+                "displayWidth": 30, "displayHeight": 20},
+        });
+        assert_eq!(structured(&outcome), json!({"type": "image", "file": file}));
     }
-    let path = world.write("big.png", [b"\x89PNG\r\n\x1a\n".as_slice(), &[0; 4_000_000]].concat());
+}
+
+#[tokio::test]
+async fn large_images_come_smaller_with_a_note() {
+    let world = World::new();
+    let bytes = packed(smooth(4000, 40), ImageFormat::Png);
+    let outcome = world.read(&world.write("wide.png", &bytes)).await;
+    let [ResultPart::Text(note), ResultPart::Media(media)] = outcome.content.as_slice() else {
+        panic!("{outcome:?}");
+    };
+    assert!(!outcome.is_error);
+    assert_eq!(note, "[wide.png: 4000×40 made 2000×20]");
+    let data = base64::prelude::BASE64_STANDARD.decode(&*media.data).unwrap();
+    let picture = image::load_from_memory(&data).unwrap();
+    assert_eq!((picture.width(), picture.height()), (2000, 20));
+    let file = json!({
+        "base64": &*media.data, "type": "image/png", "originalSize": bytes.len(),
+        "dimensions": {"originalWidth": 4000, "originalHeight": 40,
+            "displayWidth": 2000, "displayHeight": 20},
+    });
+    assert_eq!(structured(&outcome), json!({"type": "image", "file": file}));
+}
+
+#[tokio::test]
+async fn broken_images_and_huge_files_are_refused() {
+    let world = World::new();
+    for (format, kind) in FORMATS {
+        let bytes = packed(smooth(30, 20), format);
+        let outcome = world.read(&world.write("broken", &bytes[..20])).await;
+        assert!(outcome.is_error, "{kind}");
+        assert!(text(&outcome).contains("/broken` cannot be shown. broken: it is "), "{kind}");
+    }
+    let path = world.write("big.png", b"\x89PNG\r\n\x1a\n");
+    File::options().write(true).open(&path).unwrap().set_len(40_000_000).unwrap();
     let outcome = world.read(&path).await;
     assert!(outcome.is_error && text(&outcome).contains("Make a smaller copy"));
 }
+
+const FORMATS: [(ImageFormat, &str); 4] = [
+    (ImageFormat::Png, "image/png"),
+    (ImageFormat::Jpeg, "image/jpeg"),
+    (ImageFormat::Gif, "image/gif"),
+    (ImageFormat::WebP, "image/webp"),
+];
