@@ -78,6 +78,14 @@ pub struct ProviderBlock {
     pub json: Json,
 }
 
+impl ProviderBlock {
+    /// Does it hold nothing but reasoning? Such a block alone is no answer.
+    #[must_use]
+    pub fn is_reasoning(&self) -> bool {
+        matches!(&*self.kind, "reasoning" | "redacted_thinking" | "sealed_part")
+    }
+}
+
 impl ToolResult {
     /// A result that is one piece of text.
     #[must_use]

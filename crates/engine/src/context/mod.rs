@@ -153,10 +153,14 @@ impl View<'_> {
     }
 }
 
-/// Runs levels 1 to 4 in order.
-pub(crate) fn prepare(memory: &mut Memory, view: &View<'_>) -> Report {
+/// Runs levels 1 to 4 in order; only the first, which sees nothing but new messages, when no room is
+/// to be made.
+pub(crate) fn prepare(memory: &mut Memory, view: &View<'_>, makes_room: bool) -> Report {
     let mut report = Report::default();
     level_1_tool_result_budget::apply(memory, view, &mut report);
+    if !makes_room {
+        return report;
+    }
     level_2_history_snip::apply(memory, view, &mut report);
     level_3_microcompact::apply(memory, view, &mut report);
     level_4_context_collapse::apply(memory, view, &mut report);

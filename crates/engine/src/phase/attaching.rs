@@ -1,6 +1,7 @@
 //! The tools are done: take in what arrived beside them, and what they changed for the next turn.
 //!
-//! Nothing is waited for. What is not ready stays for the next tool boundary.
+//! Nothing is waited for. What is not ready stays for the next tool boundary. Input that would go
+//! unanswered because no turn follows stays queued and begins the next run.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,14 +14,17 @@ use crate::step::Loop;
 impl Loop<'_> {
     pub(crate) fn attach(&mut self) -> Signal {
         self.apply_updates();
-        for submission in core::mem::take(&mut self.state.inbox.queued) {
-            self.add_submission(submission, Origin::Attachment(AttachmentKind::QueuedInput));
+        let has_another = turns::has_another(&self.state.control, &self.limits);
+        if has_another {
+            for submission in core::mem::take(&mut self.state.inbox.queued) {
+                self.add_submission(submission, Origin::Attachment(AttachmentKind::QueuedInput));
+            }
         }
         for (kind, text) in core::mem::take(&mut self.state.inbox.arrived) {
             let id = self.state.transcript.next_id();
             self.add(Message::user_text(id, Origin::Attachment(kind), text));
         }
-        if !turns::has_another(&self.state.control, &self.limits) {
+        if !has_another {
             let turn = self.state.control.turn.saturating_add(1);
             self.tell(Notice::MaxTurnsReached { turn, limit: self.limits.turns_max });
         }

@@ -22,8 +22,15 @@ impl Loop<'_> {
     /// Runs context levels 1 to 4 and reads off what the rules need.
     pub(crate) fn prepare(&mut self, because: Because) -> Signal {
         self.enter(because);
+        // Another try sends what the last one sent: only a new iteration makes room.
+        let makes_room = match because {
+            Because::Started | Because::Continued(_) | Because::Compacted | Because::Switched => {
+                true
+            }
+            Because::Retried | Because::Repaired | Because::Resumed => false,
+        };
         let (report, tokens) = self.with_context(|memory, view| {
-            let report = context::prepare(memory, view);
+            let report = context::prepare(memory, view, makes_room);
             (report, view.tokens(memory))
         });
         self.report(report);
@@ -131,7 +138,8 @@ impl Loop<'_> {
             forecast,
         };
         self.state.ledger.reserve(Account::Attempt(attempt), open);
-        self.state.answer = Answer { attempt: Some(attempt), ..Answer::default() };
+        let output_max = grant.output;
+        self.state.answer = Answer { attempt: Some(attempt), output_max, ..Answer::default() };
         self.tell(Notice::RequestStarted {
             attempt,
             model: model.name.clone(),

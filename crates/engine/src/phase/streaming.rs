@@ -10,7 +10,7 @@ use crate::context::estimate;
 use crate::facts;
 use crate::ledger::Account;
 use crate::signal::{AnswerEnd, Fault, Signal};
-use crate::state::Answer;
+use crate::state::{Answer, State};
 use crate::step::Loop;
 
 impl Loop<'_> {
@@ -49,6 +49,9 @@ impl Loop<'_> {
     pub(crate) fn answered(&mut self, stop: Stop, usage: Usage) {
         self.state.answer.usage = self.state.answer.usage.max(&usage);
         self.settle();
+        if matches!(stop, Stop::OutputLimit | Stop::WindowFull) {
+            self.drop_half_call();
+        }
         let end = facts::answer_end(&self.state, self.settings, stop);
         self.state.withheld = None;
         self.state.refusals = 0;
@@ -66,6 +69,19 @@ impl Loop<'_> {
             AnswerEnd::OutputLimit { .. } => self.withhold_output_limit(),
         }
         self.drive(Signal::Answered(end));
+    }
+
+    /// A call that the limit cut in the middle was never asked for: it cannot run and gets no result.
+    fn drop_half_call(&mut self) {
+        let State { answer, queue, transcript, .. } = &mut self.state;
+        let is_half = queue.entries.last().is_some_and(|entry| entry.inspection.problem.is_some());
+        if let Some(Block::ToolUse(call)) = answer.blocks.last()
+            && is_half
+        {
+            transcript.release_call_id(&call.id);
+            answer.blocks.pop();
+            queue.entries.pop();
+        }
     }
 
     /// The call failed. If a tool had started the answer is sealed at its last whole block and goes
@@ -150,7 +166,7 @@ impl Loop<'_> {
     /// billed: the larger of what was said and what was seen counts.
     pub(crate) fn settle_cut(&mut self) {
         let answer = &mut self.state.answer;
-        let seen = Tokens(estimate::worst_case(answer.streamed));
+        let seen = Tokens(estimate::worst_case(answer.streamed)).min(answer.output_max);
         answer.usage.output = answer.usage.output.max(seen);
         self.settle();
     }

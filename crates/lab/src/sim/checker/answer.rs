@@ -2,7 +2,7 @@
 //! was shown to the end is lost in silence.
 
 use windlass_engine::{Effect, Event};
-use windlass_vocabulary::{Block, Delta, Message, Notice, Role};
+use windlass_vocabulary::{Block, Delta, Message, Notice, Role, Stop};
 
 use super::View;
 
@@ -10,6 +10,8 @@ use super::View;
 pub(super) struct Answers {
     /// Whole blocks of the answer under way, calls under the names the provider gave them.
     blocks: Vec<Block>,
+    /// The last call cannot be read.
+    is_half: bool,
 }
 
 impl Answers {
@@ -18,8 +20,17 @@ impl Answers {
             Event::ModelDelta { delta: Delta::Block(block), .. } if !view.is_dead => {
                 self.blocks.push(block.clone());
             }
-            Event::ModelDelta { delta: Delta::Call { call, .. }, .. } if !view.is_dead => {
+            Event::ModelDelta { delta: Delta::Call { call, inspection }, .. } if !view.is_dead => {
                 self.blocks.push(Block::ToolUse(call.clone()));
+                self.is_half = inspection.problem.is_some();
+            }
+            // A call that cannot be read, at the very end of a cut answer, was cut itself.
+            Event::ModelEnded { stop: Stop::OutputLimit | Stop::WindowFull, .. }
+                if !view.is_dead && self.is_half =>
+            {
+                if let Some(Block::ToolUse(_)) = self.blocks.last() {
+                    self.blocks.pop();
+                }
             }
             _ => {}
         }
@@ -45,6 +56,7 @@ fn is_said(block: &Block) -> bool {
     match block {
         Block::Text(text) => !text.trim().is_empty(),
         Block::Thinking(_) => false,
+        Block::Provider(block) => !block.is_reasoning(),
         _ => true,
     }
 }
