@@ -13,7 +13,7 @@ use windlass_dialect::{Credential, Law};
 use windlass_vocabulary::Wire;
 
 /// A model server. Models of one session may live at different ones.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Endpoint {
     /// The language it speaks.
     pub wire: Wire,
@@ -76,6 +76,21 @@ impl Endpoint {
     ) -> Self {
         self.renewal = Some(Renewal(Arc::new(find)));
         self
+    }
+}
+
+/// Headers are shown by name only: one of them may be a secret.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Endpoint")
+            .field("wire", &self.wire)
+            .field("base_url", &self.base_url)
+            .field("credential", &self.credential)
+            .field("headers", &names)
+            .field("law", &self.law)
+            .field("renewal", &self.renewal)
+            .finish()
     }
 }
 

@@ -7,6 +7,8 @@
     reason = "a panic is how a test says no"
 )]
 
+mod answer;
+mod call;
 mod cut;
 mod everywhere;
 mod framing;
@@ -14,8 +16,11 @@ mod handover;
 mod http2;
 mod network;
 mod refused;
+mod reply;
 #[path = "../stage/mod.rs"]
 mod stage;
 mod stream;
+mod summary;
+mod usage;
 mod waiting;
 mod words;

@@ -261,7 +261,7 @@ async fn m09_refused_media_are_left_out_and_named() {
             let (ending, told) = stage.ending().await;
             assert_completed(&ending);
             assert!(
-                matches!(repairs(&told)[..], [why] if why.contains("left out")),
+                matches!(repairs(&told)[..], [why] if why.contains("diagram.png")),
                 "{wire:?}: {:?}",
                 repairs(&told)
             );

@@ -280,6 +280,43 @@ pub(crate) fn assert_failed(ending: &Ending, kind: FailureKind) {
     assert_eq!(ending.failure.as_ref().map(|failure| failure.kind), Some(kind), "{ending:#?}");
 }
 
+/// Answers every request with these bytes as an event stream; for streams so large that a script
+/// would take too long over them.
+pub(crate) async fn serve_bytes(stream: Vec<u8>) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let stream = Arc::new(stream);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let stream = Arc::clone(&stream);
+            tokio::spawn(async move {
+                let mut heard = Vec::new();
+                while !is_whole_request(&heard) {
+                    client.read_buf(&mut heard).await.unwrap();
+                }
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\
+                     connection: close\r\n\r\n",
+                    stream.len()
+                );
+                client.write_all(head.as_bytes()).await.unwrap();
+                // A client that has seen enough hangs up.
+                let _ = client.write_all(&stream).await;
+            });
+        }
+    });
+    url
+}
+
+fn is_whole_request(heard: &[u8]) -> bool {
+    let heard = String::from_utf8_lossy(heard);
+    let Some((head, body)) = heard.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    body.len() >= length.unwrap().parse().unwrap()
+}
+
 /// Passes bytes on and counts the connections it was asked for.
 pub(crate) async fn counting_proxy(
     to: std::net::SocketAddr,

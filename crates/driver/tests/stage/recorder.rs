@@ -12,12 +12,15 @@ use windlass_vocabulary::{Inspection, Json, ToolCall, ToolName, ToolOutcome, Too
 pub(crate) struct Recorder {
     ran: Arc<Mutex<Vec<ToolCall>>>,
     gate: watch::Sender<bool>,
+    /// How many run now, and how many ran at once at most.
+    running: Arc<Mutex<(usize, usize)>>,
 }
 
 impl Recorder {
     /// Two tools: `Look` reads, `Act` has effects. Both need `at`; `lines` makes results long.
     pub(crate) fn new() -> (Self, Registry) {
-        let recorder = Self { ran: Arc::default(), gate: watch::Sender::new(true) };
+        let recorder =
+            Self { ran: Arc::default(), gate: watch::Sender::new(true), running: Arc::default() };
         let mut registry = Registry::empty();
         for (name, inspection) in
             [("Look", Inspection::SHARED_READ), ("Act", Inspection::EXCLUSIVE_EFFECT)]
@@ -42,6 +45,17 @@ impl Recorder {
     /// Lets calls end.
     pub(crate) fn release(&self) {
         self.gate.send_replace(true);
+    }
+
+    /// The most calls that ran at once.
+    pub(crate) fn peak(&self) -> usize {
+        self.running.lock().unwrap().1
+    }
+
+    fn count(&self, change: isize) {
+        let (now, peak) = &mut *self.running.lock().unwrap();
+        *now = now.checked_add_signed(change).unwrap();
+        *peak = (*peak).max(*now);
     }
 
     /// The calls that ran, as `name input`.
@@ -78,8 +92,12 @@ impl Tool for Recorded {
             let words =
                 format!("did {} {}{}", call.name, call.input, "\none more line".repeat(lines));
             self.recorder.ran.lock().unwrap().push(call);
+            self.recorder.count(1);
             let mut gate = self.recorder.gate.subscribe();
             let _ = gate.wait_for(|is_open| *is_open).await;
+            // Others get a chance to begin.
+            tokio::task::yield_now().await;
+            self.recorder.count(-1);
             ToolOutcome::text(words)
         })
     }

@@ -1,0 +1,111 @@
+//! Row 35: calls that make no sense.
+
+use crate::stage::recorder::Recorder;
+use crate::stage::{Setting, WIRES, added, assert_completed, assert_ended, transitions};
+use serde_json::json;
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::{Block, Notice, Terminal, Transition, Wire};
+
+/// The texts of a batch of results that failed.
+fn failures(told: &[Notice]) -> Vec<String> {
+    let messages = added(told);
+    let results = messages.iter().flat_map(|message| message.results());
+    let failed = results.filter(|result| result.is_error);
+    failed.map(|result| format!("{:?}", result.content)).collect()
+}
+
+#[tokio::test]
+async fn m35_senseless_calls_are_answered_with_what_is_wrong() {
+    for wire in WIRES {
+        for (name, says, words) in [
+            ("unknown", Says::call("Nope", json!({"at": "a"})), "Nope"),
+            ("no field", Says::call("Act", json!({"where": "a"})), "needs a field `at`"),
+            ("no object", Says::empty().tool_text("Act", "[1, 2]"), "object"),
+            ("no JSON", Says::empty().tool_text("Act", "{\"at\": nonsense}"), "tool_use_error"),
+            ("no name", Says::call("", json!({})), "tool_use_error"),
+        ] {
+            let (recorder, registry) = Recorder::new();
+            let says = [says, Says::text("I see.").when_result("tool_use_error")];
+            let mut stage = Setting::on(wire).tools(registry).play(says).await;
+            let (ending, told) = stage.run("hi").await;
+            assert_completed(&ending);
+            assert_eq!(transitions(&told), [Transition::NextTurn], "{wire:?}, {name}");
+            let failures = failures(&told);
+            assert!(matches!(&failures[..], [one] if one.contains(words)), "{name}: {failures:?}");
+            // The call is on record, and was not run.
+            assert_eq!(added(&told)[1].calls().count(), 1, "{wire:?}, {name}");
+            assert_eq!(recorder.ran(), [""; 0], "{wire:?}, {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn m35_ids_that_repeat_never_run_twice_nor_break_the_history() {
+    for wire in WIRES {
+        let (recorder, registry) = Recorder::new();
+        let look = |says: Says, at: &str| says.tool_with_id("same", "Look", json!({"at": at}));
+        let says =
+            [look(look(Says::empty(), "a"), "b"), look(Says::empty(), "c"), Says::text("Done.")];
+        let mut stage = Setting::on(wire).tools(registry).play(says).await;
+        let (ending, told) = stage.run("hi").await;
+        assert_completed(&ending);
+        // Within one answer the second does not run; in a later answer it is a call of its own.
+        assert_eq!(recorder.ran(), ["Look {\"at\":\"a\"}", "Look {\"at\":\"c\"}"], "{wire:?}");
+        assert_eq!(failures(&told).len(), 1, "{wire:?}");
+        let mut ids: Vec<_> = added(&told)
+            .iter()
+            .flat_map(|message| message.calls().map(|call| call.id.clone()).collect::<Vec<_>>())
+            .collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 3, "{wire:?}: {ids:?}");
+    }
+}
+
+#[tokio::test]
+async fn m35_the_same_senseless_call_gets_a_hint_and_then_ends_the_run() {
+    for wire in WIRES {
+        for can_ask in [false, true] {
+            let setting = Setting::on(wire).with(|settings| settings.policy.can_ask = can_ask);
+            let says = Says::call("Nope", json!({"at": "a"})).repeat(9);
+            let mut stage = setting.play([says]).await;
+            let (ending, told) = stage.run("hi").await;
+            assert_ended(&ending, Terminal::HookStopped);
+            assert_eq!((ending.turns, failures(&told).len()), (5, 5), "{wire:?}");
+            let messages = added(&told);
+            let hints = messages.iter().filter(|message| {
+                message.results().count() > 0
+                    && message.content.iter().any(|block| matches!(block, Block::Text(_)))
+            });
+            assert_eq!(hints.count(), 3, "{wire:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn m35_calls_and_answers_without_a_name_are_told_apart() {
+    // The other two wires name everything.
+    for (wire, names) in [
+        (Wire::OpenaiChat, ["\"id\":\"chatcmpl_1\",", "\"id\":\"call_1_0\","]),
+        (Wire::Gemini, ["\"responseId\":\"resp_1\",", "\"id\":\"call_1_0\","]),
+    ] {
+        let nameless = |at: &str| {
+            let events = Says::call("Look", json!({"at": at})).events(wire, 1).concat();
+            let stream = String::from_utf8(events).unwrap();
+            Says::raw(names.iter().fold(stream, |stream, name| {
+                assert!(stream.contains(name), "{name} in {stream}");
+                stream.replace(name, "")
+            }))
+        };
+        let (recorder, registry) = Recorder::new();
+        let says = [nameless("a"), nameless("b"), Says::text("Done.")];
+        let mut stage = Setting::on(wire).tools(registry).play(says).await;
+        let (ending, told) = stage.run("hi").await;
+        assert_completed(&ending);
+        assert_eq!(recorder.ran(), ["Look {\"at\":\"a\"}", "Look {\"at\":\"b\"}"], "{wire:?}");
+        let messages = added(&told);
+        let ids: Vec<_> =
+            messages.iter().flat_map(|m| m.calls()).map(|call| call.id.to_string()).collect();
+        assert_eq!(ids, ["call_a1_0", "call_a2_0"], "{wire:?}");
+    }
+}

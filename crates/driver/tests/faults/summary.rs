@@ -1,0 +1,81 @@
+//! Row 37: the summary itself fails.
+
+use crate::stage::recorder::Recorder;
+use crate::stage::{Setting, Stage, WIRES, assert_completed, warnings};
+use serde_json::json;
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{Source, Terminal, Tokens, Wire};
+
+/// A window so small that a few long results fill it.
+async fn cramped(wire: Wire, summaries: impl IntoIterator<Item = Says>) -> Stage {
+    let (_, registry) = Recorder::new();
+    let setting = Setting::on(wire).tools(registry).with(|settings| {
+        settings.model.window = Tokens(4_000);
+        settings.model.output_default = Tokens(500);
+        settings.context.microcompact_percent = 100;
+        settings.context.collapse_percent = 101;
+        settings.limits.reactive_compact = false;
+    });
+    let says = [
+        Says::text("seen").when_source(Source::Main).when_result("did Look").repeat(0),
+        Says::call("Look", json!({"at": "a", "lines": 350})).when_source(Source::Main).repeat(0),
+    ];
+    let summaries = summaries.into_iter().map(|says| says.when_source(Source::Compaction));
+    setting.play(summaries.chain(says)).await
+}
+
+fn summaries_asked(stage: &Stage) -> usize {
+    let requests = stage.rehearsal.requests();
+    let is_summary = |source: Option<&str>| source == Some("compaction");
+    requests.iter().filter(|request| is_summary(request.header("x-windlass-source"))).count()
+}
+
+#[tokio::test]
+async fn m37_failing_summaries_are_told_and_switched_off_after_three() {
+    for wire in WIRES {
+        let cut = Says::text("the story").chunk(2).fault(Fault::cut_after_event(3));
+        for (name, summary) in [
+            ("refused", Says::failing(Fault::refuse(500))),
+            ("unauthorised", Says::failing(Fault::refuse(401))),
+            ("cut", cut),
+            ("empty", Says::empty()),
+        ] {
+            let mut stage = cramped(wire, [summary.repeat(0)]).await;
+            let (mut failed, mut was_off) = (0, false);
+            for run in 1..=20 {
+                let before = stage.rehearsal.request_count();
+                let (ending, told) = stage.run("look").await;
+                let told = warnings(&told);
+                failed += told.iter().filter(|words| words.contains("the summary failed")).count();
+                was_off |= told.iter().any(|words| words.contains("auto-compaction is off"));
+                assert_eq!((failed, was_off), (summaries_asked(&stage), failed == 3), "{name}");
+                if ending.terminal == Terminal::BlockingLimit {
+                    // Refused before anything was sent that could not work.
+                    assert!(was_off && stage.rehearsal.request_count() <= before + 1, "{name}");
+                    break;
+                }
+                assert_completed(&ending);
+                assert!(run < 20, "{wire:?}, {name}: the window never filled");
+            }
+            assert_eq!(failed, 3, "{wire:?}, {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn m37_a_summary_that_works_starts_the_count_again() {
+    for wire in WIRES {
+        let bad = || Says::failing(Fault::refuse(500));
+        let good = || Says::text("the story so far");
+        let mut stage = cramped(wire, [bad(), bad(), good(), bad(), bad(), good()]).await;
+        let mut runs = 0;
+        while summaries_asked(&stage) < 6 {
+            let (ending, told) = stage.run("look").await;
+            assert_completed(&ending);
+            let is_off = |words: &&str| words.contains("auto-compaction is off");
+            assert!(!warnings(&told).iter().any(is_off), "{wire:?}: {told:#?}");
+            runs += 1;
+            assert!(runs < 40, "{wire:?}: the window never filled");
+        }
+    }
+}
