@@ -113,7 +113,7 @@ pub struct Answer {
     pub usage: Usage,
     /// The most output that was asked for.
     pub output_max: Tokens,
-    /// Raw estimate of the output seen, for the bill of an answer that never says its figures.
+    /// Weight of the output seen, for the bill of an answer that never says its figures.
     pub streamed: u64,
     /// The server has begun to answer, so it will send a bill.
     pub has_started: bool,

@@ -48,10 +48,23 @@ fn part(part: &ResultPart) -> u64 {
     }
 }
 
-/// Raw estimate of a text, in one pass over its bytes. Letters and spaces come about four to a
-/// token, digits and marks two, bytes of other scripts two and a half.
+/// Raw estimate of a text.
 #[must_use]
 pub fn text(text: &str) -> u64 {
+    tokens(weight(text))
+}
+
+/// Raw estimate of texts with this weight together.
+#[must_use]
+pub fn tokens(weight: u64) -> u64 {
+    weight.div_ceil(TWENTIETHS)
+}
+
+/// The weight of a text in twentieths of a token, in one pass over its bytes. Letters and spaces
+/// come about four to a token, digits and marks two, bytes of other scripts two and a half. Weights
+/// add up, however a text is cut into pieces.
+#[must_use]
+pub fn weight(text: &str) -> u64 {
     let mut twentieths = 0u64;
     for byte in text.bytes() {
         twentieths += match byte {
@@ -60,8 +73,10 @@ pub fn text(text: &str) -> u64 {
             _ => 10,
         };
     }
-    twentieths.div_ceil(20)
+    twentieths
 }
+
+const TWENTIETHS: u64 = 20;
 
 /// An upper bound on what a provider may count for a raw estimate: reservations rest on it.
 #[must_use]

@@ -22,10 +22,10 @@ impl Loop<'_> {
         match &delta {
             Delta::Text(text) => {
                 answer.partial.push_str(text);
-                answer.streamed += estimate::text(text);
+                answer.streamed += estimate::weight(text);
             }
             Delta::Thinking(text) | Delta::CallInput(text) => {
-                answer.streamed += estimate::text(text);
+                answer.streamed += estimate::weight(text);
             }
             Delta::CallStarted { .. } | Delta::Raw(_) => {}
             Delta::Block(block) => {
@@ -74,7 +74,7 @@ impl Loop<'_> {
     /// A call that the limit cut in the middle was never asked for: it cannot run and gets no result.
     fn drop_half_call(&mut self) {
         let State { answer, queue, transcript, .. } = &mut self.state;
-        let is_half = queue.entries.last().is_some_and(|entry| entry.inspection.problem.is_some());
+        let is_half = queue.entries.last().is_some_and(|entry| entry.is_broken);
         if let Some(Block::ToolUse(call)) = answer.blocks.last()
             && is_half
         {
@@ -166,7 +166,8 @@ impl Loop<'_> {
     /// billed: the larger of what was said and what was seen counts.
     pub(crate) fn settle_cut(&mut self) {
         let answer = &mut self.state.answer;
-        let seen = Tokens(estimate::worst_case(answer.streamed)).min(answer.output_max);
+        let seen = estimate::worst_case(estimate::tokens(answer.streamed));
+        let seen = Tokens(seen).min(answer.output_max);
         answer.usage.output = answer.usage.output.max(seen);
         self.settle();
     }

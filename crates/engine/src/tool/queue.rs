@@ -29,6 +29,8 @@ pub struct Entry {
     pub inspection: Inspection,
     /// How far it has come.
     pub stage: Stage,
+    /// It could not be read, or was wrong, as the model wrote it.
+    pub is_broken: bool,
     /// It was handed to the driver at some time, so it may have had an effect.
     pub has_started: bool,
 }
@@ -54,7 +56,8 @@ pub enum Stage {
 
 impl Entry {
     pub(crate) fn new(call: ToolCall, inspection: Inspection) -> Self {
-        Self { call, inspection, stage: Stage::Received, has_started: false }
+        let is_broken = inspection.problem.is_some();
+        Self { call, inspection, stage: Stage::Received, is_broken, has_started: false }
     }
 
     pub(crate) fn is_done(&self) -> bool {
