@@ -184,3 +184,26 @@ fn arguments_are_shown_only_for_the_call_that_began_last() {
     assert_eq!(shown, [&Decoded::CallInput("{}".into())]);
     assert_eq!(calls(&items).len(), 2);
 }
+
+#[test]
+fn items_without_a_number_are_told_one_after_the_other() {
+    let numbered = [
+        created(),
+        added(0, message("")),
+        delta("output_text", 0, "I look."),
+        done(0, message("I look.")),
+        added(1, function_call("c1", "Read", "")),
+        delta("function_call_arguments", 1, "{\"a\":1}"),
+        done(1, function_call("c1", "Read", "{\"a\":1}")),
+        added(2, function_call("c2", "Read", "")),
+        delta("function_call_arguments", 2, "{}"),
+        done(2, function_call("c2", "Read", "{}")),
+        completed(),
+    ];
+    let mut bare = numbered.clone();
+    for event in &mut bare {
+        event.as_object_mut().expect("an object").remove("output_index");
+    }
+    assert_ne!(bare, numbered);
+    assert_eq!(read(&bare), read(&numbered));
+}

@@ -25,7 +25,9 @@ pub(super) struct PieceEvent<'a> {
 /// An item begins or is done.
 #[derive(Deserialize)]
 pub(super) struct ItemEvent<'a> {
-    pub(super) output_index: u64,
+    /// Imitations leave it out.
+    #[serde(default, deserialize_with = "optional")]
+    pub(super) output_index: Option<u64>,
     #[serde(borrow)]
     pub(super) item: &'a RawValue,
 }

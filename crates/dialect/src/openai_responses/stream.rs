@@ -55,7 +55,8 @@ impl Interpret for Reader {
             "response.output_item.added" => self.begin_item(&read(data)?, out)?,
             "response.output_item.done" => {
                 let event: ItemEvent<'_> = read(data)?;
-                self.finish_item(event.output_index, event.item.get(), out)?;
+                let index = self.place(event.output_index);
+                self.finish_item(index, event.item.get(), out)?;
             }
             "response.completed" | "response.incomplete" => {
                 let event: ResponseEvent<'_> = read(data)?;
@@ -131,7 +132,7 @@ impl Reader {
 
     fn show_arguments(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
         let PieceEvent { output_index, .. } = read(data)?;
-        if output_index.is_some() && output_index == self.call_index {
+        if self.call_index.is_some() && output_index.or(self.call_index) == self.call_index {
             self.show(data, Like::CallInput, out)?;
         }
         Ok(())
@@ -143,17 +144,23 @@ impl Reader {
         out: &mut Vec<Decoded>,
     ) -> Result<(), ModelFailure> {
         let item: Item<'_> = read(event.item.get())?;
-        if self.done.contains(&event.output_index) {
-            return Err(nonsense(format!("item {} began again", event.output_index)));
+        let index = self.place(event.output_index);
+        if self.done.contains(&index) {
+            return Err(nonsense(format!("item {index} began again")));
         }
         self.call_index = None;
         self.shown = Joined::default();
         if item.kind == "function_call" {
-            self.call_index = Some(event.output_index);
-            let (id, name) = self.names(&item, event.output_index);
+            self.call_index = Some(index);
+            let (id, name) = self.names(&item, index);
             out.push(Decoded::CallStarted { id, name });
         }
         Ok(())
+    }
+
+    /// An item's place in the answer. Servers that do not number items tell one after the other.
+    fn place(&self, index: Option<u64>) -> u64 {
+        index.unwrap_or_else(|| u64::try_from(self.done.len()).unwrap_or(u64::MAX))
     }
 
     fn finish_item(
