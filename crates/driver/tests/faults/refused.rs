@@ -308,6 +308,8 @@ async fn m10_refused_credentials_end_the_run_at_once() {
             // What was typed is kept, and heard the next time.
             assert_eq!(origins(&told), [Origin::User]);
             assert_completed(&stage.run("again").await.0);
+            let heard = stage.rehearsal.requests().pop().unwrap().body;
+            assert!(heard.contains("\"hi") && heard.contains("again"), "{wire:?}: {heard}");
         }
     }
 }
