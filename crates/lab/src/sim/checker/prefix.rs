@@ -17,10 +17,12 @@ pub(super) struct Prefix {
 
 impl Prefix {
     pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
+        let mut is_retry = matches!(view.event, Event::TimerFired { .. });
         for effect in view.effects {
             match effect {
+                Effect::Tell(Notice::RunStarted) => is_retry = false,
                 Effect::Tell(Notice::ContextShrunk { level, .. }) if *level > 1 => {
-                    if matches!(view.event, Event::TimerFired { .. }) && *level < 5 {
+                    if is_retry && *level < 5 {
                         return Err(format!("level {level} acts on a retry"));
                     }
                     self.is_broken = true;
