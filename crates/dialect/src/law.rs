@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{FailureKind, ModelFailure, Wire};
 
+use crate::normalize::{Fate, MediaFact};
 use crate::projection::{Projection, Turn, UserPart};
 
 /// What one provider accepts. Public and plain, so that a caller who knows better (a partner cloud
@@ -189,10 +190,14 @@ impl Law {
     /// Every rule the projection breaks, in words. Empty after normalisation.
     #[must_use]
     pub fn breaches(&self, projection: &Projection<'_>) -> Vec<String> {
+        self.breaches_after(projection, &Sent::default())
+    }
+
+    fn breaches_after(&self, projection: &Projection<'_>, sent: &Sent) -> Vec<String> {
         let mut breaches = Vec::new();
         let mut ids = BTreeSet::new();
-        let mut media = Media::default();
-        for (position, turn) in projection.turns().enumerate() {
+        let mut media = sent.media;
+        for (position, turn) in (sent.turns..).zip(projection.turns()) {
             if turn.is_empty() {
                 breaches.push(format!("message {position} is empty"));
             }
@@ -224,9 +229,14 @@ impl Law {
         breaches
     }
 
-    /// The failure to report instead of sending, if there is one.
-    #[must_use]
-    pub fn refusal(&self, projection: &Projection<'_>, body_bytes: usize) -> Option<ModelFailure> {
+    /// The failure to report instead of sending, if there is one. What was `sent` before was judged
+    /// before, but counts towards what is limited in all.
+    pub(crate) fn refusal_after(
+        &self,
+        projection: &Projection<'_>,
+        sent: &Sent,
+        body_bytes: usize,
+    ) -> Option<ModelFailure> {
         if body_bytes > self.body_bytes_max {
             return Some(ModelFailure::new(
                 FailureKind::PromptTooLong,
@@ -236,7 +246,7 @@ impl Law {
                 ),
             ));
         }
-        let first = self.breaches(projection).into_iter().next()?;
+        let first = self.breaches_after(projection, sent).into_iter().next()?;
         Some(ModelFailure::new(FailureKind::InvalidRequest, first))
     }
 
@@ -264,7 +274,23 @@ impl Law {
     }
 }
 
-#[derive(Default)]
+/// What part of a request was written and judged before.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    turns: usize,
+    media: Media,
+}
+
+impl Sent {
+    pub(crate) fn of(media: &[MediaFact], turns: usize) -> Self {
+        let mut sent = Self { turns, media: Media::default() };
+        let items = media.iter().filter(|item| item.fate == Fate::Sent);
+        items.for_each(|item| sent.media.count_in(item.bytes));
+        sent
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
 struct Media {
     count: usize,
     largest: usize,
@@ -275,10 +301,14 @@ impl Media {
     fn add(&mut self, parts: &[UserPart<'_>]) {
         for part in parts {
             if let UserPart::Media(item) = part {
-                self.count += 1;
-                self.largest = self.largest.max(item.data.len());
-                self.total = self.total.saturating_add(item.data.len());
+                self.count_in(item.data.len());
             }
         }
+    }
+
+    fn count_in(&mut self, bytes: usize) {
+        self.count += 1;
+        self.largest = self.largest.max(bytes);
+        self.total = self.total.saturating_add(bytes);
     }
 }

@@ -28,14 +28,19 @@ mod fault;
 mod loose;
 mod mold;
 mod object;
+pub mod offender;
+pub mod origins;
 mod picture;
 mod quoted;
 mod retry_after;
+mod script;
 mod tools;
 mod write;
+mod written;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{
@@ -46,6 +51,9 @@ use windlass_vocabulary::{
 pub use allowance::Allowance;
 pub use credential::Credential;
 pub use law::Law;
+pub use offender::{Offender, offender};
+pub use origins::{Origins, Place};
+pub use written::Written;
 
 /// The dialect spoken over a wire, or `None` for a wire nobody here speaks yet.
 #[must_use]
@@ -73,7 +81,13 @@ pub trait Dialect: Send + Sync {
     fn headers(&self, credential: &Credential) -> Vec<(String, String)>;
 
     /// The request, made legal and written down.
-    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded;
+    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
+        self.encode_with(request, law, &mut Written::new())
+    }
+
+    /// The same, without writing again what was written for the request before. The memory belongs
+    /// to one conversation; what comes out does not depend on it.
+    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded;
 
     /// A reader for the body of one successful reply.
     fn decoder(&self) -> Box<dyn Decode + Send>;
@@ -111,6 +125,8 @@ pub struct Encoded {
     /// Set when nothing that may be left out would make the request legal. Report this instead of
     /// sending the body.
     pub refusal: Option<ModelFailure>,
+    /// Where its messages came from, to find what a provider complains of.
+    pub origins: Arc<Origins>,
 }
 
 /// Reads the body of one reply, in chunks of any size.

@@ -9,21 +9,32 @@ use alloc::vec::Vec;
 use windlass_vocabulary::{ModelName, ProviderBlock, Thinking};
 
 use crate::law::Law;
+use crate::origins::Place;
 
 pub use crate::normalize::step_2_pair_tool_results::{AnsweredCall, CallResult};
 
 /// The legal form of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Projection<'a> {
+    /// Does it go on where another one ended? Then it has no opening.
+    pub(crate) is_continued: bool,
     pub(crate) opening: Vec<UserPart<'a>>,
+    pub(crate) opening_places: Vec<Option<Place>>,
     pub(crate) exchanges: Vec<Exchange<'a>>,
+    /// Could another one go on here without a change to what is before?
+    pub(crate) is_closed: bool,
 }
 
 /// One answer and what was said in reply to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange<'a> {
+    /// The message of the request it begins with.
+    pub(crate) start: usize,
     pub(crate) answer: Vec<AnswerPart<'a>>,
+    /// Where each part comes from; `None` for what was made up.
+    pub(crate) answer_places: Vec<Option<Place>>,
     pub(crate) reply: Vec<UserPart<'a>>,
+    pub(crate) reply_places: Vec<Option<Place>>,
 }
 
 /// One part of an answer.
@@ -76,14 +87,19 @@ pub enum Turn<'p, 'a> {
 impl<'a> Projection<'a> {
     /// The messages, alternating, the user's side first.
     pub fn turns(&self) -> impl Iterator<Item = Turn<'_, 'a>> {
+        self.placed_turns().map(|(turn, _)| turn)
+    }
+
+    /// The same, with the places its parts come from.
+    pub(crate) fn placed_turns(&self) -> impl Iterator<Item = (Turn<'_, 'a>, &[Option<Place>])> {
+        let exchanges = self.exchanges.iter().flat_map(Exchange::placed_turns);
+        self.placed_opening().into_iter().chain(exchanges)
+    }
+
+    /// What comes before the first answer.
+    pub(crate) fn placed_opening(&self) -> Option<(Turn<'_, 'a>, &[Option<Place>])> {
         let opening = Turn::User { calls: Vec::new(), parts: &self.opening };
-        let exchanges = self.exchanges.iter().flat_map(|exchange| {
-            let reply = Turn::User { calls: exchange.calls().collect(), parts: &exchange.reply };
-            // Only the last exchange may lack a reply; see `settle`.
-            core::iter::once(Turn::Answer(exchange))
-                .chain(Some(reply).filter(|reply| !reply.is_empty()))
-        });
-        core::iter::once(opening).chain(exchanges)
+        (!self.is_continued).then_some((opening, &self.opening_places))
     }
 
     /// Is the user's side the last to speak?
@@ -100,43 +116,63 @@ impl<'a> Projection<'a> {
         })
     }
 
+    /// Is nothing left of the first answer?
+    pub(crate) fn begins_empty(&self) -> bool {
+        self.exchanges.first().is_none_or(|first| first.answer.is_empty())
+    }
+
     /// Makes the sides alternate again after parts were taken out, and says something where the
-    /// wire demands that something be said.
-    pub(crate) fn settle(&mut self, law: &Law) {
+    /// wire demands that something be said. `false` if that was at the end.
+    pub(crate) fn settle(&mut self, law: &Law) -> bool {
         let mut settled: Vec<Exchange<'a>> = Vec::with_capacity(self.exchanges.len());
         for exchange in self.exchanges.drain(..) {
             match settled.last_mut() {
-                None if exchange.answer.is_empty() => self.opening.extend(exchange.reply),
-                Some(before) if exchange.answer.is_empty() => before.reply.extend(exchange.reply),
+                None if exchange.answer.is_empty() => {
+                    self.opening.extend(exchange.reply);
+                    self.opening_places.extend(exchange.reply_places);
+                }
+                Some(before) if exchange.answer.is_empty() => {
+                    before.reply.extend(exchange.reply);
+                    before.reply_places.extend(exchange.reply_places);
+                }
                 Some(before) if !before.has_reply() => {
                     before.answer.extend(exchange.answer);
+                    before.answer_places.extend(exchange.answer_places);
                     before.reply = exchange.reply;
+                    before.reply_places = exchange.reply_places;
                 }
                 _ => settled.push(exchange),
             }
         }
         self.exchanges = settled;
-        if self.opening.is_empty() {
-            let text = if self.exchanges.is_empty() { GO_ON } else { BEGINNING_MISSING };
+        let mut is_whole = true;
+        if self.opening.is_empty() && !self.is_continued {
+            is_whole = !self.exchanges.is_empty();
+            let text = if is_whole { BEGINNING_MISSING } else { GO_ON };
             self.opening.push(UserPart::Text(Cow::Borrowed(text)));
+            self.opening_places.push(None);
         }
         if !law.ends_well(self)
             && let Some(last) = self.exchanges.last_mut()
         {
+            is_whole = false;
             last.reply.push(UserPart::Text(Cow::Borrowed(GO_ON)));
+            last.reply_places.push(None);
         }
+        is_whole && self.ends_with_user()
     }
 
-    /// Every part that may be media, oldest first.
-    pub(crate) fn parts_mut(&mut self) -> impl Iterator<Item = &mut UserPart<'a>> {
+    /// Every part that may be media, oldest first, and where in the request it belongs.
+    pub(crate) fn parts_mut(&mut self) -> impl Iterator<Item = (usize, &mut UserPart<'a>)> {
         let exchanges = self.exchanges.iter_mut().flat_map(|exchange| {
+            let start = exchange.start;
             let results = exchange.answer.iter_mut().filter_map(|part| match part {
                 AnswerPart::Call(call) => Some(call.result_mut().parts_mut().iter_mut()),
                 _ => None,
             });
-            results.flatten().chain(exchange.reply.iter_mut())
+            results.flatten().chain(exchange.reply.iter_mut()).map(move |part| (start, part))
         });
-        self.opening.iter_mut().chain(exchanges)
+        self.opening.iter_mut().map(|part| (0, part)).chain(exchanges)
     }
 }
 
@@ -155,12 +191,53 @@ impl<'a> Exchange<'a> {
         })
     }
 
+    /// The answer and the reply to it, with the places their parts come from.
+    pub(crate) fn placed_turns(&self) -> impl Iterator<Item = (Turn<'_, 'a>, &[Option<Place>])> {
+        let reply = Turn::User { calls: self.calls().collect(), parts: &self.reply };
+        // Only the last exchange may lack a reply; see `settle`.
+        let reply = Some((reply, self.reply_places.as_slice())).filter(|(one, _)| !one.is_empty());
+        core::iter::once((Turn::Answer(self), self.answer_places.as_slice())).chain(reply)
+    }
+
+    /// Keeps the parts of the answer that may stay.
+    pub(crate) fn retain_answer(&mut self, mut may_stay: impl FnMut(&AnswerPart<'a>) -> bool) {
+        let stays: Vec<bool> = self.answer.iter().map(&mut may_stay).collect();
+        if stays.iter().all(|stays| *stays) {
+            return;
+        }
+        let mut fates = stays.iter().copied();
+        self.answer.retain(|_| fates.next().unwrap_or_default());
+        let mut fates = stays.iter().copied();
+        self.answer_places.retain(|_| fates.next().unwrap_or_default());
+    }
+
     fn has_reply(&self) -> bool {
         !self.reply.is_empty() || self.calls().next().is_some()
     }
 }
 
 impl Turn<'_, '_> {
+    /// Where the results come from.
+    pub(crate) fn result_places(&self) -> impl Iterator<Item = Option<Place>> {
+        self.calls().iter().map(|call| call.result_place())
+    }
+
+    /// The same for every piece of media in them.
+    pub(crate) fn media_places(&self) -> impl Iterator<Item = Option<Place>> {
+        self.calls().iter().flat_map(|call| {
+            let media = call.result().parts().iter();
+            let media = media.filter(|part| matches!(part, UserPart::Media(_)));
+            media.map(|_| call.result_place())
+        })
+    }
+
+    fn calls(&self) -> &[&AnsweredCall<'_>] {
+        match self {
+            Self::User { calls, .. } => calls,
+            Self::Answer(_) => &[],
+        }
+    }
+
     /// Does it say nothing?
     #[must_use]
     pub fn is_empty(&self) -> bool {

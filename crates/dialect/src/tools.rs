@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use windlass_vocabulary::ToolSpec;
 
 use crate::law::Law;
-use crate::normalize::Notes;
+use crate::normalize::{Notes, Step};
 use crate::object;
 use crate::write::{raw, string};
 
@@ -27,12 +27,12 @@ pub(crate) struct LegalTool<'a> {
 
 /// The tools that may be sent.
 pub(crate) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> Vec<LegalTool<'a>> {
+    let mut note = |line: String| notes.add(Step::Tools, 0, line);
     let mut names = BTreeSet::new();
     let mut legal = Vec::with_capacity(tools.len());
     for spec in tools {
         if legal.len() == law.tools_max {
-            notes
-                .add(format!("the tool {:?} was left out: there are too many", spec.name.as_str()));
+            note(format!("the tool {:?} was left out: there are too many", spec.name.as_str()));
             continue;
         }
         let name = spec.name.as_str();
@@ -40,13 +40,13 @@ pub(crate) fn legal<'a>(tools: &'a [ToolSpec], law: &Law, notes: &mut Notes) -> 
             && name.len() <= law.tool_name_chars_max
             && name.chars().all(Law::is_name_char);
         if !is_legal_name || !names.insert(name) {
-            notes.add(format!("the tool {name:?} was left out: its name is not allowed or taken"));
+            note(format!("the tool {name:?} was left out: its name is not allowed or taken"));
             continue;
         }
         match schema(spec.input_schema.as_str(), law) {
             Some(schema) => legal.push(LegalTool { name, description: &spec.description, schema }),
             None => {
-                notes.add(format!("the tool {name:?} was left out: its schema is not an object"));
+                note(format!("the tool {name:?} was left out: its schema is not an object"));
             }
         }
     }

@@ -100,7 +100,7 @@ fn damaged() -> impl Strategy<Value = Vec<Message>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
     fn any_transcript_becomes_a_legal_request(

@@ -8,7 +8,7 @@ mod draft;
 mod event;
 mod failure;
 mod foreign_block;
-pub mod request;
+mod request;
 mod stream;
 
 use alloc::boxed::Box;
@@ -21,7 +21,7 @@ use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
 use crate::decode::StreamDecoder;
 use crate::fault::Reply;
 use crate::law::{ANTHROPIC_MESSAGES, Law};
-use crate::{Credential, Decode, Dialect, Encoded, Headers};
+use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
 
 /// The dialect of `POST /v1/messages`.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,8 @@ impl Dialect for AnthropicMessages {
         headers
     }
 
-    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
-        request::encode(request, law)
+    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
+        memory.encode(&request::Letter, self.wire(), request, law)
     }
 
     fn decoder(&self) -> Box<dyn Decode + Send> {

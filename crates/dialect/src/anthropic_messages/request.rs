@@ -7,55 +7,85 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
 
-use crate::Encoded;
 use crate::law::Law;
-use crate::normalize::normalize;
+use crate::origins::{Origins, Place};
 use crate::projection::{AnswerPart, AnsweredCall, MediaPart, Turn, UserPart};
-use crate::tools::{self, LegalTool};
+use crate::script::{Head, Script};
+use crate::tools::LegalTool;
 use crate::write::{Comma, field, list, number, raw, string};
 
-/// The whole body.
-pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
-    let (projection, mut notes) = normalize(request, law);
-    let messages: Vec<Written> = projection.turns().map(|turn| Written::of(&turn)).collect();
-    let tools = tools::legal(&request.tools, law, &mut notes);
-    let mut body = Vec::with_capacity(
-        BODY_HEAD_BYTES + messages.iter().map(|message| message.bytes.len() + 48).sum::<usize>(),
-    );
-    body.push(b'{');
-    field(&mut body, "model", request.model.as_str());
-    raw(&mut body, ",\"max_tokens\":");
-    number(&mut body, request.output_max.0.max(1));
-    raw(&mut body, ",\"stream\":true");
-    write_reasoning(&mut body, request);
-    let mut marks = law.cache_marks_max;
-    let system: Vec<&str> = request
-        .system
-        .iter()
-        .map(|piece| &**piece)
-        .filter(|piece| !piece.trim().is_empty())
-        .collect();
-    if !tools.is_empty() {
-        raw(&mut body, ",\"tools\":");
-        let marks_last = system.is_empty() && spend(&mut marks);
-        write_tools(&mut body, &tools, marks_last);
+/// How this wire writes.
+pub(super) struct Letter;
+
+impl Script for Letter {
+    fn head(&self, request: &ModelRequest, law: &Law, tools: &[LegalTool<'_>]) -> Head {
+        let mut body = Vec::from(*b"{");
+        field(&mut body, "model", request.model.as_str());
+        raw(&mut body, ",\"max_tokens\":");
+        number(&mut body, request.output_max.0.max(1));
+        raw(&mut body, ",\"stream\":true");
+        write_reasoning(&mut body, request);
+        let mut marks = law.cache_marks_max;
+        let system: Vec<&str> = request
+            .system
+            .iter()
+            .map(|piece| &**piece)
+            .filter(|piece| !piece.trim().is_empty())
+            .collect();
+        if !tools.is_empty() {
+            raw(&mut body, ",\"tools\":");
+            let marks_last = system.is_empty() && spend(&mut marks);
+            write_tools(&mut body, tools, marks_last);
+        }
+        if !system.is_empty() {
+            raw(&mut body, ",\"system\":");
+            let marked = spend(&mut marks).then_some(system.len() - 1);
+            list(&mut body, system.iter().enumerate(), |out, (position, piece)| {
+                let start = out.len();
+                write_text(out, piece);
+                if marked == Some(position) {
+                    splice_mark(out, start);
+                }
+            });
+        }
+        raw(&mut body, ",\"messages\":[");
+        Head {
+            bytes: body,
+            messages: 0,
+            marks: marks.min(MESSAGE_MARKS),
+            mark: (MARK.as_bytes(), MESSAGE_END.as_bytes()),
+        }
     }
-    if !system.is_empty() {
-        raw(&mut body, ",\"system\":");
-        let marked = spend(&mut marks).then_some(system.len() - 1);
-        list(&mut body, system.iter().enumerate(), |out, (position, piece)| {
-            let start = out.len();
-            write_text(out, piece);
-            if marked == Some(position) {
-                splice_mark(out, start);
+
+    fn write(&self, turn: &Turn<'_, '_>, _: &ModelRequest, _: &Law, out: &mut Vec<u8>) {
+        match turn {
+            Turn::User { calls, parts } => {
+                raw(out, "{\"role\":\"user\",\"content\":[");
+                let mut comma = Comma::default();
+                for call in calls {
+                    comma.before(out);
+                    write_result(out, call);
+                }
+                for part in *parts {
+                    comma.before(out);
+                    write_user_part(out, part);
+                }
             }
-        });
+            Turn::Answer(exchange) => {
+                raw(out, "{\"role\":\"assistant\",\"content\":[");
+                let mut comma = Comma::default();
+                for part in exchange.answer() {
+                    comma.before(out);
+                    write_answer_part(out, part);
+                }
+            }
+        }
+        raw(out, "]}");
     }
-    raw(&mut body, ",\"messages\":");
-    write_messages(&mut body, &messages, marks.min(MESSAGE_MARKS));
-    body.push(b'}');
-    let refusal = law.refusal(&projection, body.len());
-    Encoded { body, notes: notes.into_lines(), refusal }
+
+    fn trace(&self, turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
+        origins.add_message(turn.result_places().chain(places.iter().copied()));
+    }
 }
 
 fn write_tools(out: &mut Vec<u8>, tools: &[LegalTool<'_>], marks_last: bool) {
@@ -101,77 +131,12 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
     raw(body, &format!(",\"output_config\":{{\"effort\":\"{effort}\"}}"));
 }
 
-/// The last messages of the user's side carry the marks: the newest so that this request is
-/// cached, the one before it so that a long reply does not lose sight of the last cached place.
-fn write_messages(body: &mut Vec<u8>, messages: &[Written], marks: usize) {
-    let user = messages.iter().enumerate().filter(|(_, message)| message.is_user);
-    let marked: Vec<usize> = user.rev().take(marks).map(|(position, _)| position).collect();
-    list(body, messages.iter().enumerate(), |out, (position, message)| {
-        message.write(out, marked.contains(&position));
-    });
-}
-
-/// One message as bytes, made once.
-struct Written {
-    is_user: bool,
-    bytes: Vec<u8>,
-}
-
-impl Written {
-    fn of(turn: &Turn<'_, '_>) -> Self {
-        Self { is_user: matches!(turn, Turn::User { .. }), bytes: encode_message(turn) }
-    }
-
-    fn write(&self, out: &mut Vec<u8>, is_marked: bool) {
-        // Every message ends in the braces of its last block, of its list, and its own.
-        let end = self.bytes.len().saturating_sub(MESSAGE_END.len());
-        match self.bytes.split_at_checked(end) {
-            Some((head, tail)) if is_marked && tail == MESSAGE_END.as_bytes() => {
-                out.extend_from_slice(head);
-                raw(out, MARK);
-                out.extend_from_slice(tail);
-            }
-            _ => out.extend_from_slice(&self.bytes),
-        }
-    }
-}
-
 /// Puts a mark into the object that begins at `start` and ends the buffer.
 fn splice_mark(out: &mut Vec<u8>, start: usize) {
     if out.len() > start + 2 && out.pop() == Some(b'}') {
         raw(out, MARK);
         out.push(b'}');
     }
-}
-
-/// One message, without cache markers. The same message is always the same bytes.
-#[must_use]
-pub fn encode_message(turn: &Turn<'_, '_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    match turn {
-        Turn::User { calls, parts } => {
-            raw(&mut out, "{\"role\":\"user\",\"content\":[");
-            let mut comma = Comma::default();
-            for call in calls {
-                comma.before(&mut out);
-                write_result(&mut out, call);
-            }
-            for part in *parts {
-                comma.before(&mut out);
-                write_user_part(&mut out, part);
-            }
-        }
-        Turn::Answer(exchange) => {
-            raw(&mut out, "{\"role\":\"assistant\",\"content\":[");
-            let mut comma = Comma::default();
-            for part in exchange.answer() {
-                comma.before(&mut out);
-                write_answer_part(&mut out, part);
-            }
-        }
-    }
-    raw(&mut out, "]}");
-    out
 }
 
 fn write_answer_part(out: &mut Vec<u8>, part: &AnswerPart<'_>) {
@@ -235,9 +200,8 @@ fn write_media(out: &mut Vec<u8>, item: &MediaPart<'_>) {
 
 const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
+/// Every message ends in the braces of its last block, of its list, and its own.
 const MESSAGE_END: &str = "}]}";
 
 /// Marks spent on messages.
 const MESSAGE_MARKS: usize = 2;
-
-const BODY_HEAD_BYTES: usize = 16 * 1024;

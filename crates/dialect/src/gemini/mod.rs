@@ -6,7 +6,7 @@
 
 mod event;
 mod failure;
-pub mod request;
+mod request;
 mod stream;
 
 use alloc::boxed::Box;
@@ -19,7 +19,7 @@ use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
 use crate::decode::StreamDecoder;
 use crate::fault::Reply;
 use crate::law::{GEMINI, Law};
-use crate::{Credential, Decode, Dialect, Encoded, Headers};
+use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
 
 /// The dialect of `POST /v1beta/models/…:streamGenerateContent`.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +54,8 @@ impl Dialect for Gemini {
         headers
     }
 
-    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
-        request::encode(request, law)
+    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
+        memory.encode(&request::Letter, self.wire(), request, law)
     }
 
     fn decoder(&self) -> Box<dyn Decode + Send> {

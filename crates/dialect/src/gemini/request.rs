@@ -6,42 +6,70 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
 
-use crate::Encoded;
 use crate::law::Law;
-use crate::normalize::normalize;
+use crate::openai_chat::request::trace_rest;
+use crate::origins::{Origins, Place};
 use crate::projection::{AnswerPart, AnsweredCall, Exchange, MediaPart, Turn, UserPart};
-use crate::tools::{self, LegalTool};
+use crate::script::{Head, Script};
+use crate::tools::LegalTool;
 use crate::write::{Comma, field, joined_system, list, number, raw, string};
 
-/// The whole body.
-pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
-    let (projection, mut notes) = normalize(request, law);
-    let tools = tools::legal(&request.tools, law, &mut notes);
-    let mut body = Vec::from(*b"{");
-    let system = joined_system(&request.system);
-    if !system.is_empty() {
-        raw(&mut body, "\"systemInstruction\":{\"parts\":[");
-        write_text(&mut body, &system);
-        raw(&mut body, "]},");
+/// How this wire writes.
+pub(super) struct Letter;
+
+impl Script for Letter {
+    fn head(&self, request: &ModelRequest, law: &Law, tools: &[LegalTool<'_>]) -> Head {
+        let mut body = Vec::from(*b"{");
+        let system = joined_system(&request.system);
+        if !system.is_empty() {
+            raw(&mut body, "\"systemInstruction\":{\"parts\":[");
+            write_text(&mut body, &system);
+            raw(&mut body, "]},");
+        }
+        if !tools.is_empty() {
+            raw(&mut body, "\"tools\":[{\"functionDeclarations\":");
+            list(&mut body, tools, write_tool);
+            raw(&mut body, "}],");
+        }
+        raw(&mut body, "\"generationConfig\":{\"");
+        raw(&mut body, law.output_max_name);
+        raw(&mut body, "\":");
+        number(&mut body, request.output_max.0.max(1));
+        write_thinking(&mut body, request);
+        raw(&mut body, "},\"contents\":[");
+        Head { bytes: body, ..Head::default() }
     }
-    if !tools.is_empty() {
-        raw(&mut body, "\"tools\":[{\"functionDeclarations\":");
-        list(&mut body, &tools, write_tool);
-        raw(&mut body, "}],");
+
+    fn write(&self, turn: &Turn<'_, '_>, request: &ModelRequest, law: &Law, out: &mut Vec<u8>) {
+        match turn {
+            Turn::Answer(exchange) => {
+                let seals = Seals { request, stand_in: law.foreign_call_seal };
+                write_answer(out, exchange, &seals);
+            }
+            Turn::User { calls, parts } => {
+                let mut aside: Vec<&MediaPart<'_>> = Vec::new();
+                let mut comma = Comma::default();
+                if !calls.is_empty() {
+                    comma.before(out);
+                    raw(out, "{\"role\":\"user\",\"parts\":");
+                    list(out, calls, |out, call| aside.extend(write_result(out, call)));
+                    out.push(b'}');
+                }
+                if !aside.is_empty() || !parts.is_empty() {
+                    comma.before(out);
+                    write_user(out, &aside, parts);
+                }
+            }
+        }
     }
-    raw(&mut body, "\"generationConfig\":{\"");
-    raw(&mut body, law.output_max_name);
-    raw(&mut body, "\":");
-    number(&mut body, request.output_max.0.max(1));
-    write_thinking(&mut body, request);
-    raw(&mut body, "},\"contents\":");
-    let seals = Seals { request, stand_in: law.foreign_call_seal };
-    list(&mut body, projection.turns(), |out, turn| {
-        out.extend_from_slice(&encode_message(&turn, &seals));
-    });
-    body.push(b'}');
-    let refusal = law.refusal(&projection, body.len());
-    Encoded { body, notes: notes.into_lines(), refusal }
+
+    fn trace(&self, turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
+        let mut results = turn.result_places().peekable();
+        if results.peek().is_some() {
+            origins.add_message(results);
+        }
+        trace_rest(turn, places, origins);
+    }
 }
 
 /// Levels of thinking are a word of newer models; older ones refuse it and are left alone.
@@ -87,8 +115,7 @@ fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
 }
 
 /// Whose seals may go back.
-#[derive(Clone, Copy, Debug)]
-pub struct Seals<'a> {
+struct Seals<'a> {
     request: &'a ModelRequest,
     stand_in: Option<&'static str>,
 }
@@ -106,30 +133,6 @@ impl Seals<'_> {
             _ => None,
         }
     }
-}
-
-/// One side's turn: one message, or two apart by a comma. The same turn is always the same bytes.
-#[must_use]
-pub fn encode_message(turn: &Turn<'_, '_>, seals: &Seals<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    match turn {
-        Turn::Answer(exchange) => write_answer(&mut out, exchange, seals),
-        Turn::User { calls, parts } => {
-            let mut aside: Vec<&MediaPart<'_>> = Vec::new();
-            let mut comma = Comma::default();
-            if !calls.is_empty() {
-                comma.before(&mut out);
-                raw(&mut out, "{\"role\":\"user\",\"parts\":");
-                list(&mut out, calls, |out, call| aside.extend(write_result(out, call)));
-                out.push(b'}');
-            }
-            if !aside.is_empty() || !parts.is_empty() {
-                comma.before(&mut out);
-                write_user(&mut out, &aside, parts);
-            }
-        }
-    }
-    out
 }
 
 fn write_answer(out: &mut Vec<u8>, exchange: &Exchange<'_>, seals: &Seals<'_>) {

@@ -14,8 +14,9 @@ use windlass_vocabulary::{
     Role, Thinking, ToolCall, ToolResult,
 };
 
-use super::Notes;
+use super::{Notes, Step};
 use crate::loose::check_arguments;
+use crate::origins::Place;
 use crate::projection::{MediaPart, UserPart};
 use crate::write;
 
@@ -24,8 +25,18 @@ pub(crate) type Shaped<'a> = Vec<Side<'a>>;
 
 /// Neighbours of one role.
 pub(crate) enum Side<'a> {
-    User { results: Vec<ShapedResult<'a>>, parts: Vec<UserPart<'a>> },
-    Answer(Vec<LoosePart<'a>>),
+    User {
+        results: Vec<ShapedResult<'a>>,
+        parts: Vec<UserPart<'a>>,
+        /// Where each part comes from.
+        places: Vec<Option<Place>>,
+    },
+    Answer {
+        /// The message of the request it begins with.
+        start: usize,
+        parts: Vec<LoosePart<'a>>,
+        places: Vec<Option<Place>>,
+    },
 }
 
 /// One part of an answer whose calls have no results yet.
@@ -40,45 +51,55 @@ pub(crate) enum LoosePart<'a> {
 pub(crate) struct ShapedResult<'a> {
     pub(crate) result: &'a ToolResult,
     pub(crate) parts: Vec<UserPart<'a>>,
+    pub(crate) place: Place,
 }
 
-/// Runs the step.
-pub(crate) fn shape<'a>(request: &'a ModelRequest, notes: &mut Notes) -> Shaped<'a> {
+/// Runs the step for the messages from `from` on.
+pub(crate) fn shape<'a>(request: &'a ModelRequest, from: usize, notes: &mut Notes) -> Shaped<'a> {
     let mut shaped = Shaped::new();
     let without_media = request.repair.without_media;
-    for message in ordered(request) {
+    for (at, message) in ordered(request, from) {
         let side = match message.role {
-            Role::User => user_side(message, without_media, notes),
-            Role::Assistant => answer_side(message, notes),
+            Role::User => user_side(at, message, without_media, notes),
+            Role::Assistant => answer_side(at, message, notes),
         };
         match (shaped.last_mut(), side) {
             (_, None) => {}
             (
-                Some(Side::User { results, parts }),
-                Some(Side::User { results: more_results, parts: more_parts }),
+                Some(Side::User { results, parts, places }),
+                Some(Side::User { results: more_results, parts: more_parts, places: more_places }),
             ) => {
                 results.extend(more_results);
                 parts.extend(more_parts);
+                places.extend(more_places);
             }
-            (Some(Side::Answer(parts)), Some(Side::Answer(more))) => parts.extend(more),
+            (
+                Some(Side::Answer { parts, places, .. }),
+                Some(Side::Answer { parts: more_parts, places: more_places, .. }),
+            ) => {
+                parts.extend(more_parts);
+                places.extend(more_places);
+            }
             (_, Some(side)) => shaped.push(side),
         }
     }
     shaped
 }
 
-/// The messages that are sent, attachments moved up.
-fn ordered(request: &ModelRequest) -> Vec<&Message> {
-    let mut ordered: Vec<&Message> = Vec::with_capacity(request.messages.len());
-    for message in request.messages.iter().filter(|message| message.origin != Origin::Display) {
+/// The messages that are sent, attachments moved up, with their places in the request.
+fn ordered(request: &ModelRequest, from: usize) -> Vec<(usize, &Message)> {
+    let messages = request.messages.iter().map(AsRef::as_ref).enumerate().skip(from);
+    let mut ordered: Vec<(usize, &Message)> = Vec::with_capacity(messages.len());
+    for (at, message) in messages.filter(|(_, message)| message.origin != Origin::Display) {
         let is_attachment =
             message.role == Role::User && matches!(message.origin, Origin::Attachment(_));
         let place = if is_attachment {
-            ordered.iter().rposition(|before| stops_attachments(before)).map_or(0, |at| at + 1)
+            let stop = ordered.iter().rposition(|(_, before)| stops_attachments(before));
+            stop.map_or(0, |at| at + 1)
         } else {
             ordered.len()
         };
-        ordered.insert(place, message);
+        ordered.insert(place, (at, message));
     }
     ordered
 }
@@ -93,22 +114,35 @@ fn stops_attachments(message: &Message) -> bool {
         )
 }
 
-fn user_side<'a>(message: &'a Message, without_media: bool, notes: &mut Notes) -> Option<Side<'a>> {
-    let (mut results, mut parts) = (Vec::new(), Vec::new());
-    for block in &message.content {
-        match block {
-            Block::Text(text) if is_blank(text) => {}
-            Block::Text(text) => parts.push(UserPart::Text(Cow::Borrowed(text))),
-            Block::Media(media) => parts.push(media_part(media, without_media)),
+fn user_side<'a>(
+    at: usize,
+    message: &'a Message,
+    without_media: bool,
+    notes: &mut Notes,
+) -> Option<Side<'a>> {
+    let (mut results, mut parts, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (block, content) in message.content.iter().enumerate() {
+        let place = Place { message: message.id, block };
+        let part = match content {
+            Block::Text(text) if is_blank(text) => continue,
+            Block::Text(text) => UserPart::Text(Cow::Borrowed(text)),
+            Block::Media(media) => media_part(media, without_media),
             Block::ToolResult(result) => {
-                results.push(ShapedResult { result, parts: result_parts(result, without_media) });
+                let parts = result_parts(result, without_media);
+                results.push(ShapedResult { result, parts, place });
+                continue;
             }
             Block::ToolUse(_) | Block::Thinking(_) | Block::Provider(_) => {
-                notes.add("a piece of an answer on the user's side was left out");
+                let line = "a piece of an answer on the user's side was left out";
+                notes.add(Step::Shape, at, line);
+                continue;
             }
-        }
+        };
+        parts.push(part);
+        places.push(Some(place));
     }
-    (!results.is_empty() || !parts.is_empty()).then_some(Side::User { results, parts })
+    let says_something = !results.is_empty() || !parts.is_empty();
+    says_something.then_some(Side::User { results, parts, places })
 }
 
 fn result_parts(result: &ToolResult, without_media: bool) -> Vec<UserPart<'_>> {
@@ -131,24 +165,26 @@ fn media_part(media: &Media, without_media: bool) -> UserPart<'_> {
     })
 }
 
-fn answer_side<'a>(message: &'a Message, notes: &mut Notes) -> Option<Side<'a>> {
+fn answer_side<'a>(at: usize, message: &'a Message, notes: &mut Notes) -> Option<Side<'a>> {
     let model = message.model.as_ref();
-    let mut parts = Vec::new();
-    for block in &message.content {
-        match block {
-            Block::Text(text) if is_blank(text) => {}
-            Block::Text(text) => parts.push(LoosePart::Text(text)),
-            Block::Thinking(thinking) => parts.push(LoosePart::Thinking(thinking, model)),
-            Block::Provider(block) => parts.push(LoosePart::Provider(block, model)),
-            Block::ToolUse(call) => {
-                parts.push(LoosePart::Call { call, input: arguments(call), model });
-            }
+    let (mut parts, mut places) = (Vec::new(), Vec::new());
+    for (block, content) in message.content.iter().enumerate() {
+        let part = match content {
+            Block::Text(text) if is_blank(text) => continue,
+            Block::Text(text) => LoosePart::Text(text),
+            Block::Thinking(thinking) => LoosePart::Thinking(thinking, model),
+            Block::Provider(block) => LoosePart::Provider(block, model),
+            Block::ToolUse(call) => LoosePart::Call { call, input: arguments(call), model },
             Block::ToolResult(_) | Block::Media(_) => {
-                notes.add("a piece of the user's side inside an answer was left out");
+                let line = "a piece of the user's side inside an answer was left out";
+                notes.add(Step::Shape, at, line);
+                continue;
             }
-        }
+        };
+        parts.push(part);
+        places.push(Some(Place { message: message.id, block }));
     }
-    (!parts.is_empty()).then_some(Side::Answer(parts))
+    (!parts.is_empty()).then_some(Side::Answer { start: at, parts, places })
 }
 
 /// The wire wants an object. What the model wrote instead is shown to it inside one.

@@ -7,14 +7,15 @@
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelName, ToolCall};
 
-use super::Notes;
 use super::step_1_shape::{LoosePart, Shaped, ShapedResult, Side};
+use super::{Notes, Past, Step};
 use crate::law::Law;
+use crate::origins::Place;
 use crate::projection::{AnswerPart, Exchange, Projection, UserPart};
 
 /// A call with its result. Neither can be had without the other.
@@ -26,6 +27,8 @@ pub struct AnsweredCall<'a> {
     signature: Option<&'a str>,
     model: Option<&'a ModelName>,
     result: CallResult<'a>,
+    /// Where the result comes from, if it was not made up.
+    result_place: Option<Place>,
 }
 
 /// What a call came to.
@@ -36,28 +39,32 @@ pub struct CallResult<'a> {
 }
 
 /// Runs the step.
-pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, notes: &mut Notes) -> Projection<'a> {
-    let mut projection = Projection { opening: Vec::new(), exchanges: Vec::new() };
-    let mut ids = Ids::default();
+pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, past: &mut Past) -> Projection<'a> {
+    let mut projection = Projection::default();
     let mut sides = shaped.into_iter().peekable();
     while let Some(side) = sides.next() {
         match side {
-            Side::User { results, parts } => {
-                note_orphans(&results, notes);
+            Side::User { results, parts, places } => {
+                note_orphans(&results, 0, &mut past.notes);
                 projection.opening.extend(parts);
+                projection.opening_places.extend(places);
             }
-            Side::Answer(answer) => {
+            Side::Answer { start, parts, places } => {
                 let reply = sides.next_if(|side| matches!(side, Side::User { .. }));
-                let (mut results, parts) = match reply {
-                    Some(Side::User { results, parts }) => (results, parts),
-                    _ => (Vec::new(), Vec::new()),
+                let (mut results, reply, reply_places) = match reply {
+                    Some(Side::User { results, parts, places }) => (results, parts, places),
+                    _ => (Vec::new(), Vec::new(), Vec::new()),
                 };
-                let answer = answer
-                    .into_iter()
-                    .map(|part| paired(part, &mut results, &mut ids, law, notes))
-                    .collect();
-                note_orphans(&results, notes);
-                projection.exchanges.push(Exchange { answer, reply: parts });
+                let paired = |part| paired(part, start, &mut results, law, past);
+                let answer = parts.into_iter().map(paired).collect();
+                note_orphans(&results, start, &mut past.notes);
+                projection.exchanges.push(Exchange {
+                    start,
+                    answer,
+                    answer_places: places,
+                    reply,
+                    reply_places,
+                });
             }
         }
     }
@@ -66,10 +73,10 @@ pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, notes: &mut Notes) -> Proj
 
 fn paired<'a>(
     part: LoosePart<'a>,
+    at: usize,
     results: &mut Vec<ShapedResult<'a>>,
-    ids: &mut Ids,
     law: &Law,
-    notes: &mut Notes,
+    past: &mut Past,
 ) -> AnswerPart<'a> {
     let (call, input, model) = match part {
         LoosePart::Text(text) => return AnswerPart::Text(text),
@@ -77,20 +84,26 @@ fn paired<'a>(
         LoosePart::Provider(block, model) => return AnswerPart::Provider(block, model),
         LoosePart::Call { call, input, model } => (call, input, model),
     };
-    let result = match results.iter().position(|result| result.result.call == call.id) {
-        Some(at) => CallResult::of(results.remove(at)),
+    let (result, result_place) = match results.iter().position(|one| one.result.call == call.id) {
+        Some(position) => {
+            let result = results.remove(position);
+            let place = result.place;
+            (CallResult::of(result), Some(place))
+        }
         None => {
-            notes.add(format!("the call {} had no result; the model is told so", call.id));
-            CallResult::missing()
+            let line = format!("the call {} had no result; the model is told so", call.id);
+            past.notes.add(Step::Pair, at, line);
+            (CallResult::missing(), None)
         }
     };
     AnswerPart::Call(AnsweredCall {
-        id: ids.take(&call.id.0, law),
+        id: past.ids.take(&call.id.0, at, law),
         name: legal(&call.name.0, law.tool_name_chars_max),
         input,
         signature: signature(call),
         model,
         result,
+        result_place,
     })
 }
 
@@ -98,10 +111,11 @@ fn signature(call: &ToolCall) -> Option<&str> {
     call.signature.as_deref()
 }
 
-fn note_orphans(results: &[ShapedResult<'_>], notes: &mut Notes) {
+fn note_orphans(results: &[ShapedResult<'_>], at: usize, notes: &mut Notes) {
     for orphan in results {
-        notes
-            .add(format!("a result for {}, which nobody called, was left out", orphan.result.call));
+        let call = &orphan.result.call;
+        let line = format!("a result for {call}, which nobody called, was left out");
+        notes.add(Step::Pair, at, line);
     }
 }
 
@@ -142,6 +156,11 @@ impl<'a> AnsweredCall<'a> {
         &self.result
     }
 
+    /// Where the result comes from, if it was not made up.
+    pub(crate) fn result_place(&self) -> Option<Place> {
+        self.result_place
+    }
+
     pub(crate) fn result_mut(&mut self) -> &mut CallResult<'a> {
         &mut self.result
     }
@@ -165,7 +184,7 @@ impl<'a> CallResult<'a> {
     }
 
     fn of(result: ShapedResult<'a>) -> Self {
-        let ShapedResult { result, mut parts } = result;
+        let ShapedResult { result, mut parts, .. } = result;
         if parts.is_empty() {
             parts.push(UserPart::Text(Cow::Borrowed(NO_OUTPUT)));
         }
@@ -179,27 +198,59 @@ impl<'a> CallResult<'a> {
 }
 
 /// Ids already on the wire, with the next number to try for each that was wanted twice.
-#[derive(Default)]
-struct Ids {
-    used: BTreeSet<String>,
-    next: BTreeMap<String, u64>,
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    used: BTreeSet<Arc<str>>,
+    next: BTreeMap<Arc<str>, u64>,
+    taken: Vec<Taken>,
+}
+
+/// How to give an id back.
+#[derive(Debug)]
+struct Taken {
+    at: usize,
+    id: Arc<str>,
+    /// The counter that was used, and where it stood before.
+    counter: Option<(Arc<str>, Option<u64>)>,
 }
 
 impl Ids {
-    fn take<'a>(&mut self, id: &'a str, law: &Law) -> Cow<'a, str> {
+    fn take<'a>(&mut self, id: &'a str, at: usize, law: &Law) -> Cow<'a, str> {
         let legal = legal(id, law.call_id_chars_max);
-        if self.used.insert(String::from(&*legal)) {
+        if !self.used.contains(&*legal) {
+            self.note(Arc::from(&*legal), at, None);
             return legal;
         }
-        let next = self.next.entry(String::from(&*legal)).or_insert(2);
-        loop {
+        let stem: Arc<str> = Arc::from(&*legal);
+        let before = self.next.get(&stem).copied();
+        let mut next = before.unwrap_or(2);
+        let unique = loop {
             let suffix = format!("_{next}");
-            *next = next.saturating_add(1);
+            next = next.saturating_add(1);
             let room = law.call_id_chars_max.saturating_sub(suffix.len());
-            let stem = legal.get(..room).unwrap_or(&legal);
-            let unique = format!("{stem}{suffix}");
-            if self.used.insert(unique.clone()) {
-                return Cow::Owned(unique);
+            let unique = format!("{}{suffix}", stem.get(..room).unwrap_or(&stem));
+            if !self.used.contains(unique.as_str()) {
+                break unique;
+            }
+        };
+        self.next.insert(stem.clone(), next);
+        self.note(Arc::from(unique.as_str()), at, Some((stem, before)));
+        Cow::Owned(unique)
+    }
+
+    fn note(&mut self, id: Arc<str>, at: usize, counter: Option<(Arc<str>, Option<u64>)>) {
+        self.used.insert(id.clone());
+        self.taken.push(Taken { at, id, counter });
+    }
+
+    /// Gives back what was taken at or after a message.
+    pub(crate) fn truncate(&mut self, from: usize) {
+        while let Some(taken) = self.taken.pop_if(|taken| taken.at >= from) {
+            self.used.remove(&taken.id);
+            match taken.counter {
+                Some((stem, Some(before))) => drop(self.next.insert(stem, before)),
+                Some((stem, None)) => drop(self.next.remove(&stem)),
+                None => {}
             }
         }
     }

@@ -7,45 +7,53 @@
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::String;
+use alloc::vec::Vec;
 use serde::Deserialize;
 
 use windlass_vocabulary::{ModelName, ModelRequest, ProviderBlock, Thinking};
 
-use super::Notes;
+use super::{GoBack, LinkFact, Past, Step};
 use crate::law::{Law, ReasoningLaw};
 use crate::projection::{AnswerPart, Projection};
 
 /// Runs the step.
+///
+/// # Errors
+///
+/// A half that was left out has found its other half, or one that was sent has lost it.
 pub(crate) fn strip(
     projection: &mut Projection<'_>,
     request: &ModelRequest,
     law: &Law,
-    notes: &mut Notes,
-) {
+    past: &mut Past,
+) -> Result<(), GoBack> {
     for exchange in &mut projection.exchanges {
-        exchange.answer.retain(|part| match part {
+        let at = exchange.start;
+        exchange.retain_answer(|part| match part {
             AnswerPart::Thinking(thinking, model) => may_think(thinking, *model, request, law),
             AnswerPart::Provider(block, model) => {
                 let may_go = may_go(block, *model, request, law);
                 if !may_go && !law.reasoning_kinds.contains(&&*block.kind) {
-                    notes.add(format!("a {} block was left out", block.kind));
+                    let line = format!("a {} block was left out", block.kind);
+                    past.notes.add(Step::Strip, at, line);
                 }
                 may_go
             }
             AnswerPart::Text(_) | AnswerPart::Call(_) => true,
         });
     }
-    strip_half_pairs(projection, notes);
+    strip_half_pairs(projection, past)?;
     if law.reasoning_may_end {
-        return;
+        return Ok(());
     }
     for exchange in &mut projection.exchanges {
         // Reasoning that leads to nothing may not end an answer.
         while exchange.answer.last().is_some_and(|part| is_reasoning(part, law)) {
             exchange.answer.pop();
+            exchange.answer_places.pop();
         }
     }
+    Ok(())
 }
 
 fn may_think(
@@ -104,60 +112,77 @@ fn is_reasoning(part: &AnswerPart<'_>, law: &Law) -> bool {
 
 /// The provider's own tools answer inside the answer, or at the start of a later one. Half a pair
 /// is refused, except a call at the very end, which is still going on.
-fn strip_half_pairs(projection: &mut Projection<'_>, notes: &mut Notes) {
-    let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
-    for block in projection.exchanges.iter().flat_map(|exchange| &exchange.answer) {
-        if let AnswerPart::Provider(block, _) = block {
-            let link = Link::of(block);
-            called.extend(link.id);
-            answered.extend(link.tool_use_id);
-        }
+fn strip_half_pairs(projection: &mut Projection<'_>, past: &mut Past) -> Result<(), GoBack> {
+    let before = past.links.len();
+    for exchange in &projection.exchanges {
+        let blocks = exchange.answer.iter().filter_map(as_provider);
+        past.links.extend(blocks.map(|block| fact(block, exchange.start)));
     }
-    let last = projection.exchanges.len().saturating_sub(1);
-    for (position, exchange) in projection.exchanges.iter_mut().enumerate() {
-        exchange.answer.retain(|part| {
-            let AnswerPart::Provider(block, _) = part else {
-                return true;
-            };
-            let link = Link::of(block);
-            let is_open_call = is_call(block)
-                && position != last
-                && link.id.as_ref().is_none_or(|id| !answered.contains(id));
-            let is_orphan = link.tool_use_id.as_ref().is_some_and(|id| !called.contains(id));
-            if is_open_call || is_orphan {
-                notes.add(format!("half a pair ({}) was left out", block.kind));
+    if !past.links.iter().any(|link| link.is_call || link.tool_use_id.is_some()) {
+        return Ok(());
+    }
+    let last = projection.exchanges.last().map_or(0, |exchange| exchange.start);
+    let outs = outs(&past.links, last);
+    for (position, (link, is_out)) in past.links.iter_mut().zip(&outs).enumerate() {
+        if position < before && link.is_out != *is_out {
+            return Err(GoBack(link.at));
+        }
+        link.is_out = *is_out;
+    }
+    let mut outs = outs.into_iter().skip(before);
+    for exchange in &mut projection.exchanges {
+        let at = exchange.start;
+        exchange.retain_answer(|part| {
+            let Some(block) = as_provider(part) else { return true };
+            let is_out = outs.next().unwrap_or_default();
+            if is_out {
+                let line = format!("half a pair ({}) was left out", block.kind);
+                past.notes.add(Step::StripHalves, at, line);
             }
-            !is_open_call && !is_orphan
+            !is_out
         });
+    }
+    Ok(())
+}
+
+/// Which of the blocks are half a pair.
+fn outs(links: &[LinkFact], last: usize) -> Vec<bool> {
+    let called: BTreeSet<&str> = links.iter().filter_map(|link| link.id.as_deref()).collect();
+    let answered: BTreeSet<&str> =
+        links.iter().filter_map(|link| link.tool_use_id.as_deref()).collect();
+    let is_out = |link: &LinkFact| {
+        let is_open_call = link.is_call
+            && link.at != last
+            && link.id.as_deref().is_none_or(|id| !answered.contains(id));
+        let is_orphan = link.tool_use_id.as_deref().is_some_and(|id| !called.contains(id));
+        is_open_call || is_orphan
+    };
+    links.iter().map(is_out).collect()
+}
+
+fn as_provider<'a>(part: &AnswerPart<'a>) -> Option<&'a ProviderBlock> {
+    match part {
+        AnswerPart::Provider(block, _) => Some(block),
+        _ => None,
     }
 }
 
-fn is_call(block: &ProviderBlock) -> bool {
-    block.kind.ends_with("tool_use")
+fn fact(block: &ProviderBlock, at: usize) -> LinkFact {
+    let Link { id, tool_use_id } = serde_json::from_str(block.json.as_str()).unwrap_or_default();
+    LinkFact {
+        at,
+        id: id.map(Cow::into_owned),
+        tool_use_id: tool_use_id.map(Cow::into_owned),
+        is_call: block.kind.ends_with("tool_use"),
+        is_out: false,
+    }
 }
 
 /// What ties a provider's call to its result.
 #[derive(Default, Deserialize)]
-struct Link {
-    id: Option<String>,
-    tool_use_id: Option<String>,
-}
-
-impl Link {
-    fn of(block: &ProviderBlock) -> Self {
-        #[derive(Deserialize)]
-        struct Borrowed<'a> {
-            #[serde(borrow)]
-            id: Option<Cow<'a, str>>,
-            #[serde(borrow)]
-            tool_use_id: Option<Cow<'a, str>>,
-        }
-        let Ok(link) = serde_json::from_str::<Borrowed<'_>>(block.json.as_str()) else {
-            return Self::default();
-        };
-        Self {
-            id: link.id.map(Cow::into_owned),
-            tool_use_id: link.tool_use_id.map(Cow::into_owned),
-        }
-    }
+struct Link<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    tool_use_id: Option<Cow<'a, str>>,
 }

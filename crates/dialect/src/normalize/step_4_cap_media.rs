@@ -5,56 +5,100 @@
 //! a batch each time, so that what was out stays out and the prefix breaks rarely. An item left out
 //! leaves words in its place.
 
-use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Notes;
+use super::{Fate, GoBack, MediaFact, Notes, Past, Step};
 use crate::law::Law;
 use crate::picture;
 use crate::projection::{AnswerPart, MediaPart, Projection, UserPart};
 
 /// Runs the step.
-pub(crate) fn cap(projection: &mut Projection<'_>, law: &Law, notes: &mut Notes) {
+///
+/// # Errors
+///
+/// Items sent before have to make room.
+pub(crate) fn cap(
+    projection: &mut Projection<'_>,
+    law: &Law,
+    past: &mut Past,
+) -> Result<(), GoBack> {
     if !law.media_in_failed_results {
-        clear_failed_results(projection, notes);
+        clear_failed_results(projection, &mut past.notes);
     }
-    for part in projection.parts_mut() {
-        judge(part, law, notes);
+    for (at, part) in projection.parts_mut() {
+        judge(part, law, at, &mut past.notes);
     }
-    let mut media: Vec<&mut UserPart<'_>> =
-        projection.parts_mut().filter(|part| matches!(part, UserPart::Media(_))).collect();
-    let kept_from = window(&media, law);
-    for part in media.iter_mut().take(kept_from) {
-        leave_out(part, "newer images and documents took its place", notes);
+    let before = past.media.len();
+    let items = projection.parts_mut().filter_map(|(at, part)| fact(part, at, law));
+    past.media.extend(items);
+    let fates = fates(&past.media, law);
+    for (position, (item, fate)) in past.media.iter_mut().zip(&fates).enumerate() {
+        if position < before && item.fate != *fate {
+            return Err(GoBack(item.at));
+        }
+        item.fate = *fate;
     }
-    let images = media.iter().filter(|part| is_image(part)).count();
-    if images > law.image_crowd {
-        for part in &mut media {
-            let too_big = matches!(part, UserPart::Media(item)
-                if picture::edge(item.data).is_some_and(|edge| edge > law.image_crowd_edge_max));
-            if too_big {
-                leave_out(part, "it is too large to be sent with this many others", notes);
+    let items = projection.parts_mut().filter(|(_, part)| matches!(part, UserPart::Media(_)));
+    for ((at, part), fate) in items.zip(fates.iter().skip(before)) {
+        match fate {
+            Fate::Sent => {}
+            Fate::MadeRoom => {
+                let why = "newer images and documents took its place";
+                leave_out(part, why, Step::MediaWindow, at, &mut past.notes);
+            }
+            Fate::TooBig => {
+                let why = "it is too large to be sent with this many others";
+                leave_out(part, why, Step::MediaCrowd, at, &mut past.notes);
             }
         }
     }
+    Ok(())
+}
+
+fn fates(media: &[MediaFact], law: &Law) -> Vec<Fate> {
+    let kept_from = window(media, law);
+    let images = media.iter().skip(kept_from).filter(|item| item.is_image).count();
+    let is_crowd = images > law.image_crowd;
+    let fate = |(position, item): (usize, &MediaFact)| match () {
+        () if position < kept_from => Fate::MadeRoom,
+        () if is_crowd && item.is_big => Fate::TooBig,
+        () => Fate::Sent,
+    };
+    media.iter().enumerate().map(fate).collect()
+}
+
+fn fact(part: &UserPart<'_>, at: usize, law: &Law) -> Option<MediaFact> {
+    let UserPart::Media(item) = part else { return None };
+    let edge = picture::edge(item.data);
+    Some(MediaFact {
+        at,
+        bytes: item.data.len(),
+        is_image: item.media_type.starts_with("image/"),
+        is_big: edge.is_some_and(|edge| edge > law.image_crowd_edge_max),
+        fate: Fate::Sent,
+    })
 }
 
 fn clear_failed_results(projection: &mut Projection<'_>, notes: &mut Notes) {
-    for part in projection.exchanges.iter_mut().flat_map(|exchange| &mut exchange.answer) {
-        if let AnswerPart::Call(call) = part
-            && call.result().is_error()
-        {
-            for part in call.result_mut().parts_mut() {
-                leave_out(part, "the result of a failed call can only hold text", notes);
+    for exchange in &mut projection.exchanges {
+        let at = exchange.start;
+        for part in &mut exchange.answer {
+            if let AnswerPart::Call(call) = part
+                && call.result().is_error()
+            {
+                for part in call.result_mut().parts_mut() {
+                    let why = "the result of a failed call can only hold text";
+                    leave_out(part, why, Step::FailedResult, at, notes);
+                }
             }
         }
     }
 }
 
 /// One item by itself. What it is called need not be what it is.
-fn judge<'a>(part: &mut UserPart<'a>, law: &Law, notes: &mut Notes) {
+fn judge(part: &mut UserPart<'_>, law: &Law, at: usize, notes: &mut Notes) {
     let UserPart::Media(item) = part else { return };
     let problem = match real_type(item, law) {
         Err(problem) => Some(String::from(problem)),
@@ -70,7 +114,7 @@ fn judge<'a>(part: &mut UserPart<'a>, law: &Law, notes: &mut Notes) {
         }
     };
     if let Some(problem) = problem {
-        leave_out(part, &problem, notes);
+        leave_out(part, &problem, Step::MediaItem, at, notes);
     }
 }
 
@@ -95,38 +139,28 @@ fn real_type<'a>(item: &MediaPart<'a>, law: &Law) -> Result<&'a str, &'static st
 }
 
 /// Where the window of kept items begins.
-fn window(media: &[&mut UserPart<'_>], law: &Law) -> usize {
+fn window(media: &[MediaFact], law: &Law) -> usize {
     let count_low = law.media_count_max.saturating_sub(law.media_count_batch);
     let bytes_low = law.media_total_bytes_max / 4 * 3;
-    let (mut kept, mut bytes): (VecDeque<usize>, usize) = (VecDeque::new(), 0);
-    for part in media {
-        kept.push_back(size(part));
-        bytes = bytes.saturating_add(size(part));
-        if kept.len() <= law.media_count_max && bytes <= law.media_total_bytes_max {
+    let (mut start, mut bytes) = (0_usize, 0_usize);
+    for (position, item) in media.iter().enumerate() {
+        bytes = bytes.saturating_add(item.bytes);
+        let count = |start: usize| (position + 1).saturating_sub(start);
+        if count(start) <= law.media_count_max && bytes <= law.media_total_bytes_max {
             continue;
         }
-        while kept.len() > 1 && (kept.len() > count_low || bytes > bytes_low) {
-            bytes = bytes.saturating_sub(kept.pop_front().unwrap_or(0));
+        while count(start) > 1 && (count(start) > count_low || bytes > bytes_low) {
+            bytes = bytes.saturating_sub(media.get(start).map_or(0, |first| first.bytes));
+            start += 1;
         }
     }
-    media.len().saturating_sub(kept.len())
+    start
 }
 
-fn size(part: &UserPart<'_>) -> usize {
-    match part {
-        UserPart::Media(item) => item.data.len(),
-        UserPart::Text(_) => 0,
-    }
-}
-
-fn is_image(part: &UserPart<'_>) -> bool {
-    matches!(part, UserPart::Media(item) if item.media_type.starts_with("image/"))
-}
-
-fn leave_out(part: &mut UserPart<'_>, why: &str, notes: &mut Notes) {
+fn leave_out(part: &mut UserPart<'_>, why: &str, step: Step, at: usize, notes: &mut Notes) {
     if let UserPart::Media(item) = part {
         let text = UserPart::left_out(item.name, why);
-        notes.add(format!("{} was left out: {why}", item.name));
+        notes.add(step, at, format!("{} was left out: {why}", item.name));
         *part = text;
     }
 }

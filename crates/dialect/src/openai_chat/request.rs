@@ -6,47 +6,79 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{Effort, ModelRequest};
 
-use crate::Encoded;
 use crate::law::Law;
-use crate::normalize::normalize;
+use crate::origins::{Origins, Place};
 use crate::projection::{AnswerPart, Exchange, MediaPart, Turn, UserPart};
-use crate::tools::{self, LegalTool};
+use crate::script::{Head, Script};
+use crate::tools::LegalTool;
 use crate::write::{Comma, data_address, field, joined_system, list, number, raw, string};
 
-/// The whole body.
-pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
-    let (projection, mut notes) = normalize(request, law);
-    let tools = tools::legal(&request.tools, law, &mut notes);
-    let mut body = Vec::from(*b"{");
-    field(&mut body, "model", request.model.as_str());
-    raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
-    raw(&mut body, law.output_max_name);
-    raw(&mut body, "\":");
-    number(&mut body, request.output_max.0.max(1));
-    if let Some(effort) = effort(request) {
-        body.push(b',');
-        field(&mut body, "reasoning_effort", effort);
+/// How this wire writes.
+pub(super) struct Letter;
+
+impl Script for Letter {
+    fn head(&self, request: &ModelRequest, law: &Law, tools: &[LegalTool<'_>]) -> Head {
+        let mut body = Vec::from(*b"{");
+        field(&mut body, "model", request.model.as_str());
+        raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
+        raw(&mut body, law.output_max_name);
+        raw(&mut body, "\":");
+        number(&mut body, request.output_max.0.max(1));
+        if let Some(effort) = effort(request) {
+            body.push(b',');
+            field(&mut body, "reasoning_effort", effort);
+        }
+        if !tools.is_empty() {
+            raw(&mut body, ",\"tools\":");
+            list(&mut body, tools, write_tool);
+        }
+        raw(&mut body, ",\"messages\":[");
+        let system = joined_system(&request.system);
+        if !system.is_empty() {
+            raw(&mut body, "{\"role\":\"system\",");
+            field(&mut body, "content", &system);
+            // There is always at least one turn.
+            raw(&mut body, "},");
+        }
+        Head { bytes: body, messages: usize::from(!system.is_empty()), ..Head::default() }
     }
-    if !tools.is_empty() {
-        raw(&mut body, ",\"tools\":");
-        list(&mut body, &tools, write_tool);
+
+    fn write(&self, turn: &Turn<'_, '_>, _: &ModelRequest, _: &Law, out: &mut Vec<u8>) {
+        match turn {
+            Turn::Answer(exchange) => write_answer(out, exchange),
+            Turn::User { calls, parts } => {
+                let mut comma = Comma::default();
+                let mut aside = Vec::new();
+                for call in calls {
+                    let (text, media) = call.result().text_and_media();
+                    aside.extend(media);
+                    comma.before(out);
+                    raw(out, "{\"role\":\"tool\",");
+                    field(out, "tool_call_id", call.id());
+                    out.push(b',');
+                    field(out, "content", &text);
+                    out.push(b'}');
+                }
+                if !aside.is_empty() || !parts.is_empty() {
+                    comma.before(out);
+                    write_user(out, &aside, parts);
+                }
+            }
+        }
     }
-    raw(&mut body, ",\"messages\":[");
-    let mut comma = Comma::default();
-    let system = joined_system(&request.system);
-    if !system.is_empty() {
-        comma.before(&mut body);
-        raw(&mut body, "{\"role\":\"system\",");
-        field(&mut body, "content", &system);
-        body.push(b'}');
+
+    fn trace(&self, turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
+        turn.result_places().for_each(|place| origins.add_message([place]));
+        trace_rest(turn, places, origins);
     }
-    for turn in projection.turns() {
-        comma.before(&mut body);
-        body.extend_from_slice(&encode_message(&turn));
+}
+
+/// The answer, or what follows the results: media that had to leave them, then the rest.
+pub(crate) fn trace_rest(turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
+    let mut blocks = turn.media_places().chain(places.iter().copied()).peekable();
+    if blocks.peek().is_some() {
+        origins.add_message(blocks);
     }
-    raw(&mut body, "]}");
-    let refusal = law.refusal(&projection, body.len());
-    Encoded { body, notes: notes.into_lines(), refusal }
 }
 
 /// What the provider does by itself is not mentioned; there is no common way to say "off".
@@ -68,35 +100,6 @@ fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
     raw(out, ",\"parameters\":");
     raw(out, &tool.schema);
     raw(out, "}}");
-}
-
-/// One side's turn: one message, or several apart by commas. The same turn is always the same
-/// bytes.
-#[must_use]
-pub fn encode_message(turn: &Turn<'_, '_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    match turn {
-        Turn::Answer(exchange) => write_answer(&mut out, exchange),
-        Turn::User { calls, parts } => {
-            let mut comma = Comma::default();
-            let mut aside = Vec::new();
-            for call in calls {
-                let (text, media) = call.result().text_and_media();
-                aside.extend(media);
-                comma.before(&mut out);
-                raw(&mut out, "{\"role\":\"tool\",");
-                field(&mut out, "tool_call_id", call.id());
-                out.push(b',');
-                field(&mut out, "content", &text);
-                out.push(b'}');
-            }
-            if !aside.is_empty() || !parts.is_empty() {
-                comma.before(&mut out);
-                write_user(&mut out, &aside, parts);
-            }
-        }
-    }
-    out
 }
 
 fn write_answer(out: &mut Vec<u8>, exchange: &Exchange<'_>) {

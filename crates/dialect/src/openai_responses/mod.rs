@@ -6,7 +6,7 @@
 
 mod event;
 mod failure;
-pub mod request;
+mod request;
 mod stream;
 
 use alloc::boxed::Box;
@@ -18,7 +18,7 @@ use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
 use crate::decode::StreamDecoder;
 use crate::fault::Reply;
 use crate::law::{Law, OPENAI_RESPONSES};
-use crate::{Credential, Decode, Dialect, Encoded, Headers, openai_chat};
+use crate::{Credential, Decode, Dialect, Encoded, Headers, Written, openai_chat};
 
 /// The dialect of `POST /v1/responses`.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +41,8 @@ impl Dialect for OpenaiResponses {
         openai_chat::headers(credential)
     }
 
-    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
-        request::encode(request, law)
+    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
+        memory.encode(&request::Letter, self.wire(), request, law)
     }
 
     fn decoder(&self) -> Box<dyn Decode + Send> {

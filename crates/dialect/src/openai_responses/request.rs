@@ -5,47 +5,87 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelRequest, ThinkingMode};
 
-use crate::Encoded;
 use crate::law::Law;
-use crate::normalize::normalize;
 use crate::openai_chat::request::effort;
+use crate::origins::{Origins, Place};
 use crate::projection::{AnswerPart, AnsweredCall, MediaPart, Turn, UserPart};
-use crate::tools::{self, LegalTool};
+use crate::script::{Head, Script};
+use crate::tools::LegalTool;
 use crate::write::{Comma, data_address, field, joined_system, list, number, raw, string};
 
-/// The whole body.
-pub(super) fn encode(request: &ModelRequest, law: &Law) -> Encoded {
-    let (projection, mut notes) = normalize(request, law);
-    let tools = tools::legal(&request.tools, law, &mut notes);
-    let mut body = Vec::from(*b"{");
-    field(&mut body, "model", request.model.as_str());
-    raw(&mut body, ",\"stream\":true,\"store\":false,\"");
-    raw(&mut body, law.output_max_name);
-    raw(&mut body, "\":");
-    number(&mut body, request.output_max.0.max(OUTPUT_MIN));
-    if let Some(effort) = effort(request) {
-        raw(&mut body, ",\"reasoning\":{");
-        field(&mut body, "effort", effort);
-        body.push(b'}');
+/// How this wire writes.
+pub(super) struct Letter;
+
+impl Script for Letter {
+    fn head(&self, request: &ModelRequest, law: &Law, tools: &[LegalTool<'_>]) -> Head {
+        let mut body = Vec::from(*b"{");
+        field(&mut body, "model", request.model.as_str());
+        raw(&mut body, ",\"stream\":true,\"store\":false,\"");
+        raw(&mut body, law.output_max_name);
+        raw(&mut body, "\":");
+        number(&mut body, request.output_max.0.max(OUTPUT_MIN));
+        if let Some(effort) = effort(request) {
+            raw(&mut body, ",\"reasoning\":{");
+            field(&mut body, "effort", effort);
+            body.push(b'}');
+        }
+        // Models that do not reason refuse this, so it is asked for only where reasoning is wanted.
+        if request.thinking == ThinkingMode::Adaptive && !request.repair.without_reasoning {
+            raw(&mut body, ",\"include\":[\"reasoning.encrypted_content\"]");
+        }
+        let system = joined_system(&request.system);
+        if !system.is_empty() {
+            body.push(b',');
+            field(&mut body, "instructions", &system);
+        }
+        if !tools.is_empty() {
+            raw(&mut body, ",\"tools\":");
+            list(&mut body, tools, write_tool);
+        }
+        raw(&mut body, ",\"input\":[");
+        Head { bytes: body, ..Head::default() }
     }
-    // Models that do not reason refuse this, so it is asked for only where reasoning is wanted.
-    if request.thinking == ThinkingMode::Adaptive && !request.repair.without_reasoning {
-        raw(&mut body, ",\"include\":[\"reasoning.encrypted_content\"]");
+
+    fn write(&self, turn: &Turn<'_, '_>, _: &ModelRequest, _: &Law, out: &mut Vec<u8>) {
+        let mut comma = Comma::default();
+        match turn {
+            Turn::Answer(exchange) => {
+                for part in exchange.answer() {
+                    // Reasoning without a seal has no form on this wire; the law keeps it out.
+                    if matches!(part, AnswerPart::Thinking(..)) {
+                        continue;
+                    }
+                    comma.before(out);
+                    write_answer_part(out, part);
+                }
+            }
+            Turn::User { calls, parts } => {
+                for call in calls {
+                    comma.before(out);
+                    write_result(out, call);
+                }
+                if !parts.is_empty() {
+                    comma.before(out);
+                    raw(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":");
+                    list(out, *parts, write_user_part);
+                    out.push(b'}');
+                }
+            }
+        }
     }
-    let system = joined_system(&request.system);
-    if !system.is_empty() {
-        body.push(b',');
-        field(&mut body, "instructions", &system);
+
+    fn trace(&self, turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
+        turn.result_places().for_each(|place| origins.add_message([place]));
+        match turn {
+            Turn::Answer(exchange) => {
+                let written = exchange.answer().iter().zip(places);
+                let written = written.filter(|(part, _)| !matches!(part, AnswerPart::Thinking(..)));
+                written.for_each(|(_, place)| origins.add_message([*place]));
+            }
+            Turn::User { .. } if places.is_empty() => {}
+            Turn::User { .. } => origins.add_message(places.iter().copied()),
+        }
     }
-    if !tools.is_empty() {
-        raw(&mut body, ",\"tools\":");
-        list(&mut body, &tools, write_tool);
-    }
-    raw(&mut body, ",\"input\":");
-    list(&mut body, projection.turns(), |out, turn| out.extend_from_slice(&encode_message(&turn)));
-    body.push(b'}');
-    let refusal = law.refusal(&projection, body.len());
-    Encoded { body, notes: notes.into_lines(), refusal }
 }
 
 fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
@@ -57,38 +97,6 @@ fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
     raw(out, &tool.schema);
     // Strict schemas forbid what most tools use; the tools check their own input.
     raw(out, ",\"strict\":false}");
-}
-
-/// One side's turn: one item, or several apart by commas. The same turn is always the same bytes.
-#[must_use]
-pub fn encode_message(turn: &Turn<'_, '_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut comma = Comma::default();
-    match turn {
-        Turn::Answer(exchange) => {
-            for part in exchange.answer() {
-                // Reasoning without a seal has no form on this wire; the law keeps it out.
-                if matches!(part, AnswerPart::Thinking(..)) {
-                    continue;
-                }
-                comma.before(&mut out);
-                write_answer_part(&mut out, part);
-            }
-        }
-        Turn::User { calls, parts } => {
-            for call in calls {
-                comma.before(&mut out);
-                write_result(&mut out, call);
-            }
-            if !parts.is_empty() {
-                comma.before(&mut out);
-                raw(&mut out, "{\"type\":\"message\",\"role\":\"user\",\"content\":");
-                list(&mut out, *parts, write_user_part);
-                out.push(b'}');
-            }
-        }
-    }
-    out
 }
 
 fn write_answer_part(out: &mut Vec<u8>, part: &AnswerPart<'_>) {

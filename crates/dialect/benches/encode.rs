@@ -1,0 +1,166 @@
+//! What the body of the next request of a long session costs, against writing the whole history
+//! down again, in the same run. `cargo bench -p windlass-dialect --bench encode`
+//!
+//! Prints a table and fails when the memory is less than twenty times as fast, or when twice the
+//! history costs more than twice the copy it is. Without `--bench` (when tests build everything)
+//! each is tried once, on a short history.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use windlass_dialect::{Dialect, Written, dialect};
+use windlass_vocabulary::{
+    AgentId, AttemptId, Block, Effort, Json, Message, MessageId, ModelName, ModelRequest, Origin,
+    Repair, Role, Source, Thinking, ThinkingMode, Tokens, ToolCall, ToolCallId, ToolName,
+    ToolResult, ToolSpec, Wire,
+};
+
+/// At least so many times as fast.
+const RATIO_MIN: f64 = 20.0;
+
+/// The best of so many requests counts: noise only ever adds.
+const ROUNDS: usize = 30;
+
+const WIRES: [Wire; 4] =
+    [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini];
+
+struct Row {
+    bytes: usize,
+    again: Duration,
+    memory: Duration,
+    copy: Duration,
+}
+
+fn main() -> ExitCode {
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    let (turns, rounds) = if is_measured { (1_000, ROUNDS) } else { (10, 1) };
+    let mut is_missed = false;
+    println!(
+        "{:<20} {:>8} {:>10} {:>12} {:>12} {:>12} {:>8}",
+        "wire", "turns", "body", "again", "memory", "copy", "ratio"
+    );
+    for wire in WIRES {
+        let Some(dialect) = dialect(wire) else { continue };
+        let mut beyond_copy = Vec::new();
+        for turns in [turns, turns * 2] {
+            let row = measured(dialect, turns, rounds);
+            let ratio = row.again.as_secs_f64() / row.memory.as_secs_f64();
+            println!(
+                "{:<20} {turns:>8} {:>7} kB {:>12.1?} {:>12.1?} {:>12.1?} {ratio:>7.1}x",
+                format!("{wire:?}"),
+                row.bytes / 1000,
+                row.again,
+                row.memory,
+                row.copy,
+            );
+            is_missed |= ratio < RATIO_MIN;
+            beyond_copy.push(row.memory.as_secs_f64() / row.copy.as_secs_f64());
+        }
+        // What is not the copy must not grow with the history.
+        is_missed |= beyond_copy.iter().any(|times| *times > 3.0);
+    }
+    if is_measured && is_missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Request N + 1 of a session of N turns, and the next ones.
+fn measured(dialect: &dyn Dialect, turns: usize, rounds: usize) -> Row {
+    let law = dialect.law();
+    let mut request = request();
+    (0..turns).for_each(|turn| grow(&mut request, turn));
+    let mut memory = Written::new();
+    black_box(dialect.encode_with(&request, law, &mut memory));
+    let mut row =
+        Row { bytes: 0, again: Duration::MAX, memory: Duration::MAX, copy: Duration::MAX };
+    for round in 0..rounds {
+        grow(&mut request, turns + round);
+        let (took, remembered) = timed(|| dialect.encode_with(&request, law, &mut memory));
+        row.memory = row.memory.min(took);
+        row.bytes = remembered.body.len();
+        let (took, copy) = timed(|| remembered.body.clone());
+        row.copy = row.copy.min(took);
+        drop(copy);
+        let (took, written) = timed(|| dialect.encode(&request, law));
+        row.again = row.again.min(took);
+        assert!(written == remembered, "the memory changed the request");
+    }
+    row
+}
+
+fn timed<T>(run: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let made = black_box(run());
+    (start.elapsed(), made)
+}
+
+/// An answer that thinks, speaks and calls, and the file it gets to see.
+fn grow(request: &mut ModelRequest, turn: usize) {
+    let id = |number: usize| MessageId(u64::try_from(number).unwrap_or(0));
+    let call = ToolCallId::from(format!("toolu_{turn:06}").as_str());
+    let seal = Some(Arc::from("EqoBCkgIARABGAIiQL8p".repeat(12)));
+    let input = format!("{{\"path\":\"/work/src/part_{turn}.rs\",\"offset\":{turn},\"limit\":40}}");
+    let answer = vec![
+        Block::Thinking(Thinking { text: THOUGHT.into(), signature: seal }),
+        Block::Text(format!("I will look at part {turn} next.")),
+        Block::ToolUse(ToolCall {
+            id: call.clone(),
+            name: ToolName::from("Read"),
+            input: Json::from_checked(&input),
+            signature: None,
+        }),
+    ];
+    let result = Block::ToolResult(ToolResult::text(call, FILE.repeat(4), false));
+    request.messages.push(Arc::new(Message {
+        id: id(turn * 2 + 1),
+        role: Role::Assistant,
+        origin: Origin::Model,
+        content: answer,
+        model: Some(request.model.clone()),
+        pinned: false,
+    }));
+    request.messages.push(Arc::new(Message {
+        id: id(turn * 2 + 2),
+        role: Role::User,
+        origin: Origin::ToolResults,
+        content: vec![result],
+        model: None,
+        pinned: false,
+    }));
+}
+
+fn request() -> ModelRequest {
+    let tool = |name: &str| ToolSpec {
+        name: ToolName::from(name),
+        description: Arc::from(THOUGHT),
+        input_schema: Json::from_checked(SCHEMA),
+        result_bytes_max: 30_000,
+    };
+    let ask = Message::user_text(MessageId(0), Origin::User, "Find out why the build is slow.");
+    ModelRequest {
+        attempt: AttemptId(1),
+        model: ModelName::from("model-a"),
+        system: vec![Arc::from(FILE.repeat(10)), Arc::from("cwd: /work")],
+        tools: ["Read", "Write", "Edit", "Bash", "Grep", "Glob"].map(tool).into_iter().collect(),
+        messages: vec![Arc::new(ask)],
+        output_max: Tokens(32_000),
+        thinking: ThinkingMode::Adaptive,
+        effort: Effort::High,
+        source: Source::Main,
+        agent: AgentId::from("main"),
+        repair: Repair::default(),
+    }
+}
+
+const THOUGHT: &str = "The slow part is probably not where the time is spent but what it waits \
+    for, so I should look at what is built before it and why it cannot start earlier.";
+
+const SCHEMA: &str = "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\
+    \"description\":\"Where the file is.\"},\"offset\":{\"type\":\"integer\"},\
+    \"limit\":{\"type\":\"integer\"}},\"required\":[\"path\"]}";
+
+const FILE: &str = "   120\tfn parse_line(line: &str) -> Option<(&str, &str)> {\n   121\t    \
+    let (key, value) = line.trim_end_matches('\\r').split_once(\"=\")?;\n   122\t    \
+    Some((key.trim(), value.trim()))\n   123\t}\n   124\t\n   125\t/// Reads \"name\" and the \
+    rest; größer than it looks.\n   126\tpub fn read(text: &str) -> Vec<(String, String)> {\n   \
+    127\t    text.lines().filter_map(parse_line).map(owned).collect()\n   128\t}\n";

@@ -1,0 +1,72 @@
+//! What was left out or made up, for people: by step, then by place, so that the same request gives
+//! the same notes whether its beginning was looked at now or before.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What was left out or made up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// One list for each step, in the order in which they are read.
+    steps: [Vec<Note>; STEPS],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Note {
+    /// A message of the request, not after the one it is about.
+    at: usize,
+    /// Missing where so many come before it that nobody will read it.
+    line: Option<String>,
+}
+
+/// Where a note is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Shape,
+    Pair,
+    Strip,
+    StripHalves,
+    FailedResult,
+    MediaItem,
+    MediaWindow,
+    MediaCrowd,
+    Tools,
+}
+
+const STEPS: usize = 9;
+
+impl Notes {
+    /// Adds a line.
+    pub(crate) fn add(&mut self, step: Step, at: usize, line: impl Into<String>) {
+        if let Some(notes) = self.steps.get_mut(step as usize) {
+            let line = (notes.len() < LINES_MAX).then(|| line.into());
+            notes.push(Note { at, line });
+        }
+    }
+
+    /// Forgets what stands at or after a message.
+    pub(crate) fn truncate(&mut self, from: usize) {
+        self.steps.iter_mut().for_each(|notes| notes.retain(|note| note.at < from));
+    }
+
+    /// The lines, the last one saying how many more there were.
+    #[must_use]
+    pub fn into_lines(self) -> Vec<String> {
+        self.lines_with(&Self::default())
+    }
+
+    /// The lines of both.
+    pub(crate) fn lines_with(&self, also: &Self) -> Vec<String> {
+        let all = || self.steps.iter().chain(&also.steps).flatten();
+        let mut lines: Vec<String> =
+            all().take(LINES_MAX).map(|note| note.line.clone().unwrap_or_default()).collect();
+        let unwritten = all().skip(LINES_MAX).count();
+        if unwritten > 0 {
+            lines.push(format!("and {unwritten} more"));
+        }
+        lines
+    }
+}
+
+const LINES_MAX: usize = 50;
