@@ -17,7 +17,9 @@ pub(super) struct Prefix {
 
 impl Prefix {
     pub(super) fn check(&mut self, view: &View<'_>) -> Result<(), String> {
-        let mut is_retry = matches!(view.event, Event::TimerFired { .. });
+        // New figures may show that the request no longer fits; then a retry has to make room.
+        let has_room = !view.state.control.attempt.compacted;
+        let mut is_retry = matches!(view.event, Event::TimerFired { .. }) && has_room;
         for effect in view.effects {
             match effect {
                 Effect::Tell(Notice::RunStarted) => is_retry = false,
