@@ -102,10 +102,10 @@ fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
 fn write_answer_part(out: &mut Vec<u8>, part: &AnswerPart<'_>) {
     match part {
         AnswerPart::Text(text) => {
-            raw(out, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":");
-            raw(out, "[{\"type\":\"output_text\",");
-            field(out, "text", text);
-            raw(out, "}]}");
+            // As a list its parts would need ids of the server's, which a plain text does not.
+            raw(out, "{\"type\":\"message\",\"role\":\"assistant\",");
+            field(out, "content", text);
+            out.push(b'}');
         }
         AnswerPart::Call(call) => {
             raw(out, "{\"type\":\"function_call\",");

@@ -24,19 +24,20 @@ pub fn breaches(body: &[u8]) -> Vec<String> {
             }
         };
         match kind {
+            "message" if item["role"] == "assistant" => {
+                demand(item["content"].is_string() && !is_blank(&item["content"]), "blank");
+            }
             "message" => {
                 let parts = item["content"].as_array().cloned().unwrap_or_default();
                 demand(!parts.is_empty(), "empty");
-                let is_answer = item["role"] == "assistant";
-                demand(is_answer || item["role"] == "user", "role");
+                demand(item["role"] == "user", "role");
                 for part in &parts {
-                    let is_text =
-                        part["type"] == if is_answer { "output_text" } else { "input_text" };
+                    let is_text = part["type"] == "input_text";
                     let is_media =
                         matches!(part["type"].as_str(), Some("input_image" | "input_file"));
                     images += usize::from(is_media);
                     demand(!is_text || !is_blank(&part["text"]), "blank");
-                    demand(is_text || (is_media && !is_answer), "part");
+                    demand(is_text || is_media, "part");
                 }
             }
             "function_call" => {
