@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Response;
 use tokio::time::timeout_at;
-use windlass_dialect::Decoded;
+use windlass_dialect::{Decoded, offender};
 use windlass_tool::Registry;
 use windlass_vocabulary::{
     AttemptId, Delta, FailureKind, Inspection, ModelFailure, ModelRequest, ToolCall,
@@ -68,20 +68,36 @@ impl ModelPort {
     /// Sends the request and waits until the server begins to answer.
     pub(crate) async fn open(&self, request: &ModelRequest) -> Result<Answering, ModelFailure> {
         let route = self.routes.to(&request.model);
-        let encoded = route.dialect.encode(request, route.law());
+        let request = &*route.darkroom.fitted(request, route.law(), &self.teller).await;
+        let encoded = route.encode(request);
         self.tell_notes(encoded.notes);
         if let Some(refusal) = encoded.refusal {
             return Err(refusal);
         }
+        let sent = self.send_renewed(route, request, encoded.body).await;
+        sent.map_err(|failure| ModelFailure {
+            offender: offender(&failure.message)
+                .and_then(|named| encoded.origins.find(&named).first().map(|place| place.message)),
+            ..failure
+        })
+    }
+
+    /// Sends the request; a credential that has run out is renewed once.
+    async fn send_renewed(
+        &self,
+        route: &Route,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<Answering, ModelFailure> {
         let Some(credential) = route.http.renewable() else {
-            return self.send(route, request, encoded.body).await;
+            return self.send(route, request, body).await;
         };
-        match self.send(route, request, encoded.body.clone()).await {
+        match self.send(route, request, body.clone()).await {
             Err(failure)
                 if failure.kind == FailureKind::Unauthorised
                     && route.http.renew(&credential, route.dialect).await =>
             {
-                self.send(route, request, encoded.body).await
+                self.send(route, request, body).await
             }
             result => result,
         }

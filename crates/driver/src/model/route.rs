@@ -4,11 +4,13 @@
 //! a credential stays with that door. Nothing is opened here.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use windlass_dialect::{Dialect, Law, dialect};
-use windlass_vocabulary::ModelName;
+use windlass_dialect::{Dialect, Encoded, Law, Written, dialect};
+use windlass_vocabulary::{ModelName, ModelRequest, Source};
 
 use super::http::{Clients, Http};
+use super::media::Darkroom;
 use super::{Endpoint, Timeouts};
 use crate::error::StartError;
 
@@ -23,6 +25,10 @@ pub(crate) struct Route {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) http: Http,
     law: Option<Law>,
+    /// What was written last, so that a message's bytes are made once.
+    written: Mutex<Written>,
+    /// Images as they were sent last.
+    pub(crate) darkroom: Darkroom,
 }
 
 impl Routes {
@@ -54,7 +60,19 @@ impl Route {
         let dialect = dialect(endpoint.wire).ok_or(StartError::Wire(endpoint.wire))?;
         // Whose blocks may go back is read off the law's wire, so it must be the one that is spoken.
         let law = endpoint.law.clone().map(|law| Law { wire: endpoint.wire, ..law });
-        Ok(Self { dialect, http: Http::new(endpoint, dialect, timeouts, clients)?, law })
+        let http = Http::new(endpoint, dialect, timeouts, clients)?;
+        let (written, darkroom) = (Mutex::default(), Darkroom::default());
+        Ok(Self { dialect, http, law, written, darkroom })
+    }
+
+    /// The request in the wire's own words. What a conversation said before is copied, not written
+    /// again; requests beside it have no past.
+    pub(crate) fn encode(&self, request: &ModelRequest) -> Encoded {
+        if request.source != Source::Main {
+            return self.dialect.encode(request, self.law());
+        }
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        self.dialect.encode_with(request, self.law(), &mut written)
     }
 
     /// What the server accepts.

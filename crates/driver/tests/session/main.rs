@@ -11,6 +11,7 @@ mod conversation;
 mod fault;
 mod interrupt;
 mod journal;
+mod media;
 #[path = "../stage/mod.rs"]
 mod stage;
 mod tls;

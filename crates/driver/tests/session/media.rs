@@ -1,0 +1,51 @@
+//! Images that a provider would refuse are made to fit before they are sent.
+
+use crate::stage::{Setting, assert_ended};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use image::{ImageFormat, RgbImage};
+use windlass_rehearsal::{Answer as Says, Recorded};
+use windlass_vocabulary::{Block, Media, Notice, Terminal};
+
+/// Wider than the messages wire takes.
+const TOO_WIDE: u32 = 9_000;
+
+fn wide_picture() -> Media {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    RgbImage::new(TOO_WIDE, 2).write_to(&mut bytes, ImageFormat::Png).unwrap();
+    let data = STANDARD.encode(bytes.into_inner());
+    Media { media_type: "image/png".into(), data: data.into(), name: "wide.png".into() }
+}
+
+/// The base64 text of the first image of a request.
+fn picture(request: &Recorded) -> String {
+    let body = request.json().unwrap();
+    let blocks = body["messages"][0]["content"].as_array().unwrap();
+    let image = blocks.iter().find(|block| block["type"] == "image").unwrap();
+    image["source"]["data"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_image_is_made_to_fit_once_and_told() {
+    let answers = [Says::text("A line."), Says::text("Still a line.")];
+    let mut stage = Setting::default().play(answers).await;
+    let content = vec![Block::Text("what is this?".to_owned()), Block::Media(wide_picture())];
+    stage.session.submit(content).unwrap();
+    let (ending, told) = stage.ending().await;
+    assert_ended(&ending, Terminal::Completed);
+    let is_told = told
+        .iter()
+        .any(|notice| matches!(notice, Notice::Warning(words) if words.contains("wide.png")));
+    assert!(is_told, "{told:#?}");
+    let (ending, told) = stage.run("are you sure?").await;
+    assert_ended(&ending, Terminal::Completed);
+    assert!(!told.iter().any(|notice| matches!(notice, Notice::Warning(_))), "{told:#?}");
+
+    let requests = stage.rehearsal.requests();
+    let sent = picture(&requests[0]);
+    // The width stands at a fixed place in a PNG's head.
+    let bytes = STANDARD.decode(&sent).unwrap();
+    let width = u32::from_be_bytes(bytes[16..20].try_into().unwrap());
+    assert!((1..=8_000).contains(&width), "{width}");
+    assert_eq!(sent, picture(&requests[1]), "the same message is sent in the same form");
+}
