@@ -129,14 +129,14 @@ impl Ledger {
         }
     }
 
-    /// The bill is known. A request that got as far as an answer is billed at least its input, even
-    /// if the figures never came: the larger of the two counts.
+    /// The bill is known. Figures that are missing, or so small that they cannot be true, are
+    /// replaced by our own estimate: a budget must not stretch because a server cannot count.
     pub(crate) fn settle(&mut self, account: Account, usage: Usage) -> Option<MicroUsd> {
         let open = self.open.remove(&account)?;
         self.reserved = self.reserved.less(open.reserved);
         let mut billed = usage;
-        if billed.input_total() == Tokens(0) {
-            billed.input = open.predicted;
+        if is_absurd(billed.input_total(), open.predicted) {
+            billed.input = billed.input + open.predicted.less(billed.input_total());
         } else if open.source == Source::Main && open.raw > 0 {
             self.anchor = Some(Anchor { raw: open.raw, billed: billed.input_total().0 });
         }
@@ -171,4 +171,10 @@ impl Ledger {
         let ratio = scaled.checked_div(u128::from(anchor.raw)).unwrap_or(u128::from(raw));
         Tokens(u64::try_from(ratio).unwrap_or(u64::MAX))
     }
+}
+
+/// Is a figure so far below our estimate that it cannot be true? Estimates are rough, so only a
+/// factor of four counts.
+pub(crate) fn is_absurd(billed: Tokens, estimate: Tokens) -> bool {
+    billed.0.saturating_mul(4) < estimate.0
 }

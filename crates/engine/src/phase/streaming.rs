@@ -8,7 +8,7 @@ use windlass_vocabulary::{
 
 use crate::context::estimate;
 use crate::facts;
-use crate::ledger::Account;
+use crate::ledger::{Account, is_absurd};
 use crate::signal::{AnswerEnd, Fault, Signal};
 use crate::state::{Answer, State};
 use crate::step::Loop;
@@ -48,7 +48,7 @@ impl Loop<'_> {
     /// The answer is complete.
     pub(crate) fn answered(&mut self, stop: Stop, usage: Usage) {
         self.state.answer.usage = self.state.answer.usage.max(&usage);
-        self.settle();
+        self.settle_whole();
         if matches!(stop, Stop::OutputLimit | Stop::WindowFull) {
             self.drop_half_call();
         }
@@ -160,6 +160,16 @@ impl Loop<'_> {
         }
         // The attempt stays known: the wait before the next try is derived from it.
         self.state.answer = Answer { attempt: answer.attempt, ..Answer::default() };
+    }
+
+    /// Pays for a whole answer. Output that the provider forgot to count is counted by us.
+    fn settle_whole(&mut self) {
+        let answer = &mut self.state.answer;
+        let seen = Tokens(estimate::tokens(answer.streamed)).min(answer.output_max);
+        if is_absurd(answer.usage.output, seen) {
+            answer.usage.output = seen;
+        }
+        self.settle();
     }
 
     /// Pays for an answer that broke off. Its last figures never came, but what was put out is
