@@ -80,11 +80,23 @@ async fn m36_missing_or_senseless_counts_are_estimated() {
             let (ending, told) = stage.run(&"many words ".repeat(400)).await;
             assert_completed(&ending);
             assert_eq!(shown(&told).len(), 2_000, "{wire:?}, {name}");
-            // About a token for four letters, give or take.
+            // About a token for four letters, give or take: both sides are paid for.
             let cost = billed(&told);
-            assert!((1_000..10_000).contains(&cost.0), "{wire:?}, {name}: {cost}");
+            assert!((1_400..10_000).contains(&cost.0), "{wire:?}, {name}: {cost}");
             assert_completed(&stage.run("more").await.0);
         }
+    }
+}
+
+#[tokio::test]
+async fn m36_counts_that_are_far_too_small_do_not_stretch_the_budget() {
+    for wire in WIRES {
+        let small = all(wire, &json!(1));
+        let mut stage = priced(wire, None).play([counted(wire, Some(&small))]).await;
+        let (ending, told) = stage.run(&"many words ".repeat(400)).await;
+        assert_completed(&ending);
+        let cost = billed(&told);
+        assert!(cost.0 > 500, "{wire:?}: {cost}");
     }
 }
 
