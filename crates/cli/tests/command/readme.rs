@@ -47,10 +47,9 @@ fn lasting(text: &str) -> Vec<&str> {
 fn every_flag_it_names_is_known() {
     let world = World::new();
     let mut known = String::new();
-    for arguments in
-        [&["--help"][..], &["demo", "--help"], &["rehearse", "--help"], &["bound", "--help"]]
-    {
-        known.push_str(run(&mut world.windlass(arguments)).answer());
+    known.push_str(run(&mut world.windlass(&["--help"])).answer());
+    for command in ["demo", "rehearse", "record", "bound", "models"] {
+        known.push_str(run(&mut world.windlass(&[command, "--help"])).answer());
     }
     let of_cargo = ["--release", "--workspace", "--path"];
     let words = README.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
@@ -64,6 +63,19 @@ fn every_flag_it_names_is_known() {
     for flag in flags {
         assert!(known.contains(flag), "{flag}");
     }
+}
+
+#[test]
+fn the_configuration_it_shows_is_read() {
+    let world = World::new();
+    let shown = blocks("toml").pop().expect("a configuration");
+    world.config(shown);
+    let finished = run(&mut world.windlass(&["models", "mine/large"]));
+    assert!(finished.answer().contains("128,000"), "{finished:?}");
+    let mut command = world.windlass(&["-p", "hi", "--model", "mine/large"]);
+    // The fallback's key comes from a program that is not here.
+    let finished = run(command.env("MINE_API_KEY", "x").env("PATH", "/nowhere"));
+    assert!(finished.refusal(1).contains("secret-tool"), "{finished:?}");
 }
 
 #[test]
