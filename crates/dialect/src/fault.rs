@@ -20,6 +20,8 @@ pub(crate) struct Complaint {
     pub(crate) kind: String,
     /// A finer name some providers add.
     pub(crate) code: String,
+    /// The place in the request it is about, where it is told apart from the message.
+    pub(crate) param: String,
     /// For people.
     pub(crate) message: String,
     /// The provider's name for the request, if the body has it.
@@ -29,27 +31,41 @@ pub(crate) struct Complaint {
 }
 
 /// Reads a complaint in any of the forms servers use: an `error` that is an object or a text, in
-/// an object or a list of one, or a bare `message` or `detail`.
+/// an object or a list of one, or a bare `message` or `detail`. A gateway that passes on what
+/// another server said is taken out of the way.
 pub(crate) fn complaint(body: &str) -> Option<Complaint> {
+    nested_complaint(body, WRAPPINGS_MAX)
+}
+
+fn nested_complaint(body: &str, wrappings_max: usize) -> Option<Complaint> {
     let body = match serde_json::from_str::<Vec<&RawValue>>(body) {
         Ok(list) => list.first()?.get(),
         Err(_) => body,
     };
     let envelope: Envelope<'_> = serde_json::from_str(body).ok()?;
     let request_id = envelope.request_id.map(|id| first_line(&id)).filter(|id| !id.is_empty());
-    let Some(error) = envelope.error else {
+    let Some(raw) = envelope.error else {
         let message = envelope.message.or(envelope.detail)?;
         return Some(Complaint { message, request_id, ..Complaint::default() });
     };
-    let Error { kind, status, code, message } =
-        serde_json::from_str(error.get()).unwrap_or_default();
-    let text = serde_json::from_str::<String>(error.get()).ok();
+    let error: Error<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    if let Some(inner) = error.inner(wrappings_max) {
+        return Some(Complaint { request_id: inner.request_id.or(request_id), ..inner });
+    }
+    let text = serde_json::from_str::<String>(raw.get()).ok();
+    let mut message = error.message.or(text).unwrap_or_default();
+    let param = error.param.unwrap_or_default();
+    // Only a place among the messages is worth telling; `input` alone is no news.
+    if param.contains(|c: char| c.is_ascii_digit()) && !message.contains(&param) {
+        message = format!("{message} (at {param})");
+    }
     Some(Complaint {
-        kind: kind.or(status).unwrap_or_default(),
-        code: code.unwrap_or_default(),
-        message: message.or(text).unwrap_or_default(),
+        kind: error.kind.or(error.status).unwrap_or_default(),
+        code: error.code.unwrap_or_default(),
+        param,
+        message,
         request_id,
-        json: String::from(error.get()),
+        json: String::from(raw.get()),
     })
 }
 
@@ -66,7 +82,7 @@ struct Envelope<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Error {
+struct Error<'a> {
     #[serde(rename = "type", default, deserialize_with = "loose::optional")]
     kind: Option<String>,
     #[serde(default, deserialize_with = "loose::optional")]
@@ -74,7 +90,31 @@ struct Error {
     #[serde(default, deserialize_with = "loose::optional")]
     code: Option<String>,
     #[serde(default, deserialize_with = "loose::optional")]
+    param: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
     message: Option<String>,
+    #[serde(default, deserialize_with = "loose::optional")]
+    metadata: Option<Metadata>,
+    #[serde(borrow)]
+    upstream_error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(default, deserialize_with = "loose::optional")]
+    raw: Option<String>,
+}
+
+impl Error<'_> {
+    /// What the server behind a gateway said.
+    fn inner(&self, wrappings_max: usize) -> Option<Complaint> {
+        let wrappings_max = wrappings_max.checked_sub(1)?;
+        let raw = self.metadata.as_ref().and_then(|metadata| metadata.raw.as_deref());
+        let upstream = self.upstream_error.map(RawValue::get);
+        let places = [raw, upstream, self.message.as_deref()];
+        let inner = |text: &str| nested_complaint(text, wrappings_max);
+        places.into_iter().flatten().find_map(inner).filter(|inner| !inner.message.is_empty())
+    }
 }
 
 /// A phrase that says what a failure is, whatever its status. All parts must occur, in any case.
@@ -193,6 +233,9 @@ pub(crate) fn is_event_stream(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.is_empty() || essence.eq_ignore_ascii_case("text/event-stream")
 }
+
+/// How many gateways may stand between us and who complains.
+const WRAPPINGS_MAX: usize = 4;
 
 /// Enough of an unknown body to find its first line.
 const BODY_BYTES_SHOWN: usize = 4096;

@@ -1,4 +1,7 @@
-//! Where a provider says the fault lies.
+//! Where a provider says the fault lies. Refusals are written for people, but many name the message
+//! and the block. What they mean by it is known to [`Origins`](crate::Origins).
+
+use windlass_vocabulary::Wire;
 
 /// One message of the request as the wire counts them, and one block of it if it was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +12,74 @@ pub struct Offender {
     pub block: Option<usize>,
 }
 
-/// Reads the words of a refusal.
+/// Reads a place off the words of a refusal, as they stand in
+/// [`ModelFailure::message`](windlass_vocabulary::ModelFailure::message). Every wire has its own
+/// notation, so that words a gateway passes on from another wire are not mistaken for ours.
 #[must_use]
-pub fn offender(_words: &str) -> Option<Offender> {
-    None
+pub fn offender(wire: Wire, words: &str) -> Option<Offender> {
+    match wire {
+        Wire::AnthropicMessages => path(words, "messages", "content", dotted),
+        Wire::OpenaiChat => path(words, "messages", "content", bracketed)
+            .or_else(|| path(words, "'messages'", "'content'", listed)),
+        Wire::OpenaiResponses => path(words, "input", "content", bracketed),
+        Wire::Gemini => path(words, "contents", "parts", bracketed).or_else(|| counted(words)),
+    }
 }
+
+/// A position in some notation, and what follows it.
+type Notation = fn(&str) -> Option<(usize, &str)>;
+
+/// The first place where the list of messages is followed by a position, and the block behind it if
+/// the list of blocks is too.
+fn path(words: &str, messages: &str, blocks: &str, position: Notation) -> Option<Offender> {
+    words.match_indices(messages).find_map(|(at, _)| {
+        let (before, from) = words.split_at_checked(at)?;
+        if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return None;
+        }
+        let (message, rest) = position(from.strip_prefix(messages)?)?;
+        let rest = rest.trim_start_matches(['.', ',', ' ']);
+        let block = rest.strip_prefix(blocks).and_then(position).map(|(block, _)| block);
+        Some(Offender { message, block })
+    })
+}
+
+/// `messages.3.content.1`
+fn dotted(text: &str) -> Option<(usize, &str)> {
+    number(text.strip_prefix('.')?)
+}
+
+/// `messages[3].content[1]` or `messages.[3].content.[1]`
+fn bracketed(text: &str) -> Option<(usize, &str)> {
+    let inside = text.strip_prefix('.').unwrap_or(text).strip_prefix('[')?;
+    let (position, rest) = number(inside)?;
+    Some((position, rest.strip_prefix(']')?))
+}
+
+/// `'messages', 3, 'content', 1`
+fn listed(text: &str) -> Option<(usize, &str)> {
+    number(text.strip_prefix(", ")?)
+}
+
+/// `function call … , position 2` and `in the 5. content block`, which count from one.
+fn counted(words: &str) -> Option<Offender> {
+    let behind = |mark: &str| words.split_once(mark).and_then(|(_, rest)| number(rest));
+    let position = match behind(", position ") {
+        Some((position, _)) => position,
+        None => {
+            let (position, rest) = behind("in the ")?;
+            rest.strip_prefix(". content block")?;
+            position
+        }
+    };
+    Some(Offender { message: position.checked_sub(1)?, block: None })
+}
+
+fn number(text: &str) -> Option<(usize, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    (end <= DIGITS_MAX).then_some((digits.parse().ok()?, rest))
+}
+
+/// No request has more messages than fit in this.
+const DIGITS_MAX: usize = 6;

@@ -52,7 +52,7 @@ fn every_refusal_is_sorted_by_what_it_demands() {
             400,
             bad,
             "image dimensions exceed max allowed size for many-image requests: 2000 pixels",
-            K::MediaTooLarge,
+            K::BadImage,
         ),
         (400, bad, "A maximum of 100 PDF pages may be provided.", K::MediaTooLarge),
         (400, bad, "messages.1.content: Too many images", K::MediaTooLarge),

@@ -121,6 +121,9 @@ proptest! {
             let body = String::from_utf8_lossy(&encoded.body).into_owned();
             prop_assert_eq!(breaches(wire, &encoded.body), Vec::<String>::new(), "{:?} {}", wire, body);
             prop_assert_eq!(&encoded.refusal, &None);
+            let sent: Value = serde_json::from_slice(&encoded.body).expect("JSON");
+            let counted = ["messages", "input", "contents"].iter().find_map(|name| sent[name].as_array());
+            prop_assert_eq!(encoded.origins.messages(), counted.expect("messages").len(), "{:?}", wire);
             prop_assert_eq!(dialect.encode(&request, dialect.law()), encoded, "always the same");
         }
     }

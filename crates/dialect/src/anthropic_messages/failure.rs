@@ -44,12 +44,15 @@ fn judge(reply: &Reply<'_>, complaint: &Complaint) -> FailureKind {
 
 fn by_words(complaint: &Complaint) -> Option<FailureKind> {
     match complaint.kind.as_str() {
-        ""
-        | "invalid_request_error"
-        | "request_too_large"
-        | "rate_limit_error"
-        | "billing_error" => by_phrase(PHRASES, &complaint.message),
-        _ => None,
+        // These say enough by themselves.
+        "authentication_error"
+        | "permission_error"
+        | "not_found_error"
+        | "overloaded_error"
+        | "api_error"
+        | "timeout_error"
+        | "conflict_error" => None,
+        _ => by_phrase(PHRASES, &complaint.message),
     }
 }
 
@@ -75,6 +78,7 @@ const PHRASES: &[Phrase] = &[
     phrase(FailureKind::Quota, &["usage limit"]),
     phrase(FailureKind::Quota, &["billing"]),
     phrase(FailureKind::Unauthorised, &["organization has been disabled"]),
+    phrase(FailureKind::BadImage, &["image dimensions"]),
     phrase(FailureKind::MediaTooLarge, &["image", "exceed"]),
     phrase(FailureKind::MediaTooLarge, &["too many images"]),
     phrase(FailureKind::MediaTooLarge, &["too much media"]),
@@ -101,6 +105,7 @@ const PHRASES: &[Phrase] = &[
     phrase(FailureKind::ForeignSignature, &["invalid", "signature"]),
     phrase(FailureKind::ForeignSignature, &["thinking", "cannot be modified"]),
     phrase(FailureKind::ForeignSignature, &["must start with a thinking block"]),
+    phrase(FailureKind::ForeignSignature, &["invalid", "redacted_thinking"]),
     phrase(FailureKind::ForeignSignature, &["thinking", "adaptive"]),
     phrase(FailureKind::ForeignSignature, &["thinking", "not support"]),
     phrase(FailureKind::ForeignSignature, &["effort", "not support"]),

@@ -33,18 +33,40 @@ pub(crate) fn in_stream(complaint: &Complaint) -> ModelFailure {
 }
 
 fn judge(status: u16, complaint: &Complaint) -> FailureKind {
-    let named = by_name(&complaint.code).or_else(|| by_name(&complaint.kind));
-    match (status, named) {
-        (400 | 404 | 413 | 422 | 429, Some(kind)) | (200..=299, Some(kind)) => kind,
-        (400 | 413 | 422 | 429 | 200..=299, None) => by_phrase(PHRASES, &complaint.message)
-            .unwrap_or(if status < 300 { FailureKind::ServerFault } else { by_status(status) }),
+    let words = by_phrase(PHRASES, &complaint.message);
+    match status {
+        // Waiting never makes a single request fit the limit per minute.
+        413 | 429 if by_phrase(TOO_LARGE, &complaint.message).is_some() => {
+            FailureKind::PromptTooLong
+        }
+        200..=299 => by_names(complaint).or(words).unwrap_or(FailureKind::ServerFault),
+        400 | 404 | 413 | 422 | 429 => {
+            by_names(complaint).or(words).unwrap_or_else(|| by_status(status))
+        }
+        403 if words == Some(FailureKind::Refused) => FailureKind::Refused,
+        // Local servers fail where others refuse.
+        500 => words.filter(|kind| LOCAL.contains(kind)).unwrap_or(FailureKind::ServerFault),
         _ => by_status(status),
     }
 }
 
+fn by_names(complaint: &Complaint) -> Option<FailureKind> {
+    if complaint.code == "string_above_max_length" {
+        let is_text = TEXTS.iter().any(|text| complaint.param.ends_with(text));
+        return Some(if is_text {
+            FailureKind::PromptTooLong
+        } else {
+            FailureKind::InvalidRequest
+        });
+    }
+    by_name(&complaint.code).or_else(|| by_name(&complaint.kind))
+}
+
 fn by_name(name: &str) -> Option<FailureKind> {
     Some(match name {
-        "context_length_exceeded" | "string_above_max_length" => FailureKind::PromptTooLong,
+        "context_length_exceeded"
+        | "exceed_context_size_error"
+        | "model_max_prompt_tokens_exceeded" => FailureKind::PromptTooLong,
         "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" => {
             FailureKind::Quota
         }
@@ -63,6 +85,7 @@ fn by_name(name: &str) -> Option<FailureKind> {
         | "image_content_policy_violation" => FailureKind::BadImage,
         "image_too_large" | "image_file_too_large" => FailureKind::MediaTooLarge,
         "invalid_encrypted_content" => FailureKind::ForeignSignature,
+        "content_filter" => FailureKind::Refused,
         name if name.contains("policy") => FailureKind::Refused,
         _ => return None,
     })
@@ -74,34 +97,69 @@ fn wish(message: &str) -> Option<Millis> {
     span(after)
 }
 
-/// Money first, because no repair helps there; then single pieces, then size.
+/// What a request is told that is over the limit per minute all by itself.
+const TOO_LARGE: &[Phrase] = &[phrase(FailureKind::PromptTooLong, &["request too large"])];
+
+/// What a local server may mean when it says that it failed.
+const LOCAL: &[FailureKind] =
+    &[FailureKind::PromptTooLong, FailureKind::BadImage, FailureKind::Misconfigured];
+
+/// Fields that hold what was said. Any other that is too long is broken, not long.
+const TEXTS: &[&str] = &["content", "text", "output", "arguments", "instructions", "input"];
+
+/// Money and settings first, because no repair helps there; then single pieces, then size.
 const PHRASES: &[Phrase] = &[
     phrase(FailureKind::Quota, &["exceeded your current quota"]),
     phrase(FailureKind::Quota, &["insufficient", "balance"]),
     phrase(FailureKind::Quota, &["insufficient", "credit"]),
     phrase(FailureKind::Quota, &["billing"]),
+    phrase(FailureKind::Misconfigured, &["does not support tools"]),
+    phrase(FailureKind::Misconfigured, &["support tool use"]),
+    phrase(FailureKind::Misconfigured, &["unsupported param: tools"]),
+    phrase(FailureKind::Misconfigured, &["requires --jinja"]),
+    phrase(FailureKind::Misconfigured, &["--enable-auto-tool-choice"]),
     phrase(FailureKind::RateLimited, &["rate limit"]),
     phrase(FailureKind::Overloaded, &["overloaded"]),
     phrase(FailureKind::MediaTooLarge, &["image", "too large"]),
     phrase(FailureKind::MediaTooLarge, &["too many images"]),
+    phrase(FailureKind::MediaTooLarge, &["total image size"]),
     phrase(FailureKind::BadImage, &["image", "invalid"]),
     phrase(FailureKind::BadImage, &["image", "not support"]),
     phrase(FailureKind::BadImage, &["image", "unsupported"]),
+    phrase(FailureKind::BadImage, &["valid image"]),
+    phrase(FailureKind::BadImage, &["support image input"]),
+    phrase(FailureKind::BadImage, &["image(s) may be provided"]),
+    phrase(FailureKind::BadImage, &["not a multimodal model"]),
+    phrase(FailureKind::BadImage, &["unknown variant `image_url`"]),
     phrase(FailureKind::BadImage, &["failed to", "image"]),
     phrase(FailureKind::PromptTooLong, &["context length"]),
     phrase(FailureKind::PromptTooLong, &["context window"]),
     phrase(FailureKind::PromptTooLong, &["context size"]),
     phrase(FailureKind::PromptTooLong, &["context_length"]),
     phrase(FailureKind::PromptTooLong, &["too many tokens"]),
+    phrase(FailureKind::PromptTooLong, &["token limit", "exceeded"]),
+    phrase(FailureKind::PromptTooLong, &["token count", "exceeds"]),
+    phrase(FailureKind::PromptTooLong, &["input tokens exceed"]),
     phrase(FailureKind::PromptTooLong, &["prompt", "too long"]),
+    phrase(FailureKind::PromptTooLong, &["prompt exceeds"]),
+    phrase(FailureKind::PromptTooLong, &["maximum prompt length"]),
     phrase(FailureKind::PromptTooLong, &["input", "too long"]),
     phrase(FailureKind::PromptTooLong, &["maximum", "tokens", "exceed"]),
+    phrase(FailureKind::PromptTooLong, &["reduce the length of the messages"]),
+    phrase(FailureKind::PromptTooLong, &["`inputs` tokens"]),
+    // The window less the prompt is below nothing.
+    phrase(FailureKind::PromptTooLong, &["must be at least 1, got -"]),
     phrase(FailureKind::ForeignSignature, &["encrypted content"]),
     phrase(FailureKind::ForeignSignature, &["encrypted_content"]),
     phrase(FailureKind::ForeignSignature, &["reasoning", "not support"]),
     phrase(FailureKind::ForeignSignature, &["reasoning", "item"]),
+    phrase(FailureKind::ForeignSignature, &["reasoning_effort"]),
+    phrase(FailureKind::ForeignSignature, &["items are not persisted"]),
+    phrase(FailureKind::ForeignSignature, &["duplicate item", "rs_"]),
     phrase(FailureKind::ModelGone, &["model", "does not exist"]),
     phrase(FailureKind::ModelGone, &["model", "not found"]),
     phrase(FailureKind::Refused, &["content management policy"]),
     phrase(FailureKind::Refused, &["usage policies"]),
+    phrase(FailureKind::Refused, &["usage policy"]),
+    phrase(FailureKind::Refused, &["flagged"]),
 ];
