@@ -87,7 +87,8 @@ async fn m29_a_hundred_calls_run_ten_at_a_time_and_answer_in_order() {
 #[tokio::test]
 async fn m29_a_flood_of_blocks_is_cut_off() {
     let block = |number: usize| -> String {
-        let start = json!({"type": "content_block_start", "index": number, "content_block": {"type": "text", "text": "x"}});
+        let text = json!({"type": "text", "text": "x"});
+        let start = json!({"type": "content_block_start", "index": number, "content_block": text});
         let stop = json!({"type": "content_block_stop", "index": number});
         format!("data: {start}\n\ndata: {stop}\n\n")
     };
@@ -98,7 +99,8 @@ async fn m29_a_flood_of_blocks_is_cut_off() {
         format!("data: {done}\n\n")
     };
     let call = |number: usize| -> String {
-        let call = json!({"index": number, "id": format!("c{number}"), "function": {"name": "Look", "arguments": "{}"}});
+        let function = json!({"name": "Look", "arguments": "{}"});
+        let call = json!({"index": number, "id": format!("c{number}"), "function": function});
         format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}))
     };
     let part = |number: usize| -> String {
@@ -208,7 +210,9 @@ fn paused(wire: Wire, number: usize) -> Says {
     let text = String::from_utf8(events.concat()).unwrap();
     match wire {
         Wire::AnthropicMessages => {
-            let block = json!({"type": "server_tool_use", "id": format!("srvtoolu_{number}"), "name": "web_search", "input": {}});
+            let id = format!("srvtoolu_{number}");
+            let kind = "server_tool_use";
+            let block = json!({"type": kind, "id": id, "name": "web_search", "input": {}});
             let start = json!({"type": "content_block_start", "index": 1, "content_block": block});
             let stop = json!({"type": "content_block_stop", "index": 1});
             let more = format!("data: {start}\n\ndata: {stop}\n\nevent: message_delta");

@@ -1,5 +1,5 @@
-//! Rows 14 to 19 again, at every byte: wherever a stream is cut, the conversation stays valid, no call
-//! runs twice, no half-received call runs, and the run ends well.
+//! Rows 14 to 19 again, at every byte: wherever a stream is cut, the conversation stays valid, no
+//! call runs twice, no half-received call runs, and the run ends well.
 
 use std::sync::Arc;
 

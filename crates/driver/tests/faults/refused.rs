@@ -217,7 +217,8 @@ async fn m08_foreign_signatures_are_dropped_with_their_reasoning() {
 }
 
 fn picture(name: &str) -> Block {
-    let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA\
+                AABJRU5ErkJggg==";
     Block::Media(Media { media_type: "image/png".into(), data: data.into(), name: name.into() })
 }
 
