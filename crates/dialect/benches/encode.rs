@@ -99,7 +99,8 @@ fn grow(request: &mut ModelRequest, turn: usize) {
     let id = |number: usize| MessageId(u64::try_from(number).unwrap_or(0));
     let call = ToolCallId::from(format!("toolu_{turn:06}").as_str());
     let seal = Some(Arc::from("EqoBCkgIARABGAIiQL8p".repeat(12)));
-    let input = format!("{{\"path\":\"/home/u/src/part_{turn}.rs\",\"offset\":{turn},\"limit\":40}}");
+    let input =
+        format!("{{\"path\":\"/home/u/src/part_{turn}.rs\",\"offset\":{turn},\"limit\":40}}");
     let answer = vec![
         Block::Thinking(Thinking { text: THOUGHT.into(), signature: seal }),
         Block::Text(format!("I will look at part {turn} next.")),

@@ -76,7 +76,7 @@ impl ModelPort {
         }
         let sent = self.send_renewed(route, request, encoded.body).await;
         sent.map_err(|failure| ModelFailure {
-            offender: offender(&failure.message)
+            offender: offender(route.dialect.wire(), &failure.message)
                 .and_then(|named| encoded.origins.find(&named).first().map(|place| place.message)),
             ..failure
         })

@@ -4,17 +4,18 @@ use crate::stage::{Setting, assert_ended};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::{ImageFormat, RgbImage};
-use windlass_rehearsal::{Answer as Says, Recorded};
+use serde_json::json;
+use windlass_rehearsal::{Answer as Says, Fault, Recorded};
 use windlass_vocabulary::{Block, Media, Notice, Terminal};
 
 /// Wider than the messages wire takes.
 const TOO_WIDE: u32 = 9_000;
 
-fn wide_picture() -> Media {
+fn picture_of(width: u32, name: &str) -> Media {
     let mut bytes = std::io::Cursor::new(Vec::new());
-    RgbImage::new(TOO_WIDE, 2).write_to(&mut bytes, ImageFormat::Png).unwrap();
+    RgbImage::new(width, 2).write_to(&mut bytes, ImageFormat::Png).unwrap();
     let data = STANDARD.encode(bytes.into_inner());
-    Media { media_type: "image/png".into(), data: data.into(), name: "wide.png".into() }
+    Media { media_type: "image/png".into(), data: data.into(), name: name.into() }
 }
 
 /// The base64 text of the first image of a request.
@@ -29,7 +30,10 @@ fn picture(request: &Recorded) -> String {
 async fn an_image_is_made_to_fit_once_and_told() {
     let answers = [Says::text("A line."), Says::text("Still a line.")];
     let mut stage = Setting::default().play(answers).await;
-    let content = vec![Block::Text("what is this?".to_owned()), Block::Media(wide_picture())];
+    let content = vec![
+        Block::Text("what is this?".to_owned()),
+        Block::Media(picture_of(TOO_WIDE, "wide.png")),
+    ];
     stage.session.submit(content).unwrap();
     let (ending, told) = stage.ending().await;
     assert_ended(&ending, Terminal::Completed);
@@ -48,4 +52,37 @@ async fn an_image_is_made_to_fit_once_and_told() {
     let width = u32::from_be_bytes(bytes[16..20].try_into().unwrap());
     assert!((1..=8_000).contains(&width), "{width}");
     assert_eq!(sent, picture(&requests[1]), "the same message is sent in the same form");
+}
+
+#[tokio::test]
+async fn only_the_image_that_the_provider_names_is_left_out() {
+    let refusal = json!({
+        "type": "error",
+        "error": {
+            "type": "invalid_request_error",
+            "message": "messages.2.content.1.image.source.base64: Could not process image",
+        },
+    });
+    let answers = [
+        Says::text("One."),
+        Says::failing(Fault::refuse_with(400, refusal.to_string())),
+        Says::text("Two, but I cannot see the second."),
+    ];
+    let mut stage = Setting::default().play(answers).await;
+    for (words, name) in [("first", "first.png"), ("second", "second.png")] {
+        let content = vec![Block::Text(words.to_owned()), Block::Media(picture_of(4, name))];
+        stage.session.submit(content).unwrap();
+        let (ending, told) = stage.ending().await;
+        assert_ended(&ending, Terminal::Completed);
+        if words == "second" {
+            let repaired = told.iter().find_map(|notice| match notice {
+                Notice::Repaired { why } => Some(why),
+                _ => None,
+            });
+            assert!(repaired.is_some_and(|why| why.contains("second.png")), "{told:#?}");
+        }
+    }
+    let body = stage.rehearsal.requests().pop().unwrap().body.to_string();
+    assert_eq!(body.matches("\"image\"").count(), 1, "{body}");
+    assert!(body.contains("second.png was left out"), "{body}");
 }
