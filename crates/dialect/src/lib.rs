@@ -2,8 +2,10 @@
 //!
 //! The only door is [`dialect`]: it names the language spoken over one [`Wire`], and everything
 //! else goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four
-//! steps driven by the provider's [`Law`]), then written down; an answer is framed ([`sse`]), read
-//! event by event, and yielded as [`Decoded`] pieces; a refusal is sorted by what it demands.
+//! steps driven by the provider's [`Law`]), then written down, without writing again what is still
+//! [`Written`]; an answer is framed ([`sse`]), read event by event, and yielded as [`Decoded`]
+//! pieces; a refusal is sorted by what it demands, and its [`offender`](offender()) traced back to
+//! the transcript.
 //!
 //! There is no network here, no clock, no randomness, and nothing that can fail with a panic:
 //! time is an argument, a bad stream is one [`Decoded::Failed`], a bad history is repaired.

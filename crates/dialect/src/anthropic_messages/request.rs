@@ -125,6 +125,8 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
         Effort::Medium => "medium",
         // The provider's own default; naming it would only break a cached prefix.
         Effort::High => return,
+        // More than that needs reasoning, and is refused without.
+        Effort::Xhigh | Effort::Max if request.thinking == ThinkingMode::Disabled => return,
         Effort::Xhigh => "xhigh",
         Effort::Max => "max",
     };

@@ -72,30 +72,39 @@ impl Script for Letter {
     }
 }
 
-/// Levels of thinking are a word of newer models; older ones refuse it and are left alone.
+/// Levels of thinking are a word of newer models, which cannot stop thinking; older ones refuse the
+/// word, but can.
 fn write_thinking(body: &mut Vec<u8>, request: &ModelRequest) {
+    if request.repair.without_reasoning {
+        return;
+    }
+    let is_off = request.thinking == ThinkingMode::Disabled;
     let level = match request.effort {
-        _ if request.repair.without_reasoning || is_old(request) => None,
+        _ if is_old(request) => None,
+        _ if is_off => Some("low"),
         Effort::Low => Some("low"),
         Effort::Medium => Some("medium"),
         Effort::High => None,
         Effort::Xhigh | Effort::Max => Some("high"),
     };
-    let shows = request.thinking == ThinkingMode::Adaptive && !request.repair.without_reasoning;
-    if level.is_none() && !shows {
-        return;
-    }
-    raw(body, ",\"thinkingConfig\":{");
+    let mut fields = Vec::new();
     let mut comma = Comma::default();
-    if shows {
-        comma.before(body);
-        raw(body, "\"includeThoughts\":true");
+    if request.thinking == ThinkingMode::Adaptive {
+        comma.before(&mut fields);
+        raw(&mut fields, "\"includeThoughts\":true");
     }
     if let Some(level) = level {
-        comma.before(body);
-        field(body, "thinkingLevel", level);
+        comma.before(&mut fields);
+        field(&mut fields, "thinkingLevel", level);
     }
-    body.push(b'}');
+    if is_off && is_old(request) {
+        raw(&mut fields, "\"thinkingBudget\":0");
+    }
+    if !fields.is_empty() {
+        raw(body, ",\"thinkingConfig\":{");
+        body.extend_from_slice(&fields);
+        body.push(b'}');
+    }
 }
 
 fn is_old(request: &ModelRequest) -> bool {

@@ -98,10 +98,13 @@ pub(super) struct WireUsage {
     pub(super) completion_tokens: Count,
     #[serde(deserialize_with = "optional")]
     pub(super) prompt_tokens_details: Option<Details>,
+    /// What some servers call the same.
+    pub(super) prompt_cache_hit_tokens: Count,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Details {
     pub(super) cached_tokens: Count,
+    pub(super) cache_write_tokens: Count,
 }

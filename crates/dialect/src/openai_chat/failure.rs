@@ -1,6 +1,7 @@
 //! What a complaint in the words of this wire and of `POST /v1/responses` demands of the loop.
 //! Codes decide where there are any; imitations often have only words.
 
+use alloc::format;
 use alloc::string::String;
 
 use windlass_vocabulary::{FailureKind, Millis, ModelFailure};
@@ -33,7 +34,9 @@ pub(crate) fn in_stream(complaint: &Complaint) -> ModelFailure {
 }
 
 fn judge(status: u16, complaint: &Complaint) -> FailureKind {
-    let words = by_phrase(PHRASES, &complaint.message);
+    // What it is about may stand in the name of the parameter alone.
+    let said = format!("{} {}", complaint.message, complaint.param);
+    let words = by_phrase(PHRASES, &said);
     match status {
         // Waiting never makes a single request fit the limit per minute.
         413 | 429 if by_phrase(TOO_LARGE, &complaint.message).is_some() => {

@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{Effort, ModelRequest};
+use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
 
 use crate::law::Law;
 use crate::origins::{Origins, Place};
@@ -81,14 +81,17 @@ pub(crate) fn trace_rest(turn: &Turn<'_, '_>, places: &[Option<Place>], origins:
     }
 }
 
-/// What the provider does by itself is not mentioned; there is no common way to say "off".
+/// What the provider does by itself is not mentioned. To think not at all is the least effort here;
+/// a server that does not know the word says so, and is not told again.
 pub(crate) fn effort(request: &ModelRequest) -> Option<&'static str> {
     match request.effort {
         _ if request.repair.without_reasoning => None,
+        _ if request.thinking == ThinkingMode::Disabled => Some("none"),
         Effort::Low => Some("low"),
         Effort::Medium => Some("medium"),
         Effort::High => None,
-        Effort::Xhigh | Effort::Max => Some("xhigh"),
+        Effort::Xhigh => Some("xhigh"),
+        Effort::Max => Some("max"),
     }
 }
 

@@ -266,12 +266,15 @@ impl Reader {
 
     fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {
         let Some(usage) = usage else { return };
-        let cached = usage.prompt_tokens_details.unwrap_or_default().cached_tokens.tokens();
+        let details = usage.prompt_tokens_details.unwrap_or_default();
+        let hit = usage.prompt_cache_hit_tokens.tokens();
+        let (read, written) =
+            (details.cached_tokens.tokens().max(hit), details.cache_write_tokens.tokens());
         self.usage = Usage {
-            input: usage.prompt_tokens.tokens().less(cached),
+            input: usage.prompt_tokens.tokens().less(read).less(written),
             output: usage.completion_tokens.tokens(),
-            cache_write: windlass_vocabulary::Tokens(0),
-            cache_read: cached,
+            cache_write: written,
+            cache_read: read,
         };
         out.push(Decoded::Usage(self.usage));
     }

@@ -1,0 +1,130 @@
+//! One row per setting, one column per wire: what is asked of the model, and what it is counted as.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    reason = "a test may stop at what it did not expect, and a table is as long as it is"
+)]
+
+mod stage;
+
+use serde_json::{Value, json};
+use stage::decode_whole;
+use stage::transcript::{request, text, user};
+use windlass_dialect::{Decoded, Dialect, dialect};
+use windlass_vocabulary::{Effort, ModelName, ModelRequest, ThinkingMode, Wire};
+
+fn speak(wire: Wire) -> &'static dyn Dialect {
+    dialect(wire).expect("spoken")
+}
+
+/// Cached tokens are part of the input on three of the wires, and told under several names.
+#[test]
+fn cached_tokens_are_found_wherever_a_server_puts_them() {
+    let chat = |usage: Value| {
+        let list = [
+            stage::openai_chat::chunk(json!({"content": "x"})),
+            stage::openai_chat::finish("stop"),
+            json!({"choices": [], "usage": usage}),
+        ];
+        stage::openai_chat::chunks(&list)
+    };
+    let gemini = |usage: Value| {
+        let mut end = stage::gemini::finish("STOP");
+        end["usageMetadata"] = usage;
+        stage::gemini::chunks(&[stage::gemini::parts(json!([{"text": "x"}])), end])
+    };
+    let table: Vec<(Wire, Vec<u8>, [u64; 4])> = vec![
+        (
+            Wire::OpenaiChat,
+            chat(json!({"prompt_tokens": 100, "completion_tokens": 5})),
+            [100, 5, 0, 0],
+        ),
+        (
+            Wire::OpenaiChat,
+            chat(json!({"prompt_tokens": 100, "completion_tokens": 5,
+                "prompt_tokens_details": null, "prompt_cache_hit_tokens": 64,
+                "prompt_cache_miss_tokens": 36})),
+            [36, 5, 0, 64],
+        ),
+        (
+            Wire::OpenaiChat,
+            chat(json!({"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details":
+                {"cached_tokens": 60, "cache_write_tokens": 30}})),
+            [10, 5, 30, 60],
+        ),
+        (
+            Wire::OpenaiChat,
+            chat(json!({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}})),
+            [0, 0, 0, 60],
+        ),
+        (Wire::Gemini, gemini(json!({"promptTokenCount": 100})), [100, 0, 0, 0]),
+        (
+            Wire::Gemini,
+            gemini(json!({"promptTokenCount": 100, "cachedContentTokenCount": 90})),
+            [10, 0, 0, 90],
+        ),
+    ];
+    for (wire, body, [input, output, cache_write, cache_read]) in table {
+        let items = decode_whole(speak(wire), &body);
+        let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{wire:?}") };
+        let counted = [usage.input.0, usage.output.0, usage.cache_write.0, usage.cache_read.0];
+        assert_eq!(counted, [input, output, cache_write, cache_read], "{wire:?}");
+    }
+}
+
+#[test]
+fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
+    use Effort::{High, Low, Max, Medium, Xhigh};
+    use ThinkingMode::{Adaptive, Disabled, Unset};
+    use Wire::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
+    // What the request says of it, all told; nothing where the provider's default holds.
+    let table: &[(Wire, &str, ThinkingMode, Effort, Value)] = &[
+        (A, "m", Unset, High, json!({})),
+        (A, "m", Adaptive, High, json!({"thinking": {"type": "adaptive"}})),
+        (A, "m", Disabled, High, json!({"thinking": {"type": "disabled"}})),
+        (A, "m", Disabled, Max, json!({"thinking": {"type": "disabled"}})),
+        (A, "m", Unset, Low, json!({"output_config": {"effort": "low"}})),
+        (A, "m", Unset, Medium, json!({"output_config": {"effort": "medium"}})),
+        (A, "m", Unset, Xhigh, json!({"output_config": {"effort": "xhigh"}})),
+        (A, "m", Unset, Max, json!({"output_config": {"effort": "max"}})),
+        (C, "m", Unset, High, json!({})),
+        (C, "m", Adaptive, High, json!({})),
+        (C, "m", Unset, Low, json!({"reasoning_effort": "low"})),
+        (C, "m", Unset, Xhigh, json!({"reasoning_effort": "xhigh"})),
+        (C, "m", Unset, Max, json!({"reasoning_effort": "max"})),
+        (C, "m", Disabled, Max, json!({"reasoning_effort": "none"})),
+        (R, "m", Unset, High, json!({})),
+        (R, "m", Adaptive, High, json!({"include": ["reasoning.encrypted_content"]})),
+        (R, "m", Unset, Medium, json!({"reasoning": {"effort": "medium"}})),
+        (R, "m", Disabled, High, json!({"reasoning": {"effort": "none"}})),
+        (G, "gemini-3", Unset, High, json!({})),
+        (G, "gemini-3", Adaptive, High, json!({"includeThoughts": true})),
+        (G, "gemini-3", Adaptive, Low, json!({"includeThoughts": true, "thinkingLevel": "low"})),
+        (G, "gemini-3", Unset, Max, json!({"thinkingLevel": "high"})),
+        (G, "gemini-3", Disabled, High, json!({"thinkingLevel": "low"})),
+        (G, "gemini-2.5-flash", Unset, Low, json!({})),
+        (G, "gemini-2.5-flash", Disabled, Low, json!({"thinkingBudget": 0})),
+    ];
+    let said = |wire: Wire, request: &ModelRequest| {
+        let encoded = speak(wire).encode(request, speak(wire).law());
+        let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
+        let config = body["generationConfig"]["thinkingConfig"].as_object().cloned();
+        let mut said = config.unwrap_or_default();
+        for name in ["thinking", "output_config", "reasoning_effort", "reasoning", "include"] {
+            said.extend(body.get(name).map(|value| (name.to_string(), value.clone())));
+        }
+        Value::Object(said)
+    };
+    for (wire, model, thinking, effort, expected) in table {
+        let mut request = request(vec![user(vec![text("q")])]);
+        request.model = ModelName::from(*model);
+        request.thinking = *thinking;
+        request.effort = *effort;
+        assert_eq!(said(*wire, &request), *expected, "{wire:?} {model} {thinking:?} {effort:?}");
+        request.repair.without_reasoning = true;
+        assert_eq!(said(*wire, &request), json!({}), "{wire:?}: not after it was refused");
+    }
+}
