@@ -6,7 +6,7 @@
 //! N + 1 begins with the bytes of request N, and the provider's cache holds.
 //!
 //! For the same reason a request that goes on where another ended need not be looked at from the
-//! beginning: the few things later messages must know of earlier ones are the [`Past`], and where
+//! beginning: the few things later messages must know of earlier ones are kept, and where
 //! an earlier message would come out differently after all, the steps say how far to go back.
 
 mod notes;
