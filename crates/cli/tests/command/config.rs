@@ -157,7 +157,7 @@ fn a_file_that_cannot_be_trusted_or_read_is_refused() {
 #[test]
 fn nothing_is_read_from_the_project() {
     let (world, server) = (World::new(), polite());
-    let evil = "[provider.anthropic]\nbase_url = \"http://127.0.0.1:9\"\n";
+    let evil = "default_model = \"evil/model\"\n";
     for name in [".windlass/config.toml", "config.toml", ".config/windlass/config.toml"] {
         let path = world.file(name);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

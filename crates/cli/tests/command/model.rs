@@ -111,6 +111,26 @@ fn a_plain_name_finds_its_provider() {
 }
 
 #[test]
+fn variables_name_the_model_and_change_what_a_short_name_means() {
+    let (world, server) = (World::new(), polite());
+    let cases: &[(&[(&str, &str)], &[&str], &str)] = &[
+        (&[("ANTHROPIC_MODEL", "haiku")], &[], "claude-haiku-5-5"),
+        (&[("ANTHROPIC_MODEL", "haiku"), ("WINDLASS_MODEL", "opus")], &[], "claude-opus-5-5"),
+        (&[("WINDLASS_MODEL", "opus")], &["--model", "fable"], "claude-fable-5-1"),
+        (
+            &[("ANTHROPIC_DEFAULT_OPUS_MODEL", "claude-opus-9")],
+            &["--model", "opus"],
+            "claude-opus-9",
+        ),
+    ];
+    for (variables, flags, name) in cases {
+        let mut command = world.asking(&server.url(), &["-p", "hi"]);
+        run(command.envs(variables.iter().copied()).args(*flags)).answer();
+        assert_eq!(last(&server).1["model"], *name, "{variables:?} {flags:?}");
+    }
+}
+
+#[test]
 fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
     let world = World::new();
     let (anthropic, openai, gemini) = (
@@ -227,6 +247,12 @@ fn an_unknown_model_works_and_says_what_is_assumed() {
     assert!(finished.stderr.contains("32768 tokens"), "{finished:?}");
     let (_, body) = last(&server);
     assert_eq!(body["max_tokens"], 4096, "imitations know the older name");
+
+    // A snapshot is known by its family.
+    let snapshot = ["-p", "hi", "--model", "claude-haiku-4-5-20251001", "--verbose"];
+    let finished = run(&mut world.asking(&server.url(), &snapshot));
+    assert!(!finished.stderr.contains("not in the table"), "{finished:?}");
+    assert_eq!(last(&server).1["max_tokens"], 32_000);
 
     // What costs nothing cannot cost too much.
     let arguments = ["-p", "hi", "--model", "ollama/tiny", "--max-budget-usd", "0.01"];

@@ -186,6 +186,24 @@ fn head(stream: &mut std::net::TcpStream) -> String {
 }
 
 #[test]
+fn a_fallback_that_is_not_there_is_told_soon_and_by_its_own_name() {
+    let world = World::new();
+    let gone = play(Script::new().answer(Answer::failing(Fault::refuse(404)).repeat(0)));
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.local_addr().expect("an address").port()
+    };
+    let other = format!("http://127.0.0.1:{port}");
+    let arguments = ["-p", "hi", "--fallback-model", "ollama/qwen3:8b"];
+    let mut command = world.asking(&gone.url(), &arguments);
+    let finished = run(command.env("OLLAMA_BASE_URL", &other));
+    let line = finished.refusal(1);
+    assert!(line.contains(&format!("nothing answers at {other}")), "{line}");
+    assert!(line.ends_with("check OLLAMA_BASE_URL"), "{line}");
+    assert!(finished.took < Duration::from_secs(20), "{finished:?}");
+}
+
+#[test]
 fn a_model_that_cannot_call_tools() {
     let world = World::new();
     let refusal = r#"{"error":{"message":"registry.ollama.ai/library/phi:latest does not support tools","type":"invalid_request_error"}}"#;
