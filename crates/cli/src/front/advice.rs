@@ -25,16 +25,18 @@ pub(crate) fn of_failure(
         FailureKind::Unauthorised => place.key_advice.clone(),
         FailureKind::ModelGone => missing_model(atlas, place, model),
         _ if is_proxy_login(failed) => PROXY.to_owned(),
+        _ if is_about_tools(failed) => NO_TOOLS.to_owned(),
+        _ if is_about_tools(failed) => NO_TOOLS.to_owned(),
         FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
         FailureKind::ServerFault if is_page(failed) => place.address_advice.clone(),
-        FailureKind::InvalidRequest if is_about_tools(failed) => NO_TOOLS.to_owned(),
         kind => in_general(kind).to_owned(),
     };
     let what = match failed.kind {
         _ if is_proxy_login(failed) => "a proxy wants a login",
+        _ if is_about_tools(failed) => "the model cannot call tools",
+        _ if is_about_tools(failed) => "the model cannot call tools",
         FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
         FailureKind::ServerFault if is_page(failed) => "this is no model server",
-        FailureKind::InvalidRequest if is_about_tools(failed) => "the model cannot call tools",
         kind => words::failure(kind),
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
@@ -61,10 +63,12 @@ pub(crate) fn is_proxy_login(failed: &ModelFailure) -> bool {
             && failed.message.contains("proxy authorization required")
 }
 
+/// The model, or the server as it was started, takes no tools.
 fn is_about_tools(failed: &ModelFailure) -> bool {
     let words = failed.message.to_ascii_lowercase();
-    let refuses = ["not support", "unsupported", "cannot", "not enabled", "no endpoints"];
-    (words.contains("tool") || words.contains("function call"))
+    let refuses = ["not support", "unsupported", "cannot", "requires --", "that support tool use"];
+    matches!(failed.kind, FailureKind::InvalidRequest | FailureKind::Misconfigured)
+        && (words.contains("tool") || words.contains("function call"))
         && refuses.iter().any(|part| words.contains(part))
 }
 
@@ -109,6 +113,7 @@ fn in_general(kind: FailureKind) -> &'static str {
 
 const PROXY: &str = "put its name and password into HTTPS_PROXY as http://name:password@proxy:port, \
                      or leave the model's host out with NO_PROXY";
-const NO_TOOLS: &str = "choose another --model, or ask without tools: --tools \"\"";
+const NO_TOOLS: &str = "choose another --model, start the server as it says if it is yours, or ask \
+                        without tools: --tools \"\"";
 const LIST_MAX: Duration = Duration::from_secs(1);
 const SHOWN_MAX: usize = 8;
