@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use windlass_driver::{Builder, Durability, Endpoint, Limits, Registry, Settings, Surroundings};
 use windlass_permission::{Policy, Rule};
-use windlass_vocabulary::{Effort, MicroUsd, Mode, ModelName, ThinkingMode, Wire};
+use windlass_vocabulary::{Effort, MicroUsd, Mode, ModelName, Prices, ThinkingMode, Wire};
 
 use crate::args::{
     EffortArg, LimitArgs, ModelArgs, OutputFormat, PermissionArgs, PermissionMode, RunArgs,
@@ -213,6 +213,7 @@ fn budget(limit: &LimitArgs, cast: &Cast, is_priced: bool) -> Result<Option<Micr
 fn note(chosen: &Chosen, is_priced: bool) -> String {
     let facts = chosen.facts();
     let price = match chosen.model().price {
+        Some(price) if price == Prices::default() => "no cost",
         Some(_) => "the price of its provider",
         None if is_priced => "the price given",
         None => "no price",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::model_list;
 use crate::config::Config;
-use crate::environment::local_place;
+use crate::environment::{Lookup, local_place};
 
 /// A server that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +25,12 @@ pub(crate) struct Found {
 }
 
 /// Everybody who answers in time, by provider.
-pub(crate) fn look(config: &Config) -> Vec<Found> {
+pub(crate) fn look(config: &Config, lookup: &impl Lookup) -> Vec<Found> {
     let deadline = Instant::now() + WAIT_MAX;
     let (answers, heard) = mpsc::channel();
     for (name, provider) in &config.providers {
-        let Some((host, port)) = provider.base_url.as_deref().and_then(local_place) else {
+        let address = super::base_url(name, config, lookup).ok();
+        let Some((host, port)) = address.as_deref().and_then(local_place) else {
             continue;
         };
         let (provider, title) = (name.clone(), provider.title.clone());

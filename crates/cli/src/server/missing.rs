@@ -31,7 +31,7 @@ pub(super) fn key(
     }
     // Somebody who has moved the provider knows where the server is.
     if !is_moved(provider, lookup) {
-        for found in local::look(config) {
+        for found in local::look(config, lookup) {
             line.push_str("; ");
             line.push_str(&found.offer());
         }

@@ -3,21 +3,31 @@
 
 use serde_json::json;
 use windlass_driver::{Bound, Settings, bound};
+use windlass_vocabulary::MicroUsd;
 
 use crate::args::BoundArgs;
+use crate::choice::{self, Chosen};
+use crate::compose;
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::front::result::dollars;
 use crate::front::words::{self, count};
 use crate::refusal::Refusal;
-use crate::{choice, compose};
 
 /// What to print.
 pub(crate) fn run(args: &BoundArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
     let config = Config::load(lookup)?;
     let cast = choice::cast(&args.model, &config, lookup)?;
     let (settings, _) = compose::settings(&cast, &args.model, &args.limit)?;
-    let worst = bound(&settings);
+    let mut worst = bound(&settings);
+    // The engine cannot tell a price of nothing from no price; the table can.
+    let is_unpriced =
+        |chosen: &Chosen| chosen.model().price.is_none() && args.model.price.is_none();
+    if cast.all().any(is_unpriced) {
+        worst.money = None;
+    } else {
+        worst.money = worst.money.or(Some(MicroUsd(0)));
+    }
     Ok(match args.json {
         true => format!("{}\n", object(&settings, &worst)),
         false => in_words(&settings, &worst),
@@ -48,8 +58,9 @@ fn in_words(settings: &Settings, worst: &Bound) -> String {
         .collect();
     let money = match (worst.money, settings.budget_max) {
         (Some(money), Some(_)) => format!("{}, the limit that was set", words::money(money)),
+        (Some(MicroUsd(0)), None) => "nothing, it is free".to_owned(),
         (Some(money), None) => words::money(money),
-        (None, _) => "unknown, because this model has no price here".to_owned(),
+        (None, _) => "unknown, because a model has no price here".to_owned(),
     };
     let rows = [
         ("model calls between two inputs", count(worst.calls_between_inputs)),
@@ -68,7 +79,7 @@ fn in_words(settings: &Settings, worst: &Bound) -> String {
         text.push_str(&format!("  {what:<36}{number}\n"));
     }
     let money = match (worst.money, settings.budget_max) {
-        (Some(_), Some(_)) => "",
+        (Some(_), Some(_)) | (Some(MicroUsd(0)), None) => "",
         (Some(_), None) => {
             "\nThe money is what it would cost if every call filled the window; --max-budget-usd \
              sets a limit\nthat is checked before each request."

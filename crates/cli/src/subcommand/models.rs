@@ -16,7 +16,7 @@ use crate::server::local::{Found, look};
 /// What to print.
 pub(crate) fn run(args: &ModelsArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
     let config = Config::load(lookup)?;
-    let found = look(&config);
+    let found = look(&config, lookup);
     let mut rows = rows(&config, &found, lookup);
     if let Some(part) = &args.part {
         rows.retain(|row| row.full_name().to_lowercase().contains(&part.to_lowercase()));

@@ -43,6 +43,14 @@ fn a_money_limit_is_the_most_that_is_spent() {
 }
 
 #[test]
+fn no_price_is_not_a_price_of_nothing() {
+    assert_eq!(told(&["--model", "ollama/anything"])["money_usd"], 0.0);
+    assert_eq!(told(&["--fallback-model", "openai/unheard-of"])["money_usd"], Value::Null);
+    let given = told(&["--fallback-model", "openai/unheard-of", "--price", "1,2"]);
+    assert!(given["money_usd"].as_f64().is_some_and(|money| money > 1.0), "{given}");
+}
+
+#[test]
 fn fewer_turns_and_tries_mean_fewer_calls() {
     let calls =
         |arguments: &[&str]| told(arguments)["calls_between_inputs"].as_u64().expect("calls");

@@ -70,6 +70,10 @@ fn what_answers_is_offered_when_there_is_no_key() {
         assert!(line.contains(&words), "`{words}` is missing: {line}");
     }
     assert!(!line.contains("LM Studio") && !line.contains("vLLM"), "{line}");
+    // A variable may say where it is.
+    let mut command = world.windlass(&["-p", "hi"]);
+    let moved = run(command.env("OLLAMA_HOST", format!("localhost:{llamacpp}")));
+    assert!(moved.refusal(1).contains("--model ollama/smollm2"), "{moved:?}");
     // A server that is mute holds nobody up; the rest is room for a busy machine.
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
 }

@@ -113,7 +113,8 @@ fn a_plain_name_finds_its_provider() {
 #[test]
 fn variables_name_the_model_and_change_what_a_short_name_means() {
     let (world, server) = (World::new(), polite());
-    let cases: &[(&[(&str, &str)], &[&str], &str)] = &[
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str);
+    let cases: &[Case<'_>] = &[
         (&[("ANTHROPIC_MODEL", "haiku")], &[], "claude-haiku-5-5"),
         (&[("ANTHROPIC_MODEL", "haiku"), ("WINDLASS_MODEL", "opus")], &[], "claude-opus-5-5"),
         (&[("WINDLASS_MODEL", "opus")], &["--model", "fable"], "claude-fable-5-1"),

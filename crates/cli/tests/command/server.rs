@@ -205,13 +205,21 @@ fn a_fallback_that_is_not_there_is_told_soon_and_by_its_own_name() {
 
 #[test]
 fn a_model_that_cannot_call_tools() {
-    let world = World::new();
-    let refusal = r#"{"error":{"message":"registry.ollama.ai/library/phi:latest does not support tools","type":"invalid_request_error"}}"#;
-    let server =
-        play(Script::new().answer(Answer::failing(Fault::refuse_with(400, refusal)).repeat(0)));
-    let mut command = world.windlass(&["-p", "hi", "--model", "ollama/phi"]);
-    let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
-    let line = finished.refusal(1);
-    assert!(line.contains("the model cannot call tools (status 400)"), "{line}");
-    assert!(line.ends_with("or ask without tools: --tools \"\""), "{line}");
+    for words in [
+        "registry.ollama.ai/library/phi:latest does not support tools",
+        "tools param requires --jinja flag",
+        "the tool choice `auto` requires --enable-auto-tool-choice and --tool-call-parser to be set",
+        "No endpoints found that support tool use",
+    ] {
+        let world = World::new();
+        let refusal =
+            format!(r#"{{"error":{{"message":"{words}","type":"invalid_request_error"}}}}"#);
+        let fault = Fault::refuse_with(400, refusal);
+        let server = play(Script::new().answer(Answer::failing(fault).repeat(0)));
+        let mut command = world.windlass(&["-p", "hi", "--model", "ollama/phi"]);
+        let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
+        let line = finished.refusal(1);
+        assert!(line.contains("the model cannot call tools (status 400)"), "{line}");
+        assert!(line.ends_with("or ask without tools: --tools \"\""), "{line}");
+    }
 }
