@@ -15,6 +15,7 @@ mod prompt;
 mod refusal;
 mod rules;
 mod server;
+mod settings;
 mod signals;
 mod subcommand;
 

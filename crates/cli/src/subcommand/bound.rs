@@ -7,18 +7,18 @@ use windlass_vocabulary::MicroUsd;
 
 use crate::args::BoundArgs;
 use crate::choice::{self, Chosen};
-use crate::compose;
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::front::result::dollars;
 use crate::front::words::{self, count};
 use crate::refusal::Refusal;
+use crate::settings::settings;
 
 /// What to print.
 pub(crate) fn run(args: &BoundArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
     let config = Config::load(lookup)?;
     let cast = choice::cast(&args.model, &config, lookup)?;
-    let (settings, _) = compose::settings(&cast, &args.model, &args.limit)?;
+    let (settings, _) = settings(&cast, &args.model, &args.limit)?;
     let mut worst = bound(&settings);
     // The engine cannot tell a price of nothing from no price; the table can.
     let is_unpriced =
