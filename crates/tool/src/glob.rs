@@ -7,21 +7,19 @@ use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
-use crate::input;
-use crate::tool::{Job, Running, Tool, blocking};
+use crate::action::{Action, Doing, Done};
+use crate::input::Wrong;
+use crate::tool::{Job, blocking};
 use crate::walk::Walk;
 
 /// The tool.
 #[derive(Debug)]
-pub struct Glob {
-    spec: ToolSpec,
-}
+pub(crate) struct Glob;
 
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// For example `**/*.rs` or `src/*.ts`, relative to path.
     pattern: String,
     /// The directory to search: the working directory unless given.
@@ -37,52 +35,25 @@ const FILES_MAX: usize = 100;
 const MATCHES_MAX: usize = 100_000;
 const RESULT_BYTES_MAX: usize = 100_000;
 
-impl Glob {
-    /// The tool.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { spec: input::spec::<Input>("Glob", DESCRIPTION, RESULT_BYTES_MAX) }
-    }
-}
+impl Action for Glob {
+    type Input = Input;
 
-impl Default for Glob {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Tool for Glob {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    fn words(&self) -> (&str, &str, usize) {
+        ("Glob", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn inspect(&self, input: &Json) -> Inspection {
-        let checked = input::parse::<Input>("Glob", input)
-            .and_then(|input| matcher(&input.pattern).map(|_| ()));
-        match checked {
-            Ok(()) => Inspection::SHARED_READ,
-            Err(problem) => Inspection::refused(problem),
-        }
+    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+        matcher(&input.pattern).map(|_| Inspection::SHARED_READ)
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
-        Box::pin(async move {
-            match input::parse::<Input>("Glob", &call.get().input) {
-                Ok(input) => {
-                    blocking(&job, move |job| {
-                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
-                    })
-                    .await
-                }
-                Err(problem) => ToolOutcome::failure(problem),
-            }
-        })
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(blocking(job, move |job| perform(&input, &job)))
     }
 }
 
 /// Patterns stay below the directory that was judged.
-fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
-    let wrong = |why: &str| format!("The input of Glob is not valid: field `pattern`: {why}.");
+fn matcher(pattern: &str) -> Result<GlobMatcher, Wrong> {
+    let wrong = |why: &str| Wrong::field("pattern", why);
     if pattern.starts_with('/') || pattern.starts_with('~') {
         return Err(wrong("it must be relative; give the directory in `path`"));
     }
@@ -96,9 +67,9 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         .map_err(|error| wrong(&error.to_string()))
 }
 
-fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+fn perform(input: &Input, job: &Job) -> Done {
     let began = Instant::now();
-    let matcher = matcher(&input.pattern)?;
+    let matcher = matcher(&input.pattern).map_err(|wrong| wrong.told("Glob"))?;
     let mut walk = Walk::new(job);
     let start = walk.start(input.path.as_deref())?;
     let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();

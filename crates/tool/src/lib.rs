@@ -4,20 +4,21 @@
 //! session share), [`registry`] (name to tool), then the tools themselves. Nothing here decides
 //! whether a call may run: `run` takes a proof that it may.
 
-pub mod bash;
-pub mod edit;
+mod action;
+mod bash;
+mod edit;
 mod file;
-pub mod glob;
-pub mod grep;
+mod glob;
+mod grep;
 mod input;
 mod output;
 pub mod picture;
-pub mod read;
+mod read;
 pub mod registry;
 pub mod surroundings;
 pub mod tool;
 mod walk;
-pub mod write;
+mod write;
 
 pub use picture::{Fitted, PictureLimits, fit};
 pub use registry::Registry;

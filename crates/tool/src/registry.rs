@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use windlass_vocabulary::{Inspection, Json, ToolSpec};
 
+use crate::action::tool;
 use crate::bash::Bash;
 use crate::edit::Edit;
 use crate::glob::Glob;
@@ -33,12 +34,12 @@ impl Registry {
     pub fn builtin() -> Self {
         Self {
             tools: vec![
-                Arc::new(Bash::new()),
-                Arc::new(Read::new()),
-                Arc::new(Edit::new()),
-                Arc::new(Write::new()),
-                Arc::new(Glob::new()),
-                Arc::new(Grep::new()),
+                tool(Bash::new()),
+                tool(Read),
+                tool(Edit),
+                tool(Write),
+                tool(Glob),
+                tool(Grep),
             ],
         }
     }

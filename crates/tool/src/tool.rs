@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use windlass_permission::Granted;
 use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
 
+use crate::action::Done;
 use crate::surroundings::Surroundings;
 
 /// A call under way. Dropping it ends whatever it started.
@@ -68,38 +69,32 @@ impl Progress {
 
 /// Runs file work where it may block. A cancelled call ends at once; what is still under way is
 /// told to stop by the same token and its result is dropped, so only reading may use this.
-pub(crate) async fn blocking(
-    job: &Job,
-    work: impl FnOnce(Job) -> ToolOutcome + Send + 'static,
-) -> ToolOutcome {
-    let inner = job.clone();
-    let worker = tokio::task::spawn_blocking(move || work(inner));
+pub(crate) async fn blocking(job: Job, work: impl FnOnce(Job) -> Done + Send + 'static) -> Done {
+    let cancel = job.cancel.clone();
+    let worker = tokio::task::spawn_blocking(move || work(job));
     tokio::select! {
         biased;
-        () = job.cancel.cancelled() => ToolOutcome::failure("Interrupted before it ended."),
+        () = cancel.cancelled() => Err("Interrupted before it ended.".to_owned()),
         ended = worker => joined(ended),
     }
 }
 
 /// Runs file work that changes something: once begun it is waited for, cancelled or not, so that
 /// what is told is what happened.
-pub(crate) async fn finished(
-    job: Job,
-    work: impl FnOnce(Job) -> ToolOutcome + Send + 'static,
-) -> ToolOutcome {
+pub(crate) async fn finished(job: Job, work: impl FnOnce(Job) -> Done + Send + 'static) -> Done {
     if job.cancel.is_cancelled() {
-        return ToolOutcome::failure("Interrupted before it began.");
+        return Err("Interrupted before it began.".to_owned());
     }
     joined(tokio::task::spawn_blocking(move || work(job)).await)
 }
 
 /// A panic goes on to whoever runs the tool, who turns it into an error result.
-fn joined(ended: Result<ToolOutcome, tokio::task::JoinError>) -> ToolOutcome {
+fn joined(ended: Result<Done, tokio::task::JoinError>) -> Done {
     match ended {
-        Ok(outcome) => outcome,
+        Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => ToolOutcome::failure("The program is shutting down; the call was dropped."),
+            Err(_) => Err("The program is shutting down; the call was dropped.".to_owned()),
         },
     }
 }

@@ -6,23 +6,21 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
+use crate::action::{Action, Doing, Done};
 use crate::edit::ORIGINAL_BYTES_MAX;
 use crate::file::{self, Content, FileState};
-use crate::input;
+use crate::input::Wrong;
 use crate::output::text_of;
-use crate::tool::{Job, Running, Tool, finished};
+use crate::tool::{Job, finished};
 
 /// The tool.
 #[derive(Debug)]
-pub struct Write {
-    spec: ToolSpec,
-}
+pub(crate) struct Write;
 
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// Absolute path of the file.
     file_path: String,
     /// All of its new content.
@@ -34,48 +32,23 @@ have read. Prefer Edit for changing a part.";
 
 const RESULT_BYTES_MAX: usize = 10_000;
 
-impl Write {
-    /// The tool.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { spec: input::spec::<Input>("Write", DESCRIPTION, RESULT_BYTES_MAX) }
+impl Action for Write {
+    type Input = Input;
+
+    fn words(&self) -> (&str, &str, usize) {
+        ("Write", DESCRIPTION, RESULT_BYTES_MAX)
+    }
+
+    fn check(&self, _: &Input) -> Result<Inspection, Wrong> {
+        Ok(Inspection::EXCLUSIVE_EFFECT)
+    }
+
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(finished(job, move |job| perform(&input, &job)))
     }
 }
 
-impl Default for Write {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Tool for Write {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn inspect(&self, input: &Json) -> Inspection {
-        match input::parse::<Input>("Write", input) {
-            Ok(_) => Inspection::EXCLUSIVE_EFFECT,
-            Err(problem) => Inspection::refused(problem),
-        }
-    }
-
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
-        Box::pin(async move {
-            match input::parse::<Input>("Write", &call.get().input) {
-                Ok(input) => {
-                    finished(job, move |job| {
-                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
-                    })
-                    .await
-                }
-                Err(problem) => ToolOutcome::failure(problem),
-            }
-        })
-    }
-}
-
-fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+fn perform(input: &Input, job: &Job) -> Done {
     let surroundings = &job.surroundings;
     let path = file::path_of(surroundings, &input.file_path)?;
     let old: Option<Content> = match std::fs::symlink_metadata(&path) {

@@ -13,19 +13,18 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use windlass_permission::Granted;
 use windlass_permission::command::{plain_words, reading};
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::Inspection;
 
-use crate::input;
-use crate::tool::{Job, Running, Tool};
+use crate::action::{Action, Doing, Done};
+use crate::input::{self, Wrong};
+use crate::tool::Job;
 use place::Place;
 use process::Command;
 
 /// The tool.
 #[derive(Debug)]
-pub struct Bash {
-    spec: ToolSpec,
+pub(crate) struct Bash {
     shell: Shell,
 }
 
@@ -39,7 +38,7 @@ struct Shell {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// The command line, run by bash.
     command: String,
     /// What it does, in five to ten words, for people.
@@ -63,21 +62,17 @@ const RESULT_BYTES_MAX: usize = 160_000;
 
 impl Bash {
     /// The tool, with the shell of this machine.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            spec: input::spec::<Input>("Bash", DESCRIPTION, RESULT_BYTES_MAX),
-            shell: Shell::find(),
-        }
+    pub(crate) fn new() -> Self {
+        Self { shell: Shell::find() }
     }
 
-    async fn perform(&self, input: Input, job: Job) -> ToolOutcome {
+    async fn perform(&self, input: Input, job: Job) -> Done {
         let surroundings = &job.surroundings;
         let limits = &surroundings.limits;
         let words = plain_words(&input.command);
         let place = match Place::find(surroundings, words.as_deref()).await {
             Ok(place) => place,
-            Err(problem) => return ToolOutcome::failure(problem),
+            Err(problem) => return Err(problem),
         };
         let limit = match input.timeout {
             None | Some(0) => limits.command_default,
@@ -92,51 +87,36 @@ impl Bash {
         let ended = match process::run(command, &job).await {
             Ok(ended) => ended,
             Err(error) => {
-                return ToolOutcome::failure(report::not_started(&error, &self.shell.program));
+                return Err(report::not_started(&error, &self.shell.program));
             }
         };
         let moved = place.settle(surroundings).await;
-        report::outcome(&ended, words.as_deref(), limits, limit, moved.as_deref())
+        Ok(report::outcome(&ended, words.as_deref(), limits, limit, moved.as_deref()))
     }
 }
 
-impl Default for Bash {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl Action for Bash {
+    type Input = Input;
 
-impl Tool for Bash {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    fn words(&self) -> (&str, &str, usize) {
+        ("Bash", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn inspect(&self, input: &Json) -> Inspection {
-        let input: Input = match input::parse("Bash", input) {
-            Ok(input) => input,
-            Err(problem) => return Inspection::refused(problem),
-        };
+    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
         if input.command.trim().is_empty() {
-            return Inspection::refused("The input of Bash is not valid: field `command`: empty.");
+            return Err(Wrong::field("command", "empty"));
         }
         if input.command.contains('\0') {
-            return Inspection::refused(
-                "The input of Bash is not valid: field `command`: contains a NUL byte.",
-            );
+            return Err(Wrong::field("command", "contains a NUL byte"));
         }
-        match plain_words(&input.command).and_then(|words| reading(&words)) {
+        Ok(match plain_words(&input.command).and_then(|words| reading(&words)) {
             Some(reading) if !reading.moves => Inspection::SHARED_READ,
             _ => Inspection::EXCLUSIVE_EFFECT,
-        }
+        })
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
-        Box::pin(async move {
-            match input::parse("Bash", &call.get().input) {
-                Ok(input) => self.perform(input, job).await,
-                Err(problem) => ToolOutcome::failure(problem),
-            }
-        })
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(self.perform(input, job))
     }
 }
 

@@ -12,23 +12,21 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
+use crate::action::{Action, Doing, Done};
 use crate::file::{self, FileState};
-use crate::input;
+use crate::input::{self, Wrong};
 use crate::output::text_of;
-use crate::tool::{Job, Running, Tool, finished};
+use crate::tool::{Job, finished};
 use substitute::{Substituted, substitute};
 
 /// The tool.
 #[derive(Debug)]
-pub struct Edit {
-    spec: ToolSpec,
-}
+pub(crate) struct Edit;
 
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// Absolute path of the file.
     file_path: String,
     /// The text to replace, exactly as it stands in the file. Empty to create a new file.
@@ -36,7 +34,7 @@ struct Input {
     /// What to put in its place.
     new_string: String,
     /// Replace it wherever it stands.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "input::flag")]
     replace_all: bool,
 }
 
@@ -48,52 +46,27 @@ const RESULT_BYTES_MAX: usize = 10_000;
 /// Clients get the old content up to this size.
 pub(crate) const ORIGINAL_BYTES_MAX: usize = 256 * 1024;
 
-impl Edit {
-    /// The tool.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { spec: input::spec::<Input>("Edit", DESCRIPTION, RESULT_BYTES_MAX) }
-    }
-}
+impl Action for Edit {
+    type Input = Input;
 
-impl Default for Edit {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Tool for Edit {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    fn words(&self) -> (&str, &str, usize) {
+        ("Edit", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn inspect(&self, input: &Json) -> Inspection {
-        match input::parse::<Input>("Edit", input) {
-            Ok(input) if input.old_string == input.new_string => Inspection::refused(
-                "The input of Edit is not valid: `old_string` and `new_string` are the same, so \
-                 there is nothing to change.",
-            ),
-            Ok(_) => Inspection::EXCLUSIVE_EFFECT,
-            Err(problem) => Inspection::refused(problem),
+    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+        if input.old_string == input.new_string {
+            let why = "it is the same as `old_string`, so there is nothing to change";
+            return Err(Wrong::field("new_string", why));
         }
+        Ok(Inspection::EXCLUSIVE_EFFECT)
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
-        Box::pin(async move {
-            match input::parse::<Input>("Edit", &call.get().input) {
-                Ok(input) => {
-                    finished(job, move |job| {
-                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
-                    })
-                    .await
-                }
-                Err(problem) => ToolOutcome::failure(problem),
-            }
-        })
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(finished(job, move |job| perform(&input, &job)))
     }
 }
 
-fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+fn perform(input: &Input, job: &Job) -> Done {
     let path = file::path_of(&job.surroundings, &input.file_path)?;
     if input.old_string.is_empty() {
         return create(input, job, &path);
@@ -113,7 +86,7 @@ fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
 }
 
 /// A file that is there is changed by naming what to change, unless there is nothing in it.
-fn create(input: &Input, job: &Job, path: &Path) -> Result<ToolOutcome, String> {
+fn create(input: &Input, job: &Job, path: &Path) -> Done {
     let old = match std::fs::symlink_metadata(path) {
         Err(_) => None,
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Some(metadata),

@@ -11,24 +11,22 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
+use crate::action::{Action, Doing, Done};
 use crate::glob::modified;
-use crate::input;
-use crate::tool::{Job, Running, Tool, blocking};
+use crate::input::{self, Wrong};
+use crate::tool::{Job, blocking};
 use crate::walk::Walk;
 use query::Query;
 use search::Search;
 
 /// The tool.
 #[derive(Debug)]
-pub struct Grep {
-    spec: ToolSpec,
-}
+pub(crate) struct Grep;
 
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// A regular expression, as ripgrep takes it.
     pattern: String,
     /// The file or directory to search: the working directory unless given.
@@ -59,13 +57,13 @@ struct Input {
     #[serde(default, rename = "-n")]
     numbers: Option<bool>,
     /// Ignore case.
-    #[serde(default, rename = "-i")]
+    #[serde(default, rename = "-i", deserialize_with = "input::flag")]
     ignore_case: bool,
     /// Show only what matches, not its line.
-    #[serde(default, rename = "-o")]
+    #[serde(default, rename = "-o", deserialize_with = "input::flag")]
     only_matching: bool,
     /// Let a match go over several lines.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "input::flag")]
     multiline: bool,
     /// Show at most so many lines or files: 250 unless given, 0 for all.
     #[serde(default, deserialize_with = "input::whole_number")]
@@ -77,7 +75,7 @@ struct Input {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum OutputMode {
+pub(crate) enum OutputMode {
     Content,
     #[default]
     FilesWithMatches,
@@ -91,51 +89,24 @@ how many. Files that git ignores and binary files are left out.";
 const LINES_DEFAULT: u64 = 250;
 const RESULT_BYTES_MAX: usize = 100_000;
 
-impl Grep {
-    /// The tool.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { spec: input::spec::<Input>("Grep", DESCRIPTION, RESULT_BYTES_MAX) }
+impl Action for Grep {
+    type Input = Input;
+
+    fn words(&self) -> (&str, &str, usize) {
+        ("Grep", DESCRIPTION, RESULT_BYTES_MAX)
+    }
+
+    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+        Query::new(input).map(|_| Inspection::SHARED_READ)
+    }
+
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(blocking(job, move |job| perform(&input, &job)))
     }
 }
 
-impl Default for Grep {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Tool for Grep {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn inspect(&self, input: &Json) -> Inspection {
-        let checked =
-            input::parse::<Input>("Grep", input).and_then(|input| Query::new(&input).map(|_| ()));
-        match checked {
-            Ok(()) => Inspection::SHARED_READ,
-            Err(problem) => Inspection::refused(problem),
-        }
-    }
-
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
-        Box::pin(async move {
-            match input::parse::<Input>("Grep", &call.get().input) {
-                Ok(input) => {
-                    blocking(&job, move |job| {
-                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
-                    })
-                    .await
-                }
-                Err(problem) => ToolOutcome::failure(problem),
-            }
-        })
-    }
-}
-
-fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
-    let query = Query::new(input)?;
+fn perform(input: &Input, job: &Job) -> Done {
+    let query = Query::new(input).map_err(|wrong| wrong.told("Grep"))?;
     let mut walk = Walk::new(job);
     let start = walk.start(input.path.as_deref())?;
     let mut search = Search::new(input, &query);

@@ -7,6 +7,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 
 use super::Input;
+use crate::input::Wrong;
 
 /// A checked search.
 #[derive(Debug)]
@@ -24,22 +25,19 @@ struct Names {
 }
 
 impl Query {
-    pub(super) fn new(input: &Input) -> Result<Self, String> {
-        let wrong = |field: &str, why: &str| {
-            format!("The input of Grep is not valid: field `{field}`: {why}.")
-        };
-        let matcher = matcher(input).map_err(|why| wrong("pattern", &why))?;
+    pub(super) fn new(input: &Input) -> Result<Self, Wrong> {
+        let matcher = matcher(input).map_err(|why| Wrong::field("pattern", why))?;
         let types = match &input.kind {
             None => None,
             Some(kind) => {
                 let mut builder = TypesBuilder::new();
                 builder.add_defaults().select(kind);
-                Some(builder.build().map_err(|error| wrong("type", &error.to_string()))?)
+                Some(builder.build().map_err(|error| Wrong::field("type", error.to_string()))?)
             }
         };
         let names = match &input.glob {
             None => None,
-            Some(glob) => Some(names(glob).map_err(|why| wrong("glob", &why))?),
+            Some(glob) => Some(names(glob).map_err(|why| Wrong::field("glob", why))?),
         };
         Ok(Self { matcher, types, names })
     }

@@ -12,24 +12,22 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
+use crate::action::{Action, Doing, Done};
 use crate::file::{self, FileState, Opened};
-use crate::input;
+use crate::input::{self, Wrong};
 use crate::picture;
 use crate::surroundings::Surroundings;
-use crate::tool::{Job, Running, Tool, blocking};
+use crate::tool::{Job, blocking};
 use lines::{Range, Shown};
 
 /// The tool.
 #[derive(Debug)]
-pub struct Read {
-    spec: ToolSpec,
-}
+pub(crate) struct Read;
 
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(crate) struct Input {
     /// Absolute path of the file.
     file_path: String,
     /// First line to show, counted from 1.
@@ -48,48 +46,23 @@ const LINES_DEFAULT: u64 = 2_000;
 /// What is shown, the numbers and a closing remark.
 const RESULT_BYTES_MAX: usize = 130_000;
 
-impl Read {
-    /// The tool.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { spec: input::spec::<Input>("Read", DESCRIPTION, RESULT_BYTES_MAX) }
+impl Action for Read {
+    type Input = Input;
+
+    fn words(&self) -> (&str, &str, usize) {
+        ("Read", DESCRIPTION, RESULT_BYTES_MAX)
+    }
+
+    fn check(&self, _: &Input) -> Result<Inspection, Wrong> {
+        Ok(Inspection::SHARED_READ)
+    }
+
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(blocking(job, move |job| perform(&input, &job)))
     }
 }
 
-impl Default for Read {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Tool for Read {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn inspect(&self, input: &Json) -> Inspection {
-        match input::parse::<Input>("Read", input) {
-            Ok(_) => Inspection::SHARED_READ,
-            Err(problem) => Inspection::refused(problem),
-        }
-    }
-
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
-        Box::pin(async move {
-            match input::parse::<Input>("Read", &call.get().input) {
-                Ok(input) => {
-                    blocking(&job, move |job| {
-                        perform(&input, &job).unwrap_or_else(ToolOutcome::failure)
-                    })
-                    .await
-                }
-                Err(problem) => ToolOutcome::failure(problem),
-            }
-        })
-    }
-}
-
-fn perform(input: &Input, job: &Job) -> Result<ToolOutcome, String> {
+fn perform(input: &Input, job: &Job) -> Done {
     let path = file::path_of(&job.surroundings, &input.file_path)?;
     let mut opened = file::open(&job.surroundings, &path)?;
     let failed =

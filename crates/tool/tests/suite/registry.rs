@@ -80,7 +80,25 @@ fn a_wrong_call_is_refused_with_what_is_wrong() {
         ("bash", json!({}), "There is no tool `bash`. Did you mean `Bash`?"),
         ("Raed", json!({}), "Did you mean `Read`?"),
         ("Frobnicate", json!({}), "There are: Bash, Read,"),
-        ("Bash", json!({}), "missing field `command`"),
+        (
+            "Bash",
+            json!({}),
+            "missing field `command`. Expected there: string. The command line, run by bash.",
+        ),
+        (
+            "Read",
+            json!({"path": "/x"}),
+            "missing field `file_path`. Expected there: string. Absolute path of the file. It has \
+             no field `path`.",
+        ),
+        (
+            "Grep",
+            json!({"pattern": "x", "output_mode": "lines"}),
+            "Expected there: \"content\" or \"files_with_matches\" or \"count\".",
+        ),
+        ("Grep", json!({"pattern": "x", "-i": "maybe"}), "field `-i`: expected true or false"),
+        ("Grep", json!({"pattern": "("}), "field `pattern`: "),
+        ("Glob", json!({"pattern": "../*"}), "field `pattern`: `..` is not allowed"),
         (
             "Bash",
             json!({"command": 5}),

@@ -1,0 +1,73 @@
+//! The schema of an input, derived from its type and without what a model does not need.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use windlass_vocabulary::{Json, ToolName, ToolSpec};
+
+/// A spec whose schema is that of the input type.
+pub(crate) fn spec<I: JsonSchema>(
+    name: &str,
+    description: &str,
+    result_bytes_max: usize,
+) -> ToolSpec {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<I>().to_value();
+    tidy(&mut schema);
+    if let Value::Object(map) = &mut schema {
+        // A root without fields says so by itself; providers want the key all the same.
+        map.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    }
+    ToolSpec {
+        name: ToolName::from(name),
+        description: description.into(),
+        input_schema: Json::from_checked(&schema.to_string()),
+        result_bytes_max,
+    }
+}
+
+/// Takes out what a model does not need: titles, formats, bounds that only repeat the type,
+/// defaults that only say "not given", nulls that only say "optional".
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.retain(|key, value| match key.as_str() {
+                "title" | "format" | "$schema" => !value.is_string(),
+                "minimum" => value.as_f64() != Some(0.0),
+                "default" => !(value.is_null() || *value == Value::Bool(false)),
+                _ => true,
+            });
+            if let Some(Value::Array(types)) = map.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    map.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(choices)) = map.get_mut("enum") {
+                choices.retain(|choice| !choice.is_null());
+            }
+            flatten_optional(map);
+            map.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// `anyOf: [X, null]` becomes X.
+fn flatten_optional(map: &mut serde_json::Map<String, Value>) {
+    let Some(Value::Array(choices)) = map.get_mut("anyOf") else {
+        return;
+    };
+    choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
+    if choices.len() == 1
+        && let Some(Value::Object(only)) = choices.pop()
+    {
+        map.remove("anyOf");
+        map.extend(only);
+    }
+}
