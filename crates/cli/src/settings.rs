@@ -40,7 +40,7 @@ pub(crate) fn settings(
         ..settings.limits
     };
     settings.thinking = choice::thinking(cast, thinking(model));
-    settings.effort = effort(model).unwrap_or(settings.effort);
+    settings.effort = effort(model).or(settings.effort);
     settings.jitter_seed = chance::seed();
     let notes = cast.all().filter(|chosen| !chosen.known.is_listed);
     let notes = notes.map(|chosen| note(chosen, model.price.is_some())).collect();

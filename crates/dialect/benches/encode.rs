@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use windlass_dialect::{Dialect, Written, dialect};
 use windlass_vocabulary::{
-    AgentId, AttemptId, Block, Effort, Json, Message, MessageId, ModelName, ModelRequest, Origin,
-    Repair, Role, Source, Thinking, ThinkingMode, Tokens, ToolCall, ToolCallId, ToolName,
-    ToolResult, ToolSpec, Wire,
+    AgentId, AttemptId, Block, Json, Message, MessageId, ModelName, ModelRequest, Origin, Role,
+    Source, Thinking, ThinkingMode, Tokens, ToolCall, ToolCallId, ToolName, ToolResult, ToolSpec,
+    Wire,
 };
 
 /// At least so many times as fast.
@@ -144,13 +144,13 @@ fn request() -> ModelRequest {
         model: ModelName::from("model-a"),
         system: vec![Arc::from(FILE.repeat(10)), Arc::from("cwd: /work")],
         tools: ["Read", "Write", "Edit", "Bash", "Grep", "Glob"].map(tool).into_iter().collect(),
-        messages: vec![Arc::new(ask)],
+        messages: [Arc::new(ask)].into_iter().collect(),
         output_max: Tokens(32_000),
         thinking: ThinkingMode::Adaptive,
-        effort: Effort::High,
+        effort: None,
         source: Source::Main,
         agent: AgentId::from("main"),
-        repair: Repair::default(),
+        without_reasoning: false,
     }
 }
 

@@ -7,9 +7,10 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{FailureKind, ModelFailure, Wire};
+use windlass_vocabulary::{FailureKind, Json, ModelFailure, ProviderBlock, Wire};
 
 use crate::normalize::{Fate, MediaFact};
 use crate::projection::{Projection, Turn, UserPart};
@@ -182,6 +183,16 @@ pub const GEMINI: Law = Law {
 };
 
 impl Law {
+    /// A block of the provider's own that is kept verbatim.
+    pub(crate) fn block(&self, kind: &str, json: &str) -> ProviderBlock {
+        ProviderBlock {
+            wire: self.wire,
+            kind: Arc::from(kind),
+            is_reasoning: self.reasoning_kinds.contains(&kind),
+            json: Json::from_checked(json.trim()),
+        }
+    }
+
     /// May this stand in a call's id or a tool's name?
     pub(crate) fn is_name_char(c: char) -> bool {
         c.is_ascii_alphanumeric() || c == '-' || c == '_'

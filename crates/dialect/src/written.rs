@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{
-    Effort, Message, ModelName, ModelRequest, Repair, ThinkingMode, Tokens, ToolSpec, Wire,
+    Effort, Messages, ModelName, ModelRequest, ThinkingMode, Tokens, ToolSpec, Wire,
 };
 
 use crate::Encoded;
@@ -26,7 +26,7 @@ use crate::tools;
 #[derive(Debug, Default)]
 pub struct Written {
     key: Option<Key>,
-    messages: Vec<Arc<Message>>,
+    messages: Messages,
     past: Past,
     chapters: Vec<Chapter>,
     /// Could an answer follow the last chapter as it stands?
@@ -42,7 +42,7 @@ struct Key {
     wire: Wire,
     law: Law,
     model: ModelName,
-    repair: Repair,
+    without_reasoning: bool,
 }
 
 /// The head, what it depends on besides, and what there is to say about it.
@@ -59,7 +59,7 @@ struct CoverKey {
     tools: Arc<[ToolSpec]>,
     output_max: Tokens,
     thinking: ThinkingMode,
-    effort: Effort,
+    effort: Option<Effort>,
 }
 
 /// How many messages are the same as before.
@@ -126,8 +126,12 @@ impl Written {
         request: &ModelRequest,
         law: &Law,
     ) -> Encoded {
-        let key =
-            Key { wire, law: law.clone(), model: request.model.clone(), repair: request.repair };
+        let key = Key {
+            wire,
+            law: law.clone(),
+            model: request.model.clone(),
+            without_reasoning: request.without_reasoning,
+        };
         if self.key.as_ref() != Some(&key) {
             *self = Self { key: Some(key), ..Self::default() };
         }
@@ -149,7 +153,7 @@ impl Written {
             // What was wrong must not be taken over unseen.
             self.truncate(0);
             self.is_closed = false;
-            self.messages.clear();
+            self.messages = Messages::default();
         }
         self.cover = Some(cover);
         Encoded { body, notes, refusal, origins }
@@ -179,15 +183,11 @@ impl Written {
     }
 
     /// Remembers the messages and says how many of them are the same as before, and whether those
-    /// are all there were. The same message is mostly the same place in memory, and then neither
-    /// compared nor counted again.
+    /// are all there were.
     fn take_messages(&mut self, request: &ModelRequest) -> Same {
-        let mut pairs = self.messages.iter_mut().zip(&request.messages);
-        let differs = pairs.position(|(old, new)| !Arc::ptr_eq(old, new) && old != new);
-        let count = differs.unwrap_or(self.messages.len().min(request.messages.len()));
+        let count = self.messages.common_len(&request.messages);
         let is_all = count == self.messages.len();
-        self.messages.truncate(count);
-        self.messages.extend(request.messages.iter().skip(count).cloned());
+        self.messages = request.messages.clone();
         Same { count, is_all }
     }
 

@@ -22,8 +22,8 @@ use stage::transcript::{
 };
 use windlass_dialect::Dialect;
 use windlass_vocabulary::{
-    AttachmentKind, Block, Message, MetaKind, ModelName, ModelRequest, Origin, Repair, ResultPart,
-    Role, Wire,
+    AttachmentKind, Block, Message, MetaKind, ModelName, ModelRequest, Origin, ResultPart, Role,
+    Wire,
 };
 
 /// The messages without cache marks.
@@ -105,17 +105,13 @@ proptest! {
     #[test]
     fn any_transcript_becomes_a_legal_request(
         messages in damaged(),
-        repair in (any::<bool>(), any::<bool>(), any::<bool>()),
+        without_reasoning in any::<bool>(),
         crowd in prop_oneof![9 => Just(0_usize), 1 => 90_usize..160],
     ) {
         let mut request = request(messages);
         let crowd = (0..crowd).map(|_| Block::Media(media("m", "image/png", &png(5, 5, 0))));
         request.messages.push(std::sync::Arc::new(user(crowd.collect())));
-        request.repair = Repair {
-            without_reasoning: repair.0,
-            without_media: repair.1,
-            without_provider_blocks: repair.2,
-        };
+        request.without_reasoning = without_reasoning;
         for (wire, dialect) in spoken() {
             let encoded = dialect.encode(&request, dialect.law());
             let body = String::from_utf8_lossy(&encoded.body).into_owned();

@@ -74,7 +74,7 @@ fn conversation() -> windlass_vocabulary::ModelRequest {
         answer(vec![text("Found it.")]),
         user(vec![text("Fix it.")]),
     ]);
-    request.effort = Effort::Low;
+    request.effort = Some(Effort::Low);
     request
 }
 

@@ -502,7 +502,7 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
         assert_eq!(body(wire, messages(), "model-a").contains("SEAL"), goes_back, "{wire:?}");
         assert!(!body(wire, messages(), "model-b").contains("SEAL"), "{wire:?}: another model");
         let mut repaired = request(messages());
-        repaired.repair.without_reasoning = true;
+        repaired.without_reasoning = true;
         let encoded = speak(wire).encode(&repaired, speak(wire).law());
         let repaired = String::from_utf8(encoded.body).expect("text");
         assert!(!repaired.contains("SEAL"), "{wire:?}: refused before");

@@ -81,32 +81,42 @@ fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
     use ThinkingMode::{Adaptive, Disabled, Unset};
     use Wire::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
     // What the request says of it, all told; nothing where the provider's default holds.
-    let table: &[(Wire, &str, ThinkingMode, Effort, Value)] = &[
-        (A, "m", Unset, High, json!({})),
-        (A, "m", Adaptive, High, json!({"thinking": {"type": "adaptive"}})),
-        (A, "m", Disabled, High, json!({"thinking": {"type": "disabled"}})),
-        (A, "m", Disabled, Max, json!({"thinking": {"type": "disabled"}})),
-        (A, "m", Unset, Low, json!({"output_config": {"effort": "low"}})),
-        (A, "m", Unset, Medium, json!({"output_config": {"effort": "medium"}})),
-        (A, "m", Unset, Xhigh, json!({"output_config": {"effort": "xhigh"}})),
-        (A, "m", Unset, Max, json!({"output_config": {"effort": "max"}})),
-        (C, "m", Unset, High, json!({})),
-        (C, "m", Adaptive, High, json!({})),
-        (C, "m", Unset, Low, json!({"reasoning_effort": "low"})),
-        (C, "m", Unset, Xhigh, json!({"reasoning_effort": "xhigh"})),
-        (C, "m", Unset, Max, json!({"reasoning_effort": "max"})),
-        (C, "m", Disabled, Max, json!({"reasoning_effort": "none"})),
-        (R, "m", Unset, High, json!({})),
-        (R, "m", Adaptive, High, json!({"include": ["reasoning.encrypted_content"]})),
-        (R, "m", Unset, Medium, json!({"reasoning": {"effort": "medium"}})),
-        (R, "m", Disabled, High, json!({"reasoning": {"effort": "none"}})),
-        (G, "gemini-3", Unset, High, json!({})),
-        (G, "gemini-3", Adaptive, High, json!({"includeThoughts": true})),
-        (G, "gemini-3", Adaptive, Low, json!({"includeThoughts": true, "thinkingLevel": "low"})),
-        (G, "gemini-3", Unset, Max, json!({"thinkingLevel": "high"})),
-        (G, "gemini-3", Disabled, High, json!({"thinkingLevel": "low"})),
-        (G, "gemini-2.5-flash", Unset, Low, json!({})),
-        (G, "gemini-2.5-flash", Disabled, Low, json!({"thinkingBudget": 0})),
+    let table: &[(Wire, &str, ThinkingMode, Option<Effort>, Value)] = &[
+        (A, "m", Unset, None, json!({})),
+        (A, "m", Adaptive, None, json!({"thinking": {"type": "adaptive"}})),
+        (A, "m", Disabled, None, json!({"thinking": {"type": "disabled"}})),
+        (A, "m", Disabled, Some(Max), json!({"thinking": {"type": "disabled"}})),
+        (A, "m", Unset, Some(Low), json!({"output_config": {"effort": "low"}})),
+        (A, "m", Unset, Some(Medium), json!({"output_config": {"effort": "medium"}})),
+        (A, "m", Unset, Some(Xhigh), json!({"output_config": {"effort": "xhigh"}})),
+        (A, "m", Unset, Some(Max), json!({"output_config": {"effort": "max"}})),
+        (C, "m", Unset, None, json!({})),
+        (C, "m", Adaptive, None, json!({})),
+        (C, "m", Unset, Some(Low), json!({"reasoning_effort": "low"})),
+        (C, "m", Unset, Some(Xhigh), json!({"reasoning_effort": "xhigh"})),
+        (C, "m", Unset, Some(Max), json!({"reasoning_effort": "max"})),
+        (C, "m", Disabled, Some(Max), json!({"reasoning_effort": "none"})),
+        (R, "m", Unset, None, json!({})),
+        (R, "m", Adaptive, None, json!({"include": ["reasoning.encrypted_content"]})),
+        (R, "m", Unset, Some(Medium), json!({"reasoning": {"effort": "medium"}})),
+        (R, "m", Disabled, None, json!({"reasoning": {"effort": "none"}})),
+        (G, "gemini-3", Unset, None, json!({})),
+        (G, "gemini-3", Adaptive, None, json!({"includeThoughts": true})),
+        (
+            G,
+            "gemini-3",
+            Adaptive,
+            Some(Low),
+            json!({"includeThoughts": true, "thinkingLevel": "low"}),
+        ),
+        (G, "gemini-3", Unset, Some(Max), json!({"thinkingLevel": "high"})),
+        (G, "gemini-3", Disabled, None, json!({"thinkingLevel": "low"})),
+        (G, "gemini-2.5-flash", Unset, Some(Low), json!({})),
+        (G, "gemini-2.5-flash", Disabled, Some(Low), json!({"thinkingBudget": 0})),
+        (A, "m", Unset, Some(High), json!({"output_config": {"effort": "high"}})),
+        (C, "m", Unset, Some(High), json!({"reasoning_effort": "high"})),
+        (R, "m", Unset, Some(High), json!({"reasoning": {"effort": "high"}})),
+        (G, "gemini-3", Unset, Some(High), json!({"thinkingLevel": "high"})),
     ];
     let said = |wire: Wire, request: &ModelRequest| {
         let encoded = speak(wire).encode(request, speak(wire).law());
@@ -124,7 +134,7 @@ fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
         request.thinking = *thinking;
         request.effort = *effort;
         assert_eq!(said(*wire, &request), *expected, "{wire:?} {model} {thinking:?} {effort:?}");
-        request.repair.without_reasoning = true;
+        request.without_reasoning = true;
         assert_eq!(said(*wire, &request), json!({}), "{wire:?}: not after it was refused");
     }
 }

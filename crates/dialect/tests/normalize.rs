@@ -209,7 +209,7 @@ fn reasoning_goes_back_only_to_its_author() {
     };
     assert_eq!(go(|_| {}), ["thinking", "redacted_thinking", "answer"]);
     assert_eq!(go(|request| request.model = ModelName::from("model-b")), ["answer"]);
-    assert_eq!(go(|request| request.repair.without_reasoning = true), ["answer"]);
+    assert_eq!(go(|request| request.without_reasoning = true), ["answer"]);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
             answer(vec![text("b"), provider(own, "server_tool_use", open)]),
         ]
     };
-    let mut request = request(messages());
+    let request = request(messages());
     let body = String::from_utf8(encode(&request).body).expect("text");
     assert!(body.contains(found), "verbatim: {body}");
     let sent_now = sent(&request);
@@ -255,9 +255,6 @@ fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
     assert_eq!(outline(&sent_now[1]), kept);
     assert_eq!(outline(&sent_now[3]), ["b", "server_tool_use"], "a paused answer is left alone");
     assert_eq!(sent_now.len(), 4);
-    assert_legal(&request);
-    request.repair.without_provider_blocks = true;
-    assert_eq!(outline(&sent(&request)[1]), ["a"]);
     assert_legal(&request);
 }
 
@@ -363,9 +360,6 @@ fn media_that_cannot_go_leaves_words() {
             }
         }
     }
-    let mut refused = request(vec![user(vec![Block::Media(media("a", "image/png", &good))])]);
-    refused.repair.without_media = true;
-    assert_eq!(outline(&sent(&refused)[0]), ["[a was left out: the provider refused it]"]);
 }
 
 /// A WebP's header with the given bytes at the given place.

@@ -23,8 +23,8 @@ use stage::transcript::{
 };
 use windlass_dialect::{Dialect, Law, Written};
 use windlass_vocabulary::{
-    AttachmentKind, Block, Effort, Message, MessageId, MetaKind, ModelName, ModelRequest, Origin,
-    ResultPart, Role, Wire,
+    AttachmentKind, Block, Effort, Message, MessageId, Messages, MetaKind, ModelName, ModelRequest,
+    Origin, ResultPart, Role, Wire,
 };
 
 /// What can happen to a conversation between two requests.
@@ -41,7 +41,7 @@ enum Step {
     /// The first messages become a summary.
     Compact(usize),
     SwitchModel(bool),
-    Repair(bool, bool, bool),
+    Repair(bool),
     Tools(usize),
     System(bool),
     Effort(bool),
@@ -158,7 +158,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0_usize..4).prop_map(Step::TakeBack),
         1 => at().prop_map(Step::Compact),
         1 => any::<bool>().prop_map(Step::SwitchModel),
-        1 => any::<(bool, bool, bool)>().prop_map(|(a, b, c)| Step::Repair(a, b, c)),
+        1 => any::<bool>().prop_map(Step::Repair),
         1 => (0_usize..3).prop_map(Step::Tools),
         1 => any::<bool>().prop_map(Step::System),
         1 => any::<bool>().prop_map(Step::Effort),
@@ -175,14 +175,16 @@ struct Conversation {
 
 impl Conversation {
     fn take(&mut self, step: &Step) {
-        let messages = &mut self.request.messages;
+        let mut messages: Vec<Arc<Message>> = self.request.messages.iter().cloned().collect();
         let count = messages.len();
         match step {
             Step::Grow(more) => {
                 for one in more {
                     self.next += 1;
-                    messages.push(Arc::new(Message { id: MessageId(self.next), ..one.clone() }));
+                    let message = Message { id: MessageId(self.next), ..one.clone() };
+                    self.request.messages.push(Arc::new(message));
                 }
+                return;
             }
             Step::Shorten(at) if count > 0 => {
                 let old = &messages[at % count];
@@ -203,11 +205,7 @@ impl Conversation {
                 let name = if *is_other { "gemini-2-b" } else { "model-a" };
                 self.request.model = ModelName::from(name);
             }
-            Step::Repair(reasoning, media, provider) => {
-                self.request.repair.without_reasoning = *reasoning;
-                self.request.repair.without_media = *media;
-                self.request.repair.without_provider_blocks = *provider;
-            }
+            Step::Repair(reasoning) => self.request.without_reasoning = *reasoning,
             Step::Tools(many) => {
                 let names = ["Read", "bad name", "Bash"];
                 self.request.tools = names.iter().take(*many).map(|name| tool(name)).collect();
@@ -216,11 +214,12 @@ impl Conversation {
                 self.request.system = if *is_there { vec![Arc::from("be kind")] } else { vec![] };
             }
             Step::Effort(is_low) => {
-                self.request.effort = if *is_low { Effort::Low } else { Effort::High };
+                self.request.effort = if *is_low { Some(Effort::Low) } else { None };
             }
             Step::Narrow(narrow) => self.narrow = *narrow,
-            _ => {}
+            _ => return,
         }
+        self.request.messages = messages.into_iter().collect();
     }
 
     fn law(&self, dialect: &dyn Dialect) -> Law {
@@ -275,7 +274,7 @@ proptest! {
                 let body = dialect.encode_with(&conversation.request, dialect.law(), &mut memory).body;
                 prop_assert_eq!(memory.kept_bytes(), before, "{:?}", wire);
                 let head = dialect
-                    .encode(&ModelRequest { messages: vec![], ..conversation.request.clone() }, dialect.law());
+                    .encode(&ModelRequest { messages: Messages::default(), ..conversation.request.clone() }, dialect.law());
                 before = body.len() - (head.body.len() - opening_bytes(wire, "Go on."));
                 before -= marks(&body) - marks(&head.body);
                 conversation.take(&Step::Grow(turn.clone()));

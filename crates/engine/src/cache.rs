@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Message, MessageId, ModelRequest, Tokens, ToolSpec, Usage};
+use windlass_vocabulary::{MessageId, Messages, ModelRequest, Tokens, ToolSpec, Usage};
 
 /// What was sent last, as far as the cache can hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Prefix {
     model: windlass_vocabulary::ModelName,
     system: Vec<Arc<str>>,
     tools: Arc<[ToolSpec]>,
-    messages: Vec<Arc<Message>>,
+    messages: Messages,
     /// Input the provider counted for it; `None` while the bill is out or if it does not cache.
     cached: Option<Tokens>,
 }
@@ -67,15 +67,9 @@ impl Prefix {
         if self.system != next.system {
             return Some(String::from("the system prompt changed"));
         }
-        let pairs = self.messages.iter().zip(&next.messages);
-        let differing = pairs.into_iter().find(|(old, new)| !same(old, new)).map(|(old, _)| old.id);
-        let missing = || self.messages.get(next.messages.len()).map(|old| old.id);
-        differing.or_else(missing).map(named)
+        let same = self.messages.common_len(&next.messages);
+        self.messages.get(same).map(|old| named(old.id))
     }
-}
-
-fn same(old: &Arc<Message>, new: &Arc<Message>) -> bool {
-    Arc::ptr_eq(old, new) || old == new
 }
 
 fn named(id: MessageId) -> String {

@@ -33,7 +33,7 @@ pub(crate) fn is_empty(state: &State) -> bool {
     state.answer.blocks.iter().all(|block| match block {
         Block::Text(text) => text.trim().is_empty(),
         Block::Thinking(_) => true,
-        Block::Provider(block) => block.is_reasoning(),
+        Block::Provider(block) => block.is_reasoning,
         _ => false,
     })
 }

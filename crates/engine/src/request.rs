@@ -3,10 +3,9 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Message, MetaKind, ModelName, ModelRequest, Origin, Repair, Source, Tokens,
+    AttemptId, Message, Messages, MetaKind, ModelName, ModelRequest, Origin, Source, Tokens,
 };
 
 use crate::settings::Settings;
@@ -37,7 +36,7 @@ pub(crate) fn system(settings: &Settings) -> Vec<Arc<str>> {
 pub(crate) struct Order {
     pub(crate) attempt: AttemptId,
     pub(crate) model: ModelName,
-    pub(crate) messages: Vec<Arc<Message>>,
+    pub(crate) messages: Messages,
     pub(crate) output_max: Tokens,
     pub(crate) source: Source,
 }
@@ -58,18 +57,18 @@ pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<Mod
         effort: settings.effort,
         source,
         agent: state.tool_context.agent.clone(),
-        repair: Repair { without_reasoning: state.without_reasoning, ..Repair::default() },
+        without_reasoning: state.without_reasoning,
     })
 }
 
 /// The projection followed by an order of ours that is not part of the conversation.
 pub(crate) fn with_instruction(
     state: &State,
-    mut messages: Vec<Arc<Message>>,
+    mut messages: Messages,
     instruction: &str,
-) -> Vec<Arc<Message>> {
+) -> Messages {
     let id = state.transcript.next_id();
     let message = Message::user_text(id, Origin::Meta(MetaKind::Context), instruction);
-    messages.extend(vec![Arc::new(message)]);
+    messages.push(Arc::new(message));
     messages
 }

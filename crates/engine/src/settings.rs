@@ -29,8 +29,8 @@ pub struct Settings {
     pub user_context: Option<Arc<str>>,
     /// Reasoning.
     pub thinking: ThinkingMode,
-    /// Effort.
-    pub effort: Effort,
+    /// Effort; the provider's own default when nothing was asked for.
+    pub effort: Option<Effort>,
     /// Tools on offer when the session starts.
     pub tools: Arc<[ToolSpec]>,
     /// Permissions when the session starts.
@@ -197,7 +197,7 @@ impl Settings {
             system_context: Vec::new(),
             user_context: None,
             thinking: ThinkingMode::Unset,
-            effort: Effort::High,
+            effort: None,
             tools: Arc::from([]),
             policy: Policy::default(),
             hooks: Hooks::default(),

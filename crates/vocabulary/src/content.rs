@@ -74,16 +74,11 @@ pub struct ProviderBlock {
     pub wire: Wire,
     /// The provider's own type name.
     pub kind: Arc<str>,
+    /// It holds nothing but reasoning, and alone is no answer.
+    #[serde(default)]
+    pub is_reasoning: bool,
     /// The block, verbatim.
     pub json: Json,
-}
-
-impl ProviderBlock {
-    /// Does it hold nothing but reasoning? Such a block alone is no answer.
-    #[must_use]
-    pub fn is_reasoning(&self) -> bool {
-        matches!(&*self.kind, "reasoning" | "redacted_thinking" | "sealed_part")
-    }
 }
 
 impl ToolResult {

@@ -13,6 +13,7 @@ pub mod hook;
 pub mod id;
 pub mod json;
 pub mod message;
+pub mod messages;
 pub mod model;
 pub mod notice;
 pub mod permission;
@@ -29,11 +30,12 @@ pub use hook::{HookPoint, HookReport, HookVerdict};
 pub use id::{AgentId, AttemptId, MessageId, SessionId, Ticket, ToolCallId};
 pub use json::Json;
 pub use message::{AttachmentKind, Message, MetaKind, Origin, Role};
+pub use messages::Messages;
 pub use model::{Effort, ModelFacts, ModelName, Prices, ThinkingMode, Wire};
 pub use notice::Notice;
 pub use permission::{Answer, Mode, PermissionQuestion};
 pub use reason::{Outcome, Terminal, Transition};
-pub use request::{ModelRequest, Repair, Source};
+pub use request::{ModelRequest, Source};
 pub use time::Millis;
 pub use tool::{
     Concurrency, ContextUpdate, EffectClass, Inspection, ToolCall, ToolName, ToolOutcome, ToolSpec,

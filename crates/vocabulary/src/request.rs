@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, AttemptId};
-use crate::message::Message;
+use crate::messages::Messages;
 use crate::model::{Effort, ModelName, ThinkingMode};
 use crate::tool::ToolSpec;
 use crate::usage::Tokens;
@@ -22,19 +22,19 @@ pub struct ModelRequest {
     /// Tools on offer, in stable order.
     pub tools: Arc<[ToolSpec]>,
     /// The projection of the transcript.
-    pub messages: Vec<Arc<Message>>,
+    pub messages: Messages,
     /// The most output asked for.
     pub output_max: Tokens,
     /// Reasoning.
     pub thinking: ThinkingMode,
-    /// Effort.
-    pub effort: Effort,
+    /// Effort; the provider's own default when nothing was asked for.
+    pub effort: Option<Effort>,
     /// Who asks, for the ledger and for attribution.
     pub source: Source,
     /// Which agent asks.
     pub agent: AgentId,
-    /// What to leave out this time because the provider refused the request before.
-    pub repair: Repair,
+    /// The provider refused reasoning before: it is neither sent back nor asked for.
+    pub without_reasoning: bool,
 }
 
 /// Why a request is made.
@@ -47,15 +47,4 @@ pub enum Source {
     Compaction,
     /// A short label for a batch of tools.
     ToolLabel,
-}
-
-/// What a dialect leaves out because the provider refused it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Repair {
-    /// All reasoning blocks of earlier answers.
-    pub without_reasoning: bool,
-    /// All images and documents.
-    pub without_media: bool,
-    /// Blocks only one provider understands.
-    pub without_provider_blocks: bool,
 }

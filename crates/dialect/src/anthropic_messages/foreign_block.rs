@@ -4,14 +4,13 @@
 //! here knows what such a block means.
 
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
-use windlass_vocabulary::{Json, ProviderBlock, Wire};
+use windlass_vocabulary::ProviderBlock;
 
 use crate::loose::{Fragment, Joined, is_json};
-use crate::{object, write};
+use crate::{law, object, write};
 
 /// A provider's block that has begun.
 #[derive(Debug)]
@@ -67,11 +66,7 @@ impl ProviderDraft {
             self.set("input", &input, None);
         }
         let json = if self.fields.is_empty() { self.original } else { assembled(self.fields) };
-        ProviderBlock {
-            wire: Wire::AnthropicMessages,
-            kind: Arc::from(self.kind),
-            json: Json::from_checked(json.trim()),
-        }
+        law::ANTHROPIC_MESSAGES.block(&self.kind, &json)
     }
 
     fn set(&mut self, key: &str, whole: &str, text: Option<&Fragment<'_>>) {

@@ -111,7 +111,7 @@ fn spend(marks: &mut usize) -> bool {
 }
 
 fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
-    if request.repair.without_reasoning {
+    if request.without_reasoning {
         // Whatever was wrong with the reasoning must not be asked for again.
         return;
     }
@@ -121,14 +121,14 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
         ThinkingMode::Disabled => raw(body, ",\"thinking\":{\"type\":\"disabled\"}"),
     }
     let effort = match request.effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        // The provider's own default; naming it would only break a cached prefix.
-        Effort::High => return,
+        None => return,
+        Some(Effort::Low) => "low",
+        Some(Effort::Medium) => "medium",
+        Some(Effort::High) => "high",
         // More than that needs reasoning, and is refused without.
-        Effort::Xhigh | Effort::Max if request.thinking == ThinkingMode::Disabled => return,
-        Effort::Xhigh => "xhigh",
-        Effort::Max => "max",
+        Some(_) if request.thinking == ThinkingMode::Disabled => return,
+        Some(Effort::Xhigh) => "xhigh",
+        Some(Effort::Max) => "max",
     };
     raw(body, &format!(",\"output_config\":{{\"effort\":\"{effort}\"}}"));
 }

@@ -75,17 +75,17 @@ impl Script for Letter {
 /// Levels of thinking are a word of newer models, which cannot stop thinking; older ones refuse the
 /// word, but can.
 fn write_thinking(body: &mut Vec<u8>, request: &ModelRequest) {
-    if request.repair.without_reasoning {
+    if request.without_reasoning {
         return;
     }
     let is_off = request.thinking == ThinkingMode::Disabled;
     let level = match request.effort {
         _ if is_old(request) => None,
         _ if is_off => Some("low"),
-        Effort::Low => Some("low"),
-        Effort::Medium => Some("medium"),
-        Effort::High => None,
-        Effort::Xhigh | Effort::Max => Some("high"),
+        Some(Effort::Low) => Some("low"),
+        Some(Effort::Medium) => Some("medium"),
+        Some(Effort::High | Effort::Xhigh | Effort::Max) => Some("high"),
+        None => None,
     };
     let mut fields = Vec::new();
     let mut comma = Comma::default();
@@ -136,8 +136,8 @@ impl Seals<'_> {
         let is_own = call.model() == Some(&self.request.model);
         match call.signature() {
             _ if is_old(self.request) && !is_own => None,
-            Some(seal) if is_own && !self.request.repair.without_reasoning => Some(seal),
-            None if is_own && !self.request.repair.without_reasoning => None,
+            Some(seal) if is_own && !self.request.without_reasoning => Some(seal),
+            None if is_own && !self.request.without_reasoning => None,
             _ if is_first => self.stand_in,
             _ => None,
         }

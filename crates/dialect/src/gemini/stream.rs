@@ -8,8 +8,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    Block, Json, ModelFailure, ModelName, ProviderBlock, Stop, Thinking, ToolCall, ToolCallId,
-    ToolName, Usage, Wire,
+    Block, ModelFailure, ModelName, Stop, Thinking, ToolCall, ToolCallId, ToolName, Usage,
 };
 
 use super::event::{Candidate, Chunk, Feedback, FunctionCall, Part, WireUsage};
@@ -18,6 +17,7 @@ use crate::Decoded;
 use crate::allowance::{Allowance, Purse};
 use crate::calls::{Calls, arguments};
 use crate::decode::{Flow, Interpret, Like, Piece, cut, nonsense, read};
+use crate::law;
 use crate::loose::{Count, Joined};
 use crate::mold::Places;
 use crate::write::{self, first_line};
@@ -263,9 +263,5 @@ fn unknown_part(json: &str) -> Block {
 }
 
 fn provider(kind: &str, json: &str) -> Block {
-    Block::Provider(ProviderBlock {
-        wire: Wire::Gemini,
-        kind: Arc::from(kind),
-        json: Json::from_checked(json.trim()),
-    })
+    Block::Provider(law::GEMINI.block(kind, json))
 }

@@ -57,10 +57,9 @@ pub(crate) struct ShapedResult<'a> {
 /// Runs the step for the messages from `from` on.
 pub(crate) fn shape<'a>(request: &'a ModelRequest, from: usize, notes: &mut Notes) -> Shaped<'a> {
     let mut shaped = Shaped::new();
-    let without_media = request.repair.without_media;
     for (at, message) in ordered(request, from) {
         let side = match message.role {
-            Role::User => user_side(at, message, without_media, notes),
+            Role::User => user_side(at, message, notes),
             Role::Assistant => answer_side(at, message, notes),
         };
         match (shaped.last_mut(), side) {
@@ -88,8 +87,9 @@ pub(crate) fn shape<'a>(request: &'a ModelRequest, from: usize, notes: &mut Note
 
 /// The messages that are sent, attachments moved up, with their places in the request.
 fn ordered(request: &ModelRequest, from: usize) -> Vec<(usize, &Message)> {
-    let messages = request.messages.iter().map(AsRef::as_ref).enumerate().skip(from);
-    let mut ordered: Vec<(usize, &Message)> = Vec::with_capacity(messages.len());
+    let messages = request.messages.iter_from(from).map(AsRef::as_ref);
+    let messages = (from..).zip(messages);
+    let mut ordered: Vec<(usize, &Message)> = Vec::new();
     for (at, message) in messages.filter(|(_, message)| message.origin != Origin::Display) {
         let is_attachment =
             message.role == Role::User && matches!(message.origin, Origin::Attachment(_));
@@ -114,21 +114,16 @@ fn stops_attachments(message: &Message) -> bool {
         )
 }
 
-fn user_side<'a>(
-    at: usize,
-    message: &'a Message,
-    without_media: bool,
-    notes: &mut Notes,
-) -> Option<Side<'a>> {
+fn user_side<'a>(at: usize, message: &'a Message, notes: &mut Notes) -> Option<Side<'a>> {
     let (mut results, mut parts, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (block, content) in message.content.iter().enumerate() {
         let place = Place { message: message.id, block };
         let part = match content {
             Block::Text(text) if is_blank(text) => continue,
             Block::Text(text) => UserPart::Text(Cow::Borrowed(text)),
-            Block::Media(media) => media_part(media, without_media),
+            Block::Media(media) => media_part(media),
             Block::ToolResult(result) => {
-                let parts = result_parts(result, without_media);
+                let parts = result_parts(result);
                 results.push(ShapedResult { result, parts, place });
                 continue;
             }
@@ -145,19 +140,16 @@ fn user_side<'a>(
     says_something.then_some(Side::User { results, parts, places })
 }
 
-fn result_parts(result: &ToolResult, without_media: bool) -> Vec<UserPart<'_>> {
+fn result_parts(result: &ToolResult) -> Vec<UserPart<'_>> {
     let parts = result.content.iter().filter_map(|part| match part {
         ResultPart::Text(text) if is_blank(text) => None,
         ResultPart::Text(text) => Some(UserPart::Text(Cow::Borrowed(text))),
-        ResultPart::Media(media) => Some(media_part(media, without_media)),
+        ResultPart::Media(media) => Some(media_part(media)),
     });
     parts.collect()
 }
 
-fn media_part(media: &Media, without_media: bool) -> UserPart<'_> {
-    if without_media {
-        return UserPart::left_out(&media.name, "the provider refused it");
-    }
+fn media_part(media: &Media) -> UserPart<'_> {
     UserPart::Media(MediaPart {
         media_type: &media.media_type,
         data: &media.data,

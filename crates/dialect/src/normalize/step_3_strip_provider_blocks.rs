@@ -62,7 +62,7 @@ fn may_think(
     request: &ModelRequest,
     law: &Law,
 ) -> bool {
-    !request.repair.without_reasoning
+    !request.without_reasoning
         && model == Some(&request.model)
         && match law.reasoning {
             ReasoningLaw::Sealed => {
@@ -80,9 +80,9 @@ fn may_go(
 ) -> bool {
     let is_reasoning = law.reasoning_kinds.contains(&&*block.kind);
     let is_wanted = if is_reasoning {
-        !request.repair.without_reasoning && model == Some(&request.model) && is_sealed(block, law)
+        !request.without_reasoning && model == Some(&request.model) && is_sealed(block, law)
     } else {
-        !request.repair.without_provider_blocks && !law.refused_kinds.contains(&&*block.kind)
+        !law.refused_kinds.contains(&&*block.kind)
     };
     is_wanted && law.provider_blocks && block.wire == law.wire && is_typed_object(block)
 }

@@ -85,13 +85,14 @@ pub(crate) fn trace_rest(turn: &Turn<'_, '_>, places: &[Option<Place>], origins:
 /// a server that does not know the word says so, and is not told again.
 pub(crate) fn effort(request: &ModelRequest) -> Option<&'static str> {
     match request.effort {
-        _ if request.repair.without_reasoning => None,
+        _ if request.without_reasoning => None,
         _ if request.thinking == ThinkingMode::Disabled => Some("none"),
-        Effort::Low => Some("low"),
-        Effort::Medium => Some("medium"),
-        Effort::High => None,
-        Effort::Xhigh => Some("xhigh"),
-        Effort::Max => Some("max"),
+        None => None,
+        Some(Effort::Low) => Some("low"),
+        Some(Effort::Medium) => Some("medium"),
+        Some(Effort::High) => Some("high"),
+        Some(Effort::Xhigh) => Some("xhigh"),
+        Some(Effort::Max) => Some("max"),
     }
 }
 

@@ -6,13 +6,11 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    Block, Json, ModelFailure, ModelName, ProviderBlock, Stop, ToolCall, ToolCallId, ToolName,
-    Usage, Wire,
+    Block, ModelFailure, ModelName, Stop, ToolCall, ToolCallId, ToolName, Usage,
 };
 
 use super::event::{Head, Item, ItemEvent, PieceEvent, Response, ResponseEvent, WireUsage};
@@ -21,6 +19,7 @@ use crate::Decoded;
 use crate::allowance::{Allowance, Purse};
 use crate::calls::{CUT_SHORT, Calls, arguments};
 use crate::decode::{Flow, Interpret, Like, Piece, cut, nonsense, read};
+use crate::law;
 use crate::loose::Joined;
 use crate::mold::Places;
 use crate::write::first_line;
@@ -181,11 +180,10 @@ impl Reader {
         match &*item.kind {
             "message" => self.finish_message(&item, out),
             "function_call" => self.finish_call(&item, index, out),
-            kind => out.push(Decoded::Block(Block::Provider(ProviderBlock {
-                wire: Wire::OpenaiResponses,
-                kind: Arc::from(kind),
-                json: Json::from_checked(json.trim()),
-            }))),
+            kind => {
+                let block = law::OPENAI_RESPONSES.block(kind, json);
+                out.push(Decoded::Block(Block::Provider(block)));
+            }
         }
         Ok(())
     }

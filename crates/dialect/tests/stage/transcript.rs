@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use windlass_vocabulary::{
-    AgentId, AttemptId, Block, Effort, Json, Media, Message, MessageId, ModelName, ModelRequest,
-    Origin, ProviderBlock, Repair, ResultPart, Role, Source, Thinking, ThinkingMode, Tokens,
-    ToolCall, ToolCallId, ToolName, ToolResult, ToolSpec, Wire,
+    AgentId, AttemptId, Block, Json, Media, Message, MessageId, ModelName, ModelRequest, Origin,
+    ProviderBlock, ResultPart, Role, Source, Thinking, ThinkingMode, Tokens, ToolCall, ToolCallId,
+    ToolName, ToolResult, ToolSpec, Wire,
 };
 
 pub const MODEL: &str = "model-a";
@@ -19,10 +19,10 @@ pub fn request(messages: Vec<Message>) -> ModelRequest {
         messages: messages.into_iter().map(Arc::new).collect(),
         output_max: Tokens(8192),
         thinking: ThinkingMode::Adaptive,
-        effort: Effort::High,
+        effort: None,
         source: Source::Main,
         agent: AgentId::from("main"),
-        repair: Repair::default(),
+        without_reasoning: false,
     }
 }
 
@@ -80,7 +80,12 @@ pub fn failed_result(id: &str, content: Vec<ResultPart>) -> Block {
 }
 
 pub fn provider(wire: Wire, kind: &str, json: &str) -> Block {
-    Block::Provider(ProviderBlock { wire, kind: Arc::from(kind), json: Json::from_checked(json) })
+    Block::Provider(ProviderBlock {
+        wire,
+        kind: Arc::from(kind),
+        is_reasoning: false,
+        json: Json::from_checked(json),
+    })
 }
 
 pub fn media(name: &str, media_type: &str, data: &str) -> Media {

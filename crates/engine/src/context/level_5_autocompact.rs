@@ -67,7 +67,8 @@ fn plan_with_tail(
     target: Tokens,
     tail_room: Tokens,
 ) -> Option<Plan> {
-    let shown = memory.projection(view.transcript).messages.clone();
+    let shown: Vec<Arc<Message>> =
+        memory.projection(view.transcript).messages.iter().cloned().collect();
     let tail_len = tail(&shown, memory, view, tail_room);
     let (old, recent) = shown.split_at(shown.len() - tail_len);
     let request = shown.iter().rposition(|message| is_request(message));
@@ -166,7 +167,7 @@ pub(crate) fn cut_all(
     transcript: &mut Transcript,
     report: &mut Report,
 ) -> Arc<Message> {
-    let shown = memory.projection(transcript).messages.clone();
+    let shown: Vec<Arc<Message>> = memory.projection(transcript).messages.iter().cloned().collect();
     let raw_before = memory.projection(transcript).raw;
     let request = shown.iter().rposition(|message| is_request(message));
     let mut boundary =

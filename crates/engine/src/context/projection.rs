@@ -1,9 +1,7 @@
 //! What is sent to the model: the transcript, seen through what the levels remember.
 
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
-use windlass_vocabulary::{AttachmentKind, Message, MessageId, MetaKind, Origin};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, Messages, MetaKind, Origin};
 
 use super::Memory;
 use crate::transcript::{Entry, Transcript};
@@ -12,7 +10,7 @@ use crate::transcript::{Entry, Transcript};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Projection {
     /// In order.
-    pub messages: Vec<Arc<Message>>,
+    pub messages: Messages,
     /// Raw estimate of their size.
     pub raw: u64,
     /// How much of the transcript was seen; `None` when it must be made anew.

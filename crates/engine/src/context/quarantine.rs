@@ -61,7 +61,8 @@ pub(crate) fn leave_out(
     only: Option<MessageId>,
 ) -> LeftOut {
     let mut out = LeftOut::default();
-    for message in memory.projection(transcript).messages.clone() {
+    let shown = memory.projection(transcript).messages.clone();
+    for message in shown.iter() {
         if only.is_some_and(|named| named != message.id) {
             continue;
         }
@@ -69,7 +70,7 @@ pub(crate) fn leave_out(
         let content: Vec<Block> =
             message.content.iter().filter_map(|block| kept(block, what, &mut out)).collect();
         if out.names.len() > before {
-            memory.shorten(message.id, with_content(&message, content));
+            memory.shorten(message.id, with_content(message, content));
         }
     }
     out

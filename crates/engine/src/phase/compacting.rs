@@ -2,10 +2,8 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use windlass_vocabulary::{
-    FailureKind, Message, ModelFacts, ModelFailure, Notice, Role, Source, Ticket, Tokens, Usage,
+    FailureKind, Messages, ModelFacts, ModelFailure, Notice, Role, Source, Ticket, Tokens, Usage,
 };
 
 use crate::budget::usd;
@@ -93,7 +91,7 @@ impl<'a> Loop<'a> {
         }
         let model = self.errand_model(0);
         let errand = model.and_then(|model| {
-            self.errand_call(model, Source::ToolLabel, Vec::new(), &words, LABEL_TOKENS)
+            self.errand_call(model, Source::ToolLabel, Messages::default(), &words, LABEL_TOKENS)
         });
         self.state.pending_tool_summary =
             errand.map(|errand| PendingLabel { ticket: errand.ticket, text: None });
@@ -105,7 +103,7 @@ impl<'a> Loop<'a> {
         &mut self,
         model: &ModelFacts,
         source: Source,
-        messages: Vec<Arc<Message>>,
+        messages: Messages,
         instruction: &str,
         output: Tokens,
     ) -> Option<Errand> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use windlass_dialect::normalize::normalize;
 use windlass_dialect::projection::{AnswerPart, Turn, UserPart};
 use windlass_vocabulary::{
-    AgentId, AttemptId, Message, MessageId, ModelRequest, Origin, Role, Source, Tokens,
+    AgentId, AttemptId, Message, MessageId, Messages, ModelRequest, Origin, Role, Source, Tokens,
 };
 
 use super::happening::Happening;
@@ -15,12 +15,12 @@ use super::setup::Setup;
 /// The messages a scenario has put together.
 pub(crate) struct History<'a> {
     setup: &'a Setup,
-    messages: Vec<Arc<Message>>,
+    messages: Messages,
 }
 
 impl<'a> History<'a> {
     pub(crate) fn new(setup: &'a Setup) -> Self {
-        Self { setup, messages: Vec::new() }
+        Self { setup, messages: Messages::default() }
     }
 
     /// Takes in a message or normalises all so far; `None` if it is neither.
@@ -54,7 +54,7 @@ impl<'a> History<'a> {
             effort: self.setup.settings.effort,
             source: Source::Main,
             agent: AgentId::from("main"),
-            repair: self.setup.repair,
+            without_reasoning: self.setup.without_reasoning,
         };
         let (projection, notes) = normalize(&request, &self.setup.law);
         let sent = Shown {

@@ -89,7 +89,8 @@ fn provider(piece: &mut Words) -> Result<Block, String> {
         true => named(&piece.word("a wire")?, "a wire")?,
         false => Wire::AnthropicMessages,
     };
-    Ok(Block::Provider(ProviderBlock { wire, kind, json }))
+    let is_reasoning = piece.accept("reasoning");
+    Ok(Block::Provider(ProviderBlock { wire, kind, is_reasoning, json }))
 }
 
 fn call_name(piece: &mut Words) -> Result<(ToolCallId, ToolName), String> {

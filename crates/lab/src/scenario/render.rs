@@ -160,14 +160,8 @@ fn request(head: String, request: &ModelRequest, setup: &Setup) -> Shown {
     if is_main && request.output_max != usual.output_default {
         head.push_str(&format!(" output {}", request.output_max.0));
     }
-    for (is_set, words) in [
-        (request.repair.without_reasoning, " without_reasoning"),
-        (request.repair.without_media, " without_media"),
-        (request.repair.without_provider_blocks, " without_provider_blocks"),
-    ] {
-        if is_set {
-            head.push_str(words);
-        }
+    if request.without_reasoning {
+        head.push_str(" without_reasoning");
     }
     let mut body: Vec<String> = Vec::new();
     body.extend(request.system.iter().map(|piece| format!("system: {}", quoted(piece))));

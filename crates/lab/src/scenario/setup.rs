@@ -26,7 +26,7 @@ pub struct Setup {
     /// The wire whose law normalisation follows, with changed limits.
     pub law: windlass_dialect::Law,
     /// What normalisation leaves out because the provider refused it before.
-    pub repair: windlass_vocabulary::Repair,
+    pub without_reasoning: bool,
     is_default_tools: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for Setup {
             tools: Vec::new(),
             shown: Vec::new(),
             law: windlass_dialect::law::ANTHROPIC_MESSAGES,
-            repair: windlass_vocabulary::Repair::default(),
+            without_reasoning: false,
             is_default_tools: true,
         };
         setup.offer("Bash", Inspection::EXCLUSIVE_EFFECT, 100_000);
@@ -253,9 +253,7 @@ impl Setup {
             "media_count_batch" => self.law.media_count_batch = small(words)?,
             "media_item_bytes_max" => self.law.media_item_bytes_max = small(words)?,
             "media_total_bytes_max" => self.law.media_total_bytes_max = small(words)?,
-            "without_media" => self.repair.without_media = switch(words)?,
-            "without_reasoning" => self.repair.without_reasoning = switch(words)?,
-            "without_provider_blocks" => self.repair.without_provider_blocks = switch(words)?,
+            "without_reasoning" => self.without_reasoning = switch(words)?,
             _ => return Ok(false),
         }
         Ok(true)

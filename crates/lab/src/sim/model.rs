@@ -155,6 +155,7 @@ fn blocks(random: &mut Random, habits: &Habits, names: &mut u64) -> Vec<Delta> {
             _ => deltas.push(Delta::Block(Block::Provider(ProviderBlock {
                 wire: Wire::AnthropicMessages,
                 kind: Arc::from("server_tool_use"),
+                is_reasoning: false,
                 json: Json::from_checked("{\"type\":\"server_tool_use\"}"),
             }))),
         }

@@ -56,7 +56,7 @@ fn is_said(block: &Block) -> bool {
     match block {
         Block::Text(text) => !text.trim().is_empty(),
         Block::Thinking(_) => false,
-        Block::Provider(block) => !block.is_reasoning(),
+        Block::Provider(block) => !block.is_reasoning,
         _ => true,
     }
 }

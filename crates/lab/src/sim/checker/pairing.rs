@@ -5,21 +5,20 @@
 use std::sync::Arc;
 
 use windlass_engine::Effect;
-use windlass_vocabulary::{Message, Role, Source};
+use windlass_vocabulary::{Message, Messages, Role, Source};
 
 use super::View;
 
 pub(super) fn check(view: &View<'_>) -> Result<(), String> {
     for effect in view.effects {
         match effect {
-            Effect::CallModel(request) => messages(&request.messages)?,
+            Effect::CallModel(request) => sent(&request.messages)?,
             Effect::Summarize { request, .. } if request.source == Source::Compaction => {
-                messages(&request.messages)?;
+                sent(&request.messages)?;
             }
             Effect::Finish(_) => {
-                let all: Vec<Arc<Message>> = view.state.transcript.messages().cloned().collect();
                 // A run may begin in the same step, but it has no calls yet.
-                pairs(&all)?;
+                pairs(view.state.transcript.messages())?;
             }
             _ => {}
         }
@@ -27,15 +26,15 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn messages(messages: &[Arc<Message>]) -> Result<(), String> {
-    match messages.first() {
-        Some(first) if first.role == Role::User => pairs(messages),
+fn sent(messages: &Messages) -> Result<(), String> {
+    match messages.get(0) {
+        Some(first) if first.role == Role::User => pairs(messages.iter()),
         Some(first) => Err(format!("a request begins with an answer, {}", first.id)),
         None => Err("a request without messages".to_owned()),
     }
 }
 
-fn pairs(messages: &[Arc<Message>]) -> Result<(), String> {
+fn pairs<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
         let results: Vec<&str> = message.results().map(|result| result.call.as_str()).collect();

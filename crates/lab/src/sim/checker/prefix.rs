@@ -2,16 +2,14 @@
 //! the prefix: a context level that shortened something old, or something left out at the
 //! provider's demand. A retry is no occasion to shorten anything.
 
-use std::sync::Arc;
-
 use windlass_engine::{Effect, Event};
-use windlass_vocabulary::{Message, Notice, Terminal};
+use windlass_vocabulary::{Messages, Notice, Terminal};
 
 use super::View;
 
 #[derive(Debug, Default)]
 pub(super) struct Prefix {
-    sent: Vec<Arc<Message>>,
+    sent: Messages,
     is_broken: bool,
 }
 
@@ -34,12 +32,7 @@ impl Prefix {
                     self.is_broken = true;
                 }
                 Effect::CallModel(request) => {
-                    let is_prefix = self.sent.len() <= request.messages.len()
-                        && self
-                            .sent
-                            .iter()
-                            .zip(&request.messages)
-                            .all(|(old, new)| Arc::ptr_eq(old, new) || **old == **new);
+                    let is_prefix = self.sent.common_len(&request.messages) == self.sent.len();
                     if !is_prefix && !self.is_broken {
                         let attempt = request.attempt;
                         return Err(format!("{attempt} breaks the prefix and nobody said why"));
