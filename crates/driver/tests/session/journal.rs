@@ -1,6 +1,8 @@
 //! Sessions that are written down: continued by another session, whatever was cut off.
 
-use crate::stage::{Setting, Stage, again, assert_ended, block_on, is_again};
+use std::sync::Arc;
+
+use crate::stage::{Setting, Stage, WIRES, again, assert_ended, block_on, is_again};
 use serde_json::json;
 use windlass_driver::Durability;
 use windlass_rehearsal::{Answer as Says, Fault};
@@ -27,6 +29,49 @@ async fn a_session_is_continued_from_its_journal() {
         assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
         let last = rehearsal.requests().pop().unwrap();
         assert!(last.body.contains("marker-2"), "{}", last.body);
+    }
+}
+
+/// Whoever goes on sends what would have been sent without the pause, byte for byte, so the
+/// provider's prompt cache is read on: the same conversation in one session, and in a new one for
+/// every message.
+#[tokio::test]
+async fn a_continued_session_sends_the_same_bytes() {
+    for wire in WIRES {
+        let setting = Setting::on(wire).with(|settings| {
+            settings.user_context = Some("The project is called Pawl.".into());
+            settings.system_prompt = "Be brief.".into();
+        });
+        let talk = async |journal: &str, breaks: bool| -> Vec<Arc<str>> {
+            let rehearsal = crate::stage::rehearse([
+                Says::call("Bash", json!({ "command": "echo one" })).thinking("Let me see."),
+                Says::text("one").when_result("one"),
+                Says::call("Bash", json!({ "command": "exit 3" })).when("second"),
+                Says::text("it failed").when_result("3"),
+                Says::text("third answer").when("third"),
+            ])
+            .await;
+            let journal = setting.directory.path().join(journal);
+            let builder = || {
+                let builder = setting.builder(&rehearsal.url());
+                builder.journal(&journal, Durability::Written).start().unwrap()
+            };
+            let (mut session, mut notices) = builder();
+            for prompt in ["first", "second", "third"] {
+                session.submit(prompt).unwrap();
+                assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+                if breaks {
+                    session.close().await;
+                    (session, notices) = builder();
+                }
+            }
+            session.close().await;
+            rehearsal.requests().into_iter().map(|request| request.body).collect()
+        };
+        let whole = talk("whole.jsonl", false).await;
+        let broken = talk("broken.jsonl", true).await;
+        assert_eq!(whole.len(), 5, "{wire:?}: {whole:#?}");
+        assert_eq!(whole, broken, "{wire:?}");
     }
 }
 
