@@ -28,4 +28,5 @@ mod suggest;
 pub use decide::{Opinion, Ruling, circle_question, decide};
 pub use granted::{Granted, Question};
 pub use policy::Policy;
+pub use protected::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
 pub use rule::{Hidden, Rule, RuleError, Rules};

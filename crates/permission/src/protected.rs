@@ -31,7 +31,8 @@ pub(crate) fn protected_word(word: &str) -> Option<&'static str> {
     protected_name(Path::new(value)).or_else(|| protected_name(Path::new(word)))
 }
 
-const DIRECTORIES: &[&str] = &[
+/// Directories, wherever they are: everything in them is protected.
+pub const DIRECTORIES: &[&str] = &[
     ".git",
     ".vscode",
     ".idea",
@@ -45,7 +46,8 @@ const DIRECTORIES: &[&str] = &[
     ".ssh",
 ];
 
-const FILES: &[&str] = &[
+/// Files, wherever they are.
+pub const FILES: &[&str] = &[
     ".gitconfig",
     ".gitmodules",
     ".bashrc",
