@@ -115,6 +115,5 @@ pub(crate) fn fault(state: &State, settings: &Settings, failure: &ModelFailure) 
 /// The wait this failure would lead to.
 pub(crate) fn next_wait(state: &State, settings: &Settings, failure: &ModelFailure) -> Millis {
     let retry = state.control.attempt.retries.saturating_add(1);
-    let attempt = state.answer.attempt.unwrap_or_default();
-    retry::wait(failure, retry, attempt, settings.jitter_seed)
+    retry::wait(state, settings.jitter_seed, failure, retry)
 }

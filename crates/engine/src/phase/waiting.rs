@@ -12,9 +12,8 @@ impl Loop<'_> {
         let Some(failure) = self.state.withheld.clone() else {
             return;
         };
-        let attempt = self.state.answer.attempt.unwrap_or_default();
         let retries = self.state.control.attempt.retries;
-        let wait = retry::wait(&failure, retries, attempt, self.settings.jitter_seed);
+        let wait = retry::wait(&self.state, self.settings.jitter_seed, &failure, retries);
         self.state.waited = Millis(self.state.waited.0.saturating_add(wait.0));
         let ticket = self.state.next.ticket();
         self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
