@@ -1,18 +1,25 @@
-//! What can go wrong with a journal, sorted by who is at fault. No transcript inside an error.
+//! What can go wrong with a journal, sorted by who must act. No transcript inside an error.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::record::Holder;
 
 /// A journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// The disk said no.
-    #[error("the journal {path} could not be {action}: {source}", path = path.display())]
+    #[error(
+        "the journal {path} could not be {action}: {source}{advice}",
+        path = path.display(), advice = advice(*remedy)
+    )]
     Disk {
         /// The file.
         path: PathBuf,
         /// What was tried.
         action: &'static str,
+        /// Who must act.
+        remedy: Remedy,
         /// What the disk said.
         source: io::Error,
     },
@@ -24,12 +31,34 @@ pub enum JournalError {
     },
     /// Another process writes it.
     #[error(
-        "the journal {path} is being written by another process; close that session first",
-        path = path.display()
+        "the journal {path} is being written by another process{holder}; close that session \
+         first, or fork this one",
+        path = path.display(), holder = named(holder.as_ref())
     )]
     Busy {
         /// The file.
         path: PathBuf,
+        /// Who, if the file says so.
+        holder: Option<Holder>,
+    },
+    /// Somebody claimed the session after us.
+    #[error(
+        "the session was taken over (claim {current} follows our claim {ours}); \
+         nothing more is written here"
+    )]
+    Fenced {
+        /// The claim we hold.
+        ours: u64,
+        /// The claim that counts.
+        current: u64,
+    },
+    /// The journal does not end where the writer thinks it does.
+    #[error("the journal ends at record {found}, not at {expected}; read it again")]
+    Conflict {
+        /// Where the writer thinks it ends.
+        expected: u64,
+        /// Where it ends.
+        found: u64,
     },
     /// A later version of Windlass wrote it. It was left as it is.
     #[error(
@@ -45,14 +74,101 @@ pub enum JournalError {
         /// The newest format known here.
         known: u64,
     },
-    /// An event cannot be written down: a fault of ours.
-    #[error("an event cannot be written to the journal {path}: {source}", path = path.display())]
+    /// There is no such session, or more than one.
+    #[error("{found} sessions are called `{wanted}`; give more of the id")]
+    NotOne {
+        /// What was looked for.
+        wanted: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// It cannot be written down: a fault of ours.
+    #[error("a record cannot be written to the journal {path}: {source}", path = path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
         /// Why.
         source: serde_json::Error,
     },
+    /// More than may be kept.
+    #[error("{what} would be {size} bytes, and at most {max} are kept")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How much it would be.
+        size: u64,
+        /// The limit.
+        max: u64,
+    },
+}
+
+/// Who must act before the disk works again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Whoever owns the files: room must be made. The writer may be used again then.
+    MakeRoom,
+    /// Whoever runs the machine: the disk is read-only or the rights are missing.
+    GrantWriting,
+    /// Whoever removed the folder, or the server it lies on: it is gone.
+    BringBack,
+    /// Whoever runs the machine: the disk is failing. What was not acknowledged is not on it.
+    ReplaceDisk,
+    /// Not known; the system's words say what.
+    Unknown,
+}
+
+impl Remedy {
+    /// Sorts what a disk said.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::MakeRoom,
+            Kind::ReadOnlyFilesystem | Kind::PermissionDenied => Self::GrantWriting,
+            Kind::NotFound | Kind::StaleNetworkFileHandle | Kind::NotADirectory => Self::BringBack,
+            _ if error.raw_os_error() == Some(EIO) => Self::ReplaceDisk,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The number is the same on every system we run on; the standard library has no name for it.
+const EIO: i32 = 5;
+
+impl JournalError {
+    pub(crate) fn disk(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| {
+            let remedy = Remedy::of(&source);
+            Self::Disk { path: path.to_owned(), action, remedy, source }
+        }
+    }
+
+    /// Who must act, when it is the disk that failed.
+    #[must_use]
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Disk { remedy, .. } => Some(*remedy),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Disk { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+fn advice(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::MakeRoom => "; make room on that file system",
+        Remedy::GrantWriting => "; make that place writable",
+        Remedy::BringBack => "; its folder is gone",
+        Remedy::ReplaceDisk => "; the disk is failing",
+        Remedy::Unknown => "",
+    }
+}
+
+fn named(holder: Option<&Holder>) -> String {
+    holder.map(|Holder { pid, host }| format!(" (pid {pid} on {host})")).unwrap_or_default()
 }
 
 /// Refuses devices, pipes and directories, which could be read for ever or not at all.
@@ -61,11 +177,5 @@ pub(crate) fn check_file(path: &Path) -> Result<(), JournalError> {
         Ok(found) if !found.is_file() => Err(JournalError::NotAFile { path: path.to_owned() }),
         // A missing file is the caller's to judge, and what else is wrong opening it will say.
         _ => Ok(()),
-    }
-}
-
-impl JournalError {
-    pub(crate) fn disk(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Disk { path: path.to_owned(), action, source }
     }
 }

@@ -1,16 +1,15 @@
-//! Records to the state to continue from: the records, folded through the engine.
+//! Records to the state to continue from: the events, folded through the engine.
 //!
 //! The effects are dropped: a replayed session starts nothing. Replay is exact, so the settings
 //! must be those the session ran with.
 
-use std::io::BufRead;
 use std::path::Path;
 
-use windlass_engine::{Settings, State, step};
+use windlass_engine::{Effect, Settings, State, Step, step};
 
 use crate::error::JournalError;
-use crate::reader::Reader;
-use crate::record::{Damage, VERSION};
+use crate::reader::{Entry, Reader};
+use crate::record::{Damage, Item, Record, VERSION};
 
 /// What a journal amounts to.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub struct Folded {
     pub state: State,
     /// The number of the last record; zero if there is none.
     pub seq: u64,
-    /// Bytes of whole lines.
+    /// Bytes of whole lines in the last file.
     pub whole_bytes: u64,
     /// Bytes of a torn last line, which were left out.
     pub torn_bytes: u64,
@@ -37,32 +36,45 @@ pub const DAMAGES_MAX: usize = 100;
 /// When the file cannot be read, or a later version wrote it.
 pub fn fold(path: &Path, settings: &Settings) -> Result<Folded, JournalError> {
     match Reader::open(path) {
-        Ok(reader) => fold_reader(reader, path, settings),
-        Err(JournalError::Disk { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            fold_reader(Reader::new(&b""[..]), path, settings)
+        Err(error) if error.is_missing() => {
+            fold_reader(Reader::new(std::io::empty(), path), settings, |_| {})
         }
-        Err(error) => Err(error),
+        reader => fold_reader(reader?, settings, |_| {}),
     }
 }
 
-pub(crate) fn fold_reader<R: BufRead>(
-    mut reader: Reader<R>,
-    path: &Path,
+/// One step of a replay.
+#[derive(Debug)]
+pub struct Replayed<'a> {
+    /// The event's number.
+    pub seq: u64,
+    /// When it was written.
+    pub at: u64,
+    /// The state after it.
+    pub state: &'a State,
+    /// What was to be done about it.
+    pub effects: &'a [Effect],
+}
+
+/// Replays a journal and shows every step.
+///
+/// # Errors
+///
+/// When the file cannot be read, or a later version wrote it.
+pub fn replay(
+    reader: Reader,
     settings: &Settings,
+    see: impl FnMut(Replayed<'_>),
 ) -> Result<Folded, JournalError> {
-    let mut state = State::new(settings);
-    let mut damages = Vec::new();
-    while let Some(line) = reader.next_line().map_err(JournalError::disk(path, "read"))? {
-        match line {
-            Ok(record) => state = step(state, record.event, settings).state,
-            Err(Damage::Newer(found)) => {
-                let path = path.to_owned();
-                return Err(JournalError::Newer { path, found, known: VERSION });
-            }
-            Err(damage) if damages.len() < DAMAGES_MAX => damages.push((reader.line(), damage)),
-            Err(_) => {}
-        }
-    }
+    fold_reader(reader, settings, see)
+}
+
+pub(crate) fn fold_reader(
+    mut reader: Reader,
+    settings: &Settings,
+    see: impl FnMut(Replayed<'_>),
+) -> Result<Folded, JournalError> {
+    let (state, damages) = fold_entries(&mut reader, settings, see, |_| {})?;
     Ok(Folded {
         state,
         seq: reader.seq(),
@@ -70,4 +82,32 @@ pub(crate) fn fold_reader<R: BufRead>(
         torn_bytes: reader.torn_bytes(),
         damages,
     })
+}
+
+/// Folds everything that is left to read; heads and claims are shown to `meet`.
+pub(crate) fn fold_entries(
+    reader: &mut Reader,
+    settings: &Settings,
+    mut see: impl FnMut(Replayed<'_>),
+    mut meet: impl FnMut(Entry),
+) -> Result<(State, Vec<(u64, Damage)>), JournalError> {
+    let mut state = State::new(settings);
+    let mut damages = Vec::new();
+    while let Some(entry) = reader.next_entry()? {
+        match entry {
+            Ok(Entry::Record(Record { seq, at, item: Item::Event(event) })) => {
+                let Step { state: next, effects } = step(state, event, settings);
+                state = next;
+                see(Replayed { seq, at, state: &state, effects: &effects });
+            }
+            Ok(other) => meet(other),
+            Err(Damage::Newer(found)) => {
+                let path = reader.path().to_owned();
+                return Err(JournalError::Newer { path, found, known: VERSION });
+            }
+            Err(damage) if damages.len() < DAMAGES_MAX => damages.push((reader.line(), damage)),
+            Err(_) => {}
+        }
+    }
+    Ok((state, damages))
 }

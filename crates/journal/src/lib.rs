@@ -1,22 +1,24 @@
 //! Append-only record of a session: enough to resume it and to replay it.
 //!
-//! One file, one record a line, written before the effects of its event are performed. State is
-//! nothing but the records folded through the engine, so what is on disk is the whole truth and
-//! there is no second copy to disagree with it. Reading order: [`record`], [`writer`], [`reader`],
-//! [`mod@fold`].
+//! One file, one line for what is appended at once, written before the effects of its events are
+//! performed. State is nothing but the events folded through the engine, so what is on disk is the
+//! whole truth and there is no second copy to disagree with it. Reading order: [`record`],
+//! [`writer`], [`reader`], [`mod@fold`].
 //!
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported; a format newer than ours is refused untouched.
-//! Listing and searching sessions, segments and payloads by reference are not here yet.
 
+pub mod disk;
 pub mod error;
 pub mod fold;
+mod lines;
 pub mod reader;
 pub mod record;
+mod segment;
 pub mod writer;
 
-pub use error::JournalError;
-pub use fold::{Folded, fold};
-pub use reader::Reader;
-pub use record::{Damage, Record};
-pub use writer::{Durability, Writer};
+pub use error::{JournalError, Remedy};
+pub use fold::{Folded, Replayed, fold, replay};
+pub use reader::{Entry, Reader};
+pub use record::{Claim, Damage, Head, Holder, Intent, Item, NewItem, Note, Record, Row};
+pub use writer::{Durability, Opening, Writer};

@@ -1,27 +1,53 @@
-//! Streams records back, one line at a time.
+//! Streams records back, in order, through all files of a journal.
 //!
-//! A last line without its end was torn by a crash: it is left out and its length is told. Any other
-//! line that is no record is handed out as [`Damage`] with its number, and reading goes on behind
-//! it. What to do about damage is the caller's to say.
+//! A line that is no record is handed out as [`Damage`] with its number, and reading goes on behind
+//! it. What to do about damage is the caller's to say. Nothing here changes a file.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use core::fmt;
+use std::collections::VecDeque;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
+use crate::disk::{Access, Disk, RealDisk};
 use crate::error::{JournalError, check_file};
-use crate::record::{Damage, Record, decode};
+use crate::lines::Lines;
+use crate::record::{Claim, Damage, Group, Head, Line, Record};
+use crate::segment;
 
-/// Reads the records of one journal.
-#[derive(Debug)]
-pub struct Reader<R> {
-    input: R,
-    line: u64,
-    seq: u64,
-    whole_bytes: u64,
-    torn_bytes: u64,
+/// What stands in a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// What it is about.
+    Head(Head),
+    /// Somebody became the writer.
+    Claim(Claim),
+    /// A record.
+    Record(Record),
 }
 
-impl Reader<BufReader<File>> {
+/// Reads one journal.
+pub struct Reader {
+    lines: Lines<Box<dyn Read + Send>>,
+    /// The file that is read.
+    path: PathBuf,
+    /// Records behind this one do not count in the file that is read.
+    limit: u64,
+    /// Files still to be read, and the limit of each.
+    later: VecDeque<(PathBuf, Box<dyn Read + Send>, u64)>,
+    ready: VecDeque<Result<Entry, Damage>>,
+    seq: u64,
+    epoch: u64,
+    /// The line before was damaged: records may be missing here, and that was said.
+    is_gap_told: bool,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("path", &self.path).field("seq", &self.seq).finish()
+    }
+}
+
+impl Reader {
     /// Opens a journal for reading; a writer may hold it at the same time.
     ///
     /// # Errors
@@ -29,41 +55,102 @@ impl Reader<BufReader<File>> {
     /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, JournalError> {
         check_file(path)?;
-        let file = File::open(path).map_err(JournalError::disk(path, "opened"))?;
-        Ok(Self::new(BufReader::new(file)))
-    }
-}
-
-impl<R: BufRead> Reader<R> {
-    /// Reads records from here.
-    pub fn new(input: R) -> Self {
-        Self { input, line: 0, seq: 0, whole_bytes: 0, torn_bytes: 0 }
+        Self::open_on(&RealDisk, path)
     }
 
-    /// The next record or damaged line, or `None` at the end.
+    /// Opens a journal on this disk for reading.
+    ///
+    /// # Errors
+    ///
+    /// When a file of it cannot be opened.
+    pub fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, JournalError> {
+        let first = disk.open(path, Access::Read).map_err(JournalError::disk(path, "opened"))?;
+        let mut reader = Self::new(first, path);
+        let mut last: Option<(PathBuf, Box<dyn Read + Send>)> = None;
+        for (_, path) in segment::after_first(disk, path) {
+            let after = segment::begins_after(disk, &path)?;
+            let file =
+                disk.open(&path, Access::Read).map_err(JournalError::disk(&path, "opened"))?;
+            match last.replace((path, file)) {
+                None => reader.limit = after,
+                Some((path, file)) => reader.later.push_back((path, file, after)),
+            }
+        }
+        reader.later.extend(last.map(|(path, file)| (path, file, u64::MAX)));
+        Ok(reader)
+    }
+
+    /// Reads the lines of one file from here.
+    pub fn new(input: impl Read + Send + 'static, path: &Path) -> Self {
+        Self {
+            lines: Lines::new(Box::new(input)),
+            path: path.to_owned(),
+            limit: u64::MAX,
+            later: VecDeque::new(),
+            ready: VecDeque::new(),
+            seq: 0,
+            epoch: 0,
+            is_gap_told: false,
+        }
+    }
+
+    /// The next entry or damaged line, or `None` at the end.
     ///
     /// # Errors
     ///
     /// When the disk fails.
-    pub fn next_line(&mut self) -> std::io::Result<Option<Result<Record, Damage>>> {
-        let mut line = Vec::new();
-        let read = (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
-        let read = u64::try_from(read).unwrap_or(u64::MAX);
-        if read == 0 {
-            return Ok(None);
+    pub fn next_entry(&mut self) -> Result<Option<Result<Entry, Damage>>, JournalError> {
+        loop {
+            if let Some(ready) = self.ready.pop_front() {
+                return Ok(Some(ready));
+            }
+            match self.lines.next_line().map_err(JournalError::disk(&self.path, "read"))? {
+                Some(Ok(Line::Group(group))) => self.take_group(group),
+                Some(Ok(Line::Head(head))) => return Ok(Some(Ok(Entry::Head(head)))),
+                Some(Ok(Line::Claim(claim))) => {
+                    self.epoch = self.epoch.max(claim.epoch);
+                    return Ok(Some(Ok(Entry::Claim(claim))));
+                }
+                Some(Err(damage)) => {
+                    self.is_gap_told = true;
+                    return Ok(Some(Err(damage)));
+                }
+                None => {
+                    let Some((path, file, limit)) = self.later.pop_front() else {
+                        return Ok(None);
+                    };
+                    self.lines = Lines::new(file);
+                    (self.path, self.limit) = (path, limit);
+                }
+            }
         }
-        self.line += 1;
-        let Some(text) = line.strip_suffix(b"\n") else {
-            return self.unended(read);
-        };
-        self.whole_bytes += read;
-        Ok(Some(self.in_order(decode(text))))
     }
 
-    /// The number of the line read last, counted from 1.
+    /// The next record; damage and everything else is passed over.
+    ///
+    /// # Errors
+    ///
+    /// When the disk fails.
+    pub fn next_record(&mut self) -> Result<Option<Record>, JournalError> {
+        loop {
+            match self.next_entry()? {
+                Some(Ok(Entry::Record(record))) => return Ok(Some(record)),
+                Some(_) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// The number of the line read last in its file, counted from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.line
+        self.lines.number
+    }
+
+    /// The file that is read.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The number of the record read last.
@@ -72,57 +159,49 @@ impl<R: BufRead> Reader<R> {
         self.seq
     }
 
-    /// Bytes of whole lines read so far.
+    /// The newest claim so far.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Bytes of whole lines read so far in the file that is read.
     #[must_use]
     pub fn whole_bytes(&self) -> u64 {
-        self.whole_bytes
+        self.lines.whole_bytes
     }
 
     /// Bytes of a torn last line, if the end was reached and there was one.
     #[must_use]
     pub fn torn_bytes(&self) -> u64 {
-        self.torn_bytes
+        self.lines.torn_bytes
     }
 
-    /// A line that stopped without an end: torn if the file ends there, else too long to be ours.
-    fn unended(&mut self, read: u64) -> std::io::Result<Option<Result<Record, Damage>>> {
-        if self.input.fill_buf()?.is_empty() {
-            self.torn_bytes = read;
-            return Ok(None);
+    /// Checks the place of records that were written together. What is missing before them is
+    /// reported and they count all the same; what was there before, or was written by somebody who
+    /// had lost the claim, does not.
+    fn take_group(&mut self, group: Group) {
+        let Group { seq, at, epoch, items } = group;
+        if epoch != 0 && epoch < self.epoch {
+            self.ready.push_back(Err(Damage::Fenced(epoch)));
+            return;
         }
-        self.whole_bytes += read;
-        self.skip_line()?;
-        Ok(Some(Err(Damage::TooLong)))
-    }
-
-    fn skip_line(&mut self) -> std::io::Result<()> {
-        loop {
-            let buffer = self.input.fill_buf()?;
-            let end = buffer.iter().position(|byte| *byte == b'\n');
-            let skipped = end.map_or(buffer.len(), |end| end + 1);
-            if skipped == 0 {
-                return Ok(());
-            }
-            self.input.consume(skipped);
-            self.whole_bytes += u64::try_from(skipped).unwrap_or(u64::MAX);
-            if end.is_some() {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Checks the record's place. A gap is reported once; the record itself is lost with it,
-    /// because what it builds on is not there.
-    fn in_order(&mut self, line: Result<Record, Damage>) -> Result<Record, Damage> {
-        let record = line?;
         let expected = self.seq + 1;
-        self.seq = self.seq.max(record.seq);
-        if record.seq != expected {
-            return Err(Damage::Gap { expected, found: record.seq });
+        if seq < expected {
+            self.ready.push_back(Err(Damage::Repeated(seq)));
+            return;
         }
-        Ok(record)
+        if seq > self.limit {
+            return;
+        }
+        if seq > expected && !self.is_gap_told {
+            self.ready.push_back(Err(Damage::Gap { expected, found: seq }));
+        }
+        self.is_gap_told = false;
+        self.epoch = self.epoch.max(epoch);
+        for (seq, item) in (seq..).zip(items) {
+            self.seq = seq;
+            self.ready.push_back(Ok(Entry::Record(Record { seq, at, item })));
+        }
     }
 }
-
-/// The longest line that is read: more than any event can be, with every cap of the engine.
-const LINE_BYTES_MAX: u64 = 256 << 20;

@@ -1,17 +1,23 @@
-//! Appends records. One writer per journal: the file is locked as long as the writer lives, and the
-//! lock dies with the process.
+//! Appends records. One writer per journal: the first file is locked as long as the writer lives,
+//! and the lock dies with the process.
+//!
+//! What is appended at once is one line, and one wait for the disk. A write that failed is taken
+//! back, and the writer can be used again when there is room. A file that the disk cannot make
+//! durable is never trusted again: the next file continues it.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufReader, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::TryLockError;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use windlass_engine::{Event, Settings};
 
+use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::error::{JournalError, check_file};
-use crate::fold::{Folded, fold_reader};
-use crate::reader::Reader;
-use crate::record::encode;
+use crate::fold::{Folded, fold_entries};
+use crate::reader::{Entry, Reader};
+use crate::record::{Claim, Head, Holder, NewItem, encode_claim, encode_group, encode_head};
+use crate::segment;
 
 /// What a record that was written survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +29,52 @@ pub enum Durability {
     Synced,
 }
 
+/// How a journal is opened for writing.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// What a record survives.
+    pub durability: Durability,
+    /// What the journal is about; written if it is new.
+    pub head: Head,
+    /// Who writes.
+    pub holder: Holder,
+    /// The time: milliseconds since 1970.
+    pub at: u64,
+    /// Where it lies.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl Opening {
+    /// On this machine's disk, by this process, about nothing in particular.
+    #[must_use]
+    pub fn new(durability: Durability) -> Self {
+        let at = unix_millis();
+        Self {
+            durability,
+            head: Head { created: at, ..Head::default() },
+            holder: Holder::this_process(),
+            at,
+            disk: Arc::new(RealDisk),
+        }
+    }
+}
+
 /// The writing end of a journal.
 #[derive(Debug)]
 pub struct Writer {
-    file: File,
+    /// The file that is written.
+    file: Box<dyn DiskFile>,
+    /// The first file, if another one is written: its lock counts.
+    lock: Option<Box<dyn DiskFile>>,
+    /// The first file's path.
     path: PathBuf,
-    durability: Durability,
+    opening: Opening,
+    segment: u64,
+    epoch: u64,
     seq: u64,
     whole_bytes: u64,
+    is_broken: bool,
+    troubles: Vec<String>,
 }
 
 impl Writer {
@@ -45,71 +89,270 @@ impl Writer {
         settings: &Settings,
     ) -> Result<(Self, Folded), JournalError> {
         check_file(path)?;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true).mode(0o600);
-        let file = options.open(path).map_err(JournalError::disk(path, "opened"))?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => JournalError::Busy { path: path.to_owned() },
-            TryLockError::Error(source) => JournalError::disk(path, "locked")(source),
-        })?;
-        let folded = fold_reader(Reader::new(BufReader::new(&file)), path, settings)?;
-        if folded.torn_bytes > 0 {
-            file.set_len(folded.whole_bytes).map_err(JournalError::disk(path, "mended"))?;
-        }
-        if durability == Durability::Synced {
-            sync_directory(path).map_err(JournalError::disk(path, "entered in its directory"))?;
-        }
-        let path = path.to_owned();
-        let (seq, whole_bytes) = (folded.seq, folded.whole_bytes);
-        Ok((Self { file, path, durability, seq, whole_bytes }, folded))
+        Self::open_with(path, Opening::new(durability), settings)
     }
 
-    /// Appends records of these events, in order, all written at this time. When it returns they
-    /// are as durable as was asked for. Blocks.
+    /// Opens or creates a journal like this.
     ///
     /// # Errors
     ///
-    /// When the disk says no. Then none of the events counts as written and the writer must not be
-    /// used again: what the disk kept of them is not known.
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_with(
+        path: &Path,
+        opening: Opening,
+        settings: &Settings,
+    ) -> Result<(Self, Folded), JournalError> {
+        let disk = Arc::clone(&opening.disk);
+        let lock = lock(&*disk, path)?;
+        let mut reader = Reader::open_on(&*disk, path)?;
+        let mut headed = 0;
+        let (state, damages) = fold_entries(
+            &mut reader,
+            settings,
+            |_| {},
+            |entry| {
+                if let Entry::Head(head) = entry {
+                    headed = head.segment;
+                }
+            },
+        )?;
+        let folded = Folded {
+            state,
+            seq: reader.seq(),
+            whole_bytes: reader.whole_bytes(),
+            torn_bytes: reader.torn_bytes(),
+            damages,
+        };
+        let mut writer = Self::at_end(lock, path, opening, &reader)?;
+        writer.begin(headed, folded.torn_bytes > 0)?;
+        Ok((writer, folded))
+    }
+
+    /// Appends these events, in order, all written at this time. When it returns they are as
+    /// durable as was asked for. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::record`].
     pub fn append(&mut self, at: u64, events: &[&Event]) -> Result<(), JournalError> {
-        let mut lines = String::new();
-        let mut seq = self.seq;
-        for event in events {
-            seq += 1;
-            lines.push_str(
-                &encode(seq, at, event).map_err(|source| JournalError::Unwritable {
-                    path: self.path.clone(),
-                    source,
-                })?,
-            );
+        let items: Vec<NewItem<'_>> = events.iter().map(|event| NewItem::Event(event)).collect();
+        self.record(at, &items).map(|_| ())
+    }
+
+    /// Appends these items as one line: all of them will be there or none. Returns the number of
+    /// the last record when they are as durable as was asked for. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no. Then none of the items counts as written. If the remedy is
+    /// [`Remedy::MakeRoom`](crate::Remedy::MakeRoom) it may be tried again later.
+    pub fn record(&mut self, at: u64, items: &[NewItem<'_>]) -> Result<u64, JournalError> {
+        if self.is_broken {
+            let words = "an earlier write failed, and what the disk kept of it is not known";
+            return Err(self.failed("written")(io::Error::other(words)));
         }
-        if let Err(source) = self.write(lines.as_bytes()) {
-            // Best effort, so that half a record does not stay; a reader would drop it anyway.
-            let _ = self.file.set_len(self.whole_bytes);
-            return Err(JournalError::disk(&self.path, "written")(source));
+        let Some(count) = u64::try_from(items.len()).ok().filter(|count| *count > 0) else {
+            return Ok(self.seq);
+        };
+        let line = encode_group(self.seq + 1, at, self.epoch, items).map_err(self.unwritable())?;
+        self.put(&line)?;
+        if self.opening.durability == Durability::Synced
+            && let Err(error) = self.file.sync()
+        {
+            self.switch(&line, error)?;
         }
-        self.seq = seq;
-        self.whole_bytes += u64::try_from(lines.len()).unwrap_or(u64::MAX);
-        Ok(())
+        self.seq += count;
+        Ok(self.seq)
     }
 
     /// What records survive.
     #[must_use]
     pub fn durability(&self) -> Durability {
-        self.durability
+        self.opening.durability
     }
 
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.file.write_all(bytes)?;
-        match self.durability {
-            Durability::Written => Ok(()),
-            Durability::Synced => self.file.sync_data(),
+    /// The number of the last record.
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The number of our claim.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// What went wrong and was overcome since this was last asked, in words for people.
+    pub fn take_troubles(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.troubles)
+    }
+
+    /// The writer behind everything that was read.
+    fn at_end(
+        first: Box<dyn DiskFile>,
+        path: &Path,
+        opening: Opening,
+        reader: &Reader,
+    ) -> Result<Self, JournalError> {
+        let later = segment::after_first(&*opening.disk, path);
+        let (file, lock, segment) = match later.last() {
+            None => (first, None, 1),
+            Some((number, last)) => {
+                let file = opening.disk.open(last, Access::Append);
+                (file.map_err(JournalError::disk(last, "opened"))?, Some(first), *number)
+            }
+        };
+        Ok(Self {
+            file,
+            lock,
+            path: path.to_owned(),
+            opening,
+            segment,
+            epoch: reader.epoch() + 1,
+            seq: reader.seq(),
+            whole_bytes: reader.whole_bytes(),
+            is_broken: false,
+            troubles: Vec::new(),
+        })
+    }
+
+    /// Drops a torn line and says who writes now. Not waited for: the first record's wait covers it,
+    /// and until then nothing depends on it.
+    fn begin(&mut self, headed: u64, is_torn: bool) -> Result<(), JournalError> {
+        if is_torn {
+            self.file.set_len(self.whole_bytes).map_err(self.failed("mended"))?;
+            if self.opening.durability == Durability::Synced {
+                self.file.sync().map_err(self.failed("mended"))?;
+            }
         }
+        let mut lines = Vec::new();
+        if headed != self.segment {
+            let after = if self.segment > 1 { self.seq } else { 0 };
+            let head = Head { segment: self.segment, after, ..self.opening.head.clone() };
+            lines.extend(encode_head(&head).map_err(self.unwritable())?);
+        }
+        lines.extend(self.claim_line()?);
+        self.put(&lines)?;
+        if self.opening.durability == Durability::Synced {
+            // A new file is safe only when its directory entry is.
+            let synced = self.opening.disk.sync_directory_of(&self.path);
+            synced.map_err(self.failed("entered in its directory"))?;
+        }
+        Ok(())
+    }
+
+    fn claim_line(&self) -> Result<Vec<u8>, JournalError> {
+        let Opening { holder, at, .. } = &self.opening;
+        let claim = Claim { epoch: self.epoch, holder: holder.clone(), at: *at };
+        encode_claim(&claim).map_err(self.unwritable())
+    }
+
+    /// Writes at the end, or takes back what was written.
+    fn put(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        if let Err(error) = self.file.append(bytes) {
+            // Half a line must not stay: what follows would be joined to it.
+            self.is_broken = self.file.set_len(self.whole_bytes).is_err();
+            return Err(self.failed("written")(error));
+        }
+        self.whole_bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// The disk could not keep the file: what was not acknowledged goes to a new one. The old one is
+    /// not touched again, because a second sync would lie.
+    fn switch(&mut self, line: &[u8], error: io::Error) -> Result<(), JournalError> {
+        self.is_broken = true;
+        let next = self.segment + 1;
+        let path = segment::path_of(&self.path, next);
+        let switched = self.begin_segment(&path, next, line);
+        match switched {
+            Ok(file) => {
+                let old = core::mem::replace(&mut self.file, file);
+                self.lock.get_or_insert(old);
+                self.segment = next;
+                self.is_broken = false;
+                self.troubles.push(format!(
+                    "the disk could not keep the journal ({error}); it goes on in {}",
+                    path.display()
+                ));
+                Ok(())
+            }
+            // The first failure is the one to tell: the second follows from it.
+            Err(_) => Err(self.failed("made durable")(error)),
+        }
+    }
+
+    fn begin_segment(
+        &mut self,
+        path: &Path,
+        number: u64,
+        line: &[u8],
+    ) -> Result<Box<dyn DiskFile>, JournalError> {
+        let head = Head { segment: number, after: self.seq, ..self.opening.head.clone() };
+        let mut lines = encode_head(&head).map_err(self.unwritable())?;
+        lines.extend(self.claim_line()?);
+        lines.extend(line);
+        let disk = &self.opening.disk;
+        let failed = |error| JournalError::disk(path, "begun")(error);
+        if number > segment::SEGMENTS_MAX {
+            return Err(failed(io::Error::other("the journal has too many files")));
+        }
+        let mut file = disk.open(path, Access::New).map_err(failed)?;
+        file.append(&lines).map_err(failed)?;
+        file.sync().map_err(failed)?;
+        disk.sync_directory_of(path).map_err(failed)?;
+        self.whole_bytes = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+        Ok(file)
+    }
+
+    fn failed(&self, action: &'static str) -> impl FnOnce(io::Error) -> JournalError + use<> {
+        let path = segment::path_of(&self.path, self.segment);
+        move |source| JournalError::disk(&path, action)(source)
+    }
+
+    fn unwritable(&self) -> impl FnOnce(serde_json::Error) -> JournalError + use<> {
+        let path = self.path.clone();
+        move |source| JournalError::Unwritable { path, source }
     }
 }
 
-/// A new file is safe only when its directory entry is.
-fn sync_directory(path: &Path) -> std::io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+/// Opens the first file and locks it, or says who has.
+fn lock(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, JournalError> {
+    let opened = disk.open(path, Access::Append);
+    let mut file = opened.map_err(JournalError::disk(path, "opened"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let holder = Reader::open_on(disk, path).ok().and_then(last_holder);
+            Err(JournalError::Busy { path: path.to_owned(), holder })
+        }
+        Err(TryLockError::Error(source)) => Err(JournalError::disk(path, "locked")(source)),
+    }
+}
+
+fn last_holder(mut reader: Reader) -> Option<Holder> {
+    let mut holder = None;
+    while let Ok(Some(entry)) = reader.next_entry() {
+        if let Ok(Entry::Claim(claim)) = entry {
+            holder = Some(claim.holder);
+        }
+    }
+    holder
+}
+
+impl Holder {
+    /// This process on this machine.
+    #[must_use]
+    pub fn this_process() -> Self {
+        let name = rustix::system::uname();
+        let host = name.nodename().to_string_lossy().into_owned();
+        Self { pid: std::process::id(), host }
+    }
+}
+
+/// The time: milliseconds since 1970.
+pub(crate) fn unix_millis() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

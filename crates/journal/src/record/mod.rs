@@ -1,15 +1,21 @@
 //! The on-disk types, one file per version of the format.
 //!
-//! A format is a promise: `v1` may gain what older readers can skip, anything else is a new file
-//! beside it.
+//! A format is a promise: a version may gain what older readers can skip, anything else is a new
+//! file beside it. `docs/wire/journal.md` describes them in words.
 
+mod note;
 mod v1;
+mod v2;
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
+use windlass_vocabulary::SessionId;
+
+pub use note::{Ended, Intent, Note, Row};
 
 /// The newest format, the one that is written.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +24,74 @@ pub struct Record {
     pub seq: u64,
     /// When it was written: milliseconds since 1970, for people. Order is by `seq` alone.
     pub at: u64,
-    /// What happened.
-    pub event: Event,
+    /// What it says.
+    pub item: Item,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Item {
+    /// Something happened: state is the fold of these and nothing else.
+    Event(Event),
+    /// Something that follows from events, kept so that it can be read without folding.
+    Note(Note),
+}
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NewItem<'a> {
+    /// An event.
+    Event(&'a Event),
+    /// A note.
+    Note(&'a Note),
+}
+
+/// What a journal is about. Stands first in each of its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The session, if whoever began the journal said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// When it began: milliseconds since 1970.
+    #[serde(default)]
+    pub created: u64,
+    /// The project's directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The branch the project was on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The session this one was forked from, and the last record taken over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<(SessionId, u64)>,
+    /// Which file of the journal this is, counted from 1.
+    #[serde(default)]
+    pub segment: u64,
+    /// The last record that counts in the files before.
+    #[serde(default)]
+    pub after: u64,
+}
+
+/// Somebody became the writer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Grows with every claim. Records of an earlier one that follow it do not count.
+    pub epoch: u64,
+    /// Who.
+    pub holder: Holder,
+    /// When: milliseconds since 1970.
+    pub at: u64,
+}
+
+/// A process that writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its number.
+    pub pid: u32,
+    /// Its machine.
+    pub host: String,
 }
 
 /// A line that is no record.
@@ -40,6 +112,10 @@ pub enum Damage {
         /// The number it has.
         found: u64,
     },
+    /// It was there before, or another one of its number was.
+    Repeated(u64),
+    /// It was written by a process that had lost its claim.
+    Fenced(u64),
     /// It was written by a later version.
     Newer(u64),
 }
@@ -54,25 +130,55 @@ impl fmt::Display for Damage {
             Self::Gap { expected, found } => {
                 write!(f, "record {expected} should stand here, not {found}")
             }
+            Self::Repeated(seq) => write!(f, "record {seq} was there before"),
+            Self::Fenced(epoch) => write!(f, "its claim {epoch} was no longer valid"),
             Self::Newer(version) => write!(f, "it has the newer format {version}"),
         }
     }
 }
 
-/// The line of a record, its end included.
-pub(crate) fn encode(seq: u64, at: u64, event: &Event) -> Result<String, serde_json::Error> {
-    v1::encode(seq, at, event)
+/// What a line can say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Head(Head),
+    Claim(Claim),
+    Group(Group),
 }
 
-/// The record of a line, without its end.
-pub(crate) fn decode(line: &[u8]) -> Result<Record, Damage> {
-    let rest = line.strip_prefix(br#"{"v":"#).ok_or(Damage::NotARecord)?;
+/// Records that were written together: all of them are there or none is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// The number of the first.
+    pub(crate) seq: u64,
+    pub(crate) at: u64,
+    /// The claim they were written under; zero in format 1.
+    pub(crate) epoch: u64,
+    pub(crate) items: Vec<Item>,
+}
+
+pub(crate) use v2::{encode_claim, encode_group, encode_head};
+
+/// Reads one record that begins here. Says how many bytes it took; a record of format 1 takes all.
+pub(crate) fn decode(bytes: &[u8]) -> Result<(Line, usize), Damage> {
+    let rest = bytes.strip_prefix(PREFIX).ok_or(Damage::NotARecord)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (version, rest) = rest.split_at_checked(digits).ok_or(Damage::NotARecord)?;
     let version: Option<u64> = core::str::from_utf8(version).ok().and_then(|v| v.parse().ok());
+    let before = bytes.len() - rest.len();
     match version {
-        Some(1) => v1::decode(rest),
-        Some(newer @ 2..) => Err(Damage::Newer(newer)),
-        Some(0) | None => Err(Damage::NotARecord),
+        Some(1) => Ok((v1::decode(rest)?, bytes.len())),
+        Some(2) => v2::decode(rest).map(|(line, used)| (line, before + used)),
+        Some(newer @ 3..) if rest.first() == Some(&b',') => {
+            // One flipped bit must not make a whole session unreadable.
+            match v1::decode(rest).is_ok() || v2::decode(rest).is_ok() {
+                true => Err(Damage::Checksum),
+                false => Err(Damage::Newer(newer)),
+            }
+        }
+        _ => Err(Damage::NotARecord),
     }
 }
+
+/// How every record of every version begins. It cannot stand inside one: there its quotes would
+/// be escaped.
+pub(crate) const PREFIX: &[u8] = br#"{"v":"#;

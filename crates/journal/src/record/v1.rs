@@ -1,19 +1,12 @@
-//! Format 1: `{"v":1,"crc":"89abcdef","seq":7,"at":1700000000000,"event":…}`.
+//! Format 1, read and no longer written: `{"v":1,"crc":"89abcdef","seq":7,"at":1700000000000,"event":…}`.
 //!
 //! The checksum (CRC-32, eight hex digits) covers every byte after its own field, so it is found
 //! and checked before anything is parsed. Fields after `event` may be added; readers skip them.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use windlass_engine::Event;
 
-use super::{Damage, Record};
-
-#[derive(Serialize)]
-struct Written<'a> {
-    seq: u64,
-    at: u64,
-    event: &'a Event,
-}
+use super::{Damage, Group, Item, Line};
 
 #[derive(Deserialize)]
 struct Read {
@@ -22,16 +15,8 @@ struct Read {
     event: Event,
 }
 
-pub(super) fn encode(seq: u64, at: u64, event: &Event) -> Result<String, serde_json::Error> {
-    let object = serde_json::to_string(&Written { seq, at, event })?;
-    // The object's opening brace gives way to ours.
-    let fields = object.get(1..).unwrap_or_default();
-    let crc = crc32fast::hash(fields.as_bytes());
-    Ok(format!("{{\"v\":1,\"crc\":\"{crc:08x}\",{fields}\n"))
-}
-
 /// Reads what follows the version.
-pub(super) fn decode(rest: &[u8]) -> Result<Record, Damage> {
+pub(super) fn decode(rest: &[u8]) -> Result<Line, Damage> {
     let rest = rest.strip_prefix(br#","crc":""#).ok_or(Damage::NotARecord)?;
     let (crc, rest) = rest.split_at_checked(8).ok_or(Damage::NotARecord)?;
     let fields = rest.strip_prefix(br#"","#).ok_or(Damage::NotARecord)?;
@@ -44,5 +29,5 @@ pub(super) fn decode(rest: &[u8]) -> Result<Record, Damage> {
     object.extend_from_slice(fields);
     let Read { seq, at, event } =
         serde_json::from_slice(&object).map_err(|error| Damage::Unreadable(error.to_string()))?;
-    Ok(Record { seq, at, event })
+    Ok(Line::Group(Group { seq, at, epoch: 0, items: vec![Item::Event(event)] }))
 }

@@ -1,0 +1,114 @@
+//! The few things a journal asks of a disk.
+//!
+//! A trait, so that the same writer runs on a real disk and on one that remembers what it was asked
+//! and can say in which states a loss of power could leave it.
+
+mod real;
+
+use core::fmt;
+use std::fs::TryLockError;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+pub use real::RealDisk;
+
+/// A disk.
+pub trait Disk: fmt::Debug + Send + Sync {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Is something there?
+    fn is_there(&self, path: &Path) -> bool;
+
+    /// Makes the entries of the directory in which this file lies durable.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()>;
+
+    /// Gives a file another name, in place of what has that name now.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading alone.
+    Read,
+    /// Reading from the start and writing at the end. Made if it is not there, for this user only.
+    Append,
+    /// As `Append`, but it must not be there yet.
+    New,
+}
+
+/// An open file. Dropping it gives its lock up.
+pub trait DiskFile: Read + fmt::Debug + Send {
+    /// Writes all of this at the end.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no; part of it may have been written.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Returns when what was written is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no. What was written since the last success is then lost for good,
+    /// whatever a second try says.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Cuts the file.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    fn set_len(&mut self, length: u64) -> io::Result<()>;
+
+    /// Keeps other writers out as long as the file is open.
+    ///
+    /// # Errors
+    ///
+    /// When there is another writer, or the disk cannot lock.
+    fn try_lock(&mut self) -> Result<(), TryLockError>;
+}
+
+/// Puts a whole file in place, or leaves the old one: temporary file, sync, rename, sync.
+///
+/// # Errors
+///
+/// When the disk says no. The old file is then untouched.
+pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = beside(path, "new");
+    let mut file = match disk.open(&temporary, Access::New) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            // Left over from a process that died here.
+            let mut file = disk.open(&temporary, Access::Append)?;
+            file.set_len(0)?;
+            file
+        }
+        opened => opened?,
+    };
+    file.append(bytes)?;
+    file.sync()?;
+    drop(file);
+    disk.rename(&temporary, path)?;
+    disk.sync_directory_of(path)
+}
+
+/// The path with a dot and a suffix after its whole name.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}

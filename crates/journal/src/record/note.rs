@@ -1,0 +1,145 @@
+//! What follows from events, kept beside them so that it can be read without folding.
+//!
+//! Notes change no state. One that is not known here is kept as it is: a later version may write
+//! more kinds without a new format.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use windlass_engine::ledger;
+use windlass_vocabulary::{
+    AgentId, EffectClass, MicroUsd, ModelName, Source, Terminal, Ticket, Tokens, ToolCall,
+    ToolCallId, ToolName, Usage,
+};
+
+/// A note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A tool is about to start.
+    Intended(Intent),
+    /// A request was paid for.
+    Billed(Row),
+    /// A run ended.
+    Ended(Ended),
+    /// The session got a name.
+    Titled(String),
+    /// A kind that is not known here: its JSON.
+    Unknown(String),
+}
+
+/// A tool is about to start. Without a `ToolEnded` of the same ticket its outcome is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// The errand.
+    pub ticket: Ticket,
+    /// The call it is for.
+    pub call: ToolCallId,
+    /// The tool.
+    pub tool: ToolName,
+    /// What running it twice would mean.
+    pub class: EffectClass,
+}
+
+/// A request, paid for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Who asked.
+    pub agent: AgentId,
+    /// The model asked.
+    pub model: ModelName,
+    /// What for.
+    pub source: Source,
+    /// Input we thought it would be.
+    pub predicted: Tokens,
+    /// Input we thought the cache would give.
+    pub predicted_read: Tokens,
+    /// What the provider says.
+    pub billed: Usage,
+    /// What it cost.
+    pub cost: MicroUsd,
+    /// The version of the price table, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<String>,
+    /// Why the cache gave less than expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_miss: Option<String>,
+}
+
+/// A run ended; the figures are the session's so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How.
+    pub terminal: Terminal,
+    /// Turns of the run.
+    pub turns: u32,
+    /// Messages of the session.
+    pub messages: u64,
+    /// What the session has cost.
+    pub cost: MicroUsd,
+}
+
+impl Intent {
+    /// The intent of a call that is about to start.
+    #[must_use]
+    pub fn of(ticket: Ticket, call: &ToolCall, class: EffectClass) -> Self {
+        Self { ticket, call: call.id.clone(), tool: call.name.clone(), class }
+    }
+}
+
+impl Row {
+    /// A row of the engine's ledger, with what the engine does not know.
+    #[must_use]
+    pub fn of(row: &ledger::Row, agent: &AgentId, prices: Option<&str>) -> Self {
+        let row = row.clone();
+        Self {
+            agent: agent.clone(),
+            model: row.model,
+            source: row.source,
+            predicted: row.predicted,
+            predicted_read: row.predicted_read,
+            billed: row.billed,
+            cost: row.cost,
+            prices: prices.map(str::to_owned),
+            cache_miss: row.cache_miss,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Known<I, R, T> {
+    Intended(I),
+    Billed(R),
+    Ended(Ended),
+    Titled(T),
+}
+
+impl Serialize for Note {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::Error as _;
+        match self {
+            Self::Intended(intent) => Known::<_, &Row, &str>::Intended(intent),
+            Self::Billed(row) => Known::Billed(row),
+            Self::Ended(ended) => Known::Ended(*ended),
+            Self::Titled(title) => Known::Titled(title.as_str()),
+            Self::Unknown(json) => {
+                let raw: &RawValue = serde_json::from_str(json).map_err(S::Error::custom)?;
+                return raw.serialize(serializer);
+            }
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Note {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
+        Ok(match serde_json::from_str::<Known<Intent, Row, String>>(raw.get()) {
+            Ok(Known::Intended(intent)) => Self::Intended(intent),
+            Ok(Known::Billed(row)) => Self::Billed(row),
+            Ok(Known::Ended(ended)) => Self::Ended(ended),
+            Ok(Known::Titled(title)) => Self::Titled(title),
+            Err(_) => Self::Unknown(raw.get().to_owned()),
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Format 2: `{"v":2,"len":61,"crc":"89abcdef","rec":{…}}`.
+//!
+//! `len` counts the bytes of `rec`; the checksum (CRC-32, eight hex digits) covers the version, the
+//! length and `rec`. Both are checked before anything is parsed. `rec` is one of
+//! `{"head":…}`, `{"claim":…}` and `{"seq":7,"at":1700000000000,"epoch":1,"items":[…]}`. What is
+//! appended at once is one `rec`, so half of a group is never there.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Claim, Damage, Group, Head, Item, Line, NewItem};
+
+#[derive(Serialize, Deserialize)]
+struct HeadLine<T> {
+    head: T,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClaimLine<T> {
+    claim: T,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    seq: u64,
+    at: u64,
+    epoch: u64,
+    items: &'a [NewItem<'a>],
+}
+
+#[derive(Deserialize)]
+struct Read {
+    seq: u64,
+    at: u64,
+    epoch: u64,
+    items: Vec<Item>,
+}
+
+pub(crate) fn encode_head(head: &Head) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&HeadLine { head }).map(|rec| frame(&rec))
+}
+
+pub(crate) fn encode_claim(claim: &Claim) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&ClaimLine { claim }).map(|rec| frame(&rec))
+}
+
+pub(crate) fn encode_group(
+    seq: u64,
+    at: u64,
+    epoch: u64,
+    items: &[NewItem<'_>],
+) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&Written { seq, at, epoch, items }).map(|rec| frame(&rec))
+}
+
+fn frame(rec: &[u8]) -> Vec<u8> {
+    let head = format!(r#"{{"v":2,"len":{},"crc":"{:08x}","rec":"#, rec.len(), checksum(rec));
+    let mut line = Vec::with_capacity(head.len() + rec.len() + 2);
+    line.extend_from_slice(head.as_bytes());
+    line.extend_from_slice(rec);
+    line.extend_from_slice(b"}\n");
+    line
+}
+
+fn checksum(rec: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(format!("2,{},", rec.len()).as_bytes());
+    hasher.update(rec);
+    hasher.finalize()
+}
+
+/// Reads what follows the version; says how many bytes it took, without the end of the line.
+pub(super) fn decode(all: &[u8]) -> Result<(Line, usize), Damage> {
+    let (rec, used) = unframe(all).ok_or(Damage::NotARecord)?;
+    let rec = rec.ok_or(Damage::Checksum)?;
+    let line = if rec.starts_with(br#"{"head":"#) {
+        serde_json::from_slice(rec).map(|HeadLine { head }| Line::Head(head))
+    } else if rec.starts_with(br#"{"claim":"#) {
+        serde_json::from_slice(rec).map(|ClaimLine { claim }| Line::Claim(claim))
+    } else {
+        serde_json::from_slice(rec)
+            .map(|Read { seq, at, epoch, items }| Line::Group(Group { seq, at, epoch, items }))
+    };
+    line.map(|line| (line, used)).map_err(|error| Damage::Unreadable(error.to_string()))
+}
+
+/// The bytes of `rec` if they are those that were written, and where the record ends.
+fn unframe(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
+    let rest = all.strip_prefix(br#","len":"#)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (length, rest) = rest.split_at_checked(digits)?;
+    let length: usize = core::str::from_utf8(length).ok()?.parse().ok()?;
+    let (crc, rest) = rest.strip_prefix(br#","crc":""#)?.split_at_checked(8)?;
+    let rest = rest.strip_prefix(br#"","rec":"#)?;
+    let Some((rec, rest)) = rest.split_at_checked(length) else {
+        return Some((None, all.len()));
+    };
+    // Compared as text: a flipped bit may turn a digit into another spelling of the same one.
+    let is_whole =
+        rest.first() == Some(&b'}') && crc == format!("{:08x}", checksum(rec)).as_bytes();
+    Some((is_whole.then_some(rec), all.len() - rest.len() + 1))
+}
