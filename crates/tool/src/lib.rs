@@ -11,6 +11,7 @@ mod file;
 mod glob;
 mod grep;
 mod input;
+mod notebook;
 mod output;
 pub mod picture;
 mod read;
@@ -20,6 +21,7 @@ pub mod tool;
 mod walk;
 mod write;
 
+pub use file::FileChange;
 pub use picture::{Fitted, PictureLimits, fit};
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};

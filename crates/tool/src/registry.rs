@@ -12,6 +12,7 @@ use crate::bash::Bash;
 use crate::edit::Edit;
 use crate::glob::Glob;
 use crate::grep::Grep;
+use crate::notebook::NotebookEdit;
 use crate::read::Read;
 use crate::tool::Tool;
 use crate::write::Write;
@@ -40,6 +41,7 @@ impl Registry {
                 tool(Write),
                 tool(Glob),
                 tool(Grep),
+                tool(NotebookEdit),
             ],
         }
     }

@@ -3,7 +3,6 @@
 //! Two things are remembered: where the shell stands, and the state of each file when it was last
 //! read or written here. Neither survives the process; a resumed session reads its files again.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +11,7 @@ use std::time::Duration;
 
 use windlass_permission::Hidden;
 
-use crate::file::FileState;
-
-/// Files remembered at most; the oldest entry by path order goes first.
-const FILES_MAX: usize = 10_000;
+use crate::file::{self, FileChange, Known, Memory};
 
 /// What all calls of one session share.
 #[derive(Debug)]
@@ -32,7 +28,7 @@ pub struct Surroundings {
     pub hidden: Hidden,
     directories: Mutex<Vec<PathBuf>>,
     shell: Mutex<PathBuf>,
-    files: Mutex<BTreeMap<PathBuf, FileState>>,
+    files: Mutex<Memory>,
     spills: AtomicU64,
 }
 
@@ -109,16 +105,42 @@ impl Surroundings {
         *lock(&self.shell) = to;
     }
 
-    pub(crate) fn remember(&self, path: PathBuf, state: FileState) {
-        let mut files = lock(&self.files);
-        if files.len() >= FILES_MAX && !files.contains_key(&path) {
-            files.pop_first();
-        }
-        files.insert(path, state);
+    /// Files that changed since the model last saw them, by whosever hand, with what changed where
+    /// that is short. Each change is told once. Blocks on the file system, for a few milliseconds.
+    #[must_use]
+    pub fn changed_behind(&self) -> Vec<FileChange> {
+        file::changed(self)
     }
 
-    pub(crate) fn remembered(&self, path: &Path) -> Option<FileState> {
-        lock(&self.files).get(path).cloned()
+    /// The files the model has read or written, the one used last first.
+    #[must_use]
+    pub fn in_hand(&self) -> Vec<PathBuf> {
+        lock(&self.files).recent()
+    }
+
+    /// The text of a file as it is now, with line numbers and cut to so many bytes, for a model that
+    /// has lost sight of it. It counts as read. Blocks on the file system.
+    ///
+    /// # Errors
+    /// Why it cannot be shown, in words.
+    pub fn reread(&self, path: &Path, bytes_max: usize) -> Result<String, String> {
+        crate::read::again(self, path, bytes_max)
+    }
+
+    pub(crate) fn remember(&self, path: PathBuf, known: Known) {
+        lock(&self.files).remember(path, known);
+    }
+
+    pub(crate) fn known(&self, path: &Path) -> Option<Known> {
+        lock(&self.files).of(path).cloned()
+    }
+
+    pub(crate) fn settle(&self, path: &Path, change: impl FnOnce(&mut Known)) {
+        lock(&self.files).settle(path, change);
+    }
+
+    pub(crate) fn forget(&self, path: &Path) {
+        lock(&self.files).forget(path);
     }
 
     /// A name in the spill directory that no other call of this process uses.

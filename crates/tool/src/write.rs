@@ -1,7 +1,8 @@
 //! Creates a file or replaces all of one.
 //!
-//! A file that is there must have been read in this session and not changed since. Directories on
-//! the way are made.
+//! A file that is there must have been read in this session and not changed since; it keeps what
+//! reading does not show: its encoding, its byte order mark, lines that all end in CR LF.
+//! Directories on the way are made.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,10 +10,9 @@ use serde_json::json;
 use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
 use crate::action::{Action, Doing, Done};
-use crate::edit::ORIGINAL_BYTES_MAX;
-use crate::file::{self, Content, FileState};
+use crate::edit::{ORIGINAL_BYTES_MAX, has_only_crlf, line_ends};
+use crate::file::{self, Content, Encoding};
 use crate::input::Wrong;
-use crate::output::text_of;
 use crate::tool::{Job, finished};
 
 /// The tool.
@@ -55,12 +55,16 @@ fn perform(input: &Input, job: &Job) -> Done {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         _ => Some(file::known_content(surroundings, &path)?),
     };
-    let content = input.content.as_bytes();
+    let kept = match &old {
+        Some(old) => Kept::of(&old.bytes),
+        None => Kept { encoding: Encoding::Utf8, mark: &[], crlf: false },
+    };
+    let (content, note) = kept.written(&input.content);
+    let content = content.as_slice();
     let metadata =
         file::write(surroundings, &path, old.as_ref().map(|old| &old.metadata), content)?;
-    let digest = file::digest(content);
-    surroundings.remember(path.clone(), FileState::new(&metadata, Some(digest)));
-    let original = old.map(|old| text_of(&old.bytes));
+    surroundings.remember(path.clone(), file::written(&metadata, content));
+    let original = old.as_ref().map(|old| kept.encoding.decode(&old.bytes).into_owned());
     let (kind, said) = match original {
         Some(_) => ("update", "Replaced"),
         None => ("create", "Created"),
@@ -76,6 +80,45 @@ fn perform(input: &Input, job: &Job) -> Done {
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::text(format!("{said} `{}`.", path.display()))
+        ..ToolOutcome::text(format!("{said} `{}`.{note}", path.display()))
     })
+}
+
+/// What of a file a reader is not shown, and who replaces all of it cannot mean to change.
+struct Kept<'a> {
+    encoding: Encoding,
+    mark: &'a [u8],
+    crlf: bool,
+}
+
+impl<'a> Kept<'a> {
+    fn of(old: &'a [u8]) -> Self {
+        let encoding = Encoding::of(old);
+        let crlf = has_only_crlf(&encoding.decode(old));
+        Self { encoding, mark: encoding.mark(old), crlf }
+    }
+
+    /// The bytes of the new content, and what was kept, in words.
+    fn written(&self, content: &str) -> (Vec<u8>, String) {
+        let crlf = self.crlf && !content.contains('\r') && content.contains('\n');
+        let content = line_ends(content, crlf);
+        let Ok(encoded) = self.encoding.encode(&content) else {
+            let note = format!(" It is UTF-8 now: not all of it fits {}.", self.encoding.name());
+            return (content.as_bytes().to_vec(), note);
+        };
+        let mut kept = Vec::new();
+        if self.encoding != Encoding::Utf8 {
+            kept.push(format!("encoding {}", self.encoding.name()));
+        }
+        if crlf {
+            kept.push("line ends CR LF".to_owned());
+        }
+        let note = match kept.is_empty() {
+            true => String::new(),
+            false => format!(" Kept: {}.", kept.join(", ")),
+        };
+        let has_mark = self.mark.is_empty() || encoded.starts_with(self.mark);
+        let mark = if has_mark { &[] } else { self.mark };
+        ([mark, &encoded].concat(), note)
+    }
 }

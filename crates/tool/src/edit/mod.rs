@@ -2,7 +2,8 @@
 //!
 //! Refuses when the file was not read in this session, has changed since, or does not hold the
 //! text exactly once (unless all of it is to be replaced). In a file whose lines all end in CR LF,
-//! the line ends of both texts are taken as CR LF, because that is how they were shown.
+//! the line ends of both texts are taken as CR LF, because that is how they were shown; a file in
+//! another encoding than UTF-8 stays in it.
 
 mod near;
 mod substitute;
@@ -15,11 +16,11 @@ use serde_json::json;
 use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
 use crate::action::{Action, Doing, Done};
-use crate::file::{self, FileState};
+use crate::file::{self, Encoding};
 use crate::input::{self, Wrong};
-use crate::output::text_of;
 use crate::tool::{Job, finished};
 use substitute::{Substituted, substitute};
+pub(crate) use substitute::{has_only_crlf, line_ends};
 
 /// The tool.
 #[derive(Debug)]
@@ -72,15 +73,16 @@ fn perform(input: &Input, job: &Job) -> Done {
         return create(input, job, &path);
     }
     let content = file::known_content(&job.surroundings, &path)?;
-    let done = substitute(&content.bytes, &input.old_string, &input.new_string, input.replace_all)
-        .map_err(|problem| problem.explain(&path, &content.bytes, &input.old_string))?;
+    let encoding = Encoding::of(&content.bytes);
+    let texts = (input.old_string.as_str(), input.new_string.as_str());
+    let done = substitute(&content.bytes, encoding, texts, input.replace_all)
+        .map_err(|problem| problem.explain(&path, &content.bytes, encoding, texts.0))?;
     let metadata = file::replace(&job.surroundings, &path, Some(&content.metadata), &done.content)?;
-    let digest = file::digest(&done.content);
-    job.surroundings.remember(path.clone(), FileState::new(&metadata, Some(digest)));
+    job.surroundings.remember(path.clone(), file::written(&metadata, &done.content));
     let said = said(&path, &done);
     Ok(ToolOutcome {
         changed_workspace: true,
-        structured: Some(structured(input, &path, &content.bytes, &done.content)),
+        structured: Some(structured(input, &path, encoding, (&content.bytes, &done.content))),
         ..ToolOutcome::text(said)
     })
 }
@@ -100,11 +102,10 @@ fn create(input: &Input, job: &Job, path: &Path) -> Done {
     };
     let content = input.new_string.as_bytes();
     let metadata = file::write(&job.surroundings, path, old.as_ref(), content)?;
-    let digest = file::digest(content);
-    job.surroundings.remember(path.to_path_buf(), FileState::new(&metadata, Some(digest)));
+    job.surroundings.remember(path.to_path_buf(), file::written(&metadata, content));
     Ok(ToolOutcome {
         changed_workspace: true,
-        structured: Some(structured(input, path, b"", content)),
+        structured: Some(structured(input, path, Encoding::Utf8, (b"", content))),
         ..ToolOutcome::text(format!("Created `{}`.", path.display()))
     })
 }
@@ -120,9 +121,9 @@ fn said(path: &Path, done: &Substituted) -> String {
     }
 }
 
-fn structured(input: &Input, path: &Path, old: &[u8], new: &[u8]) -> Json {
-    let original = text_of(old);
-    let patch = file::hunks(&original, &text_of(new));
+fn structured(input: &Input, path: &Path, encoding: Encoding, (old, new): (&[u8], &[u8])) -> Json {
+    let original = encoding.decode(old).into_owned();
+    let patch = file::hunks(&original, &encoding.decode(new));
     let original = (original.len() <= ORIGINAL_BYTES_MAX).then_some(original);
     let structured = json!({
         "filePath": path.to_string_lossy(),

@@ -1,21 +1,23 @@
 //! Why a text was not found: what the model probably meant, and how it differs.
 
-use crate::output::text_of;
-
 /// Larger files are not searched for what is nearly there.
 const SEARCHED_BYTES_MAX: usize = 4 * 1024 * 1024;
 const SHOWN_CHARS_MAX: usize = 600;
 
 /// One or two sentences.
-pub(super) fn explain(content: &[u8], old: &str) -> String {
-    if content.len() > SEARCHED_BYTES_MAX {
+pub(super) fn explain(text: &str, old: &str) -> String {
+    if text.len() > SEARCHED_BYTES_MAX {
         return "Read the place again and copy it exactly.".to_owned();
     }
-    let text = text_of(content);
     if let Some(bare) = without_numbers(old)
         && text.contains(&bare)
     {
         return "It begins its lines with the numbers that Read shows; leave those out.".to_owned();
+    }
+    if same_but_line_ends(text, old) {
+        return "Only line ends differ: some lines of the file end in CR LF, others in LF. Replace \
+                one line at a time, without its end."
+            .to_owned();
     }
     let lines: Vec<&str> = text.lines().collect();
     for (letters, what) in KINDS {
@@ -31,6 +33,11 @@ pub(super) fn explain(content: &[u8], old: &str) -> String {
         ),
         None => "Nothing like it was found. Read the file again.".to_owned(),
     }
+}
+
+fn same_but_line_ends(text: &str, old: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    text.contains("\r\n") && plain(text).contains(&plain(old))
 }
 
 type Letters = fn(&str) -> String;

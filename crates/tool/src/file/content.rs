@@ -1,7 +1,7 @@
 //! The whole content of a file that is about to be changed.
 
-use std::fs::Metadata;
-use std::io::Read;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::open::{Opened, open};
@@ -22,7 +22,7 @@ pub(crate) struct Content {
 pub(crate) fn known_content(surroundings: &Surroundings, path: &Path) -> Result<Content, String> {
     let Opened { file, metadata } = open(surroundings, path)?;
     let shown = path.display();
-    let Some(known) = surroundings.remembered(path) else {
+    let Some(known) = surroundings.known(path) else {
         return Err(format!("`{shown}` has not been read yet. Read it first, then change it."));
     };
     let too_large = || {
@@ -35,17 +35,22 @@ pub(crate) fn known_content(surroundings: &Surroundings, path: &Path) -> Result<
     if metadata.len() > BYTES_MAX {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
+    let bytes = read_bounded(&file, BYTES_MAX)
         .map_err(|error| format!("`{shown}` could not be read: {error}."))?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(too_large());
-    }
-    if !known.is_still(&metadata, &bytes) {
+    if !known.state.is_still(&metadata, &bytes) {
         return Err(format!(
             "`{shown}` has changed since it was read. Read it again before you change it."
         ));
     }
     Ok(Content { bytes, metadata })
+}
+
+/// All of a file, unless it has grown over the limit since it was measured.
+pub(crate) fn read_bounded(file: &File, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > bytes_max {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it grew while it was read"));
+    }
+    Ok(content)
 }

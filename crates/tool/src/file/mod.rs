@@ -4,14 +4,21 @@
 //! below the working directory. Only regular files are opened, and never in a way that could wait
 //! for somebody at the other end. A file is replaced whole or not at all.
 
+mod behind;
 mod content;
+mod encoding;
+mod memory;
 mod open;
 mod patch;
 mod replace;
 mod state;
 
-pub(crate) use content::{Content, known_content};
+pub use behind::FileChange;
+pub(crate) use behind::changed;
+pub(crate) use content::{Content, known_content, read_bounded};
+pub(crate) use encoding::{Encoding, LOOKED_AT_MAX};
+pub(crate) use memory::{Known, Memory, Point, TEXT_BYTES_MAX, written};
 pub(crate) use open::{Opened, check_place, open, path_of};
 pub(crate) use patch::hunks;
 pub(crate) use replace::{replace, write};
-pub(crate) use state::{FileState, digest};
+pub(crate) use state::FileState;

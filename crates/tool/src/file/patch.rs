@@ -39,6 +39,25 @@ pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
         .collect()
 }
 
+/// The difference as people write it, if it fits.
+pub(crate) fn unified(old: &str, new: &str, bytes_max: usize) -> Option<String> {
+    let mut text = String::new();
+    for hunk in hunks(old, new) {
+        text.push_str(&format!(
+            "@@ -{},{} +{},{} @@\n",
+            hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines
+        ));
+        for line in &hunk.lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if text.len() > bytes_max {
+            return None;
+        }
+    }
+    Some(text)
+}
+
 fn lines(diff: &TextDiff<'_, '_, str>, op: &DiffOp) -> Vec<String> {
     let line = |change: similar::Change<&str>| {
         let sign = match change.tag() {

@@ -1,7 +1,7 @@
 //! Puts new content in the place of a file: a temporary file beside it, synced, then renamed.
 //!
 //! Whoever reads meanwhile sees the old content or the new, and a full disk leaves the old. The
-//! mode is kept; the owner too, where we may. The directory is held open, so that nobody can swap
+//! mode is kept; the owner and extended attributes too, where we may. The directory is held open, so that nobody can swap
 //! it for another between the checks and the rename.
 
 use std::ffi::OsStr;
@@ -12,13 +12,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid};
+use rustix::buffer::spare_capacity;
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::open::{problem_with, without_links};
 use crate::surroundings::Surroundings;
 
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+/// The longest extended attribute, and the longest list of their names, that the system has.
+const ATTRIBUTE_BYTES_MAX: usize = 64 * 1024;
 
 /// Writes the file. `old` is what is being replaced, `None` when nothing may be there yet.
 /// Returns the metadata of the new file.
@@ -103,12 +107,22 @@ impl Target<'_> {
         let written = self.fill(&temporary, old, content).and_then(|metadata| {
             self.check(old)?;
             rustix::fs::renameat(&self.directory, &temporary, &self.directory, self.name)?;
+            self.settle();
             Ok(metadata)
         });
         if written.is_err() {
             let _ = rustix::fs::unlinkat(&self.directory, &temporary, AtFlags::empty());
         }
         written
+    }
+
+    /// Makes the new name last through a power cut. The content is safe either way, and some file
+    /// systems do not know the request, so a failure is no news.
+    fn settle(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if let Ok(directory) = rustix::fs::openat(&self.directory, ".", flags, Mode::empty()) {
+            let _ = rustix::fs::fsync(directory);
+        }
     }
 
     fn fill(
@@ -131,10 +145,29 @@ impl Target<'_> {
                 // Only root may give files away; for others the editor becomes the owner.
                 let _ = rustix::fs::fchown(&file, Some(uid), Some(gid));
             }
+            self.copy_attributes(&file);
             rustix::fs::fchmod(&file, Mode::from_raw_mode(old.mode() & 0o7777))?;
         }
         file.sync_all()?;
         Ok(file.metadata()?)
+    }
+
+    /// Access lists, labels and notes of users go along, as far as we may.
+    fn copy_attributes(&self, to: &File) {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let Ok(from) = rustix::fs::openat(&self.directory, self.name, flags, Mode::empty()) else {
+            return;
+        };
+        let mut names = Vec::with_capacity(ATTRIBUTE_BYTES_MAX);
+        if rustix::fs::flistxattr(&from, spare_capacity(&mut names)).is_err() {
+            return;
+        }
+        for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            let mut value = Vec::with_capacity(ATTRIBUTE_BYTES_MAX);
+            if rustix::fs::fgetxattr(&from, name, spare_capacity(&mut value)).is_ok() {
+                let _ = rustix::fs::fsetxattr(to, name, &value, XattrFlags::empty());
+            }
+        }
     }
 
     /// Is what we are about to replace still what we read?

@@ -23,8 +23,18 @@ impl FileState {
     pub(crate) fn is_still(&self, metadata: &Metadata, content: &[u8]) -> bool {
         match self.digest {
             Some(known) => known == digest(content),
-            None => self.bytes == metadata.len() && self.modified == metadata.modified().ok(),
+            None => self.looks_like(metadata),
         }
+    }
+
+    /// The same size and time: cheap, and right as long as clocks are fine enough.
+    pub(crate) fn looks_like(&self, metadata: &Metadata) -> bool {
+        self.bytes == metadata.len() && self.modified == metadata.modified().ok()
+    }
+
+    /// Whether the content itself can be compared.
+    pub(crate) fn has_digest(&self) -> bool {
+        self.digest.is_some()
     }
 }
 

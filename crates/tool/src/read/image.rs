@@ -10,8 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 use windlass_vocabulary::{Json, Media, ResultPart, ToolOutcome};
 
-use super::lines;
-use crate::file::{self, FileState, Opened};
+use crate::file::{self, Opened};
 use crate::picture::{self, PictureLimits};
 use crate::surroundings::Surroundings;
 
@@ -32,10 +31,9 @@ pub(super) fn show(
             path.display()
         ));
     }
-    let content = lines::all(&opened.file, IMAGE_BYTES_MAX)
+    let content = file::read_bounded(&opened.file, IMAGE_BYTES_MAX)
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
-    let digest = file::digest(&content);
-    surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, Some(digest)));
+    surroundings.remember(path.to_path_buf(), file::written(&opened.metadata, &content));
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
     let judged = picture::judge(&name, kind, &content, &PictureLimits::default())
         .map_err(|why| format!("`{}` cannot be shown. {why}", path.display()))?;

@@ -1,11 +1,9 @@
-//! A range of lines out of a file of any size, in bounded memory.
+//! The lines that are shown: decoded, cut, numbered, with remarks on what they do not show.
 
 use std::fs::File;
-use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 
-use crate::file::Opened;
-use crate::output::text_of;
+use crate::file::Encoding;
 
 /// Characters of a line that are shown.
 const LINE_CHARS_MAX: usize = 2_000;
@@ -13,8 +11,6 @@ const LINE_CHARS_MAX: usize = 2_000;
 const LINE_BYTES_MAX: usize = LINE_CHARS_MAX * 4;
 /// Bytes shown in all.
 const SHOWN_BYTES_MAX: usize = 100_000;
-/// Files up to this size are read to their end, to count their lines and know their digest.
-const COUNTED_BYTES_MAX: u64 = 32 * 1024 * 1024;
 const START_BYTES: u64 = 8 * 1024;
 
 /// The lines wanted; the first is 1.
@@ -22,101 +18,79 @@ const START_BYTES: u64 = 8 * 1024;
 pub(super) struct Range {
     pub(super) first: u64,
     pub(super) count: u64,
+    /// Bytes shown at most.
+    pub(super) bytes_max: usize,
+}
+
+impl Range {
+    pub(super) fn new(first: u64, count: u64) -> Self {
+        Self { first, count, bytes_max: SHOWN_BYTES_MAX }
+    }
 }
 
 /// What there is to show.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shown {
     pub(super) content: String,
     pub(super) lines: u64,
     /// Lines of the file, or as many as were counted.
     pub(super) total: u64,
-    pub(super) digest: Option<u64>,
-    is_counted: bool,
+    pub(super) is_counted: bool,
+    pub(super) is_full: bool,
+    /// Something shown is not what the encoding allows.
+    pub(super) is_broken: bool,
+    encoding: Encoding,
     lines_cut: u64,
-    is_full: bool,
     has_crlf: bool,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self::new(Encoding::Utf8, 0)
+    }
 }
 
 /// The first bytes, with the file put back to its start.
 pub(super) fn start_of(file: &mut File) -> io::Result<Vec<u8>> {
+    start_up_to(file, START_BYTES)
+}
+
+pub(super) fn start_up_to(file: &mut File, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    file.take(START_BYTES).read_to_end(&mut start)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.take(bytes_max).read_to_end(&mut start)?;
     file.seek(SeekFrom::Start(0))?;
     Ok(start)
 }
 
-/// All of a file, unless it has grown over the limit since it was measured.
-pub(super) fn all(file: &File, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    file.take(bytes_max.saturating_add(1)).read_to_end(&mut content)?;
-    if content.len() as u64 > bytes_max {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it grew while it was read"));
-    }
-    Ok(content)
-}
-
 /// Why this is not text, if it is not.
 pub(super) fn binary(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-            Some("UTF-16 text (convert it with `iconv -f UTF-16`)")
-        }
-        [b'%', b'P', b'D', b'F', b'-', ..] => Some("a PDF document"),
-        _ if start.contains(&0) => Some("a binary file"),
-        _ => None,
-    }
+    let kind = KINDS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind);
+    kind.filter(|_| start.contains(&0) || std::str::from_utf8(start).is_err())
+        .or_else(|| start.contains(&0).then_some("a binary file"))
 }
 
-/// Reads the range. A file too large to be read to its end is left where the range ends.
-pub(super) fn read(opened: &Opened, range: &Range, stop: &dyn Fn() -> bool) -> io::Result<Shown> {
-    let counts_all = opened.metadata.len() <= COUNTED_BYTES_MAX;
-    let mut reader = BufReader::with_capacity(64 * 1024, &opened.file);
-    let mut shown = Shown::default();
-    let mut digest = DefaultHasher::new();
-    let mut line = Line::default();
-    let mut seen: u64 = 0;
-    loop {
-        if stop() {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
-        }
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            shown.end_line(&mut line, range);
-            shown.is_counted = true;
-            shown.digest = Some(digest.finish());
-            return Ok(shown);
-        }
-        digest.write(buffer);
-        for piece in buffer.split_inclusive(|byte| *byte == b'\n') {
-            line.push(piece);
-            if piece.ends_with(b"\n") {
-                shown.end_line(&mut line, range);
-            }
-        }
-        let used = buffer.len();
-        seen = seen.saturating_add(used as u64);
-        reader.consume(used);
-        let is_done = shown.total >= range.first.saturating_add(range.count) || shown.is_full;
-        // A file that grows while it is read must not be followed for ever either.
-        if (!counts_all && is_done)
-            || seen > opened.metadata.len().saturating_add(COUNTED_BYTES_MAX)
-        {
-            return Ok(shown);
-        }
-    }
-}
+/// What begins like this, for a better reason than "binary".
+const KINDS: &[(&[u8], &str)] = &[
+    (b"\x7FELF", "a program (ELF)"),
+    (b"MZ", "a program for Windows"),
+    (b"PK\x03\x04", "a ZIP archive, or a document packed as one; list it with `unzip -l`"),
+    (b"\x1F\x8B", "compressed with gzip; look into it with `zcat`"),
+    (b"\xFD7zXZ", "compressed with xz; look into it with `xzcat`"),
+    (b"\x28\xB5\x2F\xFD", "compressed with zstd; look into it with `zstdcat`"),
+    (b"SQLite format 3\0", "an SQLite database; look into it with `sqlite3`"),
+];
 
 /// The line being read, as far as it will be shown.
-#[derive(Default)]
-struct Line {
+#[derive(Debug, Default)]
+pub(super) struct Line {
     bytes: Vec<u8>,
-    has_any: bool,
+    pub(super) has_any: bool,
     is_cut: bool,
 }
 
 impl Line {
-    fn push(&mut self, piece: &[u8]) {
+    pub(super) fn push(&mut self, piece: &[u8]) {
         self.has_any = true;
         let room = LINE_BYTES_MAX.saturating_sub(self.bytes.len());
         self.is_cut |= piece.len() > room;
@@ -125,24 +99,40 @@ impl Line {
 }
 
 impl Shown {
-    fn end_line(&mut self, line: &mut Line, range: &Range) {
+    /// Nothing yet, after so many lines.
+    pub(super) fn new(encoding: Encoding, total: u64) -> Self {
+        Self {
+            content: String::new(),
+            lines: 0,
+            total,
+            is_counted: false,
+            is_full: false,
+            is_broken: false,
+            encoding,
+            lines_cut: 0,
+            has_crlf: false,
+        }
+    }
+
+    pub(super) fn end_line(&mut self, line: &mut Line, range: &Range) {
         if !line.has_any {
             return;
         }
         self.total += 1;
         let wanted = self.total >= range.first && self.total - range.first < range.count;
         if wanted && !self.is_full {
-            self.show(line);
+            self.show(line, range);
         }
         line.bytes.clear();
         line.has_any = false;
         line.is_cut = false;
     }
 
-    fn show(&mut self, line: &Line) {
+    fn show(&mut self, line: &Line, range: &Range) {
         let bytes = line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes);
         let bytes = if self.total == 1 { without_mark(bytes) } else { bytes };
-        let mut text = text_of(bytes);
+        self.is_broken |= !line.is_cut && std::str::from_utf8(bytes).is_err();
+        let mut text = self.encoding.decode(bytes).replace('\0', "\u{fffd}");
         if text.ends_with('\r') {
             self.has_crlf = true;
             text.pop();
@@ -153,7 +143,7 @@ impl Shown {
         } else if line.is_cut {
             self.lines_cut += 1;
         }
-        if self.lines > 0 && self.content.len() + text.len() > SHOWN_BYTES_MAX {
+        if self.lines > 0 && self.content.len() + text.len() > range.bytes_max {
             self.is_full = true;
             return;
         }
@@ -176,7 +166,7 @@ impl Shown {
     }
 
     /// What the lines themselves do not show.
-    pub(super) fn remarks(&self, range: &Range) -> Vec<String> {
+    pub(super) fn remarks(&self, range: &Range, encoding: Encoding) -> Vec<String> {
         let mut remarks = Vec::new();
         let next = range.first.saturating_add(self.lines);
         if self.total == 0 {
@@ -197,6 +187,9 @@ impl Shown {
         }
         if self.has_crlf {
             remarks.push("[Lines end in CR LF]".to_owned());
+        }
+        if encoding != Encoding::Utf8 {
+            remarks.push(format!("[The file is written in {}; edits keep that]", encoding.name()));
         }
         remarks
     }

@@ -1,4 +1,4 @@
-//! Shows a file or a range of its lines, numbered, or an image.
+//! Shows a file or a range of its lines, numbered, or an image, or the cells of a notebook.
 //!
 //! Memory is bounded by what is shown, whatever the size of the file. Remembers what was read, so
 //! that an edit of a file that has changed since can be refused. Never reads anything that is not a
@@ -6,21 +6,23 @@
 
 mod image;
 mod lines;
+mod notebook;
+mod scan;
+mod text;
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
-use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+use windlass_vocabulary::Inspection;
 
 use crate::action::{Action, Doing, Done};
-use crate::file::{self, FileState, Opened};
+use crate::file::{self, Opened};
 use crate::input::{self, Wrong};
 use crate::picture;
 use crate::surroundings::Surroundings;
 use crate::tool::{Job, blocking};
-use lines::{Range, Shown};
+use lines::Range;
 
 /// The tool.
 #[derive(Debug)]
@@ -65,50 +67,43 @@ impl Action for Read {
 fn perform(input: &Input, job: &Job) -> Done {
     let path = file::path_of(&job.surroundings, &input.file_path)?;
     let mut opened = file::open(&job.surroundings, &path)?;
-    let failed =
-        |error: std::io::Error| format!("`{}` could not be read: {error}.", path.display());
-    let start = lines::start_of(&mut opened.file).map_err(failed)?;
+    let start = start(&mut opened, &path)?;
     if let Some(kind) = picture::kind(&start) {
         return image::show(&job.surroundings, &opened, &path, kind);
     }
-    if let Some(why) = lines::binary(&start) {
-        return Err(format!("`{}` is {why}, so it is not shown.", path.display()));
+    if path.extension().is_some_and(|extension| extension == "ipynb") && input.offset.is_none() {
+        return notebook::show(&job.surroundings, &opened, &path);
     }
-    let range = Range {
-        first: input.offset.unwrap_or(1).max(1),
-        count: input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT),
-    };
+    let count = input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT);
+    let range = Range::new(input.offset.unwrap_or(1).max(1), count);
     let stop = || job.cancel.is_cancelled();
-    let shown = lines::read(&opened, &range, &stop).map_err(failed)?;
-    remember(&job.surroundings, &path, &opened, &shown);
-    if shown.lines == 0 && shown.total >= 1 {
-        return Err(format!(
-            "`{}` has {} lines; there is no line {}.",
-            path.display(),
-            shown.total,
-            range.first
-        ));
-    }
-    Ok(text(&path, &range, &shown))
+    text::read(&job.surroundings, &mut opened, &path, &range, &stop)?.outcome(&path, &range)
 }
 
-fn remember(surroundings: &Surroundings, path: &Path, opened: &Opened, shown: &Shown) {
-    surroundings.remember(path.to_path_buf(), FileState::new(&opened.metadata, shown.digest));
+/// The first bytes of a file that can be shown.
+fn start(opened: &mut Opened, path: &Path) -> Result<Vec<u8>, String> {
+    let start = lines::start_of(&mut opened.file)
+        .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
+    let is_wide = matches!(start.as_slice(), [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
+    match lines::binary(&start) {
+        Some(why) if !is_wide && picture::kind(&start).is_none() => {
+            Err(format!("`{}` is {why}, so it is not shown.", path.display()))
+        }
+        _ => Ok(start),
+    }
 }
 
-fn text(path: &Path, range: &Range, shown: &Shown) -> ToolOutcome {
-    let structured = json!({"type": "text", "file": {
-        "filePath": path.to_string_lossy(),
-        "content": shown.content,
-        "numLines": shown.lines,
-        "startLine": range.first,
-        "totalLines": shown.total,
-    }});
-    let mut numbered = shown.numbered(range.first);
-    for remark in shown.remarks(range) {
-        numbered.push_str(&remark);
-        numbered.push('\n');
+/// The text of a file as it is now, from its start, for a model that has lost sight of it.
+pub(crate) fn again(
+    surroundings: &Surroundings,
+    path: &Path,
+    bytes_max: usize,
+) -> Result<String, String> {
+    let mut opened = file::open(surroundings, path)?;
+    let start = start(&mut opened, path)?;
+    if picture::kind(&start).is_some() {
+        return Err(format!("`{}` is an image. Read it to see it.", path.display()));
     }
-    let structured = Some(Json::from_checked(&structured.to_string()));
-    ToolOutcome { structured, ..ToolOutcome::text(numbered) }
+    let range = Range { bytes_max, ..Range::new(1, LINES_DEFAULT) };
+    Ok(text::read(surroundings, &mut opened, path, &range, &|| false)?.numbered(&range))
 }

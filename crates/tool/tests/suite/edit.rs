@@ -23,7 +23,7 @@ async fn replaces_exact_text_and_nothing_else() {
         (b"a\r\nb\r\nc\r\n", "b\nc", "x\ny\nz", b"a\r\nx\r\ny\r\nz\r\n"),
         (b"a\r\nb\nc\n", "b\nc", "x\ny", b"a\r\nx\ny\n"),
         (b"\xef\xbb\xbfa\nb\n", "a\n", "", b"\xef\xbb\xbfb\n"),
-        (b"\xff\xc3(\nb\n\xe9", "b", "\u{e9}", b"\xff\xc3(\n\xc3\xa9\n\xe9"),
+        (b"\xff\xc3(\nb\n\xe9", "b", "\u{e9}", b"\xff\xc3(\n\xe9\n\xe9"),
         (b"f(a, b)\n", "(a, b)", "($1, \\1)", b"f($1, \\1)\n"),
     ];
     for (before, old, new, after) in cases {
@@ -98,7 +98,12 @@ async fn says_why_a_text_was_not_found() {
     let path = world.write("a.rs", content);
     world.read(&path).await;
     let cases = [
-        ("c();", "stands in `", " 2 times, at lines 4, 8."),
+        (
+            "c();",
+            "stands in `",
+            " 2 times, at lines 4, 8. Add lines around it until it is unique, or set \
+             `replace_all`.\n     4\t\t\tc();\n     8\tc();",
+        ),
         ("println!(\"it's\");", "Only quotation marks", "     2\t\tprintln!(\"it’s\");"),
         (
             "    if a && b {\n        c();",
@@ -152,6 +157,9 @@ async fn never_writes_through_a_link_or_out_of_a_directory_that_is_one() {
 
 /// What the tool must do, said in the plainest way.
 fn model(content: &str, old: &str, new: &str, replace_all: bool) -> Option<String> {
+    if old == new {
+        return None;
+    }
     let newlines = content.matches('\n').count();
     let crlf = newlines > 0 && content.matches("\r\n").count() == newlines;
     let ends = |text: &str| match crlf {

@@ -1,6 +1,8 @@
 //! The tools against real processes and real files, one file per tool.
 
 #[cfg(test)]
+mod awkward;
+#[cfg(test)]
 mod bash;
 #[cfg(test)]
 mod edit;
@@ -8,6 +10,10 @@ mod edit;
 mod glob;
 #[cfg(test)]
 mod grep;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod notebook;
 #[cfg(test)]
 mod picture;
 #[cfg(test)]

@@ -42,7 +42,7 @@ async fn shows_numbered_lines() {
     world.write("a.txt", b"caf\xe9\n");
     assert_eq!(
         text(&world.call("Read", json!({"file_path": "a.txt"})).await),
-        "     1\tcaf\u{fffd}\n"
+        "     1\tcafé\n[The file is written in windows-1252; edits keep that]\n"
     );
     world.write("a.txt", "a\nb\nc\n");
     let range = json!({"file_path": "a.txt", "offset": 2, "limit": 1});
@@ -81,7 +81,7 @@ async fn long_files_and_long_lines_are_cut_and_say_so() {
 async fn refuses_what_is_not_a_readable_text_file() {
     let world = World::new();
     world.write("binary", b"ab\0cd");
-    world.write("utf16", b"\xff\xfea\0");
+    world.write("program", b"\x7fELF\x02\x01\x01\0\0");
     std::fs::create_dir(world.path("directory")).unwrap();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     let fifo = rustix::fs::FileType::Fifo;
@@ -94,7 +94,7 @@ async fn refuses_what_is_not_a_readable_text_file() {
     let long = "x".repeat(300);
     let cases = [
         ("binary", "is a binary file"),
-        ("utf16", "UTF-16"),
+        ("program", "is a program (ELF)"),
         ("directory", "is a directory"),
         ("fifo", "is a named pipe"),
         ("socket", "socket"),
@@ -139,6 +139,34 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
         "  9000\tline\n  9001\tline\n[More may follow; the next line is offset 9002]\n"
     );
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn the_second_look_into_a_huge_file_begins_near_by() {
+    let world = World::new();
+    let path = world.path("huge");
+    let mut file = File::create(&path).unwrap();
+    file.write_all(format!("first\n{}", "x".repeat(10_000)).as_bytes()).unwrap();
+    // Lines of eight megabytes each, most of it holes.
+    for number in 1..=40_u64 {
+        file.seek(SeekFrom::Start(number * 8_000_000)).unwrap();
+        file.write_all(b"\n").unwrap();
+    }
+    file.write_all(b"here\nand here\n").unwrap();
+    let took = async |offset: u64| {
+        let began = Instant::now();
+        let input = json!({"file_path": path, "offset": offset, "limit": 1});
+        let outcome = world.call("Read", input).await;
+        (text(&outcome).lines().next().unwrap().to_owned(), began.elapsed())
+    };
+    let (shown, first) = took(42).await;
+    assert_eq!(shown, "    42\there");
+    let (shown, second) = took(43).await;
+    assert_eq!(shown, "    43\tand here");
+    assert!(second * 4 < first, "{second:?} after {first:?}");
+    let (shown, third) = took(1).await;
+    assert_eq!(shown, "     1\tfirst");
+    assert!(third * 4 < first, "{third:?} after {first:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,80 @@
+//! What the session knows of its files: who changed them, which are in hand, and reading again.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::json;
+
+use crate::world::{World, text};
+
+#[tokio::test]
+async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
+    let world = World::new();
+    let files = &world.surroundings;
+    let small = world.write("small", "one\ntwo\nthree\n");
+    let large = world.write("large", "x\n".repeat(100_000));
+    let gone = world.write("gone", "x\n");
+    let touched = world.write("touched", "x\n");
+    let unread = world.write("unread", "x\n");
+    for path in [&small, &large, &gone, &touched] {
+        world.read(path).await;
+    }
+    assert_eq!(files.changed_behind(), []);
+
+    std::fs::write(&small, "one\n2\nthree\n").unwrap();
+    std::fs::write(&large, "y\n".repeat(100_001)).unwrap();
+    std::fs::remove_file(&gone).unwrap();
+    std::fs::write(&unread, "y\n").unwrap();
+    let later = SystemTime::now() + Duration::from_secs(60);
+    std::fs::File::options().write(true).open(&touched).unwrap().set_modified(later).unwrap();
+    let changes = files.changed_behind();
+    let notes: Vec<(&str, &str)> = changes
+        .iter()
+        .map(|change| (change.path.file_name().unwrap().to_str().unwrap(), change.note.as_str()))
+        .collect();
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    assert_eq!((notes[0].0, notes[1].0, notes[2].0), ("gone", "large", "small"));
+    assert!(notes[0].1.ends_with("was deleted or moved."));
+    assert!(notes[1].1.ends_with("Read it again before you rely on it."));
+    assert!(notes[2].1.ends_with("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"), "{}", notes[2].1);
+    assert_eq!(files.changed_behind(), []);
+
+    // Who has seen the whole difference may edit; who has not must read first.
+    let edit = |path, old, new| json!({"file_path": path, "old_string": old, "new_string": new});
+    assert!(!world.call("Edit", edit(&small, "2", "zwei")).await.is_error);
+    let refused = world.call("Edit", edit(&large, "x", "z")).await;
+    assert!(text(&refused).contains("has changed since it was read"));
+    assert_eq!(files.changed_behind(), [], "our own edits are no news");
+    world.bash("echo more >> small").await;
+    assert_eq!(files.changed_behind().len(), 1);
+}
+
+#[tokio::test]
+async fn files_in_hand_are_read_again_within_a_bound() {
+    let world = World::new();
+    let first = world.write("first", "one\ntwo\nthree\n");
+    let second = world.write("second", "x\n");
+    world.read(&first).await;
+    world.read(&second).await;
+    assert_eq!(world.surroundings.in_hand(), [second.clone(), first.clone()]);
+    world.read(&first).await;
+    assert_eq!(world.surroundings.in_hand(), [first.clone(), second.clone()]);
+    let shown = world.surroundings.reread(&first, 8).unwrap();
+    assert_eq!(shown, "     1\tone\n     2\ttwo\n[3 lines in all; the next is offset 3]\n");
+    std::fs::write(&second, "y\n").unwrap();
+    assert_eq!(world.surroundings.reread(&second, 1_000).unwrap(), "     1\ty\n");
+    assert_eq!(world.surroundings.changed_behind(), [], "what was read again is known");
+    std::fs::remove_file(&second).unwrap();
+    assert!(world.surroundings.reread(&second, 10).unwrap_err().contains("does not exist"));
+}
+
+#[tokio::test]
+async fn looking_for_changes_costs_little() {
+    let world = World::new();
+    for number in 0..500 {
+        let path = world.write(&format!("{number}"), format!("{number}\n"));
+        world.read(&path).await;
+    }
+    let began = Instant::now();
+    assert_eq!(world.surroundings.changed_behind(), []);
+    assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
+}
