@@ -9,8 +9,10 @@ mod date;
 mod environment;
 mod exit;
 mod front;
+mod keyring;
 mod nearest;
 mod offer;
+mod program;
 mod prompt;
 mod refusal;
 mod rules;
@@ -28,11 +30,12 @@ use clap::Parser;
 use args::{Args, Command, RunArgs};
 use exit::Exit;
 use refusal::Refusal;
-use subcommand::{bound, demo, models, record, rehearse};
+use subcommand::{bound, demo, key, models, record, rehearse};
 
 fn main() -> ExitCode {
     let exit = match Args::try_parse() {
         Ok(args) => run(args),
+        Err(error) if error.use_stderr() && is_about_keys() => Err(key::misread()),
         Err(error) if error.use_stderr() => Err(Refusal::from_clap(&error)),
         // Help and version are answers, not errors.
         Err(answer) => Ok(say(&answer.to_string())),
@@ -53,12 +56,18 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Rehearse(args)) => inside(rehearse::run(args, &environment)),
         Some(Command::Record(args)) => inside(record::run(args, &environment)),
         Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
+        Some(Command::Key(args)) => inside(key::run(args, &environment)),
         Some(Command::Models(args)) => Ok(say(&models::run(&args, &environment)?)),
         None if args.run.print.is_some() => {
             inside(front::print::run(compose::print(args.run, &environment)?))
         }
         None => Err(not_asked(&args.run)),
     }
+}
+
+/// Is a mistake on the command line one that must not be repeated?
+fn is_about_keys() -> bool {
+    std::env::args_os().nth(1).is_some_and(|word| word == "key")
 }
 
 /// Runs it on one thread. What is still under way when it is done is dropped: tools that are left

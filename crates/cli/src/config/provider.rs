@@ -4,7 +4,7 @@
 
 use windlass_vocabulary::Wire;
 
-use super::entry::Entry;
+use super::entry::{Entry, Table};
 use super::mistake::Mistake;
 
 /// A provider.
@@ -26,6 +26,8 @@ pub(crate) struct Provider {
     pub(crate) key_file: Option<String>,
     /// A program that prints the key.
     pub(crate) key_command: Vec<String>,
+    /// Must the key be in the key ring, or must that not be looked at?
+    pub(crate) keyring: Option<bool>,
     /// Sent with every request.
     pub(crate) headers: Vec<(String, String)>,
     /// A variable with more headers.
@@ -56,6 +58,7 @@ impl Provider {
             && self.token_env.is_empty()
             && self.key_file.is_none()
             && self.key_command.is_empty()
+            && self.keyring != Some(true)
     }
 }
 
@@ -74,8 +77,10 @@ pub(super) fn read(
     let table = entry.table("a provider")?;
     if let Some(secret) = ["key", "api_key", "token"].iter().find_map(|key| table.find(key)) {
         let problem = format!("`{}` would put a secret into this file", secret.key);
-        let remedy = "name where it is instead: key_env = \"VARIABLE\", key_file = \"path\" or \
-                      key_command = [\"program\", \"argument\"]";
+        let remedy = format!(
+            "name where it is instead: key_env = \"VARIABLE\", key_file = \"path\" or key_command = \
+             [\"program\", \"argument\"]; or put it into the key ring: windlass key set {name}"
+        );
         return Err(Mistake::new(secret.key_at, problem, remedy));
     }
     table.only(KEYS)?;
@@ -98,10 +103,8 @@ pub(super) fn read(
     if let Some(command) = table.read("key_command", |entry| command(&entry))? {
         provider.key_command = command;
     }
-    if let (Some(_), Some(second)) = (&provider.key_file, table.find("key_command")) {
-        let problem = "there are both `key_file` and `key_command`";
-        return Err(Mistake::new(second.key_at, problem, "keep one of them"));
-    }
+    provider.keyring = table.read("keyring", |entry| entry.flag())?.or(provider.keyring);
+    refuse_two_places(&provider, &table)?;
     if let Some(headers) = table.read("headers", |entry| headers(&entry))? {
         provider.headers = headers;
     }
@@ -121,6 +124,24 @@ pub(super) fn read(
         return Err(Mistake::new(table.at(), format!("{name} has no address"), remedy));
     }
     Ok(provider)
+}
+
+/// One place is enough: with two, nobody could say which key is used.
+fn refuse_two_places(provider: &Provider, table: &Table<'_>) -> Result<(), Mistake> {
+    let places = [
+        ("key_file", provider.key_file.is_some()),
+        ("key_command", !provider.key_command.is_empty()),
+        ("keyring", provider.keyring == Some(true)),
+    ];
+    let mut named = places.iter().filter(|(_, is_named)| *is_named).map(|(key, _)| *key);
+    match (named.next(), named.next()) {
+        (Some(first), Some(second)) => {
+            let at = table.find(second).map_or(table.at(), |entry| entry.key_at);
+            let problem = format!("there are both `{first}` and `{second}`");
+            Err(Mistake::new(at, problem, "keep one of them"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The variable a provider's address is looked for in when nothing else is said.
@@ -187,6 +208,7 @@ const KEYS: &[&str] = &[
     "token_env",
     "key_file",
     "key_command",
+    "keyring",
     "headers",
     "headers_env",
     "output_name",

@@ -26,21 +26,20 @@ pub(crate) fn of_failure(
         FailureKind::ModelGone => missing_model(atlas, place, model),
         _ if is_proxy_login(failed) => PROXY.to_owned(),
         _ if is_about_tools(failed) => NO_TOOLS.to_owned(),
-        _ if is_about_tools(failed) => NO_TOOLS.to_owned(),
         FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
         FailureKind::ServerFault if is_page(failed) => place.address_advice.clone(),
         kind => in_general(kind).to_owned(),
     };
+    let (what, said) = words::told(failed);
     let what = match failed.kind {
         _ if is_proxy_login(failed) => "a proxy wants a login",
         _ if is_about_tools(failed) => "the model cannot call tools",
-        _ if is_about_tools(failed) => "the model cannot call tools",
         FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
         FailureKind::ServerFault if is_page(failed) => "this is no model server",
-        kind => words::failure(kind),
+        _ => what,
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
-    format!("{what}{status} at {}: {}; {advice}", place.base_url, failed.message)
+    format!("{what}{status} at {}: {said}; {advice}", place.base_url)
 }
 
 /// A web page where an answer should be, and the server thinks all is well: another address is

@@ -148,8 +148,7 @@ fn model(notice: &Notice) -> Option<String> {
         }
         Notice::Waiting { failure, attempt, attempts_max, wait } => {
             let wait = words::seconds(std::time::Duration::from_millis(wait.0));
-            let what = words::failure(failure.kind);
-            let said = &failure.message;
+            let (what, said) = words::told(failure);
             format!("{what} ({said}); trying again in {wait}, {attempt} of {attempts_max}")
         }
         Notice::Continued { transition, turn } => format!("goes on with turn {turn}: {transition}"),

@@ -53,6 +53,18 @@ pub(crate) fn failure(kind: FailureKind) -> &'static str {
     }
 }
 
+/// What failed, and what was said about it, so that nothing is said twice.
+pub(crate) fn told(failed: &ModelFailure) -> (&'static str, &str) {
+    let said = failed.message.as_str();
+    if let (FailureKind::Transport, Some(cause)) = (failed.kind, said.strip_prefix(UNREACHED)) {
+        let cause = cause.strip_prefix(" (").and_then(|cause| cause.strip_suffix(')'));
+        return ("offline? the server cannot be reached", cause.unwrap_or(said));
+    }
+    let what = failure(failed.kind);
+    let rest = said.strip_prefix(what).and_then(|rest| rest.strip_prefix(": "));
+    (what, rest.unwrap_or(said))
+}
+
 /// One line for a run that failed: the cause and what to do. `None` for one that did not. What to do
 /// about a model's server is for the caller to say.
 pub(crate) fn verdict(
@@ -82,6 +94,9 @@ pub(crate) fn verdict(
     };
     Some(format!("{}; {advice}", ending.why))
 }
+
+/// How the driver begins when no connection came about.
+const UNREACHED: &str = "the server cannot be reached; offline, or a wrong address?";
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
-//! Where a key comes from: the environment, a file of the user's, a program of the user's.
+//! Where a key comes from: the environment, the place that the user's file names, the key ring.
 //!
-//! The environment goes first, because it is set for one run. Secrets are trimmed: files and
-//! programs leave a line end behind.
+//! The environment goes first, because it is set for one run, and costs nothing. A file or a program
+//! that is named for one provider is meant; the key ring is looked at unasked, so it comes last, and
+//! not to find it is no news. Secrets are trimmed: files and programs leave a line end behind.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,10 +12,11 @@ use std::path::{Path, PathBuf};
 use windlass_driver::Credential;
 
 use super::key_command;
-use crate::choice::Chosen;
+use super::ring::{self, IsThere};
 use crate::config::Config;
 use crate::config::provider::Provider;
 use crate::environment::{self, Lookup};
+use crate::keyring::Trouble;
 use crate::refusal::Refusal;
 
 /// A credential, and what to look at when it is refused.
@@ -29,52 +31,93 @@ impl Proof {
     /// For a server that asks for none, as far as is known.
     pub(super) fn none(name: &str, provider: &Provider) -> Self {
         let advice = match provider.key_env.first() {
-            Some(variable) => format!("it wants a key: set {variable}"),
+            Some(variable) => {
+                format!("it wants a key: set {variable}, or run `windlass key set {name}`")
+            }
             None => format!("it wants a key: add key_env to [provider.{name}] in your config.toml"),
         };
         Self { credential: Credential::None, advice, renewal: None }
     }
 }
 
-/// Finds the key of a model's provider.
+/// Finds the key of a provider. Without one, says what was wrong with the key ring.
 pub(super) fn find(
-    chosen: &Chosen,
+    name: &str,
     provider: &Provider,
     config: &Config,
     lookup: &impl Lookup,
-) -> Result<Option<Proof>, Refusal> {
-    let found = |credential, advice| Ok(Some(Proof { credential, advice, renewal: None }));
+) -> Result<Result<Proof, Option<Trouble>>, Refusal> {
+    let found = |credential, advice| Ok(Ok(Proof { credential, advice, renewal: None }));
     for variable in &provider.token_env {
         if let Some(token) = environment::text(lookup, variable)? {
-            return found(Credential::Bearer(token), format!("check {variable}"));
+            return found(Credential::Bearer(token), in_variable(variable, "token", name));
         }
     }
     for variable in &provider.key_env {
         if let Some(key) = environment::text(lookup, variable)? {
-            return found(credential(key), format!("check {variable}"));
+            return found(credential(key), in_variable(variable, "key", name));
         }
     }
+    let instead = instead(provider);
     if let Some(file) = &provider.key_file {
         let path = place(file, config, lookup);
-        let advice = format!("check the key in {}", path.display());
+        let advice = format!("put another key into {}, or {instead}", path.display());
         return found(credential(from_file(&path)?), advice);
     }
     if let Some(program) = provider.key_command.first() {
-        let name = &chosen.provider;
         let key = key_command::run(&provider.key_command).map_err(|problem| {
             Refusal::failed(format!(
                 "the key_command of [provider.{name}], `{program}`, gives no key: {problem}; try it \
-                 by hand, or set {}",
-                provider.key_env.first().map_or("key_env", String::as_str)
+                 by hand, or {instead}"
             ))
         })?;
-        return Ok(Some(Proof {
+        return Ok(Ok(Proof {
             credential: credential(key),
-            advice: format!("check what `{program}` prints, the key_command of [provider.{name}]"),
+            advice: format!(
+                "check what `{program}` prints, the key_command of [provider.{name}], or {instead}"
+            ),
             renewal: Some(provider.key_command.clone()),
         }));
     }
-    Ok(None)
+    if !ring::is_wanted(provider) {
+        return Ok(Err(None));
+    }
+    let Some(origin) = ring::origin(name, config, lookup) else {
+        return Ok(Err(None));
+    };
+    match ring::key(name, &origin, config, lookup) {
+        Ok(Some(key)) => found(
+            credential(key),
+            format!("put another into the key ring with `windlass key set {name}`, or {instead}"),
+        ),
+        Ok(None) if provider.keyring == Some(true) => Err(Refusal::failed(format!(
+            "the key ring, which [provider.{name}] names, has no key for {name} at {origin}; put one \
+             in with `windlass key set {name}`, or {instead}"
+        ))),
+        Ok(None) => Ok(Err(None)),
+        Err((trouble, IsThere(true))) => Err(Refusal::failed(format!(
+            "the key for {name} is in the key ring, which does not give it: {trouble}; or {instead}"
+        ))),
+        Err((trouble, _)) if provider.keyring == Some(true) => Err(Refusal::failed(format!(
+            "the key ring, which [provider.{name}] names, cannot be asked: {trouble}; or {instead}"
+        ))),
+        Err((trouble, _)) => Ok(Err(Some(trouble))),
+    }
+}
+
+/// The environment goes before everything, so another key must go there, or it must make room.
+fn in_variable(variable: &str, what: &str, name: &str) -> String {
+    format!(
+        "set {variable} to a {what} that is good, or unset it and run `windlass key set {name}`"
+    )
+}
+
+/// What always works.
+fn instead(provider: &Provider) -> String {
+    match provider.key_env.first() {
+        Some(variable) => format!("set {variable}"),
+        None => "add key_env to its table in your config.toml".to_owned(),
+    }
 }
 
 /// A key of the provider's own kind.
@@ -91,7 +134,7 @@ pub(crate) fn variables(config: &Config) -> impl Iterator<Item = &str> {
 }
 
 /// A relative path is meant from the folder of the user's file.
-fn place(file: &str, config: &Config, lookup: &impl Lookup) -> PathBuf {
+pub(super) fn place(file: &str, config: &Config, lookup: &impl Lookup) -> PathBuf {
     let home = || lookup("HOME").map(PathBuf::from).unwrap_or_default();
     match file.strip_prefix("~/") {
         Some(rest) => home().join(rest),

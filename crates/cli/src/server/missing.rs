@@ -6,6 +6,7 @@ use crate::choice::Chosen;
 use crate::config::Config;
 use crate::config::provider::Provider;
 use crate::environment::{self, Lookup};
+use crate::keyring::Trouble;
 use crate::refusal::Refusal;
 
 /// The refusal.
@@ -13,6 +14,7 @@ pub(super) fn key(
     chosen: &Chosen,
     provider: &Provider,
     config: &Config,
+    trouble: Option<&Trouble>,
     lookup: &impl Lookup,
 ) -> Refusal {
     let variable = provider.key_env.first().or(provider.token_env.first());
@@ -22,9 +24,15 @@ pub(super) fn key(
         _ => String::new(),
     };
     let mut line = format!(
-        "no API key for {}: set one with `export {variable}=...`{or_token}",
-        chosen.full_name()
+        "no API key for {}: set one with `export {variable}=...`{or_token}, or keep one in the key \
+         ring with `windlass key set {}`",
+        chosen.full_name(),
+        chosen.provider
     );
+    // Where there is no key ring, nobody misses it.
+    if let Some(trouble @ (Trouble::Locked | Trouble::Failed(_))) = trouble {
+        line.push_str(&format!("; the key ring could not be asked: {trouble}"));
+    }
     for offer in others(chosen, config, lookup) {
         line.push_str("; ");
         line.push_str(&offer);

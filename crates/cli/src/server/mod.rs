@@ -1,7 +1,7 @@
 //! From a chosen model to the server that has it: its address, what proves who asks, its limits.
 //!
-//! Keys are looked for here, in the environment and in the places the user's own file names, and
-//! handed on as a credential that never shows itself. No error repeats a value. Every server gets
+//! Keys are looked for here, in the environment, in the place the user's own file names and in the
+//! key ring, and handed on as a credential that never shows itself. No error repeats a value. Every server gets
 //! its own key and nobody else's.
 
 mod key;
@@ -10,6 +10,8 @@ mod limits;
 pub(crate) mod local;
 mod missing;
 mod model_list;
+pub(crate) mod ring;
+pub(crate) mod source;
 
 use std::path::Path;
 
@@ -20,6 +22,7 @@ use crate::choice::Chosen;
 use crate::config::Config;
 use crate::config::provider::Provider;
 use crate::environment::{self, Lookup};
+use crate::keyring;
 use crate::refusal::Refusal;
 use key::Proof;
 
@@ -59,11 +62,13 @@ pub(crate) fn server(
     let (base_url, address_advice) = address(&provider, &chosen.provider, config, lookup)?;
     let base_url = without_version(&base_url, wire);
     let is_local = environment::local_place(&base_url).is_some();
-    let Proof { credential, advice, renewal } = match key::find(chosen, &provider, config, lookup)?
-    {
-        Some(proof) => proof,
-        None if is_local || provider.is_open() => Proof::none(&chosen.provider, &provider),
-        None => return Err(missing::key(chosen, &provider, config, lookup)),
+    let found = key::find(&chosen.provider, &provider, config, lookup)?;
+    let Proof { credential, advice, renewal } = match found {
+        Ok(proof) => proof,
+        Err(_) if is_local || provider.is_open() => Proof::none(&chosen.provider, &provider),
+        Err(trouble) => {
+            return Err(missing::key(chosen, &provider, config, trouble.as_ref(), lookup));
+        }
     };
     let mut endpoint = Endpoint::new(wire, base_url.clone()).credential(credential);
     endpoint.headers = provider.headers.clone();
@@ -78,6 +83,20 @@ pub(crate) fn server(
     let place =
         Place { provider: chosen.provider.clone(), base_url, key_advice: advice, address_advice };
     Ok(Server { endpoint, place })
+}
+
+/// A provider's key in the key ring for this address, if it would be needed there.
+pub(crate) fn kept_key(
+    name: &str,
+    base_url: &str,
+    config: &Config,
+    lookup: &impl Lookup,
+) -> Option<String> {
+    let provider = config.providers.get(name)?;
+    if !ring::is_wanted(provider) || !source::named(provider, config, lookup).is_empty() {
+        return None;
+    }
+    ring::key(name, &keyring::origin(base_url)?, config, lookup).ok().flatten()
 }
 
 /// A provider's address, as it is called.

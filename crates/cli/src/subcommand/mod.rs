@@ -3,6 +3,7 @@
 pub(crate) mod bound;
 mod child;
 pub(crate) mod demo;
+pub(crate) mod key;
 pub(crate) mod models;
 pub(crate) mod record;
 pub(crate) mod rehearse;

@@ -7,11 +7,13 @@ use windlass_vocabulary::MicroUsd;
 use crate::args::ModelsArgs;
 use crate::config::Config;
 use crate::config::model::{Model, Thinking};
-use crate::environment::{Lookup, is_set};
+use crate::environment::Lookup;
 use crate::front::result::dollars;
 use crate::front::words::count;
+use crate::keyring::Ring;
 use crate::refusal::Refusal;
 use crate::server::local::{Found, look};
+use crate::server::{ring, source};
 
 /// What to print.
 pub(crate) fn run(args: &ModelsArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
@@ -67,13 +69,13 @@ impl Row {
 
 fn rows(config: &Config, found: &[Found], lookup: &impl Lookup) -> Vec<Row> {
     let mut rows = Vec::new();
+    let mut ring = Ring::here(lookup).ok();
     for (provider, facts) in &config.providers {
-        let mut keys = facts.key_env.iter().chain(&facts.token_env);
-        let key = match keys.any(|name| is_set(lookup, name)) {
-            true => Key::Set,
-            false if facts.key_file.is_some() || !facts.key_command.is_empty() => Key::Set,
-            false if facts.is_open() => Key::NotNeeded,
-            false => Key::Missing,
+        let key = match source::named(facts, config, lookup).is_empty() {
+            false => Key::Set,
+            true if is_in(&mut ring, provider, config, lookup) => Key::Set,
+            true if facts.is_open() => Key::NotNeeded,
+            true => Key::Missing,
         };
         let there = found.iter().find(|found| found.provider == *provider);
         let there = there.map(|found| found.models.as_slice()).unwrap_or_default();
@@ -91,6 +93,22 @@ fn rows(config: &Config, found: &[Found], lookup: &impl Lookup) -> Vec<Row> {
         }));
     }
     rows
+}
+
+/// Is the provider's key in the key ring? One that fails is not asked again.
+fn is_in(ring: &mut Option<Ring>, name: &str, config: &Config, lookup: &impl Lookup) -> bool {
+    let is_wanted = config.providers.get(name).is_some_and(ring::is_wanted);
+    let origin = ring::origin(name, config, lookup).filter(|_| is_wanted);
+    let (Some(asked), Some(origin)) = (ring.as_ref(), origin) else {
+        return false;
+    };
+    match ring::look(asked, name, &origin, config, lookup) {
+        Ok(kept) => kept.is_some(),
+        Err(_) => {
+            *ring = None;
+            false
+        }
+    }
 }
 
 fn object(config: &Config, rows: &[Row]) -> Value {

@@ -35,7 +35,12 @@ pub(crate) async fn run(args: RecordArgs, lookup: &impl Lookup) -> Result<Exit, 
     };
     let mut signals = Signals::listen()
         .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
-    let mut options = RecordOptions::new(upstream, &args.out).scrub(scene::scrub(&config, lookup));
+    let kept = server::kept_key(&name, &upstream, &config, lookup);
+    let mut scrub = scene::scrub(&config, lookup);
+    if let Some(key) = &kept {
+        scrub = scrub.secret(key);
+    }
+    let mut options = RecordOptions::new(upstream, &args.out).scrub(scrub);
     options.port = args.port;
     let recorder = Recorder::start(options)
         .await
@@ -44,6 +49,10 @@ pub(crate) async fn run(args: RecordArgs, lookup: &impl Lookup) -> Result<Exit, 
     let exit = match child::command(&args.command) {
         Some(mut command) => {
             scene::lead(&mut command, &provider, &url);
+            // A key of the key ring is for the real address alone; here it only passes through.
+            if let (Some(variable), Some(key)) = (provider.key_env.first(), kept) {
+                command.env(variable, key);
+            }
             child::run(command, &mut signals, std::future::pending()).await?
         }
         None => {

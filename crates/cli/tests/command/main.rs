@@ -13,7 +13,12 @@ mod bound;
 mod cassette;
 mod config;
 mod demo;
+#[cfg(target_os = "linux")]
+mod desk;
+mod fault;
 mod key;
+#[cfg(target_os = "linux")]
+mod keyring;
 mod local;
 mod model;
 mod models;

@@ -32,12 +32,23 @@ fn over_all_wires(fault: &Fault, check: impl Fn(&str, &str, &Finished)) {
 }
 
 #[test]
-fn a_wrong_key() {
-    over_all_wires(&Fault::refuse(401), |_, key, finished| {
-        let line = finished.refusal(1);
-        assert!(line.contains("the key was refused (status 401)"), "{line}");
-        assert!(line.ends_with(&format!("; check {key}")), "{line}");
-    });
+fn a_wrong_key_is_told_with_how_to_set_another() {
+    for status in [401, 403] {
+        over_all_wires(&Fault::refuse(status), |_, key, finished| {
+            let line = finished.refusal(1);
+            assert!(line.contains(&format!("the key was refused (status {status})")), "{line}");
+            let provider = match key {
+                "ANTHROPIC_API_KEY" => "anthropic",
+                "GEMINI_API_KEY" => "gemini",
+                _ => "openai",
+            };
+            assert!(
+                line.contains(&format!("; set {key} to a key that is good, or unset")),
+                "{line}"
+            );
+            assert!(line.contains(&format!("`windlass key set {provider}")), "{line}");
+        });
+    }
 }
 
 #[test]

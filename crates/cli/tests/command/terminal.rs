@@ -13,24 +13,27 @@ use crate::stage::{World, play, run};
 
 /// Which stream goes to the terminal; the other one is a pipe.
 #[derive(Clone, Copy)]
-enum To {
+pub(crate) enum To {
     Stdout,
     Stderr,
 }
 
-/// Runs the command at a terminal of 60 columns and gives what appears on it.
-fn on_terminal(mut command: Command, which: To) -> (Option<i32>, String) {
+/// A terminal of 60 columns: our end and theirs.
+pub(crate) fn terminal() -> (OwnedFd, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&ours).expect("a terminal");
     unlockpt(&ours).expect("a terminal");
     let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&ours, size).expect("a size");
     let name = ptsname(&ours, Vec::new()).expect("a name");
-    let theirs = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(name.to_str().expect("a name"))
-        .expect("the other end");
+    let name = name.to_str().expect("a name");
+    let theirs = OpenOptions::new().read(true).write(true).open(name).expect("the other end");
+    (ours, theirs)
+}
+
+/// Runs the command at a terminal and gives what appears on it.
+pub(crate) fn on_terminal(mut command: Command, which: To) -> (Option<i32>, String) {
+    let (ours, theirs) = terminal();
     match which {
         To::Stdout => command.stdout(Stdio::from(theirs)),
         To::Stderr => command.stderr(Stdio::from(theirs)),

@@ -64,7 +64,7 @@ impl Watcher {
             Notice::ToolEnded { call, outcome } => self.ended(call, outcome),
             Notice::Waiting { failure, attempt, attempts_max, wait } => {
                 let status = failure.status.map(|status| format!("{status}: "));
-                let what = words::failure(failure.kind);
+                let (what, _) = words::told(failure);
                 let words = format!(
                     "! {}{what}; retry {attempt} of {attempts_max}",
                     status.unwrap_or_default()

@@ -1,0 +1,121 @@
+//! Runs another program for what it prints, within bounds: a deadline, a cap on what is taken, and
+//! an end for everything it started.
+//!
+//! No shell is involved and no terminal: the program leads a group of its own, which is killed as one
+//! when it is late. What it prints may be a secret, so nothing here shows or keeps it.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::refusal::one_line;
+
+/// What became of a program.
+pub(crate) struct Ended {
+    /// How.
+    pub(crate) status: ExitStatus,
+    /// What it printed, up to a limit.
+    pub(crate) printed: Vec<u8>,
+    /// What it complained, in one short line.
+    pub(crate) complaint: String,
+}
+
+/// Why there is nothing to tell.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It could not be started.
+    NotStarted(io::Error),
+    /// It took too long, and was ended with everything it had started.
+    Late(Duration),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted(error) => write!(f, "it cannot be started: {error}"),
+            Self::Late(limit) => write!(f, "it takes longer than {} seconds", limit.as_secs()),
+        }
+    }
+}
+
+/// Runs it to its end. Without input its standard input is empty.
+pub(crate) fn run(
+    program: impl AsRef<OsStr>,
+    arguments: &[impl AsRef<OsStr>],
+    input: Option<&str>,
+    within: Duration,
+) -> Result<Ended, Failure> {
+    let deadline = Instant::now() + within;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(Failure::NotStarted)?;
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
+        // A program that does not read its input ends the pipe, and the thread with it.
+        thread::spawn(move || pipe.write_all(input.as_bytes()));
+    }
+    let printed = read(child.stdout.take(), PRINTED_MAX);
+    let complained = read(child.stderr.take(), COMPLAINT_MAX);
+    let printed = printed.recv_timeout(left(deadline));
+    let complained = complained.recv_timeout(left(deadline));
+    let (Ok(printed), Ok(complaint)) = (printed, complained) else {
+        end(&mut child);
+        return Err(Failure::Late(within));
+    };
+    let Some(status) = wait(&mut child, deadline) else {
+        end(&mut child);
+        return Err(Failure::Late(within));
+    };
+    Ok(Ended { status, printed, complaint: one_line(&String::from_utf8_lossy(&complaint)) })
+}
+
+/// Reads a pipe to its end on a thread of its own, so that waiting for it can end.
+fn read(pipe: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<Vec<u8>> {
+    let (done, over) = mpsc::channel();
+    if let Some(pipe) = pipe {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = pipe.take(most).read_to_end(&mut bytes);
+            let _ = done.send(bytes);
+        });
+    }
+    over
+}
+
+fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// The child has not been waited for, so the group's number is still its own.
+fn end(child: &mut Child) {
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _ = child.wait();
+}
+
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// Programs that have closed their outputs are about to end.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const PRINTED_MAX: u64 = 64 * 1024;
+const COMPLAINT_MAX: u64 = 300;
