@@ -97,6 +97,12 @@ fn every_mistake_is_named_with_file_line_and_column() {
             "line 3",
             &["key_file", "keep one"],
         ),
+        (
+            "[provider.openai]\nkeyring = true\nkey_file = \"a\"\n",
+            "line 2, column 1",
+            &["`key_file` and `keyring`", "keep one"],
+        ),
+        ("[provider.openai]\nkeyring = \"yes\"\n", "line 2, column 11", &["true or false"]),
         ("[provider.openai]\nheaders = { \"a b\" = \"c\" }\n", "line 2", &["\"a b\""]),
         ("[model.opus]\nwindow = 1\n", "line 1", &["opus", "provider/name"]),
         ("[model.\"opnai/x\"]\n", "line 1", &["`opnai`", "\"openai/x\""]),

@@ -76,20 +76,103 @@ fn a_denied_rule_holds_in_every_mode() {
     }
 }
 
-#[test]
-fn more_directories_can_be_named() {
+/// A folder beside the working directory, one whose name begins like it, and ways from one to the
+/// other.
+fn far_away() -> tempfile::TempDir {
+    let outside = tempfile::tempdir().expect("a folder");
+    let far = outside.path().join("far");
+    std::fs::create_dir_all(far.join("deep")).expect("a folder");
+    std::fs::create_dir(outside.path().join("far-off")).expect("a folder");
+    for (file, text) in [
+        ("far/deep/open.txt", "seen\n"),
+        ("far-off/secret.txt", "hush\n"),
+        ("secret.txt", "hush\n"),
+    ] {
+        std::fs::write(outside.path().join(file), text).expect("a file");
+    }
+    std::os::unix::fs::symlink(outside.path().join("secret.txt"), far.join("way-out"))
+        .expect("a link");
+    std::os::unix::fs::symlink(outside.path().join("far-off"), far.join("door")).expect("a link");
+    outside
+}
+
+/// What the model was told of its call.
+fn told(flags: &[&str], tool: &str, input: Value) -> (Finished, String) {
     let world = World::new();
-    let other = tempfile::tempdir().expect("a folder");
-    std::fs::write(other.path().join("far.txt"), "far away\n").expect("a file");
-    let path = other.path().join("far.txt");
-    let read = json!({"file_path": path.to_string_lossy()});
-    let script = Script::new()
-        .answer(Answer::call("Read", read))
-        .answer(Answer::text("Seen.").when_result("far away"))
-        .answer(Answer::text("Not seen."));
+    let script =
+        Script::new().answer(Answer::call(tool, input)).answer(Answer::text("Over.").repeat(0));
     let server = play(script);
-    let directory = other.path().to_string_lossy();
-    let arguments = ["-p", "go", "--add-dir", &*directory];
-    let finished = run(&mut world.asking(&server.url(), &arguments));
-    assert_eq!(finished.answer(), "Seen.\n");
+    let mut command = world.asking(&server.url(), &["-p", "go"]);
+    let finished = run(command.args(flags));
+    let last = server.requests().pop().expect("a request").json().expect("JSON");
+    (finished, last["messages"].to_string())
+}
+
+#[test]
+fn reading_below_an_added_directory_needs_no_question_and_elsewhere_it_does() {
+    let outside = far_away();
+    let far = outside.path().join("far").display().to_string();
+    let read = |flags: &[&str], path: &str| {
+        told(flags, "Read", json!({"file_path": outside.path().join(path)}))
+    };
+    for flags in [&["--add-dir", &far][..], &["--add-dir", &format!("{far}/deep/..")]] {
+        let (finished, said) = read(flags, "far/deep/open.txt");
+        assert_eq!(finished.answer(), "Over.\n");
+        assert!(said.contains("seen") && !said.contains("\"is_error\":true"), "{said}");
+    }
+    let without: &[&str] = &[];
+    let with: &[&str] = &["--add-dir", &far];
+    for (flags, path) in [
+        (without, "far/deep/open.txt"),
+        (with, "secret.txt"),
+        (with, "far/../secret.txt"),
+        (with, "far/deep/../../secret.txt"),
+        (with, "far-off/secret.txt"),
+        (with, "far/way-out"),
+        (with, "far/door/secret.txt"),
+    ] {
+        let (finished, said) = read(flags, path);
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "Over.\n"));
+        // Where a link leads is found out by the tool itself, behind the rules.
+        let is_link = path.contains("way-out") || path.contains("door");
+        assert!(is_link || finished.stderr.contains("not allowed: Read"), "{path}: {finished:?}");
+        assert!(said.contains("\"is_error\":true"), "{path}: {said}");
+        assert!(!said.contains("hush") && !said.contains("seen"), "{path}: {said}");
+    }
+}
+
+#[test]
+fn edits_are_accepted_below_an_added_directory_and_nowhere_else() {
+    let outside = far_away();
+    let far = outside.path().join("far").display().to_string();
+    let write = |flags: &[&str], path: &str| {
+        let path = outside.path().join(path);
+        let (finished, _) = told(flags, "Write", json!({"file_path": path, "content": "new\n"}));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        (finished.stderr.contains("not allowed: Write"), path.exists())
+    };
+    let accepting: &[&str] = &["--permission-mode", "acceptEdits", "--add-dir", &far];
+    assert_eq!(write(accepting, "far/deep/made.txt"), (false, true));
+    assert_eq!(write(accepting, "far-off/made.txt"), (true, false));
+    let (_, is_made) = write(accepting, "far/door/made.txt");
+    assert!(!is_made, "a link leads out");
+    // To be named is to be worked in, not to be changed without a word.
+    assert_eq!(write(&["--add-dir", &far], "far/deep/other.txt"), (true, false));
+}
+
+#[test]
+fn several_directories_can_be_added() {
+    let (one, other) = (far_away(), far_away());
+    let (first, second) = (one.path().join("far"), other.path().join("far"));
+    let (first, second) = (first.display().to_string(), second.display().to_string());
+    let both: [&[&str]; 2] =
+        [&["--add-dir", &first, &second], &["--add-dir", &first, "--add-dir", &second]];
+    for flags in both {
+        for outside in [&one, &other] {
+            let path = outside.path().join("far/deep/open.txt");
+            let (finished, said) = told(flags, "Read", json!({"file_path": path}));
+            assert_eq!(finished.answer(), "Over.\n");
+            assert!(said.contains("seen"), "{said}");
+        }
+    }
 }

@@ -115,6 +115,52 @@ fn a_second_interrupt_does_not_wait() {
 }
 
 #[test]
+fn two_signals_at_once_end_it_at_once() {
+    for (first, second) in [(Signal::INT, Signal::TERM), (Signal::TERM, Signal::INT)] {
+        let world = World::new();
+        // A tool that will not go would get two seconds after one signal.
+        let (_server, running, pids) = running_tool(&world, "trap '' TERM INT HUP;");
+        let sent = Instant::now();
+        running.signal(first);
+        running.signal(second);
+        let finished = running.finish();
+        assert!(sent.elapsed() < Duration::from_millis(1_500), "{finished:?}");
+        assert!(matches!(finished.code, Some(130 | 143)), "{finished:?}");
+        all_gone(&pids);
+    }
+}
+
+#[test]
+fn a_second_signal_while_nobody_reads_what_the_first_has_left() {
+    let world = World::new();
+    let text = "x".repeat(1_000_000);
+    let answer = Answer::call("Bash", long_command("")).say(text).chunk(100_000);
+    let server = play(Script::new().answer(answer));
+    let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
+    let mut child = world.asking(&server.url(), &arguments).spawn().expect("it starts");
+    let pids = wait_for_file(&world.file("pids.txt"));
+    let stdout = child.stdout.take().expect("an output");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, Signal::INT).expect("it is still there");
+    wait_until_full(&stdout);
+    let sent = Instant::now();
+    rustix::process::kill_process(pid, Signal::TERM).expect("it still waits for a reader");
+    let status = child.wait().expect("an end");
+    assert!(sent.elapsed() < Duration::from_secs(1));
+    assert_eq!(status.code(), Some(143));
+    all_gone(&pids);
+}
+
+/// Once the pipe holds something it is full, because much more waits behind it.
+fn wait_until_full(stdout: &std::process::ChildStdout) {
+    let deadline = Instant::now() + PATIENCE;
+    while rustix::io::ioctl_fionread(stdout).expect("a pipe") == 0 {
+        assert!(Instant::now() < deadline, "nothing was written");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn while_it_waits_to_try_again() {
     let world = World::new();
     let overloaded = Fault::Refuse {
@@ -152,12 +198,7 @@ fn while_nobody_reads_the_answer() {
     let server = play(Script::new().answer(Answer::text(text).chunk(100_000)));
     let mut child = world.asking(&server.url(), &["-p", "hi"]).spawn().expect("it starts");
     let stdout = child.stdout.take().expect("an output");
-    // Once the pipe holds something it is full, because much more waits behind it.
-    let deadline = Instant::now() + PATIENCE;
-    while rustix::io::ioctl_fionread(&stdout).expect("a pipe") == 0 {
-        assert!(Instant::now() < deadline, "nothing was written");
-        std::thread::yield_now();
-    }
+    wait_until_full(&stdout);
     let sent = Instant::now();
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, Signal::INT).expect("it is still there");
