@@ -19,7 +19,8 @@ use crate::config::model;
     version,
     disable_version_flag = true,
     args_conflicts_with_subcommands = true,
-    after_help = include_str!("text/examples.txt"),
+    override_usage = "windlass -p [PROMPT] [OPTIONS]\n       windlass <COMMAND>",
+    after_help = include_str!("text/help/windlass.txt"),
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Print the version.
-    #[arg(short = 'v', long, action = ArgAction::Version)]
+    #[arg(short = 'v', long, action = ArgAction::Version, help_heading = None)]
     version: Option<bool>,
 }
 
@@ -35,17 +36,22 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Watch the real engine mend a small project, with a rehearsed model; needs no key.
+    #[command(after_help = include_str!("text/help/demo.txt"))]
     Demo(DemoArgs),
-    /// Serve a scripted model on this machine, for trying rules, hooks and budgets for nothing.
+    /// Serve a scripted model on this machine, for trying rules, limits and faults for nothing.
+    #[command(after_help = include_str!("text/help/rehearse.txt"))]
     Rehearse(RehearseArgs),
     /// Write down what a command and a real model server say to each other, without secrets.
+    #[command(after_help = include_str!("text/help/record.txt"))]
     Record(RecordArgs),
     /// Print the worst case for the settings given: model calls, turns, money.
+    #[command(after_help = include_str!("text/help/bound.txt"))]
     Bound(BoundArgs),
     /// List the models that are known: window, output, prices, and whether there is a key.
+    #[command(after_help = include_str!("text/help/models.txt"))]
     Models(ModelsArgs),
     /// Keep API keys in the system's key ring, and see where each one comes from.
-    #[command(after_help = include_str!("text/key_examples.txt"))]
+    #[command(after_help = include_str!("text/help/key.txt"))]
     Key(KeyArgs),
 }
 
@@ -71,28 +77,30 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
     /// Say this to the model instead of our own system prompt.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = SAID)]
     pub(crate) system_prompt: Option<String>,
     /// Add this to the system prompt.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = SAID)]
     pub(crate) append_system_prompt: Option<String>,
     /// What to print: the answer, or one JSON object with everything about the run.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = SAID)]
     pub(crate) output_format: OutputFormat,
     /// Tell on standard error what happens on the way.
-    #[arg(long)]
+    #[arg(long, help_heading = SAID)]
     pub(crate) verbose: bool,
     /// Write everything that happens to this file as it happens. A journal that already holds a
     /// session is continued.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = SAID)]
     pub(crate) journal: Option<PathBuf>,
 }
 
 /// Which model.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The model to ask: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
-    /// haiku. [env: WINDLASS_MODEL, ANTHROPIC_MODEL]
+    /// haiku. [default: sonnet, or default_model of config.toml] [env: WINDLASS_MODEL,
+    /// ANTHROPIC_MODEL]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Whom to ask when that one is overloaded or gone, in order; other providers too.
@@ -101,7 +109,7 @@ pub(crate) struct ModelArgs {
     /// Who writes summaries. [default: the model]
     #[arg(long, value_name = "MODEL")]
     pub(crate) small_model: Option<String>,
-    /// How hard the model should work, where it can be told.
+    /// How hard the model should work, where it can be told. Without it, the provider decides.
     #[arg(long, value_name = "EFFORT", value_enum)]
     pub(crate) effort: Option<EffortArg>,
     /// Whether the model thinks before it speaks, where it can be told.
@@ -114,22 +122,25 @@ pub(crate) struct ModelArgs {
 
 /// Where it ends.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Stop after this many turns. [default: 500]
+    /// Stop after this many rounds of tool calls. [default: 500]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// Never spend more than this. Checked before each request, not after.
+    /// Never spend more than this many dollars. Checked before each request, not after.
     #[arg(long, value_name = "USD", value_parser = limit_usd)]
     pub(crate) max_budget_usd: Option<MicroUsd>,
-    /// Try a failed request again at most so often. [default: 10]
+    /// Try a failed request again at most so often; 0 is never. [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) max_retries: Option<u8>,
 }
 
 /// What may be done.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Permission")]
 pub(crate) struct PermissionArgs {
-    /// What happens when no rule speaks. [default: default]
+    /// What happens to a call that no rule of --allowedTools or --disallowedTools fits. [default:
+    /// default]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) permission_mode: Option<PermissionMode>,
     /// Let every call run. Rules of --disallowedTools still hold.
@@ -144,7 +155,8 @@ pub(crate) struct PermissionArgs {
     /// Calls that may never run. A tool's bare name hides the tool from the model.
     #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULE", num_args = 1..)]
     pub(crate) disallowed_tools: Vec<String>,
-    /// More directories to work in.
+    /// More directories to work in, beside the one we are in. What is below may be read, and edited
+    /// where edits are allowed.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) add_dir: Vec<PathBuf>,
 }
@@ -152,15 +164,15 @@ pub(crate) struct PermissionArgs {
 /// How hard the model should work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EffortArg {
-    /// Least.
+    /// Quick and cheap.
     Low,
-    /// Some.
+    /// In between.
     Medium,
-    /// Much.
+    /// Thorough.
     High,
-    /// More.
+    /// More than that.
     Xhigh,
-    /// Most.
+    /// All it can.
     Max,
 }
 
@@ -187,7 +199,7 @@ pub(crate) enum OutputFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
 pub(crate) enum PermissionMode {
-    /// Reading runs, the rest is denied.
+    /// Reading in the working directories runs, the rest is denied.
     #[value(alias = "manual")]
     Default,
     /// Edits in the working directories run too.
@@ -214,7 +226,7 @@ pub(crate) struct DemoArgs {
 /// `windlass rehearse`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RehearseArgs {
-    /// The script, in TOML.
+    /// The script, in TOML; --example prints one.
     #[arg(required_unless_present_any = ["example", "cassette"])]
     pub(crate) script: Option<PathBuf>,
     /// Answer from a recording instead: a folder that `windlass record` made. Exits with 1 if what
@@ -321,6 +333,9 @@ pub(crate) struct KeyRemoveArgs {
     pub(crate) provider: String,
 }
 
+/// Where flags stand in the help that are neither about the model nor about limits.
+const SAID: &str = "Prompt and output";
+
 fn limit_usd(text: &str) -> Result<MicroUsd, String> {
     match micro_dollars(text)? {
         0 => Err("must be more than 0".to_owned()),
@@ -351,6 +366,31 @@ mod tests {
         for name in Command::NAMES.iter().filter(|name| **name != "help") {
             assert!(Args::command().find_subcommand(name).is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_understood() {
+        use clap::CommandFactory;
+        let command = Args::command();
+        let pages = std::iter::once(&command).chain(command.get_subcommands());
+        let mut examples = 0;
+        for page in pages.filter(|page| page.get_name() != "help") {
+            let text = page.get_after_help().unwrap_or_else(|| panic!("{}", page.get_name()));
+            for line in text.to_string().lines().filter(|line| line.starts_with("  windlass ")) {
+                assert!(line.chars().count() <= 100, "{line}");
+                let typed = line.trim().split("   ").next().unwrap();
+                let typed = typed.split(['|', '<', '>']).next().unwrap().trim();
+                // Every second piece stood in quotes.
+                let words =
+                    typed.split('"').enumerate().flat_map(|(place, piece)| match place % 2 {
+                        0 => piece.split_whitespace().collect::<Vec<_>>(),
+                        _ => vec![piece],
+                    });
+                Args::try_parse_from(words).unwrap_or_else(|error| panic!("{typed}: {error}"));
+                examples += 1;
+            }
+        }
+        assert!(examples > 20, "{examples}");
     }
 
     #[test]

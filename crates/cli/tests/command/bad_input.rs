@@ -67,6 +67,10 @@ fn help_teaches_and_version_tells() {
             assert!(text.contains(words), "{words}: {text}");
         }
     }
+    for command in ["demo", "rehearse", "record", "bound", "models", "key"] {
+        let finished = run(&mut world.windlass(&[command, "--help"]));
+        assert!(finished.answer().contains("Examples:\n  windlass "), "{finished:?}");
+    }
     for flag in ["-v", "--version"] {
         let finished = run(&mut world.windlass(&[flag]));
         assert_eq!(finished.answer(), concat!("windlass ", env!("CARGO_PKG_VERSION"), "\n"));

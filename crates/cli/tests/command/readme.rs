@@ -48,8 +48,9 @@ fn every_flag_it_names_is_known() {
     let world = World::new();
     let mut known = String::new();
     known.push_str(run(&mut world.windlass(&["--help"])).answer());
-    for command in ["demo", "rehearse", "record", "bound", "models"] {
-        known.push_str(run(&mut world.windlass(&[command, "--help"])).answer());
+    for command in ["demo", "rehearse", "record", "bound", "models", "key set", "key list"] {
+        let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        known.push_str(run(&mut world.windlass(&words)).answer());
     }
     let of_cargo = ["--release", "--workspace", "--path"];
     let words = README.split(|c: char| c.is_whitespace() || "`|,;.()[]=\"".contains(c));
