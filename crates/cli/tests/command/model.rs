@@ -238,6 +238,32 @@ fn effort_and_thinking_reach_the_model() {
 }
 
 #[test]
+fn effort_is_sent_when_it_was_asked_for_and_only_then() {
+    let server = polite();
+    let sent = |model: &str, flags: &[&str]| {
+        let world = World::new();
+        let mut command = world.asking(&server.url(), &["-p", "hi", "--model", model]);
+        command.env("OPENAI_BASE_URL", server.url()).env("OPENAI_API_KEY", "x");
+        command.env("GEMINI_BASE_URL", server.url()).env("GEMINI_API_KEY", "x");
+        run(command.args(flags)).answer();
+        last(&server).1
+    };
+    let places = [
+        ("sonnet", "/output_config/effort"),
+        ("openai/gpt-5.5", "/reasoning/effort"),
+        ("openai-chat/gpt-5.5", "/reasoning_effort"),
+        ("gemini/gemini-4-argon", "/generationConfig/thinkingConfig/thinkingLevel"),
+    ];
+    for (model, place) in places {
+        assert_eq!(sent(model, &[]).pointer(place), None, "{model}");
+        for effort in ["low", "medium", "high"] {
+            let body = sent(model, &["--effort", effort]);
+            assert_eq!(body.pointer(place), Some(&effort.into()), "{model}: {body}");
+        }
+    }
+}
+
+#[test]
 fn an_unknown_model_works_and_says_what_is_assumed() {
     let (world, server) = (World::new(), polite());
     let arguments = ["-p", "hi", "--model", "ollama/tiny", "--verbose"];
