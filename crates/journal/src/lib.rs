@@ -15,10 +15,12 @@ mod lines;
 pub mod reader;
 pub mod record;
 mod segment;
+pub mod store;
 pub mod writer;
 
 pub use error::{JournalError, Remedy};
 pub use fold::{Folded, Replayed, fold, replay};
 pub use reader::{Entry, Reader};
 pub use record::{Claim, Damage, Head, Holder, Intent, Item, NewItem, Note, Record, Row};
+pub use store::{Claimed, Files, Store};
 pub use writer::{Durability, Opening, Writer};

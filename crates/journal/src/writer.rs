@@ -16,7 +16,9 @@ use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::error::{JournalError, check_file};
 use crate::fold::{Folded, fold_entries};
 use crate::reader::{Entry, Reader};
-use crate::record::{Claim, Head, Holder, NewItem, encode_claim, encode_group, encode_head};
+use crate::record::{
+    Claim, Damage, Head, Holder, NewItem, VERSION, encode_claim, encode_group, encode_head,
+};
 use crate::segment;
 
 /// What a record that was written survives.
@@ -126,6 +128,31 @@ impl Writer {
         let mut writer = Self::at_end(lock, path, opening, &reader)?;
         writer.begin(headed, folded.torn_bytes > 0)?;
         Ok((writer, folded))
+    }
+
+    /// Opens or creates a journal like this, and goes to its end without replaying it.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn claim(path: &Path, opening: Opening) -> Result<Self, JournalError> {
+        check_file(path)?;
+        let lock = lock(&*opening.disk, path)?;
+        let mut reader = Reader::open_on(&*opening.disk, path)?;
+        let mut headed = 0;
+        while let Some(entry) = reader.next_entry()? {
+            match entry {
+                Ok(Entry::Head(head)) => headed = head.segment,
+                Err(Damage::Newer(found)) => {
+                    let path = reader.path().to_owned();
+                    return Err(JournalError::Newer { path, found, known: VERSION });
+                }
+                _ => {}
+            }
+        }
+        let mut writer = Self::at_end(lock, path, opening, &reader)?;
+        writer.begin(headed, reader.torn_bytes() > 0)?;
+        Ok(writer)
     }
 
     /// Appends these events, in order, all written at this time. When it returns they are as

@@ -1,0 +1,149 @@
+//! Journals as files of one directory: `<session>.jsonl`, with one writer by lock.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use windlass_vocabulary::SessionId;
+
+use super::{Claimed, Records, Store};
+use crate::error::JournalError;
+use crate::reader::Reader;
+use crate::record::{Head, NewItem, Record};
+use crate::segment;
+use crate::writer::{Durability, Opening, Writer};
+
+/// Journals in one directory.
+#[derive(Debug)]
+pub struct Files {
+    directory: PathBuf,
+    durability: Durability,
+    writers: Mutex<BTreeMap<SessionId, Writer>>,
+}
+
+impl Files {
+    /// The journals of this directory.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>, durability: Durability) -> Self {
+        Self { directory: directory.into(), durability, writers: Mutex::default() }
+    }
+
+    /// Where a session's journal begins.
+    #[must_use]
+    pub fn path(&self, session: &SessionId) -> PathBuf {
+        self.directory.join(format!("{session}.jsonl"))
+    }
+
+    fn writers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Writer>> {
+        // A writer whose thread died in the middle of a write says so itself.
+        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, session: &SessionId) -> Result<u64, JournalError> {
+        let mut reader = Reader::open(&self.path(session))?;
+        while reader.next_entry()?.is_some() {}
+        Ok(reader.seq())
+    }
+}
+
+impl Store for Files {
+    fn claim(&self, session: &SessionId, head: &Head) -> Result<Claimed, JournalError> {
+        let path = self.path(session);
+        let mut writers = self.writers();
+        std::fs::create_dir_all(&self.directory)
+            .map_err(JournalError::disk(&self.directory, "made"))?;
+        let mut opening = Opening::new(self.durability);
+        opening.head = Head { session: Some(session.clone()), created: opening.at, ..head.clone() };
+        let writer = Writer::claim(&path, opening)?;
+        let claimed =
+            Claimed { session: session.clone(), epoch: writer.epoch(), seq: writer.seq() };
+        writers.insert(session.clone(), writer);
+        Ok(claimed)
+    }
+
+    fn renew(&self, claimed: &Claimed) -> Result<(), JournalError> {
+        let writers = self.writers();
+        let current = writers.get(&claimed.session).map_or(0, Writer::epoch);
+        if current != claimed.epoch {
+            return Err(JournalError::Fenced { ours: claimed.epoch, current });
+        }
+        Ok(())
+    }
+
+    fn append(
+        &self,
+        claimed: &Claimed,
+        expected: u64,
+        at: u64,
+        items: &[NewItem<'_>],
+    ) -> Result<u64, JournalError> {
+        let mut writers = self.writers();
+        match writers.get_mut(&claimed.session) {
+            Some(writer) if writer.epoch() == claimed.epoch => {
+                if writer.seq() != expected {
+                    return Err(JournalError::Conflict { expected, found: writer.seq() });
+                }
+                writer.record(at, items)
+            }
+            other => {
+                let current = other.map_or(0, |writer| writer.epoch());
+                Err(JournalError::Fenced { ours: claimed.epoch, current })
+            }
+        }
+    }
+
+    fn release(&self, claimed: &Claimed) {
+        let mut writers = self.writers();
+        if writers.get(&claimed.session).is_some_and(|writer| writer.epoch() == claimed.epoch) {
+            writers.remove(&claimed.session);
+        }
+    }
+
+    fn read_from(&self, session: &SessionId, after: u64) -> Result<Records, JournalError> {
+        let mut reader = Reader::open(&self.path(session))?;
+        let next = move || reader.next_record().transpose();
+        let is_new = move |record: &Result<Record, JournalError>| match record {
+            Ok(record) => record.seq > after,
+            Err(_) => true,
+        };
+        Ok(Box::new(core::iter::from_fn(next).filter(is_new)))
+    }
+
+    fn wait(
+        &self,
+        session: &SessionId,
+        after: u64,
+        at_most: Duration,
+    ) -> Result<u64, JournalError> {
+        let deadline = Instant::now() + at_most;
+        let path = self.path(session);
+        loop {
+            // Looked at first, so that what is written meanwhile is seen in the next round.
+            let size = size(&path);
+            let seq = self.end(session)?;
+            if seq > after {
+                return Ok(seq);
+            }
+            loop {
+                if Instant::now() >= deadline {
+                    return Ok(seq);
+                }
+                if self::size(&path) != size {
+                    break;
+                }
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+    }
+}
+
+/// The size of all files of a journal.
+fn size(path: &Path) -> u64 {
+    let later = segment::after_first(&crate::disk::RealDisk, path);
+    let paths = core::iter::once(path.to_owned()).chain(later.into_iter().map(|(_, path)| path));
+    paths.filter_map(|path| path.metadata().ok()).map(|found| found.len()).sum()
+}
+
+/// How often a file is looked at by somebody who waits. Files of other hosts send no word.
+const LOOK_EVERY: Duration = Duration::from_millis(10);

@@ -1,0 +1,84 @@
+//! Where journals are kept, as a small trait: local files here, a store shared by many hosts
+//! elsewhere, without a change to anything above.
+//!
+//! The law every store keeps: a claim has an epoch that is greater than every earlier one; what is
+//! appended under an older epoch, or at another place than the end, is refused and changes nothing;
+//! what was acknowledged is read back in order by everybody; what is appended at once is there as a
+//! whole or not at all. Calls block; whoever must not wait calls them from a thread of its own.
+
+mod files;
+
+use std::time::Duration;
+
+use windlass_vocabulary::SessionId;
+
+use crate::error::JournalError;
+use crate::record::{Head, NewItem, Record};
+
+pub use files::Files;
+
+/// Keeps journals.
+pub trait Store: core::fmt::Debug + Send + Sync {
+    /// Becomes the one writer of a session, which is begun if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When another one is, or the store cannot be used.
+    fn claim(&self, session: &SessionId, head: &Head) -> Result<Claimed, JournalError>;
+
+    /// Stays the writer. A claim that is not renewed within the store's own term may be given to
+    /// somebody else; local files have no term, because their lock dies with the process.
+    ///
+    /// # Errors
+    ///
+    /// When the claim was lost.
+    fn renew(&self, claimed: &Claimed) -> Result<(), JournalError>;
+
+    /// Appends, if the claim still holds and the journal ends at `expected`. Returns the number of
+    /// the last record when all of them are durable.
+    ///
+    /// # Errors
+    ///
+    /// When the claim was lost, the journal ends elsewhere, or the store cannot be used. Nothing was
+    /// appended then.
+    fn append(
+        &self,
+        claimed: &Claimed,
+        expected: u64,
+        at: u64,
+        items: &[NewItem<'_>],
+    ) -> Result<u64, JournalError>;
+
+    /// Gives a claim up, so that others need not wait for its term.
+    fn release(&self, claimed: &Claimed);
+
+    /// The records behind this one, in order.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the store cannot be used.
+    fn read_from(&self, session: &SessionId, after: u64) -> Result<Records, JournalError>;
+
+    /// Waits until there are records behind this one, at most so long. Returns the number of the
+    /// last record, which is `after` or less if none came.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the store cannot be used.
+    fn wait(&self, session: &SessionId, after: u64, at_most: Duration)
+    -> Result<u64, JournalError>;
+}
+
+/// A session that is ours to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The session.
+    pub session: SessionId,
+    /// Our claim's number.
+    pub epoch: u64,
+    /// Where the journal ended when it was claimed.
+    pub seq: u64,
+}
+
+/// Records, read one after the other.
+pub type Records = Box<dyn Iterator<Item = Result<Record, JournalError>> + Send>;
