@@ -1,7 +1,7 @@
 //! Which crate may see which. The table is the whole of it; any other edge is refused.
 //!
-//! A crate sees floors below its own. Two crates also see a neighbour on the same floor: `engine`
-//! sees `permission`, and `mcp` sees `tool`. Tests may see a little more, because they need a world
+//! A crate sees floors below its own. Some also see a neighbour on the same floor: `engine` sees
+//! `permission`, `mcp` sees `tool`, and all who start programs see `sandbox`. Tests may see a little more, because they need a world
 //! to run in, but never the other way round: what stands in for the world is not shipped.
 
 use super::{Crate, Finding, Tree};
@@ -12,9 +12,10 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("permission", &["vocabulary"]),
     ("engine", &["vocabulary", "permission"]),
     ("dialect", &["vocabulary"]),
-    ("tool", &["vocabulary", "permission"]),
-    ("hook", &["vocabulary"]),
-    ("mcp", &["vocabulary", "tool"]),
+    ("sandbox", &["vocabulary", "permission"]),
+    ("tool", &["vocabulary", "permission", "sandbox"]),
+    ("hook", &["vocabulary", "sandbox"]),
+    ("mcp", &["vocabulary", "sandbox", "tool"]),
     ("journal", &["vocabulary", "engine"]),
     ("rehearsal", &["vocabulary", "dialect"]),
     (
@@ -24,6 +25,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "permission",
             "engine",
             "dialect",
+            "sandbox",
             "tool",
             "hook",
             "mcp",
@@ -31,7 +33,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "rehearsal",
         ],
     ),
-    ("cli", &["vocabulary", "permission", "journal", "driver", "rehearsal"]),
+    ("cli", &["vocabulary", "permission", "sandbox", "journal", "driver", "rehearsal"]),
     ("lab", &["vocabulary", "permission", "engine", "dialect", "journal", "rehearsal"]),
     ("xtask", &[]),
 ];

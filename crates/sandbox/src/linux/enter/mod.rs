@@ -1,0 +1,53 @@
+//! The other side of the fence: what a launcher's hidden subcommand calls, in a new process.
+//!
+//! Rust can restrict the process it runs in without `unsafe`, but not a child between fork and
+//! exec. So the binary starts itself again, restricts itself here, and becomes the command.
+//!
+//! With Landlock there are three of these: one that stands where the caller expects its child,
+//! one in a session of its own that survives it and ends what the command leaves behind, and one
+//! that becomes the command. With bubblewrap there is one, and only when there is a proxy to reach.
+
+mod bridge;
+mod keeper;
+mod order;
+mod stage;
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+
+pub(crate) use order::Order;
+
+/// The exit code when the sandbox could not be entered; the reason is on standard error.
+pub(crate) const NOT_ENTERED: i32 = 125;
+
+/// How every line of ours on standard error begins.
+pub(crate) const PREFIX: &str = "windlass sandbox:";
+
+/// Does what a launcher asks. Returns the exit code of this process; becomes the command if all
+/// goes well.
+pub(crate) fn enter(arguments: &[OsString]) -> i32 {
+    // Whatever words led here lead here again.
+    let all: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let before = all.strip_suffix(arguments).unwrap_or_default();
+    let outcome = match arguments.split_first() {
+        Some((role, rest)) => match role.to_str() {
+            Some("front") => Order::read(rest).and_then(|order| keeper::front(before, &order)),
+            Some("keep") => Order::read(rest).and_then(|order| keeper::keep(before, &order)),
+            Some("stage") => Order::read(rest).and_then(|order| stage::stage(&order)),
+            Some("bridge") => Order::read(rest).and_then(|order| bridge::bridge(&order)),
+            Some("check") => stage::check(),
+            _ => Err(format!("`{}` is no part of it", role.display())),
+        },
+        None => Err("called without an order; it is not for people".into()),
+    };
+    outcome.unwrap_or_else(|problem| {
+        eprintln!("{PREFIX} {problem}");
+        NOT_ENTERED
+    })
+}
+
+/// The exit code that tells of a child what a shell would tell.
+fn code_of(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(NOT_ENTERED)
+}

@@ -1,0 +1,135 @@
+//! What a launcher tells the entry, as arguments: pairs of a word and a value up to `--`.
+//!
+//! Only programs of ours write these; anything else is refused with the word that was wrong.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::plan::Limits;
+
+/// Everything an entry may be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// Directories that may be written.
+    pub(crate) write: Vec<PathBuf>,
+    /// What must not be read.
+    pub(crate) hide: Vec<PathBuf>,
+    /// Files that take in whoever writes a process id to them.
+    pub(crate) join: Vec<PathBuf>,
+    /// Variables for the command alone, `NAME=VALUE`.
+    pub(crate) environment: Vec<OsString>,
+    /// May sockets of the network be made?
+    pub(crate) network: bool,
+    /// May modes, owners and times be changed?
+    pub(crate) metadata: bool,
+    /// The proxy's socket.
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) limits: Option<Limits>,
+    /// The command.
+    pub(crate) command: Vec<OsString>,
+}
+
+impl Order {
+    /// The arguments that say this.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut list: Vec<OsString> = Vec::new();
+        let mut say = |word: &str, value: OsString| list.extend([word.into(), value]);
+        self.write.iter().for_each(|path| say("write", path.into()));
+        self.hide.iter().for_each(|path| say("hide", path.into()));
+        self.join.iter().for_each(|path| say("join", path.into()));
+        self.environment.iter().for_each(|pair| say("env", pair.clone()));
+        say("network", yes(self.network));
+        say("metadata", yes(self.metadata));
+        self.socket.iter().for_each(|path| say("socket", path.into()));
+        if let Some(limits) = &self.limits {
+            say("processes", limits.processes.to_string().into());
+            say("memory", limits.memory.to_string().into());
+            limits.processor_seconds.iter().for_each(|cpu| say("cpu", cpu.to_string().into()));
+        }
+        list.push("--".into());
+        list.extend(self.command.iter().cloned());
+        list
+    }
+
+    /// Reads them back.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Self, String> {
+        let mut order = Self::default();
+        let mut list = arguments.iter();
+        while let Some(word) = list.next() {
+            if word == "--" {
+                order.command = list.cloned().collect();
+                if order.command.is_empty() {
+                    return Err("no command after `--`".into());
+                }
+                return Ok(order);
+            }
+            let word = word.to_string_lossy();
+            let value = list.next().ok_or_else(|| format!("`{word}` has no value"))?;
+            order.take(&word, value)?;
+        }
+        Err("no `--`".into())
+    }
+
+    fn take(&mut self, word: &str, value: &OsString) -> Result<(), String> {
+        match word {
+            "write" => self.write.push(value.into()),
+            "hide" => self.hide.push(value.into()),
+            "join" => self.join.push(value.into()),
+            "env" => self.environment.push(value.clone()),
+            "network" => self.network = value == "yes",
+            "metadata" => self.metadata = value == "yes",
+            "socket" => self.socket = Some(value.into()),
+            "processes" | "memory" | "cpu" => {
+                let number = value.to_str().and_then(|text| text.parse().ok());
+                let number = number.ok_or_else(|| format!("`{word}` is not a number"))?;
+                let limits = self.limits.get_or_insert_default();
+                match word {
+                    "processes" => limits.processes = number,
+                    "memory" => limits.memory = number,
+                    _ => limits.processor_seconds = Some(number),
+                }
+            }
+            other => return Err(format!("`{other}` is not known")),
+        }
+        Ok(())
+    }
+}
+
+fn yes(is: bool) -> OsString {
+    if is { "yes" } else { "no" }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_read_back() {
+        let order = Order {
+            write: vec!["/a b".into(), "/--".into()],
+            hide: vec!["/h".into()],
+            join: vec!["/c".into()],
+            environment: vec!["LD_PRELOAD=x".into()],
+            network: true,
+            metadata: true,
+            socket: Some("/s".into()),
+            limits: Some(Limits { processor_seconds: Some(3), ..Limits::default() }),
+            command: vec!["sh".into(), "--".into(), "write".into()],
+        };
+        assert_eq!(Order::read(&order.arguments()), Ok(order));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for (wrong, words) in [
+            (&["frobnicate", "x", "--", "true"][..], "`frobnicate` is not known"),
+            (&["write"], "`write` has no value"),
+            (&["memory", "much", "--", "true"], "`memory` is not a number"),
+            (&["network", "yes"], "no `--`"),
+            (&["--"], "no command after `--`"),
+        ] {
+            let arguments: Vec<OsString> = wrong.iter().map(OsString::from).collect();
+            assert_eq!(Order::read(&arguments), Err(words.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The sandbox on Linux: bubblewrap where it works, Landlock where it does not.
+
+mod attend;
+mod bubblewrap;
+mod cgroup;
+pub(crate) mod enter;
+mod inherited;
+mod launch;
+mod layout;
+mod probe;
+mod seccomp;
+mod sockets;
+mod watch;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::failure::{self, Reason};
+use crate::plan::{Network, Plan};
+use crate::refusal::{Refused, Unavailable};
+use crate::wanted::{Backend, Wanted};
+use bubblewrap::Proc;
+use cgroup::Cgroup;
+use enter::Order;
+pub use launch::{Launch, Settled};
+use launch::{StandingBy, Start};
+use layout::{Access, Layout};
+use seccomp::{Refusals, Sockets};
+pub use watch::TakenBack;
+use watch::{Holding, Watches};
+
+/// A sandbox that works on this machine.
+#[derive(Debug)]
+pub struct Sandbox {
+    wanted: Wanted,
+    means: Means,
+    watches: Watches,
+    /// Left open by whoever started us.
+    inherited: Vec<u32>,
+    report: String,
+}
+
+/// What it works with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Means {
+    Bubblewrap { program: PathBuf, proc: Proc },
+    Landlock { is_full: bool },
+}
+
+impl Sandbox {
+    /// Finds out, by trying, what works here. Takes some tens of milliseconds; once is enough.
+    ///
+    /// # Errors
+    ///
+    /// When nothing works, with what was tried, why it failed, and what to install.
+    pub fn probe(wanted: &Wanted) -> Result<Self, Unavailable> {
+        let (means, why) = probe::probe(wanted)?;
+        let inherited = inherited::descriptors();
+        let mut report = probe::report(&means, &why);
+        if !inherited.is_empty() && !inherited::can_be_closed() {
+            report.push_str(
+                "\nNot covered: descriptors left open by whoever started this, because there is \
+                 no bash to close them.",
+            );
+        }
+        let (wanted, watches) = (wanted.clone(), Watches::default());
+        Ok(Self { wanted, means, watches, inherited, report })
+    }
+
+    /// Which one it is.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        match self.means {
+            Means::Bubblewrap { .. } => Backend::Bubblewrap,
+            Means::Landlock { .. } => Backend::Landlock,
+        }
+    }
+
+    /// Which one, why, and what it does not cover; for people.
+    #[must_use]
+    pub fn report(&self) -> &str {
+        &self.report
+    }
+
+    /// Prepares a command.
+    ///
+    /// # Errors
+    ///
+    /// When this plan cannot be held here: a path that does not exist, or more than the backend
+    /// can do.
+    pub fn command<A: AsRef<OsStr>>(
+        &self,
+        plan: &Plan,
+        program: impl AsRef<OsStr>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Launch, Refused> {
+        let mut command = vec![program.as_ref().to_os_string()];
+        command.extend(arguments.into_iter().map(|argument| argument.as_ref().to_os_string()));
+        if inherited::can_be_closed() {
+            command = inherited::without(&self.inherited, command);
+        }
+        match &self.means {
+            Means::Bubblewrap { program, proc } => self.wrapped(plan, program, *proc, command),
+            Means::Landlock { .. } => self.landlocked(plan, command),
+        }
+    }
+
+    /// Did a command fail because of the sandbox? Reads what it wrote, so it is a guess, and worded
+    /// as one.
+    #[must_use]
+    pub fn explain_failure(&self, plan: &Plan, exit: Option<i32>, stderr: &str) -> Option<Reason> {
+        failure::explain(self.backend(), plan, exit, stderr)
+    }
+
+    fn wrapped(
+        &self,
+        plan: &Plan,
+        program: &Path,
+        proc: Proc,
+        command: Vec<OsString>,
+    ) -> Result<Launch, Refused> {
+        let layout = Layout::of(plan)?;
+        let watched = self.watch(plan, Holding::Mounts)?;
+        let mut layout = layout.for_mounts(plan, &watched);
+        let environment = Environment::of(plan);
+        let mut after = vec![OsString::from("--")];
+        if let Network::Through(socket) = &plan.network {
+            let entry = std::fs::canonicalize(&self.wanted.entry.program).map_err(|error| {
+                let program = self.wanted.entry.program.display();
+                Refused::new(format!("`{program}`, which leads to the proxy: {error}"))
+            })?;
+            after.push(entry.clone().into());
+            layout.places.insert(entry, Access::Read);
+            after.extend(self.wanted.entry.arguments.iter().cloned());
+            after.push("bridge".into());
+            let order = Order { socket: Some(socket.clone()), command, ..Order::default() };
+            after.extend(order.arguments());
+        } else {
+            after.extend(command);
+        }
+        let mut before = bubblewrap::arguments(plan, &layout, proc);
+        for (name, value) in environment.guarded {
+            before.extend(["--setenv".into(), name, value]);
+        }
+        let refusals = Refusals { sockets: Sockets::Contained, metadata: false };
+        let programs = seccomp::programs(refusals)
+            .map_err(|error| Refused::new(format!("no filter: {error}")))?;
+        let programs = programs.iter().map(seccomp::bytes).collect();
+        Ok(Launch {
+            start: Start::Bubblewrap { programs },
+            program: program.to_path_buf(),
+            arguments: (before, after),
+            environment: environment.plain,
+            directory: "/".into(),
+            limits: plan.limits,
+            cgroup: Arc::new(Cgroup::make(&plan.limits)),
+            watched,
+            scratch: None,
+            standing_by: StandingBy::Nothing,
+        })
+    }
+
+    fn landlocked(&self, plan: &Plan, command: Vec<OsString>) -> Result<Launch, Refused> {
+        if let Network::Through(_) = plan.network {
+            return Err(Refused::new(
+                "an allow list of hosts needs bubblewrap; Landlock can only close the network or \
+                 leave it open",
+            ));
+        }
+        let layout = Layout::of(plan)?;
+        let inside =
+            |hidden: &&PathBuf| layout.writable.iter().any(|root| hidden.starts_with(root));
+        if let Some(hidden) = layout.hidden.iter().find(inside) {
+            let hidden = hidden.display();
+            return Err(Refused::new(format!(
+                "Landlock cannot hide `{hidden}` inside a directory that may be written"
+            )));
+        }
+        let watched = self.watch(plan, Holding::Nothing)?;
+        let cgroup = Cgroup::make(&plan.limits);
+        let scratch = private_directory()?;
+        let Environment { mut plain, guarded } = Environment::of(plan);
+        plain.push(("TMPDIR".into(), scratch.clone().into()));
+        let mut write = layout.writable;
+        write.push(scratch.clone());
+        let order = Order {
+            write,
+            hide: layout.hidden,
+            join: cgroup.doors().collect(),
+            environment: guarded.into_iter().map(|(name, value)| pair(name, &value)).collect(),
+            network: plan.network == Network::Open,
+            metadata: plan.metadata,
+            socket: None,
+            limits: Some(plan.limits),
+            command,
+        };
+        let mut arguments = self.wanted.entry.arguments.clone();
+        arguments.push("front".into());
+        arguments.extend(order.arguments());
+        Ok(Launch {
+            start: Start::Entry,
+            program: self.wanted.entry.program.clone(),
+            arguments: (arguments, Vec::new()),
+            environment: plain,
+            directory: layout.directory,
+            limits: plan.limits,
+            cgroup: Arc::new(cgroup),
+            watched,
+            scratch: Some(scratch),
+            standing_by: StandingBy::Nothing,
+        })
+    }
+
+    fn watch(&self, plan: &Plan, holding: Holding) -> Result<Vec<Arc<watch::Watched>>, Refused> {
+        let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
+        roots.map(|root| self.watches.begin(&root, &plan.protected, holding)).collect()
+    }
+}
+
+/// The command's environment in two parts.
+struct Environment {
+    /// Given to the launcher, which hands it on: not to be seen in a list of processes.
+    plain: Vec<(OsString, OsString)>,
+    /// What would change how the launcher itself runs, before the sandbox stands.
+    guarded: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    fn of(plan: &Plan) -> Self {
+        let kept = plan.environment.iter().filter(|(name, _)| {
+            // The place for temporary files is the sandbox's own.
+            !["TMPDIR", "TMP", "TEMP"].iter().any(|own| OsStr::new(own) == name)
+        });
+        let (guarded, plain) = kept.cloned().partition(|(name, _)| {
+            let name = name.as_encoded_bytes();
+            name.starts_with(b"LD_") || name == b"GLIBC_TUNABLES" || name == b"GCONV_PATH"
+        });
+        Self { plain, guarded }
+    }
+}
+
+fn pair(mut name: OsString, value: &OsStr) -> OsString {
+    name.push("=");
+    name.push(value);
+    name
+}
+
+/// A directory below the system's temporary one that nobody else may open.
+fn private_directory() -> Result<PathBuf, Refused> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    const TRIES: usize = 100;
+    let mut last = None;
+    for _ in 0..TRIES {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("windlass-sandbox-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) => last = Some(error),
+        }
+    }
+    let why = last.map(|error| error.to_string()).unwrap_or_default();
+    Err(Refused::new(format!("no directory for temporary files: {why}")))
+}

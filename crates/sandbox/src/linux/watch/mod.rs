@@ -1,0 +1,254 @@
+//! What must not change at the top of a writable root, and taking it back when it did.
+//!
+//! Mounts hold what exists. They cannot hold what does not exist yet without leaving empty files
+//! in people's projects, and Landlock cannot hold anything inside a directory it lets be written.
+//! So the rest is compared when the command and all its children are gone, before its result is
+//! given to anyone: what is new or different is moved aside, and what was there is put back.
+//!
+//! Commands that overlap share one comparison, made when the first of them started; otherwise the
+//! second would take what the first has planted for the way things were.
+
+mod saved;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
+
+use crate::names::{self, IN_GIT};
+use crate::refusal::Refused;
+use saved::{Budget, Saved};
+
+/// Something that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenBack {
+    /// What changed.
+    pub path: PathBuf,
+    /// Where the changed version is now.
+    pub kept_as: Option<PathBuf>,
+    /// Is what was there before there again? Otherwise it was too large to keep.
+    pub is_restored: bool,
+}
+
+/// How a backend holds what exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// By a mount.
+    Mounts,
+    /// Not at all: it is compared like everything else.
+    Nothing,
+}
+
+/// The guarded paths of one root, as they were.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    root: PathBuf,
+    directory: OwnedFd,
+    git: Git,
+    /// The directory itself, to find it again wherever it was moved.
+    repository: Option<OwnedFd>,
+    held: Vec<PathBuf>,
+    /// By path below the root; parents first.
+    before: BTreeMap<PathBuf, Saved>,
+    is_bare: bool,
+    turn: Mutex<()>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Git {
+    None,
+    Directory,
+    Other,
+}
+
+/// The comparisons under way.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    roots: Mutex<BTreeMap<PathBuf, Weak<Watched>>>,
+}
+
+impl Watches {
+    /// The comparison of a root: the one under way, or a new one.
+    pub(crate) fn begin(
+        &self,
+        root: &Path,
+        more: &[PathBuf],
+        holding: Holding,
+    ) -> Result<Arc<Watched>, Refused> {
+        let mut roots = lock(&self.roots);
+        roots.retain(|_, watched| watched.strong_count() > 0);
+        if let Some(watched) = roots.get(root).and_then(Weak::upgrade) {
+            return Ok(watched);
+        }
+        let watched = Watched::look(root, more, holding).map_err(|error| {
+            Refused::new(format!("`{}` cannot be looked at: {error}", root.display()))
+        })?;
+        let watched = Arc::new(watched);
+        roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
+        Ok(watched)
+    }
+}
+
+impl Watched {
+    fn look(root: &Path, more: &[PathBuf], holding: Holding) -> rustix::io::Result<Self> {
+        let directory = open_path(&CWD, root)?;
+        let git = match Saved::kind(&directory, OsStr::new(".git"))? {
+            None => Git::None,
+            Some(kind) if kind.is_dir() => Git::Directory,
+            Some(_) => Git::Other,
+        };
+        let repository =
+            (git == Git::Directory).then(|| open_path(&directory, ".git")).transpose()?;
+        let mut paths: Vec<PathBuf> = names::guarded()
+            .filter(|name| !(names::is_git(name) && git == Git::Directory))
+            .map(PathBuf::from)
+            .collect();
+        paths.extend(more.iter().filter_map(|path| Some(path.strip_prefix(root).ok()?.into())));
+        if git == Git::Directory {
+            paths.extend(IN_GIT.iter().map(|name| Path::new(".git").join(name)));
+        }
+        let (mut held, mut before) = (Vec::new(), BTreeMap::new());
+        for path in paths {
+            let saved = capture(&directory, &path, holding)?;
+            match saved {
+                Saved::Held => held.push(root.join(&path)),
+                saved => {
+                    before.insert(path, saved);
+                }
+            }
+        }
+        let is_bare = is_bare(&directory);
+        let root = root.to_path_buf();
+        let turn = Mutex::new(());
+        Ok(Self { root, directory, git, repository, held, before, is_bare, turn })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn is_git_directory(&self) -> bool {
+        self.git == Git::Directory
+    }
+
+    /// What exists and is no link, for a mount to hold.
+    pub(crate) fn held(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.held.iter().cloned()
+    }
+
+    /// Compares, and takes back what changed. To be called when nothing of the command runs.
+    pub(crate) fn settle(&self) -> Vec<TakenBack> {
+        let _turn = lock(&self.turn);
+        let mut taken = Vec::new();
+        taken.extend(self.repository.as_ref().and_then(|git| self.bring_back(git)));
+        for (path, before) in &self.before {
+            let Ok(now) = capture(&self.directory, path, Holding::Nothing) else {
+                continue;
+            };
+            if now != *before {
+                taken.extend(self.aside(path, before));
+            }
+        }
+        // Four names at the top make any directory a repository, with a configuration of its own.
+        if !self.is_bare && is_bare(&self.directory) {
+            taken.extend(self.aside(Path::new("HEAD"), &Saved::Absent));
+        }
+        taken
+    }
+
+    /// Puts the directory of git where it was, and what stands there instead aside.
+    fn bring_back(&self, git: &OwnedFd) -> Option<TakenBack> {
+        let name = OsStr::new(".git");
+        let is_there = || {
+            let there =
+                rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let before = rustix::fs::fstat(git).ok()?;
+            Some((there.st_dev, there.st_ino) == (before.st_dev, before.st_ino))
+        };
+        if is_there() == Some(true) {
+            return None;
+        }
+        let kept = saved::move_aside(&self.directory, name);
+        // The kernel knows where it is now; one that was removed has no such path.
+        let now = std::fs::read_link(format!("/proc/self/fd/{}", git.as_raw_fd())).ok()?;
+        let _ = rustix::fs::renameat_with(CWD, &now, &self.directory, name, RenameFlags::NOREPLACE);
+        Some(TakenBack {
+            path: self.root.join(name),
+            kept_as: kept.map(|kept| self.root.join(kept)),
+            is_restored: is_there() == Some(true),
+        })
+    }
+
+    /// Moves what is there out of the way and puts back what was.
+    fn aside(&self, path: &Path, before: &Saved) -> Option<TakenBack> {
+        let name = path.file_name()?;
+        let parent = parent_of(&self.directory, path).ok()??;
+        let kept = saved::move_aside(&parent, name);
+        let is_restored = before.put_back(&parent, name);
+        let kept_as = kept.map(|kept| self.root.join(path).with_file_name(kept));
+        Some(TakenBack { path: self.root.join(path), kept_as, is_restored })
+    }
+}
+
+/// A directory to reach others through, and not a link to one.
+fn open_path(at: &impl AsFd, path: impl AsRef<Path>) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, path.as_ref(), flags, Mode::empty())
+}
+
+/// The directory that holds a path below a root, without following any link. `None` when it is
+/// not there, so nothing is in it.
+fn parent_of(root: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => return rustix::io::dup(root).map(Some),
+    };
+    let opened = rustix::fs::openat2(
+        root,
+        parent,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    );
+    match opened {
+        Ok(parent) => Ok(Some(parent)),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// With a budget of its own for each path, so that two looks at the same thing are alike.
+fn capture(root: &OwnedFd, path: &Path, holding: Holding) -> rustix::io::Result<Saved> {
+    let Some(name) = path.file_name() else {
+        return Ok(Saved::Absent);
+    };
+    let Some(parent) = parent_of(root, path)? else {
+        return Ok(Saved::Absent);
+    };
+    if holding == Holding::Mounts {
+        let kind = Saved::kind(&parent, name)?;
+        if kind.is_some_and(|kind| kind.is_dir() || kind.is_file()) {
+            return Ok(Saved::Held);
+        }
+    }
+    let spared: Option<OsString> = (Path::new(names::STILL_WRITTEN).parent() == Some(path))
+        .then(|| Path::new(names::STILL_WRITTEN).file_name().map(OsStr::to_os_string))
+        .flatten();
+    Saved::capture(&parent, name, spared.as_deref(), &mut Budget::for_one_path())
+}
+
+fn is_bare(root: &OwnedFd) -> bool {
+    ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| matches!(Saved::kind(&root.as_fd(), OsStr::new(name)), Ok(Some(_))))
+}
+
+/// Nothing is left half-done under these locks, so a poisoned one is as good as new.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

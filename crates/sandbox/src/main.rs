@@ -1,0 +1,160 @@
+//! The sandbox by hand: `windlass-sandbox run --write DIR -- program arguments`.
+//!
+//! For trying out what a command can do in it, and for the tests of this crate, which need a
+//! process to stand where the engine stands. It is also the smallest program that can be entered.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use windlass_sandbox::{Backend, Network, Plan, Sandbox, Wanted};
+
+const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [argument ...]
+  --backend bubblewrap|landlock   only this one
+  --bubblewrap PATH               where it is
+  --entry PATH                    another program to enter through
+  --directory DIR                 where to start (default: the first writable directory)
+  --write DIR                     may be written; may be repeated
+  --scratch DIR                   may be written, nothing in it is protected
+  --protect PATH, --hide PATH     stays as it is, cannot be read
+  --home DIR                      hide the usual secrets of this home
+  --env NAME                      hand this variable on
+  --network off|open|SOCKET       whom it may talk to
+  --processes N, --memory BYTES   how much it may use
+  --metadata yes                  let modes and owners be changed under Landlock
+  --seconds N                     end it after this long (default: 60)
+  --report yes                    say what the sandbox covers";
+
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let code = match arguments.split_first() {
+        Some((word, rest)) if word == "enter" => windlass_sandbox::enter(rest),
+        Some((word, rest)) if word == "run" => run(rest).unwrap_or_else(|problem| {
+            eprintln!("windlass-sandbox: {problem}");
+            125
+        }),
+        _ => {
+            eprintln!("{USAGE}");
+            2
+        }
+    };
+    ExitCode::from(u8::try_from(code).unwrap_or(125))
+}
+
+/// What the options say.
+struct Options {
+    wanted: Wanted,
+    plan: Plan,
+    limit: Duration,
+    wants_report: bool,
+    command: Vec<OsString>,
+}
+
+fn run(arguments: &[OsString]) -> Result<i32, String> {
+    let Options { wanted, plan, limit, wants_report, command } = read(arguments)?;
+    let sandbox = Sandbox::probe(&wanted).map_err(|error| error.to_string())?;
+    if wants_report {
+        eprintln!("{}", sandbox.report());
+    }
+    let (program, arguments) = command.split_first().ok_or(USAGE)?;
+    let mut launch =
+        sandbox.command(&plan, program, arguments).map_err(|error| error.to_string())?;
+    let mut child = launch
+        .spawn(|mut command| command.process_group(0).stdin(Stdio::null()).spawn())
+        .map_err(|error| format!("the launcher: {error}"))?;
+    let status = wait(&mut child, limit);
+    let settled = launch.settle();
+    for taken in &settled.taken_back {
+        let kept = taken.kept_as.as_deref().unwrap_or(Path::new("nothing"));
+        eprintln!("taken back: {} (now {})", taken.path.display(), kept.display());
+    }
+    if let Some(problem) = settled.problem {
+        return Err(problem);
+    }
+    let _ = std::io::stderr().flush();
+    match status {
+        Some(status) => {
+            Ok(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125))
+        }
+        None => Ok(124),
+    }
+}
+
+/// Past the limit the whole group is killed, which the sandbox must not survive.
+fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Instant::now() > deadline {
+            kill_group(child);
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn kill_group(child: &Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kill_group(child: &mut Child) {
+    let _ = child.kill();
+}
+
+fn read(arguments: &[OsString]) -> Result<Options, String> {
+    let us = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut wanted = Wanted::any(us, ["enter"]);
+    let mut plan = Plan::new("/", None);
+    plan.roots.clear();
+    let mut directory = None;
+    let (mut limit, mut wants_report) = (Duration::from_secs(60), false);
+    let mut list = arguments.iter();
+    while let Some(word) = list.next() {
+        if word == "--" {
+            let first = plan.roots.first().cloned().unwrap_or_else(|| "/".into());
+            plan.directory = directory.unwrap_or(first);
+            let command = list.cloned().collect();
+            return Ok(Options { wanted, plan, limit, wants_report, command });
+        }
+        let value = list.next().ok_or(USAGE)?;
+        let number = || value.to_str().and_then(|text| text.parse::<u64>().ok()).ok_or(USAGE);
+        match word.to_str().unwrap_or_default() {
+            "--backend" if value == "landlock" => wanted.backend = Some(Backend::Landlock),
+            "--backend" if value == "bubblewrap" => wanted.backend = Some(Backend::Bubblewrap),
+            "--bubblewrap" => wanted.bubblewrap = Some(value.into()),
+            "--entry" => wanted.entry.program = value.into(),
+            "--directory" => directory = Some(PathBuf::from(value)),
+            "--write" => plan.roots.push(value.into()),
+            "--scratch" => plan.scratch.push(value.into()),
+            "--protect" => plan.protected.push(value.into()),
+            "--hide" => plan.hidden.push(value.into()),
+            "--home" => plan.hidden.extend(windlass_sandbox::secrets::of_home(Path::new(value))),
+            "--env" => {
+                plan.environment.extend(std::env::var_os(value).map(|set| (value.clone(), set)));
+            }
+            "--network" if value == "off" => plan.network = Network::Off,
+            "--network" if value == "open" => plan.network = Network::Open,
+            "--network" => plan.network = Network::Through(value.into()),
+            "--processes" => plan.limits.processes = number()?,
+            "--memory" => plan.limits.memory = number()?,
+            "--metadata" => plan.metadata = value == "yes",
+            "--seconds" => limit = Duration::from_secs(number()?),
+            "--report" => wants_report = value == "yes",
+            _ => return Err(USAGE.into()),
+        }
+    }
+    Err(USAGE.into())
+}

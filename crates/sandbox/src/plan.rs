@@ -1,0 +1,89 @@
+//! What one command may touch: the kernel's side of the policy, as a value.
+//!
+//! Nothing is decided here and nothing is read from a project. Writable roots come from the user
+//! (where the session works, directories added by hand), never from files inside them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What one command may touch. Everything else on the machine is read-only or out of reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where the command starts; absolute.
+    pub directory: PathBuf,
+    /// Directories it may write to, chosen by the user. What [`windlass_permission`] protects by
+    /// name stays as it is at the top of each, files that do not exist yet included.
+    pub roots: Vec<PathBuf>,
+    /// More directories it may write to, ours and not the user's: nothing in them is protected.
+    pub scratch: Vec<PathBuf>,
+    /// More files and directories that stay as they are, inside the roots.
+    pub protected: Vec<PathBuf>,
+    /// Files and directories whose content the command must not see. See [`secrets`](crate::secrets).
+    pub hidden: Vec<PathBuf>,
+    /// The whole environment of the command.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whom it may talk to.
+    pub network: Network,
+    /// How much it may use.
+    pub limits: Limits,
+    /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
+    /// roots from one outside there, so without leave it refuses all of these calls.
+    pub metadata: bool,
+}
+
+/// Whom a command may talk to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// Nobody.
+    #[default]
+    Off,
+    /// The hosts that a [`Proxy`](crate::Proxy) listening on this socket lets through.
+    Through(PathBuf),
+    /// Anybody: the network is that of the machine.
+    Open,
+}
+
+/// How much a command may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Processes and threads at one time.
+    pub processes: u64,
+    /// Bytes of memory that one process may have for itself, and all of them together where there
+    /// is a control group to count them.
+    pub memory: u64,
+    /// Bytes of the private `/tmp`.
+    pub scratch: u64,
+    /// Seconds of processor time of one process.
+    pub processor_seconds: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            processes: 2048,
+            memory: 16 * 1024 * 1024 * 1024,
+            scratch: 4 * 1024 * 1024 * 1024,
+            processor_seconds: None,
+        }
+    }
+}
+
+impl Plan {
+    /// A plan for a command in a directory that it may write to: no network, no environment, and
+    /// the usual secrets of this home hidden.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>, home: Option<&Path>) -> Self {
+        let directory = directory.into();
+        Self {
+            roots: vec![directory.clone()],
+            directory,
+            scratch: Vec::new(),
+            protected: Vec::new(),
+            hidden: home.map(crate::secrets::of_home).unwrap_or_default(),
+            environment: Vec::new(),
+            network: Network::Off,
+            limits: Limits::default(),
+            metadata: false,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Where people keep keys. Hidden from sandboxed commands whether or not a rule speaks of them.
+//!
+//! Names only: a path that does not exist needs no hiding, and nothing is opened here. Package
+//! managers' own stores of credentials are in the list although their programs want them: without
+//! a network they have no use for a key, and with one it is worth a question.
+
+use std::path::{Path, PathBuf};
+
+/// Below the home directory.
+const OF_HOME: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/op",
+    ".config/sops",
+    ".config/age",
+    ".config/rclone",
+    ".config/windlass",
+    ".config/containers/auth.json",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".local/share/pass",
+    ".password-store",
+    ".mozilla",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".thunderbird",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".boto",
+    ".s3cfg",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".claude.json",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+];
+
+/// The usual places of keys below a home directory.
+#[must_use]
+pub fn of_home(home: &Path) -> Vec<PathBuf> {
+    OF_HOME.iter().map(|name| home.join(name)).collect()
+}
