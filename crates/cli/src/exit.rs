@@ -32,7 +32,7 @@ impl Exit {
     /// The code for a run that ended by itself. One that was ended by a signal has the signal's.
     pub(crate) fn of(ending: &Ending) -> Self {
         match (ending.terminal, ending.outcome) {
-            (Terminal::Completed, Some(Outcome::Natural) | None) => Self::DONE,
+            (Terminal::Completed, Some(Outcome::Natural | Outcome::Compacted) | None) => Self::DONE,
             // It stopped, but it gave up: a script must not take that for an answer.
             (
                 Terminal::Completed,
@@ -40,7 +40,8 @@ impl Exit {
                     Outcome::Refusal
                     | Outcome::OutputLimitExhausted
                     | Outcome::Empty
-                    | Outcome::PausesExhausted,
+                    | Outcome::PausesExhausted
+                    | Outcome::NotCompacted,
                 ),
             ) => Self::FAILED,
             (

@@ -90,7 +90,7 @@ impl Performer {
             Effect::Spill { name, text } => self.spills.write(name, text),
             // Nothing looks for memories or skills yet, and a prefetch that finds nothing says so
             // by not arriving.
-            Effect::Prefetch { kind: _, prompt: _ } => {}
+            Effect::Prefetch { kind: _, about: _ } => {}
             Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
             Effect::Tell(notice) => self.tell(notice),
             Effect::Finish(ending) => self.tell(Notice::RunEnded(ending)),

@@ -69,6 +69,8 @@ pub enum Compaction {
     ForLength,
     /// The provider said the media are too large.
     ForMedia,
+    /// Somebody asked for it; nothing follows.
+    ByHand,
 }
 
 /// The ladder against overflow: each rung at most once between two good turns.

@@ -86,6 +86,11 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
         (Phase::Idle | Phase::Ended(_), Signal::Submitted) => {
             prepare(control.new_run(), Because::Started)
         }
+        (Phase::Idle | Phase::Ended(_), Signal::CompactionAsked) => {
+            let phase = Phase::Compacting(Compaction::ByHand);
+            let control = Control { phase, ..control.new_run() };
+            Decision { control, act: Act::Summarize(Compaction::ByHand) }
+        }
         (Phase::Preparing, Signal::Prepared { size, staged, funds }) => {
             prepared(control, size, staged, funds, limits)
         }
@@ -170,6 +175,12 @@ fn summarized(control: Control, what: Compaction, shrunk: Shrunk, limits: &Limit
         }
         (Compaction::ForMedia, Shrunk::Nothing) => {
             finish(control, Terminal::ImageError, Why::Plain)
+        }
+        (Compaction::ByHand, Shrunk::Nothing) => {
+            finish(control, Terminal::Completed, Why::Outcome(Outcome::NotCompacted))
+        }
+        (Compaction::ByHand, _) => {
+            finish(control, Terminal::Completed, Why::Outcome(Outcome::Compacted))
         }
         (Compaction::ForLength | Compaction::ForMedia, _) => {
             go_on(reactive_compact_retry(control), Transition::ReactiveCompactRetry)

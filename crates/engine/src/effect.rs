@@ -71,8 +71,8 @@ pub enum Effect {
     Prefetch {
         /// What to look for.
         kind: AttachmentKind,
-        /// What the user asked.
-        prompt: String,
+        /// What to go by: the user's words, or the paths of files, one a line.
+        about: String,
     },
     /// Report after this long.
     SetTimer {
@@ -107,4 +107,18 @@ pub enum HookSubject {
     },
     /// An error ended the run.
     Failure(String),
+    /// History is about to be compacted.
+    Compaction {
+        /// Somebody asked for it; otherwise it is a matter of space.
+        by_hand: bool,
+        /// What the summary should dwell on.
+        focus: Option<String>,
+    },
+    /// History was compacted.
+    Compacted {
+        /// Somebody asked for it; otherwise it is a matter of space.
+        by_hand: bool,
+        /// What stands for it now.
+        summary: String,
+    },
 }

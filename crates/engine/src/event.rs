@@ -21,6 +21,11 @@ pub enum Event {
         /// It survives every context level.
         pinned: bool,
     },
+    /// A person or a client wants history compacted now. Means nothing while a run is going on.
+    CompactionAsked {
+        /// What the summary should dwell on.
+        focus: Option<String>,
+    },
     /// Somebody wants the run to end now.
     Interrupted(Interrupt),
     /// The server accepted the request and begins to answer.

@@ -46,8 +46,9 @@ impl Loop<'_> {
         self.tell(Notice::Repaired { why: format!("{why}; {what} left out") });
         if has_tried {
             let mut report = Report::default();
-            let State { context, transcript, .. } = &mut self.state;
-            let message = level_5_autocompact::cut_all(context, transcript, &mut report);
+            let State { context, transcript, tool_context, .. } = &mut self.state;
+            let carried = tool_context.carried();
+            let message = level_5_autocompact::cut_all(context, transcript, &carried, &mut report);
             self.report(report);
             self.tell(Notice::MessageAdded(message));
         }

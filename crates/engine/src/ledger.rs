@@ -1,9 +1,10 @@
 //! What was used and what it cost: a row per request, integers only.
 //!
-//! Also keeps the anchor of the token estimate, because it is the provider's own figures that it
-//! is anchored on.
+//! Also keeps the gauge of the token estimate, because it is the provider's own figures that it
+//! rests on.
 
 use crate::cache::{Forecast, explain};
+use crate::gauge::Gauge;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +18,7 @@ pub struct Ledger {
     spent: MicroUsd,
     reserved: MicroUsd,
     run_usage: Usage,
-    anchor: Option<Anchor>,
+    gauge: Option<Gauge>,
 }
 
 /// One request, paid for.
@@ -67,13 +68,6 @@ pub struct Open {
     pub reserved: MicroUsd,
     /// What the cache should give.
     pub forecast: Forecast,
-}
-
-/// The provider's own count of some input, beside our raw estimate of the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Anchor {
-    raw: u64,
-    billed: u64,
 }
 
 impl Ledger {
@@ -138,7 +132,11 @@ impl Ledger {
         if is_absurd(billed.input_total(), open.predicted) {
             billed.input = billed.input + open.predicted.less(billed.input_total());
         } else if open.source == Source::Main && open.raw > 0 {
-            self.anchor = Some(Anchor { raw: open.raw, billed: billed.input_total().0 });
+            let billed = billed.input_total().0;
+            self.gauge = Some(match self.gauge {
+                None => Gauge::new(open.raw, billed),
+                Some(gauge) => gauge.next(open.raw, billed),
+            });
         }
         let cost = open.prices.cost(&billed);
         self.spent = self.spent + cost;
@@ -156,20 +154,11 @@ impl Ledger {
         self.spent = self.spent + spent;
     }
 
-    /// Our estimate of an input, anchored on the provider's last count and calibrated by it.
+    /// Our estimate of an input: the provider's last count, and what came since at the rate at which
+    /// it counted what was new before.
     #[must_use]
     pub fn estimate(&self, raw: u64) -> Tokens {
-        let Some(anchor) = self.anchor else {
-            return Tokens(raw);
-        };
-        // The ratio is kept within a factor of four: a provider that reports nonsense must not be
-        // able to switch compaction off.
-        let low = anchor.raw / 4;
-        let high = anchor.raw.saturating_mul(4);
-        let billed = anchor.billed.clamp(low, high);
-        let scaled = u128::from(raw) * u128::from(billed);
-        let ratio = scaled.checked_div(u128::from(anchor.raw)).unwrap_or(u128::from(raw));
-        Tokens(u64::try_from(ratio).unwrap_or(u64::MAX))
+        self.gauge.map_or(Tokens(raw), |gauge| gauge.estimate(raw))
     }
 }
 

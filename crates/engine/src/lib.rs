@@ -33,6 +33,7 @@ pub mod effect;
 pub mod event;
 mod facts;
 mod fallback;
+mod gauge;
 pub mod ledger;
 mod phase;
 mod request;

@@ -105,6 +105,10 @@ pub struct Hooks {
     pub post_tool_use_failure: bool,
     /// After an error ended the run.
     pub stop_failure: bool,
+    /// Before history is compacted.
+    pub pre_compact: bool,
+    /// After history was compacted.
+    pub post_compact: bool,
 }
 
 /// Who runs this loop.

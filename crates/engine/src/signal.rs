@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 pub enum Signal {
     /// A user message begins a run.
     Submitted,
+    /// Somebody wants history compacted; a run of its own.
+    CompactionAsked,
     /// Somebody wants the run to end.
     Interrupted,
     /// The projection is made.
@@ -172,8 +174,13 @@ impl Signal {
     /// Every signal there is.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let mut all =
-            alloc::vec![Self::Submitted, Self::Interrupted, Self::TimerFired, Self::Attached];
+        let mut all = alloc::vec![
+            Self::Submitted,
+            Self::CompactionAsked,
+            Self::Interrupted,
+            Self::TimerFired
+        ];
+        all.push(Self::Attached);
         for staged in BOTH {
             for size in [Size::Fits, Size::OverThreshold, Size::OverLimit] {
                 for funds in [Funds::Enough, Funds::Short] {

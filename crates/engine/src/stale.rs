@@ -13,9 +13,10 @@ use crate::tool::queue::Stage;
 /// Does this event answer something nobody waits for any more?
 pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
     match event {
-        Event::UserSubmitted { .. } | Event::Interrupted(_) | Event::AttachmentArrived { .. } => {
-            false
-        }
+        Event::UserSubmitted { .. }
+        | Event::CompactionAsked { .. }
+        | Event::Interrupted(_)
+        | Event::AttachmentArrived { .. } => false,
         Event::ModelStarted { attempt }
         | Event::ModelDelta { attempt, .. }
         | Event::ModelEnded { attempt, .. }
@@ -30,17 +31,33 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
         }
         Event::HookEnded { ticket, .. } => {
             let is_hooked = |stage: &Stage| matches!(stage, Stage::Hooked(_) | Stage::Reviewed(..));
-            !is_at(state, *ticket, is_hooked) && !is_awaited(state, *ticket, Phase::Stopping)
+            !is_at(state, *ticket, is_hooked)
+                && !is_awaited(state, *ticket, Phase::Stopping)
+                && !is_compacting(state, *ticket, Wanted::Hooks)
         }
         Event::SummaryEnded { ticket, .. } => {
             let label = state.pending_tool_summary.as_ref();
             let is_label = label.is_some_and(|l| l.ticket == *ticket && l.text.is_none());
-            let is_summary = matches!(state.control.phase, Phase::Compacting(_));
-            let is_summary = is_summary && is_awaited(state, *ticket, state.control.phase);
-            !is_label && !is_summary
+            !is_label && !is_compacting(state, *ticket, Wanted::Summary)
         }
         Event::TimerFired { ticket } => !is_awaited(state, *ticket, Phase::Waiting),
     }
+}
+
+/// What a compaction waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Hooks,
+    Summary,
+}
+
+/// Does a compaction wait for this errand, and for an errand of this kind? Only a summary is a
+/// model's work.
+fn is_compacting(state: &State, ticket: Ticket, wanted: Wanted) -> bool {
+    let is_model = state.errand.is_some_and(|errand| errand.attempt.is_some());
+    matches!(state.control.phase, Phase::Compacting(_))
+        && is_awaited(state, ticket, state.control.phase)
+        && is_model == (wanted == Wanted::Summary)
 }
 
 /// Does a call wait for this errand, and for an errand of this kind?

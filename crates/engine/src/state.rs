@@ -16,7 +16,7 @@ use windlass_vocabulary::{
 };
 
 use crate::cache::Prefix;
-use crate::context::Memory;
+use crate::context::{LossRecord, Memory};
 use crate::control::Control;
 use crate::ledger::Ledger;
 use crate::settings::Settings;
@@ -41,6 +41,8 @@ pub struct State {
     pub overhead: Option<(Arc<[ToolSpec]>, u64)>,
     /// What the context levels did and must do again the same way.
     pub context: Memory,
+    /// What they freed and dropped, for people.
+    pub losses: LossRecord,
     /// The answer under way.
     pub answer: Answer,
     /// The calls of the answer under way.
@@ -59,6 +61,8 @@ pub struct State {
     pub circle: Circle,
     /// The stop hook's last words, to see repetition, and its name.
     pub objection: Option<(String, String)>,
+    /// What the summary under way should dwell on.
+    pub focus: Option<String>,
     /// All waits of this run together.
     pub waited: Millis,
     /// The one errand this phase waits for: a timer, a summary, the stop hooks.
@@ -76,6 +80,12 @@ pub struct ToolContext {
     pub policy: Policy,
     /// Who runs this loop.
     pub agent: AgentId,
+    /// Where commands run, once a tool has said so.
+    pub working_directory: Option<Arc<str>>,
+    /// The task list in words, if there is one.
+    pub tasks: Option<Arc<str>>,
+    /// Files the model has seen or written, the latest last.
+    pub files: Vec<Arc<str>>,
     /// Tools and modes asked for by results of this turn.
     pub updates: Vec<windlass_vocabulary::ContextUpdate>,
 }
@@ -171,12 +181,16 @@ impl State {
                 tools: settings.tools.clone(),
                 policy: settings.policy.clone(),
                 agent: settings.agent.id.clone(),
+                working_directory: None,
+                tasks: None,
+                files: Vec::new(),
                 updates: Vec::new(),
             },
             pending_tool_summary: None,
             ledger: Ledger::default(),
             overhead: None,
             context: Memory::default(),
+            losses: LossRecord::default(),
             answer: Answer::default(),
             queue: Queue::default(),
             inbox: Inbox::default(),
@@ -186,12 +200,50 @@ impl State {
             prefix: None,
             circle: Circle::default(),
             objection: None,
+            focus: None,
             waited: Millis(0),
             errand: None,
             next: Next::default(),
         }
     }
 }
+
+impl ToolContext {
+    /// The model has seen or written this file.
+    pub(crate) fn hold(&mut self, path: &Arc<str>) {
+        self.files.retain(|held| held != path);
+        if self.files.len() >= FILES_MAX {
+            self.files.remove(0);
+        }
+        self.files.push(path.clone());
+    }
+
+    /// What a compaction must carry over word for word, whoever writes the summary: where we work
+    /// and what is to be done.
+    pub(crate) fn carried(&self) -> String {
+        let mut words = String::new();
+        let places = self.working_directory.iter().map(|path| &**path);
+        let others = self.policy.directories.iter().map(String::as_str);
+        let mut seen: Vec<&str> = Vec::new();
+        for place in places.chain(others) {
+            if !seen.contains(&place) {
+                seen.push(place);
+            }
+        }
+        for (label, text) in [
+            ("Working directories", seen.join(", ")),
+            ("Task list", self.tasks.as_deref().unwrap_or_default().into()),
+        ] {
+            if !text.is_empty() {
+                words.push_str(&alloc::format!("\n\n{label}: {text}"));
+            }
+        }
+        words
+    }
+}
+
+/// Files remembered as in hand.
+const FILES_MAX: usize = 16;
 
 impl Answer {
     /// Output the provider has counted so far.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use windlass_vocabulary::{Answer, Message, Notice};
 
 use crate::bound::{calls_left, cost};
+use crate::control::Phase;
 use crate::decide::{Act, decide};
 use crate::effect::Effect;
 use crate::event::{Event, Interrupt};
@@ -50,6 +51,7 @@ impl Loop<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::UserSubmitted { content, pinned } => self.submitted(content, pinned),
+            Event::CompactionAsked { focus } => self.compaction_asked(focus),
             Event::Interrupted(why) => self.interrupted(why),
             Event::ModelStarted { attempt: _ } => self.state.answer.has_started = true,
             Event::ModelDelta { attempt, delta } => self.streamed(attempt, delta),
@@ -77,7 +79,10 @@ impl Loop<'_> {
                     self.tool_hook_ended(place, report);
                     self.tools_moved();
                 }
-                None => self.stop_hooks_ended(report),
+                None if self.state.control.phase == Phase::Stopping => {
+                    self.stop_hooks_ended(report);
+                }
+                None => self.compaction_hooks_ended(report),
             },
             Event::SummaryEnded { ticket, result, usage } => {
                 self.summary_ended(ticket, result, usage);
@@ -114,7 +119,7 @@ impl Loop<'_> {
         loop {
             let before = self.state.control;
             let decision = decide(before, signal, &self.limits);
-            let is_new_run = signal == Signal::Submitted;
+            let is_new_run = matches!(signal, Signal::Submitted | Signal::CompactionAsked);
             assert!(
                 is_new_run
                     || calls_left(&decision.control, &self.limits)

@@ -13,7 +13,6 @@ pub(crate) const RESUME: &str = sentence!("resume");
 pub(crate) const INTERRUPTION: &str = sentence!("interruption");
 pub(crate) const INTERRUPTED_RESULT: &str = sentence!("interrupted_result");
 pub(crate) const NOT_STARTED_RESULT: &str = sentence!("not_started_result");
-pub(crate) const COMPACTION: &str = sentence!("compaction");
 pub(crate) const LABEL: &str = sentence!("label");
 
 pub(crate) fn nudge(percent: u64) -> String {
@@ -34,6 +33,14 @@ pub(crate) fn circle_stop(count: usize) -> String {
 
 pub(crate) fn user_context(context: &str) -> String {
     format!("{}\n\n{context}", sentence!("context_intro"))
+}
+
+pub(crate) fn compaction(focus: Option<&str>) -> String {
+    let order = sentence!("compaction");
+    match focus {
+        None => order.to_string(),
+        Some(focus) => format!("{order}\n{} {focus}", sentence!("compaction_focus")),
+    }
 }
 
 pub(crate) fn summary(summary: &str) -> String {

@@ -13,6 +13,8 @@ use crate::context::estimate;
 pub struct Transcript {
     entries: Vec<Entry>,
     calls: BTreeSet<ToolCallId>,
+    /// Where turns begin: an answer with calls.
+    turns: Vec<MessageId>,
 }
 
 /// A message with the raw estimate of its size, made once.
@@ -54,9 +56,27 @@ impl Transcript {
         self.entries.iter().map(|entry| &entry.message)
     }
 
+    /// Where the turns from this message on begin. A turn is an answer with calls, with everything
+    /// that follows it up to the next one; what comes before the first is no turn.
+    #[must_use]
+    pub fn turns_from(&self, first: MessageId) -> &[MessageId] {
+        let skipped = self.turns.partition_point(|start| *start < first);
+        self.turns.get(skipped..).unwrap_or_default()
+    }
+
+    /// The entries from this message on.
+    #[must_use]
+    pub fn entries_from(&self, first: MessageId) -> &[Entry] {
+        let place = usize::try_from(first.0).unwrap_or(usize::MAX);
+        self.entries.get(place..).unwrap_or_default()
+    }
+
     pub(crate) fn push(&mut self, message: Message) -> Arc<Message> {
         debug_assert_eq!(message.id, self.next_id(), "a message's id is its position");
         let raw = estimate::message(&message);
+        if message.calls().next().is_some() {
+            self.turns.push(message.id);
+        }
         let message = Arc::new(message);
         self.entries.push(Entry { message: message.clone(), raw });
         message

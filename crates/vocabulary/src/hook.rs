@@ -22,6 +22,10 @@ pub enum HookPoint {
     SubagentStop,
     /// The run ended in an error; told, never waited for.
     StopFailure,
+    /// History is about to be compacted.
+    PreCompact,
+    /// History was compacted; told, never waited for.
+    PostCompact,
 }
 
 /// The joint verdict of every hook at one point.

@@ -65,6 +65,8 @@ pub enum AttachmentKind {
     Memory,
     /// Skills found beside the call.
     Skills,
+    /// Files the model was working with, read again because a compaction dropped what it saw.
+    FilesInHand,
 }
 
 /// One entry of the transcript. Never altered once it is in.

@@ -90,6 +90,10 @@ named!(
         Empty = "empty",
         /// The model kept pausing and every resume is spent.
         PausesExhausted = "pauses_exhausted",
+        /// Nothing was asked of the model but a summary, and history is compacted.
+        Compacted = "compacted",
+        /// Nothing was asked of the model but a summary, and history is as it was.
+        NotCompacted = "not_compacted",
     }
 );
 

@@ -85,6 +85,9 @@ pub struct ToolOutcome {
     pub is_error: bool,
     /// It is known to have changed files of the workspace.
     pub changed_workspace: bool,
+    /// Files the model has now seen or written, to be read again when a compaction drops them.
+    #[serde(default)]
+    pub files: Vec<Arc<str>>,
     /// The structured object that hooks and clients see.
     pub structured: Option<Json>,
     /// Applies from the next iteration.
@@ -102,6 +105,12 @@ pub struct ContextUpdate {
     pub directories: Vec<Arc<str>>,
     /// Tools to offer from now on, after those already there.
     pub tools: Vec<ToolSpec>,
+    /// The directory in which commands run from now on.
+    #[serde(default)]
+    pub working_directory: Option<Arc<str>>,
+    /// The task list as it is now, in words; empty when there is none any more.
+    #[serde(default)]
+    pub tasks: Option<Arc<str>>,
 }
 
 impl Inspection {
@@ -136,6 +145,7 @@ impl ToolOutcome {
             content: alloc::vec![ResultPart::Text(text.into())],
             is_error: false,
             changed_workspace: false,
+            files: Vec::new(),
             structured: None,
             update: None,
             spent: MicroUsd(0),

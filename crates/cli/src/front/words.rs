@@ -73,9 +73,10 @@ pub(crate) fn verdict(
 ) -> Option<String> {
     let advice = match ending.terminal {
         Terminal::Completed => match ending.outcome {
-            None | Some(Outcome::Natural) => return None,
+            None | Some(Outcome::Natural | Outcome::Compacted) => return None,
             Some(Outcome::Refusal) => "put the task in other words, or ask another --model",
             Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
+            Some(Outcome::NotCompacted) => "there may be too little to summarise yet",
             Some(Outcome::Empty | Outcome::PausesExhausted) => "ask again, or ask another --model",
         },
         Terminal::BlockingLimit | Terminal::PromptTooLong => {

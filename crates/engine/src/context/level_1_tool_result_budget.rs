@@ -16,8 +16,7 @@ use crate::settings::Context;
 
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     let first = memory.budgeted.map_or(MessageId(0), MessageId::next);
-    let skip = usize::try_from(first.0).unwrap_or(usize::MAX);
-    for entry in view.transcript.entries().iter().skip(skip) {
+    for entry in view.transcript.entries_from(first) {
         memory.budgeted = Some(entry.message.id);
         if entry.message.pinned {
             continue;

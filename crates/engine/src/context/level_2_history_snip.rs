@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::vec;
 use windlass_vocabulary::MessageId;
 
-use super::{Memory, Report, Shrink, View, turn_starts};
+use super::{Memory, Report, Shrink, View};
 
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     let Some(kept) = view.settings.context.turns_kept else {
@@ -16,7 +16,7 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     };
     let kept = usize::try_from(kept.max(1)).unwrap_or(usize::MAX);
     let from = memory.snipped_before.unwrap_or(MessageId(0)).max(memory.after_summary());
-    let starts = turn_starts(view.transcript, from);
+    let starts = view.transcript.turns_from(from);
     if starts.len() <= kept.saturating_add(kept.div_ceil(2)) {
         return;
     }

@@ -7,10 +7,19 @@
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, Message, MessageId, ToolResult};
+use windlass_vocabulary::{Block, Message, MessageId, Tokens, ToolResult};
 
-use super::{Memory, Report, Shrink, View, turn_starts, with_content};
+use super::{Memory, Report, Shrink, View, with_content};
 use crate::transcript::Entry;
+
+/// What was found verbose and not shortened yet, so that old messages are looked at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Verbose {
+    /// Messages before this one were looked at.
+    before: MessageId,
+    /// What shortening them would free.
+    freed: u64,
+}
 
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     let context = &view.settings.context;
@@ -19,39 +28,52 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     }
     let done = memory.microcompacted_before.unwrap_or(MessageId(0));
     let from = memory.after_summary().max(done);
-    let starts = turn_starts(view.transcript, from);
+    let starts = view.transcript.turns_from(from);
     let recent = usize::try_from(context.recent_turns).unwrap_or(usize::MAX);
     let Some(&first_recent) = starts.len().checked_sub(recent).and_then(|n| starts.get(n)) else {
         return;
     };
-    let old = view
-        .transcript
-        .entries()
-        .iter()
-        .skip(usize::try_from(from.0).unwrap_or(usize::MAX))
-        .take_while(|entry| entry.message.id < first_recent);
+    memory.verbose = gathered(memory, view, (from, first_recent));
+    // A break of the cached prefix must pay: wait until a worthwhile batch has gathered.
+    if (view.estimate)(memory.verbose.freed) < view.room.percent(BATCH_PERCENT).max(Tokens(1)) {
+        return;
+    }
     let mut freed = 0;
     let mut count = 0usize;
-    let mut batch = Vec::new();
-    for entry in old {
+    for entry in between(view, from, first_recent) {
         let seen = memory.shown(entry);
         let Some((short, results)) = shortened(&seen.message, context.verbose_bytes) else {
             continue;
         };
         freed += seen.raw.saturating_sub(short.raw);
         count += results;
-        batch.push((entry.message.id, short));
-    }
-    // A break of the cached prefix must pay: wait until a worthwhile batch has gathered.
-    if count == 0 || (view.estimate)(freed) < view.room.percent(BATCH_PERCENT) {
-        return;
-    }
-    for (id, short) in batch {
-        memory.shorten(id, short);
+        memory.shorten(entry.message.id, short);
     }
     memory.microcompacted_before = Some(first_recent);
+    memory.verbose = Verbose { before: first_recent, freed: 0 };
     let losses = vec![format!("the output of {count} old tool calls")];
     report.shrunk.push(Shrink { level: 3, freed, losses });
+}
+
+/// What could be freed between these messages, looking only at those not looked at before.
+fn gathered(memory: &Memory, view: &View<'_>, (from, end): (MessageId, MessageId)) -> Verbose {
+    let known = Some(memory.verbose).filter(|known| known.before >= from);
+    let Verbose { before, mut freed } = known.unwrap_or(Verbose { before: from, freed: 0 });
+    for entry in between(view, before, end) {
+        let seen = memory.shown(entry);
+        if let Some((short, _)) = shortened(&seen.message, view.settings.context.verbose_bytes) {
+            freed += seen.raw.saturating_sub(short.raw);
+        }
+    }
+    Verbose { before: before.max(end), freed }
+}
+
+fn between<'a>(
+    view: &View<'a>,
+    from: MessageId,
+    end: MessageId,
+) -> impl Iterator<Item = &'a Entry> + use<'a> {
+    view.transcript.entries_from(from).iter().take_while(move |entry| entry.message.id < end)
 }
 
 /// A batch frees at least this share of the window, in percent.

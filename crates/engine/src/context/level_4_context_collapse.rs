@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use windlass_vocabulary::{Message, MessageId, Origin};
 
-use super::{Memory, Report, Shrink, View, estimate, turn_starts};
+use super::{Memory, Report, Shrink, View, estimate};
 use crate::context::level_1_tool_result_budget::floor;
 use crate::transcript::{Entry, Transcript};
 
@@ -54,7 +54,7 @@ fn stage(memory: &mut Memory, view: &View<'_>) {
     let from = memory.collapses.last().map_or(MessageId(0), |collapse| collapse.last.next());
     let from = from.max(memory.after_summary());
     let from = memory.snipped_before.map_or(from, |first_kept| from.max(first_kept));
-    let starts = turn_starts(view.transcript, from);
+    let starts = view.transcript.turns_from(from);
     let recent = usize::try_from(view.settings.context.recent_turns).unwrap_or(usize::MAX);
     for first in starts.iter().take(starts.len().saturating_sub(recent)) {
         let last = first.next();

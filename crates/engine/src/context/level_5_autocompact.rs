@@ -4,19 +4,18 @@
 //! Costs        a model call and the whole cached prefix.
 //! Leaves alone pinned messages, the hidden first message, the last user request, the tail.
 //!
-//! The contract is checked here after every compaction: the result fits its target and is smaller
-//! than before. A summary that breaks it is replaced by a deterministic cut; if even the cut frees
-//! nothing, nothing is done.
+//! The contract is checked here, before a compaction takes effect: the result fits its target and is
+//! smaller than before, with the task list and the working directories in it word for word. A
+//! summary that breaks it is replaced by a deterministic cut; if even the cut frees nothing,
+//! nothing is done. Open calls cannot be lost: no request is made while there are any.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use windlass_vocabulary::{Message, MessageId, Origin, Role, Tokens};
 
 use super::projection::{is_permanent, is_request};
-use super::{Memory, Report, Shrink, View, level_1_tool_result_budget};
+use super::{Memory, Report, Shrink, View, estimate, level_1_tool_result_budget, loss};
 use crate::signal::Shrunk;
 use crate::text;
 use crate::transcript::Transcript;
@@ -47,6 +46,12 @@ impl Plan {
     /// How many messages are gone when this is what is left of the tail.
     fn gone(&self, after: &[MessageId]) -> usize {
         self.dropped.len() + self.after.len() - after.len()
+    }
+
+    /// Which these are.
+    fn lost(&self, after: &[MessageId]) -> Vec<MessageId> {
+        let tail = self.after.iter().filter(|id| !after.contains(id));
+        self.dropped.iter().chain(tail).copied().collect()
     }
 }
 
@@ -110,51 +115,51 @@ fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) 
     len
 }
 
+/// What is to stand for the history.
+pub(crate) struct Wish<'a> {
+    /// The summary, if there is one.
+    pub(crate) summary: Option<&'a str>,
+    /// What goes with it word for word.
+    pub(crate) carried: &'a str,
+    /// A cut may take the summary's place.
+    pub(crate) may_cut: bool,
+}
+
 /// Places a summary, or a cut in its place, and checks the contract.
 pub(crate) fn place(
     memory: &mut Memory,
     transcript: &mut Transcript,
     tokens: &dyn Fn(u64) -> Tokens,
-    plan: &Plan,
-    summary: Option<&str>,
+    (plan, wish): (&Plan, &Wish<'_>),
     report: &mut Report,
 ) -> (Shrunk, Option<Arc<Message>>) {
     let raw_before = memory.projection(transcript).raw;
     let before = tokens(raw_before);
-    let tried =
-        summary.map(|summary| (Shrunk::Summary, text::summary(summary), plan.after.clone()));
+    let summary =
+        wish.summary.map(|summary| (Shrunk::Summary, text::summary(summary), &plan.after));
     let quotes = quotes(transcript, &plan.dropped);
-    let candidates = tried.into_iter().chain([&plan.after, &plan.must_keep].map(|after| {
+    let cuts = [&plan.after, &plan.must_keep].map(|after| {
         let words = text::cut(plan.gone(after), &quotes);
-        (Shrunk::Cut, words, after.clone())
-    }));
-    for (shrunk, words, after) in candidates {
-        let gone = plan.gone(&after);
-        let mut next = Memory {
-            boundary: Some(Boundary {
-                before: plan.before.clone(),
-                summary: transcript.next_id(),
-                after,
-            }),
-            shortened: memory.shortened.clone(),
-            budgeted: memory.budgeted,
-            ..Memory::default()
-        };
+        (Shrunk::Cut, words, after)
+    });
+    let candidates = summary.into_iter().chain(cuts.into_iter().filter(|_| wish.may_cut));
+    for (shrunk, mut words, after) in candidates {
+        words.push_str(wish.carried);
         let message = Message::user_text(transcript.next_id(), Origin::Summary, words);
-        let mut trial = transcript.clone();
-        let message = trial.push(Message::clone(&message));
-        let raw_now = next.projection(&trial).raw;
+        let kept = plan.before.iter().chain(after).filter_map(|id| transcript.entry(*id));
+        let kept: u64 = kept.map(|entry| memory.shown(entry).raw).sum();
+        let raw_now = kept + estimate::message(&message);
         let now = tokens(raw_now);
-        let is_kept = now <= plan.target || shrunk == Shrunk::Cut && now < before;
+        let is_kept = now <= plan.target || shrunk == Shrunk::Cut;
         if !is_kept || now >= before {
             continue;
         }
-        next.budgeted = Some(message.id);
-        let freed = raw_before.saturating_sub(raw_now);
-        let losses = vec![format!("{gone} messages")];
-        report.shrunk.push(Shrink { level: 5, freed, losses });
-        *memory = next;
-        *transcript = trial;
+        let boundary =
+            Boundary { before: plan.before.clone(), summary: message.id, after: after.clone() };
+        let losses = loss::words(transcript, &plan.lost(after));
+        report.shrunk.push(Shrink { level: 5, freed: raw_before.saturating_sub(raw_now), losses });
+        let message = transcript.push(message);
+        memory.restart(boundary);
         return (shrunk, Some(message));
     }
     (Shrunk::Nothing, None)
@@ -165,6 +170,7 @@ pub(crate) fn place(
 pub(crate) fn cut_all(
     memory: &mut Memory,
     transcript: &mut Transcript,
+    carried: &str,
     report: &mut Report,
 ) -> Arc<Message> {
     let shown: Vec<Arc<Message>> = memory.projection(transcript).messages.iter().cloned().collect();
@@ -180,16 +186,12 @@ pub(crate) fn cut_all(
             message => dropped.push(message.id),
         }
     }
-    let words = text::cut(dropped.len(), &quotes(transcript, &dropped));
+    let mut words = text::cut(dropped.len(), &quotes(transcript, &dropped));
+    words.push_str(carried);
+    let losses = loss::words(transcript, &dropped);
     let message = transcript.push(Message::user_text(boundary.summary, Origin::Summary, words));
-    *memory = Memory {
-        boundary: Some(boundary),
-        shortened: core::mem::take(&mut memory.shortened),
-        budgeted: Some(message.id),
-        ..Memory::default()
-    };
+    memory.restart(boundary);
     let freed = raw_before.saturating_sub(memory.projection(transcript).raw);
-    let losses = vec![format!("{} messages", dropped.len())];
     report.shrunk.push(Shrink { level: 5, freed, losses });
     message
 }

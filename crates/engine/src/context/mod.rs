@@ -10,6 +10,7 @@ pub mod level_2_history_snip;
 pub mod level_3_microcompact;
 pub mod level_4_context_collapse;
 pub mod level_5_autocompact;
+pub mod loss;
 pub mod projection;
 pub(crate) mod quarantine;
 
@@ -19,11 +20,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{Message, MessageId, Tokens, ToolSpec};
 
+use crate::context::level_3_microcompact::Verbose;
 use crate::settings::Settings;
 use crate::transcript::{Entry, Transcript};
 
 pub use level_4_context_collapse::Collapse;
 pub use level_5_autocompact::Boundary;
+pub use loss::{Freed, Loss, LossRecord};
 pub use projection::Projection;
 
 /// What the levels did. The projection is a function of this and the transcript; it is kept and
@@ -38,6 +41,8 @@ pub struct Memory {
     snipped_before: Option<MessageId>,
     /// Level 3: results before this one are as short as they get.
     microcompacted_before: Option<MessageId>,
+    /// Level 3: what could be shortened and did not pay yet.
+    verbose: Verbose,
     /// Level 4: stretches that may be sent as one line, oldest first.
     collapses: Vec<Collapse>,
     /// Level 4: how many of them are.
@@ -66,6 +71,13 @@ impl Memory {
     fn shorten(&mut self, id: MessageId, short: Entry) {
         self.projection.forget_from(id);
         self.shortened.insert(id, short);
+    }
+
+    /// A summary was placed: everything but what is sent in a shorter form starts afresh.
+    fn restart(&mut self, boundary: Boundary) {
+        let shortened = core::mem::take(&mut self.shortened);
+        let budgeted = Some(boundary.summary);
+        *self = Self { boundary: Some(boundary), shortened, budgeted, ..Self::default() };
     }
 
     /// The form in which a message is sent.
@@ -165,19 +177,6 @@ pub(crate) fn prepare(memory: &mut Memory, view: &View<'_>, makes_room: bool) ->
     level_3_microcompact::apply(memory, view, &mut report);
     level_4_context_collapse::apply(memory, view, &mut report);
     report
-}
-
-/// The turns of a transcript: where each begins. A turn is an answer with everything that follows
-/// it up to the next answer; what comes before the first answer is no turn.
-pub(crate) fn turn_starts(transcript: &Transcript, from: MessageId) -> Vec<MessageId> {
-    let skip = usize::try_from(from.0).unwrap_or(usize::MAX);
-    transcript
-        .entries()
-        .iter()
-        .skip(skip)
-        .filter(|entry| entry.message.calls().next().is_some())
-        .map(|entry| entry.message.id)
-        .collect()
 }
 
 /// The same message with other content.

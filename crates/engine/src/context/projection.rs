@@ -33,7 +33,7 @@ impl Projection {
         transcript: &Transcript,
     ) -> bool {
         let Some(seen) = self.seen else { return false };
-        for entry in transcript.entries().iter().skip(seen) {
+        for entry in transcript.entries().get(seen..).unwrap_or_default() {
             self.push(shortened.get(&entry.message.id).unwrap_or(entry));
         }
         self.seen = Some(transcript.entries().len());
@@ -67,9 +67,8 @@ fn visit<'a>(memory: &'a Memory, transcript: &'a Transcript, see: &mut dyn FnMut
             }
         }
     }
-    let start = usize::try_from(memory.after_summary().0).unwrap_or(usize::MAX);
     let mut committed = memory.collapsed().iter().peekable();
-    for entry in transcript.entries().iter().skip(start) {
+    for entry in transcript.entries_from(memory.after_summary()) {
         let id = entry.message.id;
         while committed.peek().is_some_and(|collapse| collapse.last < id) {
             committed.next();

@@ -3,6 +3,7 @@
 //! Nothing is waited for. What is not ready stays for the next tool boundary. Input that would go
 //! unanswered because no turn follows stays queued and begins the next run.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{AttachmentKind, Message, Notice, Origin, ToolSpec};
@@ -21,14 +22,21 @@ impl Loop<'_> {
             }
         }
         for (kind, text) in core::mem::take(&mut self.state.inbox.arrived) {
-            let id = self.state.transcript.next_id();
-            self.add(Message::user_text(id, Origin::Attachment(kind), text));
+            self.add_attachment(kind, text);
         }
         if !has_another {
             let turn = self.state.control.turn.saturating_add(1);
             self.tell(Notice::MaxTurnsReached { turn, limit: self.limits.turns_max });
         }
         Signal::Attached
+    }
+
+    /// A memory that says so is pinned.
+    pub(crate) fn add_attachment(&mut self, kind: AttachmentKind, text: String) {
+        let id = self.state.transcript.next_id();
+        let pinned = kind == AttachmentKind::Memory && text.lines().any(is_pin);
+        let message = Message::user_text(id, Origin::Attachment(kind), text);
+        self.add(Message { pinned, ..message });
     }
 
     /// Updates that tool results carried apply from the next iteration on.
@@ -41,6 +49,12 @@ impl Loop<'_> {
             for directory in update.directories {
                 context.policy.directories.push(directory.as_ref().into());
             }
+            if let Some(directory) = update.working_directory {
+                context.working_directory = Some(directory);
+            }
+            if let Some(tasks) = update.tasks {
+                context.tasks = Some(tasks).filter(|tasks| !tasks.is_empty());
+            }
             if !update.tools.is_empty() {
                 let mut tools: Vec<ToolSpec> = context.tools.to_vec();
                 tools.extend(update.tools);
@@ -48,4 +62,9 @@ impl Loop<'_> {
             }
         }
     }
+}
+
+/// The line by which a memory file asks to survive every context level.
+fn is_pin(line: &str) -> bool {
+    line.trim() == "<!-- pin -->"
 }

@@ -2,28 +2,24 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use windlass_vocabulary::{
-    FailureKind, Messages, ModelFacts, ModelFailure, Notice, Role, Source, Ticket, Tokens, Usage,
+    AttachmentKind, FailureKind, HookPoint, HookReport, HookVerdict, Message, ModelFailure, Notice,
+    Source, Ticket, Usage,
 };
 
-use crate::budget::usd;
-use crate::cache::Forecast;
+use crate::context::level_5_autocompact::{self, Wish};
 use crate::context::quarantine::{Refused, leave_out};
-use crate::context::{Report, estimate, level_5_autocompact};
-use crate::control::Compaction;
-use crate::effect::Effect;
-use crate::ledger::{Account, Open};
-use crate::request::{self, Order};
-use crate::settings::Settings;
+use crate::context::{Report, Room, estimate};
+use crate::control::{Compaction, Phase};
+use crate::effect::{Effect, HookSubject};
+use crate::ledger::Account;
 use crate::signal::{Shrunk, Signal};
-use crate::state::{Errand, PendingLabel, State};
+use crate::state::{Errand, State};
 use crate::step::Loop;
 use crate::text;
 
-/// The most a label may be.
-const LABEL_TOKENS: Tokens = Tokens(64);
-
-impl<'a> Loop<'a> {
+impl Loop<'_> {
     /// Asks for a summary. Where there is nothing to summarise, or no money for it, says at once
     /// what could be done without.
     pub(crate) fn summarize(&mut self, what: Compaction) -> Option<Signal> {
@@ -40,101 +36,69 @@ impl<'a> Loop<'a> {
         if self.with_context(level_5_autocompact::plan).is_none() {
             return Some(Signal::Summarized(Shrunk::Nothing));
         }
+        if self.settings.hooks.pre_compact {
+            let ticket = self.state.next.ticket();
+            self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
+            let (by_hand, focus) = (self.is_by_hand(), self.state.focus.clone());
+            self.effects.push(Effect::RunHook {
+                ticket: Some(ticket),
+                point: HookPoint::PreCompact,
+                subject: HookSubject::Compaction { by_hand, focus },
+            });
+            return None;
+        }
+        self.begin_summary()
+    }
+
+    /// The hooks before a compaction have spoken: one that objects prevents it, and what they add
+    /// goes into the order.
+    pub(crate) fn compaction_hooks_ended(&mut self, report: HookReport) {
+        self.state.errand = None;
+        let HookReport { verdict, name, context, .. } = report;
+        let signal = match verdict {
+            HookVerdict::Block(text) | HookVerdict::Halt(text) => {
+                self.tell(Notice::HookSpoke { point: HookPoint::PreCompact, name, text });
+                Some(Signal::Summarized(Shrunk::Nothing))
+            }
+            HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => {
+                let focus = self.state.focus.take().into_iter().chain(context);
+                let focus: Vec<String> = focus.collect();
+                self.state.focus = Some(focus.join("\n")).filter(|focus| !focus.is_empty());
+                self.begin_summary()
+            }
+        };
+        if let Some(signal) = signal {
+            self.drive(signal);
+        }
+    }
+
+    /// Has the files in hand read again beside the summary, and asks for it.
+    fn begin_summary(&mut self) -> Option<Signal> {
+        let files = &self.state.tool_context.files;
+        if !files.is_empty() {
+            let newest_first: Vec<&str> = files.iter().rev().map(|path| &**path).collect();
+            let (kind, about) = (AttachmentKind::FilesInHand, newest_first.join("\n"));
+            self.effects.push(Effect::Prefetch { kind, about });
+        }
         match self.ask_for_summary(0) {
             true => None,
             false => Some(self.compact(None)),
         }
     }
 
+    fn is_by_hand(&self) -> bool {
+        self.state.control.phase == Phase::Compacting(Compaction::ByHand)
+    }
+
     /// Asks the next model that has not been asked for this summary; says whether there was one.
     fn ask_for_summary(&mut self, tries: u8) -> bool {
-        let messages = self.state.context.projection(&self.state.transcript).messages.clone();
         let output = self.settings.context.summary_tokens;
         let model = self.errand_model(tries);
-        let errand = model.and_then(|model| {
-            self.errand_call(model, Source::Compaction, messages, text::COMPACTION, output)
-        });
+        let words = text::compaction(self.state.focus.as_deref());
+        let errand =
+            model.and_then(|model| self.errand_call(model, Source::Compaction, &words, output));
         self.state.errand = errand.map(|errand| Errand { tries: tries + 1, ..errand });
         errand.is_some()
-    }
-
-    /// Whom to ask for a text beside the conversation: the small model, then the one in use, then
-    /// those after it; no more of them than the bound allows for.
-    fn errand_model(&self, tries: u8) -> Option<&'a ModelFacts> {
-        let settings: &'a Settings = self.settings;
-        let chain = (self.state.control.model..self.limits.models).map(|at| settings.model_at(at));
-        settings
-            .small_model
-            .iter()
-            .chain(chain)
-            .take(usize::from(self.limits.models))
-            .nth(usize::from(tries))
-    }
-
-    /// A label for the batch of tools that just ended, written by the small model beside the loop.
-    pub(crate) fn ask_for_label(&mut self) {
-        if !self.settings.tool_labels {
-            return;
-        }
-        let mut words = String::new();
-        let answer = self.state.transcript.messages().rfind(|m| m.role == Role::Assistant);
-        for call in answer.iter().flat_map(|message| message.calls()) {
-            words.push_str(call.name.as_str());
-            words.push(' ');
-            words.push_str(call.input.as_str());
-            words.push('\n');
-        }
-        words.push_str(text::LABEL);
-        if let Some(PendingLabel { ticket, text: None }) = self.state.pending_tool_summary {
-            // Nobody will hear of the old label any more; its bill is taken as estimated.
-            let _ = self.state.ledger.settle(Account::Errand(ticket), Usage::default());
-        }
-        let model = self.errand_model(0);
-        let errand = model.and_then(|model| {
-            self.errand_call(model, Source::ToolLabel, Messages::default(), &words, LABEL_TOKENS)
-        });
-        self.state.pending_tool_summary =
-            errand.map(|errand| PendingLabel { ticket: errand.ticket, text: None });
-    }
-
-    /// A model call that is not part of the conversation, paid for like any other. `None` when
-    /// there is no money for it.
-    fn errand_call(
-        &mut self,
-        model: &ModelFacts,
-        source: Source,
-        messages: Messages,
-        instruction: &str,
-        output: Tokens,
-    ) -> Option<Errand> {
-        let messages = request::with_instruction(&self.state, messages, instruction);
-        let raw = self.overhead() + messages.iter().map(|m| estimate::message(m)).sum::<u64>();
-        let predicted = self.state.ledger.estimate(raw);
-        let input = Tokens(estimate::worst_case(predicted.0));
-        let wanted = output.min(model.output_max);
-        let grant = usd::grant(self.settings, &self.state.ledger, model, input, wanted)?;
-        let ticket = self.state.next.ticket();
-        let open = Open {
-            model: model.name.clone(),
-            prices: model.prices,
-            source,
-            predicted,
-            raw,
-            reserved: grant.reserved,
-            forecast: Forecast::default(),
-        };
-        self.state.ledger.reserve(Account::Errand(ticket), open);
-        let attempt = self.state.next.attempt();
-        let order = Order {
-            attempt,
-            model: model.name.clone(),
-            messages,
-            output_max: grant.output,
-            source,
-        };
-        let request = request::build(&self.state, self.settings, order);
-        self.effects.push(Effect::Summarize { ticket, request });
-        Some(Errand { ticket, attempt: Some(attempt), tries: 1 })
     }
 
     /// A summary or a label came back.
@@ -164,8 +128,8 @@ impl<'a> Loop<'a> {
             false => Ok(words),
         });
         if let Err(failure) = &summary {
-            let words = format!("the summary failed ({}); history is cut", failure.message);
-            self.warn(&words);
+            let then = if self.is_by_hand() { "stays as it is" } else { "is cut" };
+            self.warn(&format!("the summary failed ({}); history {then}", failure.message));
         }
         let signal = self.compact(summary.ok().as_deref());
         self.drive(signal);
@@ -173,28 +137,69 @@ impl<'a> Loop<'a> {
 
     /// Sets the boundary. Also says when auto-compaction is switched off by repeated failure.
     fn compact(&mut self, summary: Option<&str>) -> Signal {
+        self.state.focus = None;
         let Some(plan) = self.with_context(level_5_autocompact::plan) else {
             return Signal::Summarized(Shrunk::Nothing);
         };
         let overhead = self.overhead();
         let mut report = Report::default();
+        let carried = self.state.tool_context.carried();
+        let wish = Wish { summary, carried: &carried, may_cut: !self.is_by_hand() };
         let State { context, transcript, ledger, .. } = &mut self.state;
         let (shrunk, message) = level_5_autocompact::place(
             context,
             transcript,
             &|raw| ledger.estimate(overhead + raw),
-            &plan,
-            summary,
+            (&plan, &wish),
             &mut report,
         );
         self.report(report);
         if let Some(message) = message {
+            self.compacted(&message);
             self.tell(Notice::MessageAdded(message));
+            self.add_files_in_hand();
         }
-        let failures = self.state.control.auto_compact.failures.saturating_add(1);
-        if shrunk == Shrunk::Cut && failures == self.limits.summary_failures_max {
-            self.warn("summaries failed three times in a row; auto-compaction is off from now on");
+        let (limit, failures) =
+            (self.limits.summary_failures_max, self.state.control.auto_compact.failures);
+        if shrunk == Shrunk::Cut && failures.saturating_add(1) == limit {
+            self.warn(&format!(
+                "summaries failed in a row, {limit} by now; auto-compaction is off for this session"
+            ));
         }
         Signal::Summarized(shrunk)
+    }
+
+    /// Tells the hooks what stands for the history now.
+    fn compacted(&mut self, message: &Message) {
+        if self.settings.hooks.post_compact {
+            let (by_hand, summary) = (self.is_by_hand(), message.text());
+            self.effects.push(Effect::RunHook {
+                ticket: None,
+                point: HookPoint::PostCompact,
+                subject: HookSubject::Compacted { by_hand, summary },
+            });
+        }
+    }
+
+    /// What was read again beside the summary goes behind it, as far as it fits. What is not ready
+    /// yet follows at the next tool boundary.
+    fn add_files_in_hand(&mut self) {
+        let room = Room::new(self.settings, self.state.control.model);
+        let arrived = core::mem::take(&mut self.state.inbox.arrived);
+        for (kind, text) in arrived {
+            if kind != AttachmentKind::FilesInHand {
+                self.state.inbox.arrived.push((kind, text));
+                continue;
+            }
+            let raw = estimate::text(&text);
+            let now = self.with_context(|memory, view| {
+                let sent = memory.projection(view.transcript).raw;
+                (view.estimate)(view.overhead + sent + raw)
+            });
+            match now.0 <= room.threshold.0 / 4 * 3 {
+                true => self.add_attachment(kind, text),
+                false => self.warn("the files in hand do not fit beside the summary"),
+            }
+        }
     }
 }

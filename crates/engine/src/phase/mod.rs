@@ -3,6 +3,7 @@
 
 mod attaching;
 mod compacting;
+mod errand;
 mod preparing;
 mod running_tools;
 mod stopping;

@@ -2,12 +2,14 @@
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
-use windlass_vocabulary::{Message, MetaKind, Notice, Origin, Source, Tokens, Transition};
+use windlass_vocabulary::{
+    Message, MessageId, MetaKind, Notice, Origin, Source, Tokens, Transition,
+};
 
 use crate::budget::{tokens, usd};
 use crate::cache::Prefix;
 use crate::context::level_5_autocompact;
-use crate::context::{self, Memory, Report, Room, View, estimate};
+use crate::context::{self, Loss, Memory, Report, Room, View, estimate};
 use crate::decide::Because;
 use crate::effect::Effect;
 use crate::facts;
@@ -189,6 +191,8 @@ impl Loop<'_> {
         for shrink in report.shrunk {
             let freed = self.state.ledger.estimate(shrink.freed);
             let (level, losses) = (shrink.level, shrink.losses);
+            let at = MessageId(self.state.transcript.next_id().0.saturating_sub(1));
+            self.state.losses.add(Loss { level, freed, what: losses.clone(), at });
             self.tell(Notice::ContextShrunk { level, freed, losses });
         }
     }

@@ -22,14 +22,29 @@ impl Loop<'_> {
         self.drive(Signal::Submitted);
     }
 
+    /// Somebody wants history compacted: a run of its own, which asks the model nothing else.
+    pub(crate) fn compaction_asked(&mut self, focus: Option<String>) {
+        if self.state.control.phase.is_running() {
+            self.warn("history can be compacted when the run is over");
+            return;
+        }
+        self.refresh();
+        self.state.focus = focus;
+        self.drive(Signal::CompactionAsked);
+    }
+
     /// Everything that belongs to one run starts afresh.
-    pub(crate) fn begin_run(&mut self, submission: Submission) {
+    fn refresh(&mut self) {
         self.state.ledger.begin_run();
         self.state.circle.forget();
         self.state.waited = Millis(0);
         self.state.overhead = None;
         self.state.objection = None;
         self.tell(Notice::RunStarted);
+    }
+
+    pub(crate) fn begin_run(&mut self, submission: Submission) {
+        self.refresh();
         self.add_context();
         // Input that an interrupt left behind was sent first and is heard first.
         for earlier in core::mem::take(&mut self.state.inbox.queued) {
@@ -39,7 +54,7 @@ impl Loop<'_> {
         self.add_submission(submission, Origin::User);
         if self.settings.prefetch {
             for kind in [AttachmentKind::Memory, AttachmentKind::Skills] {
-                self.effects.push(Effect::Prefetch { kind, prompt: prompt.clone() });
+                self.effects.push(Effect::Prefetch { kind, about: prompt.clone() });
             }
         }
     }

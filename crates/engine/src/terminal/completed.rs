@@ -24,6 +24,8 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
         Outcome::OutputLimitExhausted => "the answer was cut at the output limit, again and again",
         Outcome::Empty => "the model gave an empty answer",
         Outcome::PausesExhausted => "the model kept pausing",
+        Outcome::Compacted => "history was compacted",
+        Outcome::NotCompacted => "history was not compacted",
     };
     Owed { outcome: Some(outcome), why: words.into(), failure }
 }

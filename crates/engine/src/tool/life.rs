@@ -254,6 +254,9 @@ impl Loop<'_> {
 
     /// The call has its result.
     pub(crate) fn done(&mut self, place: usize, mut outcome: ToolOutcome) {
+        for path in core::mem::take(&mut outcome.files) {
+            self.state.tool_context.hold(&path);
+        }
         self.state.tool_context.updates.extend(outcome.update.take());
         self.set_stage(place, Stage::Done(outcome));
     }

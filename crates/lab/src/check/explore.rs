@@ -36,13 +36,15 @@ pub struct Walk {
 }
 
 impl Graph {
-    /// Visits everything that can follow a submitted message. A run that ends is not continued.
+    /// Visits everything that can follow a submitted message, or a wish to compact. A run that ends
+    /// is not continued.
     #[must_use]
     pub fn explore(limits: &Limits) -> Self {
         let signals = Signal::all();
-        let start = decide(Control::IDLE, Signal::Submitted, limits).control;
-        let mut index = HashMap::from([(start, 0usize)]);
-        let mut graph = Self { states: vec![start], edges: Vec::new() };
+        let starts = [Signal::Submitted, Signal::CompactionAsked]
+            .map(|signal| decide(Control::IDLE, signal, limits).control);
+        let mut index: HashMap<Control, usize> = starts.into_iter().zip(0..).collect();
+        let mut graph = Self { states: starts.to_vec(), edges: Vec::new() };
         while let Some(&control) = graph.states.get(graph.edges.len()) {
             let mut edges = Vec::new();
             for &signal in signals.iter().filter(|_| control.phase.is_running()) {

@@ -59,7 +59,8 @@ pub fn check(graph: &Graph, limits: &Limits, seen: &mut Seen) -> Result<(), Stri
 
 fn state(control: Control, edges: &[Edge], limits: &Limits) -> Result<(), &'static str> {
     if let Phase::Ended(_) = control.phase {
-        let is_over = Signal::all().into_iter().filter(|s| *s != Signal::Submitted).all(|signal| {
+        let begins = [Signal::Submitted, Signal::CompactionAsked];
+        let is_over = Signal::all().into_iter().filter(|s| !begins.contains(s)).all(|signal| {
             let after = decide(control, signal, limits);
             after.act == Act::Nothing && after.control == control
         });

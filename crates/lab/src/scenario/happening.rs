@@ -68,6 +68,8 @@ pub enum Happening {
     Label(Result<String, ModelFailure>),
     /// A timer ran out; the last one if not said which.
     Timer(Option<usize>),
+    /// Somebody wants history compacted.
+    Compact(Option<String>),
     /// Something to slip in is ready.
     Attachment(AttachmentKind, String),
     /// The last event is delivered a second time.
@@ -113,6 +115,7 @@ pub(crate) fn read(line: &str, setup: &Setup) -> Result<Happening, String> {
             let kind = attachment_kind(&words.word("what is attached")?)?;
             Happening::Attachment(kind, loose_text(rest_or("the text")?)?)
         }
+        "compact" => Happening::Compact(rest.map(loose_text).transpose()?),
         "again" => Happening::Again,
         "message" => message(&mut words, rest_or("what the message says")?, setup)?,
         "normalize" => Happening::Normalize,
@@ -171,6 +174,15 @@ fn tool(words: &mut Words, rest: &str) -> Result<Happening, String> {
                 let media = image(&words.word("an image's name")?);
                 outcome.content.push(ResultPart::Media(media));
             }
+            "files" => outcome.files.push(words.word("a path")?.as_str().into()),
+            "tasks" => {
+                let update = outcome.update.get_or_insert_default();
+                update.tasks = Some(words.text("the task list")?.into());
+            }
+            "directory" => {
+                let update = outcome.update.get_or_insert_default();
+                update.working_directory = Some(words.word("a path")?.as_str().into());
+            }
             "mode" => {
                 let update = outcome.update.get_or_insert_default();
                 update.mode = Some(mode(&words.word("a mode")?)?);
@@ -210,7 +222,10 @@ fn hook(words: &mut Words, setup: &Setup) -> Result<Happening, String> {
         "pre" => (HookPoint::PreToolUse, true),
         "post" => (HookPoint::PostToolUse, true),
         "stop" => (HookPoint::Stop, false),
-        other => return Err(format!("a hook runs `pre`, `post` or `stop`, not `{other}`")),
+        "compact" => (HookPoint::PreCompact, false),
+        other => {
+            return Err(format!("a hook runs `pre`, `post`, `stop` or `compact`, not `{other}`"));
+        }
     };
     let call = match has_call {
         true => Some(ToolCallId::from(words.word("a call's id")?.as_str())),
@@ -290,6 +305,7 @@ fn attachment_kind(word: &str) -> Result<AttachmentKind, String> {
         "changed_files" => Ok(AttachmentKind::ChangedFiles),
         "memory" => Ok(AttachmentKind::Memory),
         "skills" => Ok(AttachmentKind::Skills),
+        "files_in_hand" => Ok(AttachmentKind::FilesInHand),
         other => Err(format!("nothing called `{other}` is attached")),
     }
 }

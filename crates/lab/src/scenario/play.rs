@@ -61,6 +61,7 @@ impl<'a> Play<'a> {
     fn events(&self, happening: &Happening) -> Result<Vec<Event>, String> {
         let one = match happening.clone() {
             Happening::User { content, pinned } => Event::UserSubmitted { content, pinned },
+            Happening::Compact(focus) => Event::CompactionAsked { focus },
             Happening::Interrupt(why) => Event::Interrupted(why),
             Happening::Model { request, deltas } => {
                 let attempt = nth(&self.names.requests, request, "request")?;

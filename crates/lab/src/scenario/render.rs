@@ -55,8 +55,8 @@ pub(crate) fn effect(effect: &Effect, names: &Names, setup: &Setup) -> Option<Sh
         Effect::AskPermission { question, .. } => format!("ask {}", call(&question.call)),
         Effect::RunHook { point, subject, ticket } => hook(*point, subject, ticket.is_some()),
         Effect::Spill { name, text } => format!("spill {name} ({} bytes)", text.len()),
-        Effect::Prefetch { kind, prompt } => {
-            format!("prefetch {}: {}", attachment(*kind), quoted(prompt))
+        Effect::Prefetch { kind, about } => {
+            format!("prefetch {}: {}", attachment(*kind), quoted(about))
         }
         Effect::SetTimer { after, .. } => format!("timer {} ms", after.0),
     };
@@ -75,6 +75,14 @@ fn hook(point: HookPoint, subject: &HookSubject, is_awaited: bool) -> String {
             format!("{blocks} of {blocks_max}{retry} {}", quoted(answer))
         }
         HookSubject::Failure(_) => String::new(),
+        HookSubject::Compaction { by_hand, focus } => {
+            let by = if *by_hand { "by hand" } else { "for space" };
+            format!("{by} {}", focus.as_deref().map(quoted).unwrap_or_default())
+        }
+        HookSubject::Compacted { by_hand, summary } => {
+            let by = if *by_hand { "by hand" } else { "for space" };
+            format!("{by} {}", quoted(summary))
+        }
     };
     let not_awaited = if is_awaited { "" } else { " not awaited" };
     format!("hook {point:?} {about}{not_awaited}").replace("  ", " ").trim_end().to_owned()
@@ -213,6 +221,7 @@ fn attachment(kind: AttachmentKind) -> &'static str {
         AttachmentKind::ChangedFiles => "changed_files",
         AttachmentKind::Memory => "memory",
         AttachmentKind::Skills => "skills",
+        AttachmentKind::FilesInHand => "files_in_hand",
     }
 }
 

@@ -186,6 +186,8 @@ impl Setup {
             "deny" => settings.policy.rules.deny.push(rule(words)?),
             "pre_tool_hooks" => settings.hooks.pre_tool_use = switch(words)?,
             "post_tool_hooks" => settings.hooks.post_tool_use = switch(words)?,
+            "pre_compact_hooks" => settings.hooks.pre_compact = switch(words)?,
+            "post_compact_hooks" => settings.hooks.post_compact = switch(words)?,
             "post_tool_failure_hooks" => settings.hooks.post_tool_use_failure = switch(words)?,
             "stop_failure_hooks" => settings.hooks.stop_failure = switch(words)?,
             "subagent" => settings.agent.is_subagent = switch(words)?,

@@ -163,9 +163,10 @@ impl Errands {
 #[must_use]
 pub fn key_of(event: &Event) -> Option<Key> {
     match event {
-        Event::UserSubmitted { .. } | Event::Interrupted(_) | Event::AttachmentArrived { .. } => {
-            None
-        }
+        Event::UserSubmitted { .. }
+        | Event::CompactionAsked { .. }
+        | Event::Interrupted(_)
+        | Event::AttachmentArrived { .. } => None,
         Event::ModelStarted { attempt }
         | Event::ModelDelta { attempt, .. }
         | Event::ModelEnded { attempt, .. }

@@ -97,13 +97,15 @@ impl Reach {
 /// Phases a step can end in while a run goes on.
 const PHASES: [&str; 5] = ["Compacting", "Streaming", "Waiting", "RunningTools", "Stopping"];
 
-const HOOKS: [HookPoint; 6] = [
+const HOOKS: [HookPoint; 8] = [
     HookPoint::PreToolUse,
     HookPoint::PostToolUse,
     HookPoint::PostToolUseFailure,
     HookPoint::Stop,
     HookPoint::SubagentStop,
     HookPoint::StopFailure,
+    HookPoint::PreCompact,
+    HookPoint::PostCompact,
 ];
 
 const REST: [&str; 13] = [

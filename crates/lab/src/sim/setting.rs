@@ -37,6 +37,8 @@ pub fn draw(random: &mut Random) -> Settings {
         post_tool_use: random.percent(30),
         post_tool_use_failure: random.percent(30),
         stop_failure: random.percent(30),
+        pre_compact: random.percent(30),
+        post_compact: random.percent(30),
     };
     policy(random, &mut settings);
     if random.percent(30) {

@@ -28,6 +28,9 @@ pub fn outcome(random: &mut Random, habits: &Habits, allowance: Option<MicroUsd>
     }
     outcome.is_error = random.percent(15);
     outcome.changed_workspace = random.percent(10);
+    if random.percent(20) {
+        outcome.files.push(Arc::from(format!("/w/file{}", random.below(30))));
+    }
     if random.percent(5) {
         outcome.content.push(ResultPart::Media(media()));
     }
@@ -38,6 +41,10 @@ pub fn outcome(random: &mut Random, habits: &Habits, allowance: Option<MicroUsd>
             }),
             directories: vec![Arc::from("/elsewhere")],
             tools: random.percent(50).then(|| spec(random, "Late")).into_iter().collect(),
+            working_directory: random.percent(50).then(|| Arc::from("/elsewhere/deep")),
+            tasks: random.percent(50).then(|| {
+                Arc::from(random.one_of(["", "1. weigh anchor", "1. set sail\n2. sleep"]))
+            }),
         });
     }
     outcome.spent = match allowance {

@@ -117,6 +117,11 @@ impl World {
                 self.submit(after + 1);
             }
         }
+        if self.random.permille(4) && self.faults != Faults::NONE {
+            let focus = self.random.percent(50).then(|| "the anchor".to_owned());
+            let after = self.random.below(200);
+            self.push(after, Event::CompactionAsked { focus }, false);
+        }
         if self.random.permille(3) && self.faults != Faults::NONE {
             let after = self.random.below(200);
             self.submit(after);

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use windlass_engine::Effect;
+use windlass_engine::state::ToolContext;
 use windlass_vocabulary::{AttachmentKind, Block, Message, Origin};
 
 use super::View;
@@ -20,6 +21,9 @@ impl Keep {
         let entries = view.state.transcript.entries();
         for entry in entries.iter().skip(self.seen) {
             let message = &entry.message;
+            if message.origin == Origin::Summary {
+                carried(&view.state.tool_context, message)?;
+            }
             if message.pinned {
                 self.pinned.push(message.clone());
             }
@@ -40,6 +44,17 @@ impl Keep {
         }
         Ok(())
     }
+}
+
+/// A compaction carries the task list and the working directory over, word for word.
+fn carried(context: &ToolContext, summary: &Message) -> Result<(), String> {
+    let words = summary.text();
+    for kept in context.tasks.iter().chain(&context.working_directory) {
+        if !words.contains(&**kept) {
+            return Err(format!("the summary {} lost {kept:?}", summary.id));
+        }
+    }
+    Ok(())
 }
 
 fn is_same(sent: &Arc<Message>, kept: &Arc<Message>) -> bool {

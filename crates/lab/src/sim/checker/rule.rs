@@ -56,12 +56,16 @@ fn decided(control: Control, signal: Signal, limits: &Limits) -> (Control, Act) 
 fn may_show(event: &Event, signal: Signal) -> bool {
     match event {
         Event::UserSubmitted { .. } => signal == Signal::Submitted,
+        Event::CompactionAsked { .. } => signal == Signal::CompactionAsked,
         Event::Interrupted(_) => signal == Signal::Interrupted,
         Event::ModelEnded { .. } => matches!(signal, Signal::Answered(_)),
         Event::ModelFailed { .. } => matches!(signal, Signal::Failed(_)),
         Event::ToolEnded { .. } => matches!(signal, Signal::ToolsDone { .. }),
         Event::HookEnded { .. } => {
-            matches!(signal, Signal::ToolsDone { .. } | Signal::HooksEnded { .. })
+            matches!(
+                signal,
+                Signal::ToolsDone { .. } | Signal::HooksEnded { .. } | Signal::Summarized(_)
+            )
         }
         Event::PermissionAnswered { .. } => {
             matches!(signal, Signal::ToolsDone { .. } | Signal::Interrupted)
