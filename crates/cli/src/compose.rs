@@ -18,7 +18,7 @@ use crate::config::model::Model;
 use crate::environment::Lookup;
 use crate::refusal::Refusal;
 use crate::rules::listed;
-use crate::server::{self, Place, Server};
+use crate::server::{self, Place, Proofs, Server};
 use crate::settings::{settings, wishes};
 use crate::{chance, date, offer, prompt};
 
@@ -110,8 +110,9 @@ fn servers(
     config: &Config,
     lookup: &impl Lookup,
 ) -> Result<Vec<(ModelName, Server)>, Refusal> {
+    let mut proofs = Proofs::default();
     let found = |chosen: &Chosen| {
-        let server = server::server(chosen, config, lookup)?;
+        let server = server::server(chosen, config, &mut proofs, lookup)?;
         Ok((ModelName::from(chosen.name.as_str()), server))
     };
     cast.all().map(found).collect()

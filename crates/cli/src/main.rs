@@ -29,7 +29,9 @@ use clap::Parser;
 
 use args::{Args, Command, RunArgs};
 use exit::Exit;
+use front::beside;
 use refusal::Refusal;
+use signals::Signals;
 use subcommand::{bound, demo, key, models, record, rehearse};
 
 fn main() -> ExitCode {
@@ -54,13 +56,23 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Demo(args)) => inside(demo::run(&args)),
         Some(Command::Rehearse(args)) if args.example => Ok(say(rehearse::EXAMPLE)),
         Some(Command::Rehearse(args)) => inside(rehearse::run(args, &environment)),
-        Some(Command::Record(args)) => inside(record::run(args, &environment)),
+        Some(Command::Record(args)) => inside(record::run(args, environment)),
         Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
-        Some(Command::Key(args)) => inside(key::run(args, &environment)),
-        Some(Command::Models(args)) => Ok(say(&models::run(&args, &environment)?)),
-        None if args.run.print.is_some() => {
-            inside(front::print::run(compose::print(args.run, &environment)?))
-        }
+        Some(Command::Key(args)) => inside(key::run(args, environment)),
+        Some(Command::Models(args)) => inside(async {
+            let mut signals = Signals::listen()?;
+            match beside(&mut signals, move || models::run(&args, &environment)).await? {
+                Ok(text) => Ok(say(&text)),
+                Err(signal) => Ok(signal.exit()),
+            }
+        }),
+        None if args.run.print.is_some() => inside(async {
+            let mut signals = Signals::listen()?;
+            match beside(&mut signals, move || compose::print(args.run, &environment)).await? {
+                Ok(plan) => front::print::run(plan, signals).await,
+                Err(signal) => Ok(signal.exit()),
+            }
+        }),
         None => Err(not_asked(&args.run)),
     }
 }
@@ -70,8 +82,8 @@ fn is_about_keys() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "key")
 }
 
-/// Runs it on one thread. What is still under way when it is done is dropped: tools that are left
-/// are killed with their whole process group.
+/// Runs it on one thread. What is still under way when it is done is dropped: tools and programs
+/// that are left are killed with their whole process group.
 fn inside(task: impl Future<Output = Result<Exit, Refusal>>) -> Result<Exit, Refusal> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -80,6 +92,7 @@ fn inside(task: impl Future<Output = Result<Exit, Refusal>>) -> Result<Exit, Ref
             ))
         })?;
     let exit = runtime.block_on(task);
+    program::end_all();
     runtime.shutdown_background();
     exit
 }

@@ -2,14 +2,15 @@
 //! an end for everything it started.
 //!
 //! No shell is involved and no terminal: the program leads a group of its own, which is killed as one
-//! when it is late. What it prints may be a secret, so nothing here shows or keeps it.
+//! when it is late, or when we end before it does ([`end_all`]). What it prints may be a secret, so
+//! nothing here shows or keeps it.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,14 +54,14 @@ pub(crate) fn run(
     within: Duration,
 ) -> Result<Ended, Failure> {
     let deadline = Instant::now() + within;
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(arguments)
         .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(Failure::NotStarted)?;
+        .process_group(0);
+    let mut child = started(&mut command).map_err(Failure::NotStarted)?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
         // A program that does not read its input ends the pipe, and the thread with it.
         thread::spawn(move || pipe.write_all(input.as_bytes()));
@@ -95,8 +96,13 @@ fn read(pipe: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<V
 
 fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
+        {
+            // Once it is waited for, its number may become another's.
+            let mut groups = groups();
+            if let Ok(Some(status)) = child.try_wait() {
+                groups.forget(child);
+                return Some(status);
+            }
         }
         if Instant::now() >= deadline {
             return None;
@@ -105,11 +111,49 @@ fn wait(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     }
 }
 
-/// The child has not been waited for, so the group's number is still its own.
 fn end(child: &mut Child) {
+    let mut groups = groups();
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.wait();
+    groups.forget(child);
 }
+
+/// Ends every program that still runs, with its group, and lets no other start: we are going.
+pub(crate) fn end_all() {
+    let mut groups = groups();
+    groups.is_over = true;
+    for leader in groups.leaders.drain(..) {
+        let _ = kill_process_group(leader, Signal::KILL);
+    }
+}
+
+fn started(command: &mut Command) -> io::Result<Child> {
+    let mut groups = groups();
+    if groups.is_over {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    let child = command.spawn()?;
+    groups.leaders.push(Pid::from_child(&child));
+    Ok(child)
+}
+
+/// Leaders of groups that have not been waited for.
+struct Groups {
+    leaders: Vec<Pid>,
+    is_over: bool,
+}
+
+impl Groups {
+    fn forget(&mut self, child: &Child) {
+        self.leaders.retain(|leader| *leader != Pid::from_child(child));
+    }
+}
+
+fn groups() -> MutexGuard<'static, Groups> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+static GROUPS: Mutex<Groups> = Mutex::new(Groups { leaders: Vec::new(), is_over: false });
 
 fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())

@@ -3,8 +3,8 @@
 //! Reads standard input only when something else than a terminal is at the other end, at most
 //! [`BYTES_MAX`] of it, and never waits longer than [`SILENCE_MAX`] for the next piece. A pipe may be
 //! slow because the program before it is; a socket comes from a program that starts us and often
-//! forgets to close it, so one that stays silent is left alone. Runs before any signal is caught, so
-//! Ctrl-C ends the process at once. What is not text is refused here: a model would get noise, and
+//! forgets to close it, so one that stays silent is left alone. Whoever waits for this lets
+//! signals end the process. What is not text is refused here: a model would get noise, and
 //! nobody would know why it answers nonsense.
 
 use std::ffi::OsString;

@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::Exit;
+use crate::refusal::Refusal;
 
 /// A listener. Once made, the signals no longer end the process by themselves.
 #[derive(Debug)]
@@ -31,13 +32,18 @@ pub(crate) enum Caught {
 
 impl Signals {
     /// Begins to listen. Needs a runtime.
-    pub(crate) fn listen() -> io::Result<Self> {
-        let hang_up = is_hang_up_wanted().then(|| signal(SignalKind::hangup())).transpose()?;
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up,
-            caught: 0,
+    pub(crate) fn listen() -> Result<Self, Refusal> {
+        let begin = || {
+            let hang_up = is_hang_up_wanted().then(|| signal(SignalKind::hangup())).transpose()?;
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+                hang_up,
+                caught: 0,
+            })
+        };
+        begin().map_err(|error: io::Error| {
+            Refusal::failed(format!("signals cannot be caught: {error}; close some programs"))
         })
     }
 

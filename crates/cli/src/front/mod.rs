@@ -24,6 +24,7 @@ use windlass_driver::{Interrupt, Notices, Session};
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Answer, Notice};
 
+use crate::refusal::Refusal;
 use crate::signals::{Caught, Signals};
 
 /// What a front end shows. Never waits.
@@ -119,6 +120,19 @@ pub(crate) async fn unless_signalled<T>(
         biased;
         signal = signals.next() => Err(signal),
         value = waiting => Ok(value),
+    }
+}
+
+/// Does work that may wait for files, pipes and other programs, unless a signal comes first. Then
+/// the work is left where it is; the process ends with everything it has started.
+pub(crate) async fn beside<T: Send + 'static>(
+    signals: &mut Signals,
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<Result<T, Caught>, Refusal> {
+    match unless_signalled(signals, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(done)) => done.map(Ok),
+        Ok(Err(broken)) => Err(Refusal::failed(format!("this should not happen: {broken}"))),
+        Err(signal) => Ok(Err(signal)),
     }
 }
 

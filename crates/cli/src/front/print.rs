@@ -25,9 +25,7 @@ use crate::refusal::Refusal;
 use crate::signals::Signals;
 
 /// Asks, prints, and says how it went.
-pub(crate) async fn run(plan: Plan) -> Result<Exit, Refusal> {
-    let mut signals = Signals::listen()
-        .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
+pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusal> {
     let Plan { builder, prompt, atlas, format, verbose, session_id, scratch, notes } = plan;
     let mut printer = Printer {
         began: Instant::now(),

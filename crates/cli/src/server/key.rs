@@ -20,6 +20,7 @@ use crate::keyring::Trouble;
 use crate::refusal::Refusal;
 
 /// A credential, and what to look at when it is refused.
+#[derive(Clone)]
 pub(super) struct Proof {
     pub(super) credential: Credential,
     pub(super) advice: String,

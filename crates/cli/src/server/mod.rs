@@ -13,6 +13,7 @@ mod model_list;
 pub(crate) mod ring;
 pub(crate) mod source;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use windlass_driver::Endpoint;
@@ -22,7 +23,7 @@ use crate::choice::Chosen;
 use crate::config::Config;
 use crate::config::provider::Provider;
 use crate::environment::{self, Lookup};
-use crate::keyring;
+use crate::keyring::{self, Trouble};
 use crate::refusal::Refusal;
 use key::Proof;
 
@@ -51,10 +52,32 @@ pub(crate) struct Place {
     pub(crate) address_advice: String,
 }
 
+/// Keys that were found, by provider: each place is asked once, however many models live there.
+#[derive(Default)]
+pub(crate) struct Proofs(BTreeMap<String, Result<Proof, Option<Trouble>>>);
+
+impl Proofs {
+    fn of(
+        &mut self,
+        name: &str,
+        provider: &Provider,
+        config: &Config,
+        lookup: &impl Lookup,
+    ) -> Result<Result<Proof, Option<Trouble>>, Refusal> {
+        if let Some(known) = self.0.get(name) {
+            return Ok(known.clone());
+        }
+        let found = key::find(name, provider, config, lookup)?;
+        self.0.insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
 /// Finds a model's server. When there is no key, says what there is instead.
 pub(crate) fn server(
     chosen: &Chosen,
     config: &Config,
+    proofs: &mut Proofs,
     lookup: &impl Lookup,
 ) -> Result<Server, Refusal> {
     let provider = config.providers.get(&chosen.provider).cloned().unwrap_or_default();
@@ -62,7 +85,7 @@ pub(crate) fn server(
     let (base_url, address_advice) = address(&provider, &chosen.provider, config, lookup)?;
     let base_url = without_version(&base_url, wire);
     let is_local = environment::local_place(&base_url).is_some();
-    let found = key::find(&chosen.provider, &provider, config, lookup)?;
+    let found = proofs.of(&chosen.provider, &provider, config, lookup)?;
     let Proof { credential, advice, renewal } = match found {
         Ok(proof) => proof,
         Err(_) if is_local || provider.is_open() => Proof::none(&chosen.provider, &provider),

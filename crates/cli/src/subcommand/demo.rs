@@ -21,8 +21,7 @@ use crate::{chance, compose};
 
 /// Shows it.
 pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, Refusal> {
-    let mut signals = Signals::listen()
-        .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
+    let mut signals = Signals::listen()?;
     let project = Project::lay_out(args.keep)?;
     let mut script = demo::script(&project.directory);
     // Slowness is for people who watch.

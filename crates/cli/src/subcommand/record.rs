@@ -14,6 +14,7 @@ use crate::choice;
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::exit::Exit;
+use crate::front::beside;
 use crate::front::output::{Output, Target};
 use crate::front::unless_signalled;
 use crate::front::words::count;
@@ -22,8 +23,11 @@ use crate::server;
 use crate::signals::Signals;
 
 /// Records until told to stop, or until the command has ended.
-pub(crate) async fn run(args: RecordArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
-    let config = Config::load(lookup)?;
+pub(crate) async fn run(
+    args: RecordArgs,
+    lookup: impl Lookup + Copy + Send + 'static,
+) -> Result<Exit, Refusal> {
+    let config = Config::load(&lookup)?;
     let name = match &args.provider {
         Some(name) => choice::provider(name, &config)?,
         None => choice::default_provider(&config),
@@ -31,12 +35,18 @@ pub(crate) async fn run(args: RecordArgs, lookup: &impl Lookup) -> Result<Exit, 
     let provider = config.providers.get(&name).cloned().unwrap_or_default();
     let upstream = match &args.upstream {
         Some(url) => server::without_version(url, provider.wire.unwrap_or(Wire::AnthropicMessages)),
-        None => server::base_url(&name, &config, lookup)?,
+        None => server::base_url(&name, &config, &lookup)?,
     };
-    let mut signals = Signals::listen()
-        .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
-    let kept = server::kept_key(&name, &upstream, &config, lookup);
-    let mut scrub = scene::scrub(&config, lookup);
+    let mut signals = Signals::listen()?;
+    let kept = {
+        let (name, upstream, config) = (name.clone(), upstream.clone(), config.clone());
+        let look = move || Ok(server::kept_key(&name, &upstream, &config, &lookup));
+        match beside(&mut signals, look).await? {
+            Ok(kept) => kept,
+            Err(signal) => return Ok(signal.exit()),
+        }
+    };
+    let mut scrub = scene::scrub(&config, &lookup);
     if let Some(key) = &kept {
         scrub = scrub.secret(key);
     }

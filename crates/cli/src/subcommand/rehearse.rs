@@ -26,8 +26,7 @@ pub(crate) async fn run(args: RehearseArgs, lookup: &impl Lookup) -> Result<Exit
         return replay::run(&args, cassette, &config, lookup).await;
     }
     let script = read(args.script.as_deref().unwrap_or(Path::new("")))?;
-    let mut signals = Signals::listen()
-        .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
+    let mut signals = Signals::listen()?;
     let options = StartOptions { port: args.port };
     let rehearsal = Rehearsal::start(script, options)
         .await

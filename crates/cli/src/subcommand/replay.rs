@@ -27,8 +27,7 @@ pub(super) async fn run(
     lookup: &impl Lookup,
 ) -> Result<Exit, Refusal> {
     let cassette = Cassette::load(cassette).map_err(|error| Refusal::usage(error.to_string()))?;
-    let mut signals = Signals::listen()
-        .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
+    let mut signals = Signals::listen()?;
     let scrub = scene::scrub(config, lookup);
     let options = ReplayOptions { port: args.port, scrub, ..ReplayOptions::default() };
     let replay = Replay::start(cassette, options)

@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::json;
 use windlass_rehearsal::{Answer, Fault, Script};
 
-use crate::stage::{World, play, run};
+use crate::stage::{Running, World, play, run, wait_for_file, wait_until_gone};
 
 fn program(world: &World, script: &str) -> String {
     let path = world.file("give-key");
@@ -87,6 +89,36 @@ fn a_program_that_gives_no_key_is_told_with_its_own_words() {
     world.config("[provider.openai]\nkey_command = [\"no-such-program\"]\n");
     let finished = run(&mut world.windlass(&["-p", "hi", "--model", "openai/gpt-5.5"]));
     assert!(finished.refusal(1).contains("cannot be started"), "{finished:?}");
+}
+
+#[test]
+fn one_key_serves_all_models_of_a_provider() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let give = program(&world, "echo called >> calls; echo sk-one");
+    world.config(&format!(
+        "[provider.anthropic]\nbase_url = \"{}\"\nkey_command = [\"{give}\"]\n",
+        server.url()
+    ));
+    let arguments = ["-p", "hi", "--fallback-model", "opus", "--small-model", "haiku"];
+    run(&mut world.windlass(&arguments)).answer();
+    assert_eq!(std::fs::read_to_string(world.file("calls")).expect("calls"), "called\n");
+}
+
+#[test]
+fn a_signal_ends_the_program_that_is_waited_for_with_its_children() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let world = World::new();
+        let give = program(&world, "sleep 600 & echo $$ $! > pids.txt; wait");
+        world.config(&format!("[provider.anthropic]\nkey_command = [\"{give}\"]\n"));
+        let running = Running::start(&mut world.windlass(&["-p", "hi"]));
+        let pids = wait_for_file(&world.file("pids.txt"));
+        running.signal(signal);
+        let finished = running.finish();
+        assert_eq!(finished.code, Some(code), "{finished:?}");
+        assert!(finished.took < Duration::from_secs(20), "{finished:?}");
+        pids.split_whitespace().for_each(wait_until_gone);
+    }
 }
 
 #[test]

@@ -21,7 +21,10 @@ fn the_base_set_is_chosen_by_name() {
         (&["--tools", "Read,Bash"], &["Bash", "Read"]),
         (&["--tools", "Grep", "Read"], &["Read", "Grep"]),
         (&["--tools", ""], &[]),
-        (&["--tools", "default"], &["Bash", "Read", "Edit", "Write", "Glob", "Grep"]),
+        (
+            &["--tools", "default"],
+            &["Bash", "Read", "Edit", "Write", "Glob", "Grep", "NotebookEdit"],
+        ),
         (&["--tools", "Read,Bash", "--disallowedTools", "Bash"], &["Read"]),
     ];
     for (flags, names) in cases {

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::config::provider::Provider;
 use crate::environment::Lookup;
 use crate::exit::Exit;
+use crate::front::beside;
 use crate::front::output::{Output, Target};
 use crate::keyring::{Ring, Slot, Trouble};
 use crate::refusal::Refusal;
@@ -18,25 +19,41 @@ use crate::server::{ring, source};
 use crate::signals::Signals;
 
 /// Does what was asked.
-pub(crate) async fn run(args: KeyArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
-    let config = Config::load(lookup)?;
-    let text = match args.command {
-        KeyCommand::List(args) => list::run(&args, &config, lookup),
-        KeyCommand::Remove(args) => remove(&known(&args.provider, &config)?, &config, lookup)?,
+pub(crate) async fn run(
+    args: KeyArgs,
+    lookup: impl Lookup + Copy + Send + 'static,
+) -> Result<Exit, Refusal> {
+    let config = Config::load(&lookup)?;
+    let mut signals = Signals::listen()?;
+    let done = match args.command {
+        KeyCommand::List(args) => {
+            beside(&mut signals, move || Ok(list::run(&args, &config, &lookup))).await?
+        }
+        KeyCommand::Remove(args) => {
+            let name = known(&args.provider, &config)?;
+            beside(&mut signals, move || remove(&name, &config, &lookup)).await?
+        }
         KeyCommand::Set(args) if !args.rest.is_empty() => return Err(as_argument(&args.provider)),
         KeyCommand::Set(args) => {
             let name = known(&args.provider, &config)?;
-            let (ring, origin) = place(&name, &config, lookup)?;
-            let mut signals = Signals::listen()
-                .map_err(|error| Refusal::failed(format!("signals cannot be caught: {error}")))?;
-            let key = match typed::key(&name, &mut signals).await? {
-                Ok(key) => key,
-                Err(signal) => return Ok(signal.exit()),
-            };
-            let slot = Slot { provider: &name, origin: &origin };
-            ring.store(slot, &key).map_err(|trouble| refused(&name, &trouble, &config))?;
-            stored(&name, &origin, &config, lookup)
+            let (ring, origin) = place(&name, &config, &lookup)?;
+            match typed::key(&name, &mut signals).await? {
+                Err(signal) => Err(signal),
+                Ok(key) => {
+                    let keep = move || {
+                        let slot = Slot { provider: &name, origin: &origin };
+                        ring.store(slot, &key)
+                            .map_err(|trouble| refused(&name, &trouble, &config))?;
+                        Ok(stored(&name, &origin, &config, &lookup))
+                    };
+                    beside(&mut signals, keep).await?
+                }
+            }
         }
+    };
+    let text = match done {
+        Ok(text) => text,
+        Err(signal) => return Ok(signal.exit()),
     };
     let mut output = Output::new(Target::Stdout);
     // A reader that went away early had enough.
