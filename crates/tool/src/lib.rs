@@ -5,8 +5,10 @@
 //! whether a call may run: `run` takes a proof that it may.
 
 mod action;
+mod background;
 mod bash;
 mod edit;
+pub mod environment;
 mod file;
 mod glob;
 mod grep;
@@ -14,6 +16,7 @@ mod input;
 mod notebook;
 mod output;
 pub mod picture;
+mod process;
 mod read;
 pub mod registry;
 pub mod surroundings;
@@ -21,8 +24,10 @@ pub mod tool;
 mod walk;
 mod write;
 
+pub use background::{Background, BackgroundEnd, BackgroundTask};
 pub use file::FileChange;
 pub use picture::{Fitted, PictureLimits, fit};
+pub use process::{Launch, Launcher};
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};
 pub use tool::{Job, Progress, Running, Tool};

@@ -100,6 +100,8 @@ pub(crate) struct Spill {
     file: Option<File>,
     written: u64,
     problem: Option<String>,
+    /// Somebody reads along.
+    is_live: bool,
 }
 
 /// Whether more may come.
@@ -121,7 +123,14 @@ impl Spill {
             file: None,
             written: 0,
             problem: None,
+            is_live: false,
         }
+    }
+
+    /// One that is on disk from the first byte, for whoever reads along. The file exists at once.
+    pub(crate) async fn live(path: PathBuf, bytes_max: u64) -> std::io::Result<Self> {
+        let file = Some(create(&path).await?);
+        Ok(Self { file, is_live: true, ..Self::new(path, 0, bytes_max) })
     }
 
     pub(crate) async fn push(&mut self, bytes: &[u8]) -> Room {
@@ -146,11 +155,15 @@ impl Spill {
         let room = usize::try_from(self.bytes_max - self.written).unwrap_or(usize::MAX);
         let bytes = bytes.get(..room).unwrap_or(bytes);
         self.written += bytes.len() as u64;
-        if let Some(file) = &mut self.file
-            && let Err(error) = file.write_all(bytes).await
-        {
-            self.problem = Some(error.to_string());
-            self.file = None;
+        if let Some(file) = &mut self.file {
+            let mut written = file.write_all(bytes).await;
+            if self.is_live && written.is_ok() {
+                written = file.flush().await;
+            }
+            if let Err(error) = written {
+                self.problem = Some(error.to_string());
+                self.file = None;
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use windlass_vocabulary::{Inspection, Json, ToolSpec};
 
 use crate::action::tool;
+use crate::background::{Monitor, TaskStop};
 use crate::bash::Bash;
 use crate::edit::Edit;
 use crate::glob::Glob;
@@ -42,6 +43,8 @@ impl Registry {
                 tool(Glob),
                 tool(Grep),
                 tool(NotebookEdit),
+                tool(Monitor),
+                tool(TaskStop),
             ],
         }
     }

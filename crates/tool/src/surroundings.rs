@@ -1,17 +1,21 @@
 //! What all calls of one session share: directories, environment, limits, and what they remember.
 //!
-//! Two things are remembered: where the shell stands, and the state of each file when it was last
-//! read or written here. Neither survives the process; a resumed session reads its files again.
+//! Remembered are: where the shell stands and what it has exported, the state of each file when it
+//! was last read or written here, and the commands in the background. None of it survives the
+//! process; a resumed session reads its files again.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windlass_permission::Hidden;
 
+use crate::background::Background;
+use crate::environment::{Exported, child_environment};
 use crate::file::{self, FileChange, Known, Memory};
+use crate::process::Launcher;
 
 /// What all calls of one session share.
 #[derive(Debug)]
@@ -26,8 +30,13 @@ pub struct Surroundings {
     pub limits: Limits,
     /// What searching tools must pass over: the paths that deny rules forbid to read.
     pub hidden: Hidden,
+    /// How processes are really started; as they are where there is none.
+    pub launcher: Option<Arc<dyn Launcher>>,
     directories: Mutex<Vec<PathBuf>>,
     shell: Mutex<PathBuf>,
+    exported: Mutex<Exported>,
+    session: Option<PathBuf>,
+    background: Background,
     files: Mutex<Memory>,
     spills: AtomicU64,
 }
@@ -43,6 +52,12 @@ pub struct Limits {
     pub output_inline_max: usize,
     /// Bytes of output kept on disk; beyond them the command is stopped.
     pub output_spill_max: u64,
+    /// Processes a command may have at a time; beyond them it is stopped.
+    pub processes_max: usize,
+    /// Commands in the background at a time.
+    pub background_tasks_max: usize,
+    /// How long a command in the background may take.
+    pub background_max: Duration,
 }
 
 impl Default for Limits {
@@ -52,6 +67,9 @@ impl Default for Limits {
             command_max: Duration::from_secs(600),
             output_inline_max: 30_000,
             output_spill_max: 64 * 1024 * 1024,
+            processes_max: 2_000,
+            background_tasks_max: 16,
+            background_max: Duration::from_secs(12 * 60 * 60),
         }
     }
 }
@@ -66,8 +84,12 @@ impl Surroundings {
             environment: child_environment(std::env::vars_os()),
             limits: Limits::default(),
             hidden: Hidden::default(),
+            launcher: None,
             directories: Mutex::new(vec![cwd.clone()]),
             shell: Mutex::new(cwd.clone()),
+            exported: Mutex::default(),
+            session: session_program(),
+            background: Background::default(),
             files: Mutex::default(),
             spills: AtomicU64::new(0),
             cwd,
@@ -103,6 +125,33 @@ impl Surroundings {
 
     pub(crate) fn move_shell(&self, to: PathBuf) {
         *lock(&self.shell) = to;
+    }
+
+    /// The commands in the background.
+    #[must_use]
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// What the shell has exported since the session began: the value, or `None` for a variable
+    /// that was unset.
+    #[must_use]
+    pub fn exported(&self) -> Vec<(OsString, Option<OsString>)> {
+        lock(&self.exported).list()
+    }
+
+    /// The environment of the next child.
+    pub(crate) fn child_environment(&self) -> Vec<(OsString, OsString)> {
+        lock(&self.exported).over(&self.environment)
+    }
+
+    pub(crate) fn keep_variables(&self, left: &[(OsString, OsString)]) {
+        *lock(&self.exported) = Exported::between(&self.environment, left);
+    }
+
+    /// The program that begins a session, where there is one.
+    pub(crate) fn session_program(&self) -> Option<&PathBuf> {
+        self.session.as_ref()
     }
 
     /// Files that changed since the model last saw them, by whosever hand, with what changed where
@@ -151,51 +200,10 @@ impl Surroundings {
 }
 
 /// Nothing is left half-done under these locks, so a poisoned one is as good as new.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What children may know of our environment: no credentials, no telemetry settings, and nothing
-/// that would page, prompt or open an editor.
-pub fn child_environment(
-    ours: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Vec<(OsString, OsString)> {
-    let mut environment: Vec<_> = ours
-        .into_iter()
-        .filter(|(name, _)| !is_hidden(name))
-        .filter(|(name, _)| !QUIET.iter().any(|(quiet, _)| OsStr::new(quiet) == name))
-        .collect();
-    environment.extend(QUIET.iter().map(|(name, value)| (name.into(), value.into())));
-    environment
+fn session_program() -> Option<PathBuf> {
+    ["/usr/bin/setsid", "/bin/setsid"].iter().map(PathBuf::from).find(|path| path.exists())
 }
-
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b"OTEL_")
-        || HIDDEN.iter().any(|hidden| OsStr::new(hidden) == name)
-}
-
-/// Ours alone; never a child's.
-const HIDDEN: &[&str] = &[
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    // Would make a non-interactive shell run a file before the command that was judged.
-    "BASH_ENV",
-    "ENV",
-];
-
-const QUIET: &[(&str, &str)] = &[
-    ("PAGER", "cat"),
-    ("GIT_PAGER", "cat"),
-    ("MANPAGER", "cat"),
-    ("SYSTEMD_PAGER", "cat"),
-    ("EDITOR", "true"),
-    ("VISUAL", "true"),
-    ("GIT_EDITOR", "true"),
-    ("GIT_SEQUENCE_EDITOR", "true"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("DEBIAN_FRONTEND", "noninteractive"),
-    ("CLAUDECODE", "1"),
-];

@@ -1,13 +1,12 @@
-//! Runs a shell command in a process group of its own and tells what came of it.
+//! Runs a shell command and tells what came of it, or lets it run in the background.
 //!
-//! `process` owns the child from start to end, `report` puts the result into words, `place`
-//! keeps track of where the shell stands. Whether the command may run was decided before.
+//! `report` puts the result into words, `place` keeps track of where the shell stands and what it
+//! has exported. Whether the command may run was decided before.
 
-mod group;
 mod place;
-mod process;
-mod report;
+pub(crate) mod report;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,10 +16,12 @@ use windlass_permission::command::{plain_words, reading};
 use windlass_vocabulary::Inspection;
 
 use crate::action::{Action, Doing, Done};
+use crate::background;
 use crate::input::{self, Wrong};
+use crate::output::Spill;
+use crate::process::{Order, Output, Program, spawn, stay};
 use crate::tool::Job;
 use place::Place;
-use process::Command;
 
 /// The tool.
 #[derive(Debug)]
@@ -33,8 +34,6 @@ pub(crate) struct Bash {
 struct Shell {
     program: PathBuf,
     is_bash: bool,
-    /// Starts the shell in a session of its own, where there is a terminal to keep it away from.
-    session: Option<PathBuf>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -48,13 +47,19 @@ pub(crate) struct Input {
     /// Milliseconds until it is stopped: 120000 unless given, 600000 at most.
     #[serde(default, deserialize_with = "input::whole_number")]
     timeout: Option<u64>,
+    /// Let it run and return at once; look at it with Monitor, end it with TaskStop.
+    #[serde(default, deserialize_with = "input::flag")]
+    run_in_background: bool,
+    /// Run outside the sandbox, where there is one and it is in the way.
+    #[serde(default, rename = "dangerouslyDisableSandbox", deserialize_with = "input::flag")]
+    dangerously_disable_sandbox: bool,
 }
 
 const DESCRIPTION: &str = "Runs a command line with bash and returns what it wrote. The working \
-directory is kept between calls; variables are not. There is no terminal and no input: a command \
-that asks or pages fails or gets nothing. Processes left in the background are stopped when the \
-command ends. Long output is shortened and saved to a file. Prefer Read, Edit, Write, Glob and \
-Grep for files.";
+directory and exported variables are kept between calls. There is no terminal and no input: a \
+command that asks or pages fails or gets nothing. Processes it leaves behind are stopped when it \
+ends; use run_in_background for servers and long work. Long output is shortened and saved to a \
+file. Prefer Read, Edit, Write, Glob and Grep for files.";
 
 /// The output is cut here, by a limit that settings may raise up to 150,000; this only has to lie
 /// above it.
@@ -70,28 +75,69 @@ impl Bash {
         let surroundings = &job.surroundings;
         let limits = &surroundings.limits;
         let words = plain_words(&input.command);
-        let place = match Place::find(surroundings, words.as_deref()).await {
-            Ok(place) => place,
-            Err(problem) => return Err(problem),
-        };
+        let is_plain = words.as_deref().is_some_and(|words| reading(words).is_some());
+        if input.run_in_background {
+            return self.leave(&input, &job).await;
+        }
+        let place = Place::find(surroundings, words.as_deref()).await?;
         let limit = match input.timeout {
             None | Some(0) => limits.command_default,
             Some(millis) => Duration::from_millis(millis).min(limits.command_max),
         };
-        let command = Command {
-            shell: &self.shell,
-            script: &place.script(&input.command),
-            directory: &place.directory,
+        let script = place.script(&input.command, self.shell.is_bash);
+        let program = self.program(&input, script, place.directory.clone(), is_plain);
+        let output = surroundings.spill_path("output");
+        let order = Order {
             limit,
+            output: Output {
+                spill: Spill::new(output, limits.output_inline_max, limits.output_spill_max),
+                inline_max: limits.output_inline_max,
+                processes_max: limits.processes_max,
+                bell: None,
+            },
+            cancel: job.cancel.clone(),
+            progress: job.progress.clone(),
         };
-        let ended = match process::run(command, &job).await {
-            Ok(ended) => ended,
-            Err(error) => {
-                return Err(report::not_started(&error, &self.shell.program));
-            }
-        };
+        let not_started = |error| report::not_started(&error, &self.shell.program);
+        let process = spawn(&program, surroundings).map_err(not_started)?;
+        let ended = stay(process, order).await.map_err(not_started)?;
         let moved = place.settle(surroundings).await;
         Ok(report::outcome(&ended, words.as_deref(), limits, limit, moved.as_deref()))
+    }
+
+    /// Starts a command and does not wait for it.
+    async fn leave(&self, input: &Input, job: &Job) -> Done {
+        let surroundings = &job.surroundings;
+        let place = Place::standing(surroundings)?;
+        let most = surroundings.limits.background_max;
+        let limit = match input.timeout {
+            None | Some(0) => most,
+            Some(millis) => Duration::from_millis(millis).min(most),
+        };
+        let program = self.program(input, input.command.clone(), place.directory.clone(), false);
+        let task = background::start(surroundings, &program, &input.command, limit).await?;
+        Ok(report::left(&task.id, &task.output))
+    }
+
+    fn program(
+        &self,
+        input: &Input,
+        script: String,
+        directory: PathBuf,
+        is_plain: bool,
+    ) -> Program {
+        let mut arguments: Vec<OsString> = Vec::new();
+        if self.shell.is_bash {
+            arguments.extend(["--noprofile".into(), "--norc".into()]);
+        }
+        arguments.extend(["-c".into(), script.into()]);
+        Program {
+            path: self.shell.program.clone(),
+            arguments,
+            directory,
+            is_plain,
+            unconfined: input.dangerously_disable_sandbox,
+        }
     }
 }
 
@@ -110,6 +156,7 @@ impl Action for Bash {
             return Err(Wrong::field("command", "contains a NUL byte"));
         }
         Ok(match plain_words(&input.command).and_then(|words| reading(&words)) {
+            _ if input.run_in_background => Inspection::EXCLUSIVE_EFFECT,
             Some(reading) if !reading.moves => Inspection::SHARED_READ,
             _ => Inspection::EXCLUSIVE_EFFECT,
         })
@@ -126,11 +173,6 @@ impl Shell {
             paths.iter().map(Path::new).find(|path| path.exists()).map(Path::to_path_buf)
         };
         let bash = first(&["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"]);
-        let has_terminal = std::fs::File::open("/dev/tty").is_ok();
-        Self {
-            is_bash: bash.is_some(),
-            program: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")),
-            session: has_terminal.then(|| first(&["/usr/bin/setsid", "/bin/setsid"])).flatten(),
-        }
+        Self { is_bash: bash.is_some(), program: bash.unwrap_or_else(|| PathBuf::from("/bin/sh")) }
     }
 }

@@ -1,9 +1,10 @@
-//! Where the shell stands, from one command to the next.
+//! Where the shell stands and what it has exported, from one command to the next.
 //!
-//! Each command is a new shell, so the directory it ends in has to be carried over. A command that
-//! could move gets a line in front that writes the final directory to a file when the shell exits;
-//! neither its output nor its exit code changes. A command that cannot move gets nothing, which
-//! also lets bash replace itself by a single program.
+//! Each command is a new shell, so the directory it ends in and its exported variables have to be
+//! carried over. A command that could change them gets a line in front that writes them to a file
+//! when the shell exits; neither its output nor its exit code changes. A command that cannot gets
+//! nothing, which also lets bash replace itself by a single program. Functions, aliases and
+//! options are not carried over.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::surroundings::Surroundings;
 
-/// Longer than any path the system takes.
-const PATH_BYTES_MAX: u64 = 16 * 1024;
+/// A directory and all exported variables; more is not carried over.
+const REPORT_BYTES_MAX: u64 = 256 * 1024;
 
 /// Where a command runs and how its last directory comes back.
 #[derive(Debug)]
@@ -24,12 +25,20 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Where the next command runs: where the last one ended, or the session's directory if that
-    /// is gone.
+    /// Where the next command runs, and how what it changes comes back.
     pub(super) async fn find(
         surroundings: &Surroundings,
         words: Option<&[String]>,
     ) -> Result<Self, String> {
+        let mut place = Self::standing(surroundings)?;
+        if may_move(words) {
+            place.returned_by = file_for(surroundings).await;
+        }
+        Ok(place)
+    }
+
+    /// Where the last command ended, or the session's directory if that is gone.
+    pub(super) fn standing(surroundings: &Surroundings) -> Result<Self, String> {
         let mut directory = surroundings.shell_directory();
         let mut note = None;
         if !directory.is_dir() {
@@ -49,17 +58,19 @@ impl Place {
             directory.clone_from(root);
             surroundings.move_shell(directory.clone());
         }
-        let returned_by = if may_move(words) { file_for(surroundings).await } else { None };
-        Ok(Self { directory, returned_by, note })
+        Ok(Self { directory, returned_by: None, note })
     }
 
     /// The command with whatever must stand in front of it.
-    pub(super) fn script(&self, command: &str) -> String {
+    pub(super) fn script(&self, command: &str, is_bash: bool) -> String {
         match self.returned_by.as_deref().and_then(Path::to_str) {
             Some(file) => {
                 let file = file.replace('\'', "'\\''");
+                let action = match is_bash {
+                    true => REPORT_BASH.replace("FILE", &format!("'{file}'")),
+                    false => format!("{{ command pwd -P >|'{file}'; }} 2>/dev/null"),
+                };
                 // Within the trap's quotes the file's own quotes must be quoted once more.
-                let action = format!("{{ command pwd -P >|'{file}'; }} 2>/dev/null");
                 format!("trap '{}' EXIT\n{command}", action.replace('\'', "'\\''"))
             }
             None => command.to_owned(),
@@ -68,12 +79,17 @@ impl Place {
 
     /// Takes over the directory the command ended in. Returns what the model must know.
     pub(super) async fn settle(self, surroundings: &Surroundings) -> Option<String> {
-        let Some(file) = self.returned_by else {
+        let Some(file) = &self.returned_by else {
             return self.note;
         };
-        let Some(ended) = take_path(&file) else {
+        let Some(report) = Report::take(file) else {
             return self.note;
         };
+        let too_much = report.settle(surroundings).err();
+        self.move_to(report.directory, surroundings).or(too_much)
+    }
+
+    fn move_to(self, ended: Option<PathBuf>, surroundings: &Surroundings) -> Option<String> {
         let Some(ended) = ended else {
             return Some(format!(
                 "The directory the command ended in no longer exists. The next one runs in `{}`.",
@@ -104,7 +120,17 @@ fn may_move(words: Option<&[String]>) -> bool {
     }
 }
 
-const MOVERS: &[&str] = &["cd", "pushd", "popd", "eval", "source", ".", "builtin", "command"];
+const MOVERS: &[&str] = &[
+    "cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", "export", "unset",
+    "declare", "typeset", "readonly", "set",
+];
+
+/// Written when the shell exits: the directory, then every exported variable. Only builtins, so
+/// that nothing is started for it; without the options the command may have set, which could end
+/// it half-way; unseen, whatever is traced.
+const REPORT_BASH: &str = "{ set +euxo pipefail; builtin pwd -P; builtin printf \"\\0\"; \
+builtin compgen -e >|FILE.names; while IFS= builtin read -r REPLY; do builtin printf \
+\"%s=%s\\0\" \"$REPLY\" \"${!REPLY}\"; done <FILE.names; } >|FILE 2>/dev/null";
 
 /// A working directory may be reached through a symbolic link, while the shell reports real paths.
 fn is_really_inside(surroundings: &Surroundings, path: &Path) -> bool {
@@ -123,14 +149,52 @@ async fn file_for(surroundings: &Surroundings) -> Option<PathBuf> {
     Some(surroundings.spill_path("directory"))
 }
 
-/// What the shell wrote: nothing at all when it never came to its end, an empty line when its
-/// directory was gone.
-fn take_path(file: &Path) -> Option<Option<PathBuf>> {
-    let mut bytes = Vec::new();
-    let opened = std::fs::File::open(file).ok()?;
-    opened.take(PATH_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    let _ = std::fs::remove_file(file);
-    let path = bytes.strip_suffix(b"\n").unwrap_or_default();
-    let path = PathBuf::from(OsString::from_vec(path.to_vec()));
-    Some(path.is_absolute().then_some(path))
+/// What the shell wrote when it exited.
+struct Report {
+    /// `None` when its directory was gone.
+    directory: Option<PathBuf>,
+    variables: Option<Vec<(OsString, OsString)>>,
+    is_cut: bool,
+}
+
+impl Report {
+    /// Nothing when the shell never came to its end.
+    fn take(file: &Path) -> Option<Self> {
+        let mut names = file.as_os_str().to_owned();
+        names.push(".names");
+        let _ = std::fs::remove_file(names);
+        let mut bytes = Vec::new();
+        let opened = std::fs::File::open(file).ok()?;
+        opened.take(REPORT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        let _ = std::fs::remove_file(file);
+        let is_cut = bytes.len() as u64 == REPORT_BYTES_MAX;
+        let mut parts = bytes.split(|byte| *byte == 0);
+        let path = parts.next().unwrap_or_default();
+        let path = path.strip_suffix(b"\n").unwrap_or_default();
+        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+        let variables = bytes.contains(&0).then(|| {
+            let pair = |part: &[u8]| {
+                let at = part.iter().position(|byte| *byte == b'=')?;
+                let (name, value) = part.split_at(at);
+                let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+                Some((text(name), text(value.get(1..)?)))
+            };
+            parts.filter_map(pair).collect()
+        });
+        Some(Self { directory: path.is_absolute().then_some(path), variables, is_cut })
+    }
+
+    /// The next command gets the variables this one left.
+    fn settle(&self, surroundings: &Surroundings) -> Result<(), String> {
+        if self.is_cut {
+            return Err(format!(
+                "The exported variables have more than {REPORT_BYTES_MAX} bytes; the next command \
+                 gets those from before."
+            ));
+        }
+        if let Some(variables) = &self.variables {
+            surroundings.keep_variables(variables);
+        }
+        Ok(())
+    }
 }

@@ -9,19 +9,21 @@ use std::time::Duration;
 use serde::Serialize;
 use windlass_vocabulary::{Json, ToolOutcome};
 
-use super::process::{Cause, Ended};
 use crate::output::Spilled;
+use crate::process::{Cause, Ended};
 use crate::surroundings::Limits;
 
 /// Of what is shown, standard error gets at most a third unless there is room to spare.
 const STDERR_SHARE: usize = 3;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Structured<'a> {
     stdout: &'a str,
     stderr: &'a str,
     interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background_task_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timed_out_after_ms: Option<u128>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +82,7 @@ pub(super) fn outcome(
         stdout: &stdout,
         stderr: &stderr,
         interrupted: ended.cause != Cause::Itself,
+        background_task_id: None,
         timed_out_after_ms: (ended.cause == Cause::Deadline).then_some(limit.as_millis()),
         persisted_output_path: saved.as_ref().map(|(path, _)| path.clone()),
         persisted_output_size: saved.map(|(_, bytes)| bytes),
@@ -88,8 +91,19 @@ pub(super) fn outcome(
     ToolOutcome { is_error, structured: json(&structured), ..ToolOutcome::text(text) }
 }
 
+/// A command that was left to itself.
+pub(super) fn left(id: &str, output: &Path) -> ToolOutcome {
+    let text = format!(
+        "Runs in the background as `{id}`. Wait for it or look at it with Monitor, end it with \
+         TaskStop. All it writes is in {}.",
+        output.display()
+    );
+    let structured = Structured { background_task_id: Some(id), ..Structured::default() };
+    ToolOutcome { structured: json(&structured), ..ToolOutcome::text(text) }
+}
+
 /// Why a shell that was wanted is not there.
-pub(super) fn not_started(error: &io::Error, shell: &Path) -> String {
+pub(crate) fn not_started(error: &io::Error, shell: &Path) -> String {
     let advice = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::TOOBIG) => {
             " The command is too long: write it to a file and run that."
@@ -110,20 +124,23 @@ fn shown(ended: &Ended, inline_max: usize) -> (String, String) {
     (ended.stdout.render(inline_max.saturating_sub(share)), ended.stderr.render(share))
 }
 
-fn cause_note(cause: Cause, limit: Duration, spill_max: u64) -> Option<String> {
+pub(crate) fn cause_note(cause: Cause, limit: Duration, spill_max: u64) -> Option<String> {
     match cause {
         Cause::Itself => None,
         Cause::Deadline => {
             Some(format!("Timed out after {} ms and was stopped.", limit.as_millis()))
         }
         Cause::Cancel => Some("Interrupted before it ended.".to_owned()),
+        Cause::Swarm => {
+            Some("Stopped: it started processes without end, more than are allowed.".to_owned())
+        }
         Cause::Flood => {
             Some(format!("Stopped: it wrote more than {spill_max} bytes, the most that is kept."))
         }
     }
 }
 
-fn status_note(status: Option<ExitStatus>) -> Option<String> {
+pub(crate) fn status_note(status: Option<ExitStatus>) -> Option<String> {
     let Some(status) = status else {
         return Some("It could not be killed; its exit was not seen.".to_owned());
     };

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod awkward;
 #[cfg(test)]
+mod background;
+#[cfg(test)]
 mod bash;
 #[cfg(test)]
 mod edit;
@@ -16,6 +18,8 @@ mod memory;
 mod notebook;
 #[cfg(test)]
 mod picture;
+#[cfg(test)]
+mod process;
 #[cfg(test)]
 mod read;
 #[cfg(test)]

@@ -42,7 +42,10 @@ fn names(registry: &Registry) -> Vec<String> {
 fn tools_keep_their_order_and_new_ones_come_last() {
     let mut registry = Registry::builtin();
     let builtin = names(&registry);
-    assert_eq!(builtin, ["Bash", "Read", "Edit", "Write", "Glob", "Grep", "NotebookEdit"]);
+    assert_eq!(
+        builtin,
+        ["Bash", "Read", "Edit", "Write", "Glob", "Grep", "NotebookEdit", "Monitor", "TaskStop"]
+    );
     assert!(registry.insert(custom("Alpha")).is_none());
     assert!(registry.insert(custom("Read")).is_some());
     assert_eq!(names(&registry), [builtin, vec!["Alpha".to_owned()]].concat());

@@ -100,3 +100,12 @@ pub(crate) fn text(outcome: &ToolOutcome) -> &str {
 pub(crate) fn structured(outcome: &ToolOutcome) -> Value {
     serde_json::from_str(outcome.structured.as_ref().unwrap().as_str()).unwrap()
 }
+
+/// Is the process whose number is in the file alive? A dead one nobody has buried yet is not.
+pub(crate) fn is_running(file: &Path) -> bool {
+    let pid = std::fs::read_to_string(file).unwrap();
+    match std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())) {
+        Ok(stat) => !matches!(stat.rsplit(") ").next().unwrap().chars().next(), Some('Z' | 'X')),
+        Err(_) => false,
+    }
+}

@@ -1,87 +1,104 @@
-//! One child process from start to end: its pipes, its deadline, its whole group.
+//! One child process from start to end: its pipes, its deadline, its whole tree.
 //!
 //! Returns when the main process has exited and its pipes are drained or 250 ms have passed, never
 //! waiting for an end of file that a grandchild holds back. Past the deadline, on cancel, or when
-//! it writes without end, the group is asked to end and killed two seconds later.
+//! it writes without end, the tree is asked to end and killed two seconds later; one that
+//! multiplies without end is killed at once.
 
 use std::io;
-use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
 
-use super::Shell;
-use super::group::Group;
+use super::launch::Process;
+use super::table;
+use super::tree::Tree;
 use crate::output::{Ends, Room, Spill, Spilled};
-use crate::surroundings::Surroundings;
-use crate::tool::Job;
+use crate::tool::Progress;
 
 const DRAIN: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_secs(2);
 const AFTER_KILL: Duration = Duration::from_millis(500);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often a tree is counted.
+const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 const CHUNK: usize = 32 * 1024;
 
-/// What to run.
-pub(super) struct Command<'a> {
-    pub(super) shell: &'a Shell,
-    pub(super) script: &'a str,
-    pub(super) directory: &'a Path,
-    pub(super) limit: Duration,
+/// Within which bounds a process runs.
+pub(crate) struct Order {
+    pub(crate) limit: Duration,
+    pub(crate) output: Output,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) progress: Progress,
+}
+
+/// Where what it writes is kept.
+pub(crate) struct Output {
+    pub(crate) spill: Spill,
+    /// Bytes of either end of each stream kept in memory.
+    pub(crate) inline_max: usize,
+    /// Processes it may have at a time.
+    pub(crate) processes_max: usize,
+    /// Rung whenever something was written.
+    pub(crate) bell: Option<Arc<Notify>>,
 }
 
 /// How it came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     Itself,
     Deadline,
     Cancel,
     Flood,
+    Swarm,
 }
 
 /// What is left of a process.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(crate) struct Ended {
     /// `None` when it could not even be killed in time.
-    pub(super) status: Option<ExitStatus>,
-    pub(super) cause: Cause,
-    pub(super) stdout: Ends,
-    pub(super) stderr: Ends,
-    pub(super) spilled: Spilled,
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) cause: Cause,
+    pub(crate) stdout: Ends,
+    pub(crate) stderr: Ends,
+    pub(crate) spilled: Spilled,
     /// Other processes of its group were still there and were killed.
-    pub(super) left_over: bool,
+    pub(crate) left_over: bool,
 }
 
-pub(super) async fn run(command: Command<'_>, job: &Job) -> io::Result<Ended> {
-    let mut child = spawn(&command, &job.surroundings)?;
-    let Some(group) = Group::of(&child) else {
-        return Err(io::Error::other("the shell has no process id"));
-    };
+/// Stays with a process to its end.
+pub(crate) async fn stay(process: Process, order: Order) -> io::Result<Ended> {
+    let Process { mut child, tree, is_plain } = process;
     let mut watch = Watch {
-        stdout: Stream::new(child.stdout.take(), job),
-        stderr: Stream::new(child.stderr.take(), job),
-        spill: Spill::new(
-            job.surroundings.spill_path("output"),
-            job.surroundings.limits.output_inline_max,
-            job.surroundings.limits.output_spill_max,
-        ),
+        stdout: Stream::new(child.stdout.take(), order.output.inline_max),
+        stderr: Stream::new(child.stderr.take(), order.output.inline_max),
+        spill: order.output.spill,
         stage: Stage::Running,
         cause: Cause::Itself,
-        group,
+        tree,
         spoke: Instant::now(),
+        cancel: order.cancel,
+        progress: order.progress,
+        bell: order.output.bell,
+        swarm: Swarm::new(is_plain, order.output.processes_max),
     };
-    let status = watch.until_end(&mut child, command.limit, job).await?;
+    let status = watch.until_end(&mut child, order.limit).await?;
     if status.is_none() {
-        watch.group.kill_leader();
+        watch.tree.kill_leader();
     }
-    let left_over = watch.group.is_alive();
+    let left_over = watch.tree.is_alive();
     if left_over {
-        watch.group.kill();
-        gone(&watch.group).await;
+        watch.tree.kill();
+        watch.tree.gone().await;
+    } else {
+        watch.tree.settle();
     }
     Ok(Ended {
         status,
@@ -93,42 +110,24 @@ pub(super) async fn run(command: Command<'_>, job: &Job) -> io::Result<Ended> {
     })
 }
 
-/// Waits until a killed group is no more, but not for what the kernel will not let go.
-async fn gone(group: &Group) {
-    let deadline = Instant::now() + AFTER_KILL;
-    while group.is_alive() && Instant::now() < deadline {
-        tokio::time::sleep(LOOK_AGAIN).await;
-    }
+/// Looks whether a tree multiplies without end. The number of all processes is cheap to know; the
+/// tree is counted only when that has grown by more than it may have.
+struct Swarm {
+    before: Option<usize>,
+    processes_max: usize,
 }
 
-fn spawn(command: &Command<'_>, surroundings: &Surroundings) -> io::Result<Child> {
-    let shell = command.shell;
-    let mut process = match &shell.session {
-        Some(session) => {
-            let mut process = tokio::process::Command::new(session);
-            process.arg(&shell.program);
-            process
-        }
-        None => {
-            let mut process = tokio::process::Command::new(&shell.program);
-            process.process_group(0);
-            process
-        }
-    };
-    if shell.is_bash {
-        process.args(["--noprofile", "--norc"]);
+impl Swarm {
+    fn new(is_plain: bool, processes_max: usize) -> Self {
+        Self { before: (!is_plain).then(table::count).flatten(), processes_max }
     }
-    process
-        .args(["-c", command.script])
-        .current_dir(command.directory)
-        .env_clear()
-        .envs(surroundings.environment.iter().map(|(name, value)| (name, value)))
-        .env("PWD", command.directory)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
+
+    fn is_over(&self, tree: &Tree) -> bool {
+        let Some((before, now)) = self.before.zip(table::count()) else {
+            return false;
+        };
+        now > before.saturating_add(self.processes_max) && tree.size() > self.processes_max
+    }
 }
 
 /// How far the end has come. The timer means something else in each.
@@ -150,8 +149,12 @@ struct Watch {
     spill: Spill,
     stage: Stage,
     cause: Cause,
-    group: Group,
+    tree: Tree,
     spoke: Instant,
+    cancel: CancellationToken,
+    progress: Progress,
+    bell: Option<Arc<Notify>>,
+    swarm: Swarm,
 }
 
 impl Watch {
@@ -159,13 +162,15 @@ impl Watch {
         &mut self,
         child: &mut Child,
         limit: Duration,
-        job: &Job,
     ) -> io::Result<Option<ExitStatus>> {
         let timer = tokio::time::sleep(limit);
         tokio::pin!(timer);
+        let mut rounds = tokio::time::interval(COUNT_EVERY);
+        rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let cancel = self.cancel.clone();
         let mut status = None;
         loop {
-            if status.is_some() && self.stage == Stage::Ending && !self.group.is_alive() {
+            if status.is_some() && self.stage == Stage::Ending && !self.tree.is_alive() {
                 self.stage = Stage::Draining;
                 timer.as_mut().reset(Instant::now() + DRAIN);
             }
@@ -177,12 +182,12 @@ impl Watch {
                 read = self.stdout.read() => {
                     self.stdout.take(&read);
                     let room = self.spill.push(&self.stdout.chunk).await;
-                    self.after_read(room, timer.as_mut(), job);
+                    self.after_read(room, timer.as_mut());
                 }
                 read = self.stderr.read() => {
                     self.stderr.take(&read);
                     let room = self.spill.push(&self.stderr.chunk).await;
-                    self.after_read(room, timer.as_mut(), job);
+                    self.after_read(room, timer.as_mut());
                 }
                 exit = child.wait(), if status.is_none() => {
                     status = Some(exit?);
@@ -196,10 +201,16 @@ impl Watch {
                         return Ok(status);
                     }
                 }
-                () = job.cancel.cancelled(), if self.stage == Stage::Running => {
+                () = cancel.cancelled(), if self.stage == Stage::Running => {
                     self.end(Cause::Cancel, timer.as_mut());
                 }
                 () = tokio::time::sleep(LOOK_AGAIN), if must_look => {}
+                _ = rounds.tick(), if self.stage == Stage::Running && self.swarm.before.is_some() => {
+                    if self.swarm.is_over(&self.tree) {
+                        self.cause = Cause::Swarm;
+                        self.kill(timer.as_mut(), status.is_none());
+                    }
+                }
             }
         }
     }
@@ -216,7 +227,7 @@ impl Watch {
     fn end(&mut self, cause: Cause, timer: std::pin::Pin<&mut Sleep>) {
         self.cause = cause;
         self.stage = Stage::Ending;
-        self.group.terminate();
+        self.tree.terminate();
         timer.reset(Instant::now() + GRACE);
     }
 
@@ -224,20 +235,25 @@ impl Watch {
     fn on_timer(&mut self, timer: std::pin::Pin<&mut Sleep>, is_running: bool) -> bool {
         match self.stage {
             Stage::Running => self.end(Cause::Deadline, timer),
-            Stage::Ending => {
-                self.stage = Stage::Killed;
-                self.group.kill();
-                if is_running {
-                    self.group.kill_leader();
-                }
-                timer.reset(Instant::now() + AFTER_KILL);
-            }
+            Stage::Ending => self.kill(timer, is_running),
             Stage::Draining | Stage::Killed => return false,
         }
         true
     }
 
-    fn after_read(&mut self, room: Room, timer: std::pin::Pin<&mut Sleep>, job: &Job) {
+    fn kill(&mut self, timer: std::pin::Pin<&mut Sleep>, is_running: bool) {
+        self.stage = Stage::Killed;
+        self.tree.kill();
+        if is_running {
+            self.tree.kill_leader();
+        }
+        timer.reset(Instant::now() + AFTER_KILL);
+    }
+
+    fn after_read(&mut self, room: Room, timer: std::pin::Pin<&mut Sleep>) {
+        if let Some(bell) = &self.bell {
+            bell.notify_waiters();
+        }
         if room == Room::None && self.cause == Cause::Itself {
             self.end(Cause::Flood, timer);
         }
@@ -245,7 +261,7 @@ impl Watch {
         if now.duration_since(self.spoke) >= PROGRESS_EVERY {
             self.spoke = now;
             let line = || self.stdout.ends.last_line().or_else(|| self.stderr.ends.last_line());
-            job.progress.say(|| line().unwrap_or_default());
+            self.progress.say(|| line().unwrap_or_default());
         }
     }
 }
@@ -258,8 +274,8 @@ struct Stream<R> {
 }
 
 impl<R: AsyncRead + Unpin> Stream<R> {
-    fn new(pipe: Option<R>, job: &Job) -> Self {
-        Self { pipe, chunk: Vec::new(), ends: Ends::new(job.surroundings.limits.output_inline_max) }
+    fn new(pipe: Option<R>, inline_max: usize) -> Self {
+        Self { pipe, chunk: Vec::new(), ends: Ends::new(inline_max) }
     }
 
     fn is_open(&self) -> bool {

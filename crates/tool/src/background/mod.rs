@@ -1,0 +1,153 @@
+//! Commands that run beside the session: started by Bash, looked at by Monitor, ended by TaskStop.
+//!
+//! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
+//! many at a time. What it writes goes to a file as it comes. When the session's surroundings are
+//! dropped, all of them are ended.
+
+mod list;
+mod look;
+mod monitor;
+mod stop;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::bash::report::{cause_note, not_started, status_note};
+use crate::output::Spill;
+use crate::process::{Cause, Ended, Order, Output, Program, spawn, stay};
+use crate::surroundings::{Surroundings, lock};
+use crate::tool::Progress;
+
+pub use list::{Background, BackgroundEnd, BackgroundTask};
+pub(crate) use monitor::Monitor;
+pub(crate) use stop::TaskStop;
+
+/// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
+const INLINE_BYTES: usize = 1_024;
+
+/// One command in the background.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) id: String,
+    pub(crate) command: String,
+    pub(crate) output: PathBuf,
+    pub(crate) cancel: CancellationToken,
+    /// Rung whenever something was written, and at the end.
+    pub(crate) bell: Arc<Notify>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How it ended, in words; `None` while it runs.
+    end: Option<End>,
+    /// How far what it wrote has been shown to the model.
+    shown_to: u64,
+    /// The model knows that it ended.
+    is_told: bool,
+}
+
+/// How a task ended.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) words: String,
+    pub(crate) is_failure: bool,
+}
+
+impl Task {
+    fn new(id: String, command: &str, output: PathBuf) -> Self {
+        Self {
+            id,
+            command: command.to_owned(),
+            output,
+            cancel: CancellationToken::new(),
+            bell: Arc::default(),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn end(&self) -> Option<End> {
+        lock(&self.state).end.clone()
+    }
+
+    pub(crate) fn shown_to(&self) -> u64 {
+        lock(&self.state).shown_to
+    }
+
+    pub(crate) fn show_to(&self, byte: u64) {
+        lock(&self.state).shown_to = byte;
+    }
+
+    /// Notes that the model knows of the end. Says whether it did not yet.
+    pub(crate) fn tell(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.end.is_some() && !std::mem::replace(&mut state.is_told, true)
+    }
+
+    fn ended(&self, end: End) {
+        lock(&self.state).end = Some(end);
+        self.bell.notify_waiters();
+    }
+}
+
+/// Starts a command and lets it run.
+///
+/// # Errors
+/// Why it was not started, in words for the model.
+pub(crate) async fn start(
+    surroundings: &Surroundings,
+    program: &Program,
+    command: &str,
+    limit: Duration,
+) -> Result<Arc<Task>, String> {
+    let limits = &surroundings.limits;
+    let output = surroundings.spill_path("background");
+    let spill = Spill::live(output.clone(), limits.output_spill_max).await.map_err(|error| {
+        format!("`{}` could not be made for the output: {error}.", output.display())
+    })?;
+    let tasks = surroundings.background();
+    let task = tasks.add(command, output, limits.background_tasks_max)?;
+    let process = match spawn(program, surroundings) {
+        Ok(process) => process,
+        Err(error) => {
+            tasks.remove(&task.id);
+            return Err(not_started(&error, &program.path));
+        }
+    };
+    let order = Order {
+        limit,
+        output: Output {
+            spill,
+            inline_max: INLINE_BYTES,
+            processes_max: limits.processes_max,
+            bell: Some(Arc::clone(&task.bell)),
+        },
+        cancel: task.cancel.clone(),
+        progress: Progress::default(),
+    };
+    let (supervised, ends, spill_max) = (Arc::clone(&task), tasks.ends(), limits.output_spill_max);
+    tokio::spawn(async move {
+        let end = match stay(process, order).await {
+            Ok(ended) => words(&ended, limit, spill_max),
+            Err(error) => End { words: format!("It was lost: {error}."), is_failure: true },
+        };
+        supervised.ended(end);
+        ends.notify_waiters();
+    });
+    Ok(task)
+}
+
+fn words(ended: &Ended, limit: Duration, spill_max: u64) -> End {
+    let cause = match ended.cause {
+        Cause::Cancel => Some("Stopped.".to_owned()),
+        cause => cause_note(cause, limit, spill_max),
+    };
+    match cause.or_else(|| status_note(ended.status)) {
+        Some(words) => End { words, is_failure: true },
+        None => End { words: "Exit code 0".to_owned(), is_failure: false },
+    }
+}

@@ -1,0 +1,117 @@
+//! The environment of children: what they may know of ours, and what the shell has added since.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+/// What children may know of our environment: no credentials, no telemetry settings, and nothing
+/// that would page, prompt or open an editor.
+pub fn child_environment(
+    ours: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<_> = ours
+        .into_iter()
+        .filter(|(name, _)| !is_hidden(name))
+        .filter(|(name, _)| !QUIET.iter().any(|(quiet, _)| OsStr::new(quiet) == name))
+        .collect();
+    environment.extend(QUIET.iter().map(|(name, value)| (name.into(), value.into())));
+    environment
+}
+
+/// What the shell has exported or unset, compared with the environment it began with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exported(BTreeMap<OsString, Option<OsString>>);
+
+impl Exported {
+    /// The difference a command made, except for what must stay as it is.
+    pub(crate) fn between(base: &[(OsString, OsString)], left: &[(OsString, OsString)]) -> Self {
+        let before: BTreeMap<_, _> = base.iter().map(|(name, value)| (name, value)).collect();
+        let after: BTreeMap<_, _> = left.iter().map(|(name, value)| (name, value)).collect();
+        let set = after
+            .iter()
+            .filter(|(name, value)| before.get(*name) != Some(*value))
+            .map(|(name, value)| ((*name).clone(), Some((*value).clone())));
+        let unset = before
+            .keys()
+            .filter(|name| !after.contains_key(*name))
+            .map(|name| ((*name).clone(), None));
+        Self(set.chain(unset).filter(|(name, _)| may_be_kept(name)).take(VARIABLES_MAX).collect())
+    }
+
+    /// The environment with the difference made.
+    pub(crate) fn over(&self, base: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        let mut environment: Vec<_> =
+            base.iter().filter(|(name, _)| !self.0.contains_key(name)).cloned().collect();
+        let set = self.0.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+        environment.extend(set);
+        environment
+    }
+
+    pub(crate) fn list(&self) -> Vec<(OsString, Option<OsString>)> {
+        self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+/// Variables carried over at most.
+const VARIABLES_MAX: usize = 1_000;
+
+/// Not what we set ourselves, nor what makes every later program run something else first: that
+/// would outlive the command that was judged.
+fn may_be_kept(name: &OsStr) -> bool {
+    let bytes = name.as_encoded_bytes();
+    !is_hidden(name)
+        && !QUIET.iter().any(|(quiet, _)| OsStr::new(quiet) == name)
+        && !PASSING.iter().any(|passing| OsStr::new(passing) == name)
+        && !bytes.starts_with(b"BASH_")
+        && !bytes.starts_with(b"LD_PRELOAD")
+        && !bytes.starts_with(b"LD_AUDIT")
+        && !bytes.starts_with(b"DYLD_")
+        && !bytes.starts_with(b"GIT_CONFIG")
+}
+
+const PASSING: &[&str] = &[
+    "_",
+    "PWD",
+    "SHLVL",
+    "WINDLASS_CALL",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PROMPT_COMMAND",
+    "PS4",
+    "IFS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_ASKPASS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+];
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"OTEL_")
+        || HIDDEN.iter().any(|hidden| OsStr::new(hidden) == name)
+}
+
+/// Ours alone; never a child's.
+const HIDDEN: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    // Would make a non-interactive shell run a file before the command that was judged.
+    "BASH_ENV",
+    "ENV",
+];
+
+const QUIET: &[(&str, &str)] = &[
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("CLAUDECODE", "1"),
+];

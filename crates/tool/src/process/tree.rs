@@ -1,0 +1,148 @@
+//! Everything one process started, to be ended as one.
+//!
+//! Most of it shares the group. What left the group is found in the table of processes: by its
+//! session, by its ancestors, by the mark in its environment, by the pipes it writes to. Only a
+//! process that gave up all of these at once escapes, and only where nothing confines it.
+
+use std::collections::HashSet;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use tokio::time::Instant;
+
+use super::table::{self, Entry};
+
+/// A tree that forks while it is killed is killed again, so often.
+const ROUNDS_MAX: usize = 10;
+const AFTER_KILL: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// A child and its descendants. Whatever is left of them is killed when this is dropped, so a call
+/// that is given up leaves nothing behind.
+#[derive(Debug)]
+pub(super) struct Tree {
+    leader: Pid,
+    mark: String,
+    pipes: Vec<u64>,
+    began: u64,
+    /// Can have no descendants outside the group.
+    is_plain: bool,
+    is_gone: bool,
+}
+
+impl Tree {
+    pub(super) fn of(child: &tokio::process::Child, mark: String, is_plain: bool) -> Option<Self> {
+        let id = i32::try_from(child.id()?).ok()?;
+        let leader = Pid::from_raw(id)?;
+        let began = match is_plain {
+            true => 0,
+            false => table::entry(id).map_or(0, |entry| entry.began),
+        };
+        let out = child.stdout.as_ref().map(AsFd::as_fd);
+        let err = child.stderr.as_ref().map(AsFd::as_fd);
+        let pipes = [out, err].into_iter().flatten();
+        let pipes = pipes.filter_map(|pipe| rustix::fs::fstat(pipe).ok()).map(|stat| stat.st_ino);
+        Some(Self { leader, mark, pipes: pipes.collect(), began, is_plain, is_gone: false })
+    }
+
+    /// Asks all of it to end.
+    pub(super) fn terminate(&self) {
+        let _ = kill_process_group(self.leader, Signal::TERM);
+        for entry in self.strays() {
+            table::signal(&entry, Signal::TERM);
+        }
+    }
+
+    /// Ends all of it.
+    pub(super) fn kill(&self) {
+        for _ in 0..ROUNDS_MAX {
+            let _ = kill_process_group(self.leader, Signal::KILL);
+            let strays = self.strays();
+            if strays.is_empty() {
+                return;
+            }
+            for entry in strays {
+                table::signal(&entry, Signal::KILL);
+            }
+        }
+    }
+
+    /// Is anything of it left that can still do something? Dead processes that nobody has buried
+    /// count for the kernel, and in a container without an init they stay for ever, so where the
+    /// kernel says yes the processes are looked at one by one.
+    pub(super) fn is_alive(&self) -> bool {
+        if self.is_plain {
+            return test_kill_process_group(self.leader).is_ok() && self.has_living_member();
+        }
+        !self.living().is_empty()
+    }
+
+    /// How many processes it has.
+    pub(super) fn size(&self) -> usize {
+        self.living().len()
+    }
+
+    /// Waits until a killed tree is no more, but not for what the kernel will not let go.
+    pub(super) async fn gone(&mut self) {
+        let deadline = Instant::now() + AFTER_KILL;
+        while self.is_alive() && Instant::now() < deadline {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        self.is_gone = !self.is_alive();
+    }
+
+    /// Nothing is left of it; it need not be looked for again.
+    pub(super) fn settle(&mut self) {
+        self.is_gone = true;
+    }
+
+    /// For the moment before `setsid` has made the group, when only the process itself can be
+    /// reached. Only while it has not been waited for, or the number may be somebody else's.
+    pub(super) fn kill_leader(&self) {
+        let _ = kill_process(self.leader, Signal::KILL);
+    }
+
+    fn has_living_member(&self) -> bool {
+        let id = self.leader.as_raw_nonzero().get();
+        let all = table::all();
+        all.is_empty() || all.iter().any(|entry| entry.group == id && entry.lives)
+    }
+
+    /// What lives outside the group.
+    fn strays(&self) -> Vec<Entry> {
+        if self.is_plain {
+            return Vec::new();
+        }
+        let id = self.leader.as_raw_nonzero().get();
+        self.living().into_iter().filter(|entry| entry.group != id).collect()
+    }
+
+    /// All of it that lives.
+    fn living(&self) -> Vec<Entry> {
+        let id = self.leader.as_raw_nonzero().get();
+        let ours = std::process::id();
+        let all: Vec<Entry> = table::all()
+            .into_iter()
+            .filter(|entry| entry.began >= self.began && entry.id.unsigned_abs() != ours)
+            .collect();
+        let is_ours = |entry: &&Entry| {
+            entry.group == id
+                || entry.session == id
+                || entry.lives
+                    && (table::carries(entry.id, &self.mark)
+                        || table::writes_to(entry.id, &self.pipes))
+        };
+        let found: HashSet<i32> = all.iter().filter(is_ours).map(|entry| entry.id).collect();
+        let found = table::with_descendants(&all, found);
+        all.into_iter().filter(|entry| entry.lives && found.contains(&entry.id)).collect()
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if !self.is_gone {
+            self.kill();
+        }
+    }
+}

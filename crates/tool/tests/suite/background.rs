@@ -1,0 +1,123 @@
+//! Commands in the background: started, waited for, looked at, ended, and never left behind.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::world::{World, is_running, structured, text};
+
+async fn start(world: &World, command: &str) -> String {
+    let input = json!({"command": command, "run_in_background": true});
+    let outcome = world.call("Bash", input).await;
+    assert!(!outcome.is_error, "{}", text(&outcome));
+    structured(&outcome)["backgroundTaskId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn output_is_shown_once_and_the_end_is_told_once() {
+    let world = World::new();
+    world.bash("mkfifo go").await;
+    let began = Instant::now();
+    let id = start(&world, "echo one; read -r line < go; echo two; exit 3").await;
+    assert!(began.elapsed() < Duration::from_secs(2));
+    let wait = json!({"task_id": id, "until": "^one$"});
+    let outcome = world.call("Monitor", wait.clone()).await;
+    let shown = text(&outcome);
+    assert!(shown.ends_with("what you waited for is there.\none"), "{shown}");
+    let outcome = world.call("Monitor", json!({"task_id": id, "timeout": 0})).await;
+    assert!(text(&outcome).ends_with("still runs.\n[Nothing new was written]"));
+    assert_eq!(world.surroundings.background().take_ended(), []);
+
+    let waiting = world.call("Monitor", json!({"task_id": id}));
+    let (outcome, _) = tokio::join!(waiting, world.bash("echo > go"));
+    assert_eq!(text(&outcome), format!("`{id}` has ended: Exit code 3\ntwo"));
+    assert!(outcome.is_error);
+    assert_eq!(world.surroundings.background().take_ended(), [], "Monitor told it already");
+}
+
+#[tokio::test]
+async fn an_end_nobody_waited_for_is_told_to_the_driver_once() {
+    let world = World::new();
+    let background = world.surroundings.background();
+    let ended = background.one_ended();
+    let id = start(&world, "echo $((6*7))").await;
+    tokio::time::timeout(Duration::from_secs(5), async {
+        tokio::select! {
+            () = ended => {}
+            () = async { while background.running() > 0 { tokio::task::yield_now().await } } => {}
+        }
+    })
+    .await
+    .unwrap();
+    let told = background.take_ended();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].note.contains(&format!("`{id}` (echo $((6*7))) has ended: Exit code 0.")));
+    assert_eq!(std::fs::read(&told[0].task.output).unwrap(), b"42\n");
+    assert_eq!(background.take_ended(), []);
+}
+
+#[tokio::test]
+async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
+    let world = World::new();
+    let command = "setsid bash -c 'echo $$ > child; exec sleep 60' & echo $$ > leader; wait";
+    let id = start(&world, &format!("{command} # ready")).await;
+    let both = ["leader", "child"].map(|name| world.path(name));
+    let ready = async || {
+        while !both.iter().all(|file| std::fs::read(file).is_ok_and(|id| !id.is_empty())) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), ready()).await.unwrap();
+    let outcome = world.call("TaskStop", json!({"task_id": id})).await;
+    assert!(text(&outcome).starts_with(&format!("Ended `{id}`.")), "{}", text(&outcome));
+    assert!(both.iter().all(|file| !is_running(file)));
+    let outcome = world.call("TaskStop", json!({"task_id": id})).await;
+    assert!(text(&outcome).contains("had ended already: Stopped."));
+    let outcome = world.call("Monitor", json!({"task_id": "b9"})).await;
+    assert!(text(&outcome).contains("There is no task `b9`. There are: b1."));
+
+    for file in &both {
+        std::fs::remove_file(file).unwrap();
+    }
+    start(&world, command).await;
+    tokio::time::timeout(Duration::from_secs(5), ready()).await.unwrap();
+    world.surroundings.background().close().await;
+    assert_eq!(world.surroundings.background().running(), 0);
+    assert!(both.iter().all(|file| !is_running(file)));
+}
+
+/// T1 and T5 hold in the background too.
+#[tokio::test]
+async fn deadline_cap_and_number_hold_in_the_background() {
+    let world = World::with(|surroundings| {
+        surroundings.limits.output_spill_max = 100_000;
+        surroundings.limits.background_tasks_max = 2;
+    });
+    let input = json!({"command": "echo a; sleep 30", "run_in_background": true, "timeout": 200});
+    world.call("Bash", input.clone()).await;
+    let flood = start(&world, "yes").await;
+    let refused = world.call("Bash", input).await;
+    assert!(refused.is_error && text(&refused).contains("End one with TaskStop first"));
+    let outcome = world.call("Monitor", json!({"task_id": "b1"})).await;
+    let shown = text(&outcome);
+    assert_eq!(shown, "`b1` has ended: Timed out after 200 ms and was stopped.\na");
+    let outcome = world.call("Monitor", json!({"task_id": flood})).await;
+    let shown = text(&outcome);
+    assert!(shown.contains("Stopped: it wrote more than 100000 bytes"), "{shown}");
+    assert!(shown.len() < 32_000);
+    let tasks = world.surroundings.background().tasks();
+    assert_eq!(std::fs::metadata(&tasks[1].output).unwrap().len(), 100_000);
+}
+
+#[tokio::test]
+async fn waiting_can_be_interrupted_and_the_command_runs_on() {
+    let world = World::new();
+    let id = start(&world, "echo early; sleep 30").await;
+    let job = world.job();
+    job.cancel.cancel();
+    let outcome = world.call_in("Monitor", json!({"task_id": id}), job).await;
+    assert!(outcome.is_error && text(&outcome).starts_with("Interrupted; `b1` runs on."));
+    assert_eq!(world.surroundings.background().running(), 1);
+    let wrong = world.inspect("Monitor", &json!({"task_id": id, "until": "("}));
+    assert!(wrong.problem.unwrap().contains("field `until`"));
+}

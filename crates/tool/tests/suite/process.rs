@@ -1,0 +1,247 @@
+//! Processes that try to get away, to multiply, to reach a terminal; and what is kept between
+//! commands.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use windlass_tool::{Launch, Launcher};
+
+use crate::world::{World, is_running, text};
+
+/// T2: however a descendant leaves the group, it is not waited for and does not survive.
+#[tokio::test]
+async fn whatever_leaves_the_group_is_found_and_ended() {
+    let world = World::new();
+    let sleeper = "echo $$ > child; exec sleep 30";
+    let ways = [
+        format!("setsid bash -c '{sleeper}' & sleep 0.2"),
+        format!("(setsid bash -c '{sleeper}' &) ; sleep 0.2"),
+        format!("setsid bash -c '{sleeper}' >/dev/null 2>&1 & sleep 0.2"),
+        format!("env -i setsid bash -c '{sleeper}' & sleep 0.2"),
+        format!("(env -i setsid bash -c '{sleeper}' &) ; sleep 0.2"),
+        format!("set -m; bash -c '{sleeper}' & sleep 0.2; disown"),
+        format!("(set -m; (nohup setsid -f bash -c '{sleeper}' >/dev/null 2>&1 &)); sleep 0.2"),
+    ];
+    for way in ways {
+        let _ = std::fs::remove_file(world.path("child"));
+        let began = Instant::now();
+        let outcome = world.bash(&way).await;
+        assert!(began.elapsed() < Duration::from_secs(3), "{way}: {:?}", began.elapsed());
+        assert!(text(&outcome).contains("were stopped"), "{way}: {}", text(&outcome));
+        assert!(!is_running(&world.path("child")), "{way}");
+    }
+}
+
+/// T1: the same when the deadline passes, and when the call is dropped.
+#[tokio::test]
+async fn a_deadline_ends_what_has_left_the_group_too() {
+    let world = World::new();
+    let command = "setsid bash -c 'trap \"\" TERM; echo $$ > child; while :; do sleep 0.1; done' & \
+                   while [ ! -s child ]; do sleep 0.05; done; sleep 30";
+    let outcome = world.call("Bash", json!({"command": command, "timeout": 700})).await;
+    assert!(text(&outcome).starts_with("Timed out after 700 ms"), "{}", text(&outcome));
+    assert!(!is_running(&world.path("child")));
+
+    std::fs::remove_file(world.path("child")).unwrap();
+    let started = async {
+        while !std::fs::read(world.path("child")).is_ok_and(|id| !id.is_empty()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        outcome = world.bash(command) => panic!("{outcome:?}"),
+        () = started => {}
+    }
+    assert!(!is_running(&world.path("child")));
+}
+
+/// T4: a command that multiplies is stopped, quickly, and nothing of it is left.
+#[tokio::test]
+async fn a_swarm_is_stopped() {
+    let world = World::with(|surroundings| surroundings.limits.processes_max = 100);
+    let command = "i=0; while [ $i -lt 1000 ]; do setsid sleep 30.125 & i=$((i+1)); done; wait";
+    let began = Instant::now();
+    let outcome = world.bash(command).await;
+    let took = began.elapsed();
+    assert!(text(&outcome).contains("started processes without end"), "{}", text(&outcome));
+    assert!(took < Duration::from_secs(8), "{took:?}");
+    let left = Command::new("pgrep").args(["-f", "^sleep 30.125$"]).output();
+    assert_eq!(left.map(|left| left.stdout).unwrap_or_default(), b"");
+}
+
+/// T8: a signal to everybody reaches nobody outside its namespace; the engine answers.
+#[tokio::test]
+async fn a_signal_to_all_does_not_reach_us() {
+    let world = World::new();
+    world.bash("unshare -Ur --pid --fork bash -c 'kill -KILL -- -1' 2>/dev/null; kill -9 0").await;
+    assert_eq!(text(&world.bash("echo alive").await), "alive");
+}
+
+/// T18: no command finds a terminal, even where we have one.
+#[tokio::test]
+async fn no_command_gets_our_terminal() {
+    let world = World::new();
+    let outcome = world.bash("stty raw </dev/tty; tty; echo $?").await;
+    assert!(text(&outcome).contains("/dev/tty: "), "{}", text(&outcome));
+    if std::env::var_os(INSIDE).is_some() {
+        assert!(std::fs::File::open("/dev/tty").is_ok(), "the test itself has no terminal");
+        return;
+    }
+    // Once more, as a process that has a terminal.
+    let flags = rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY;
+    let ours = rustix::pty::openpt(flags).unwrap();
+    rustix::pty::grantpt(&ours).unwrap();
+    rustix::pty::unlockpt(&ours).unwrap();
+    let name = rustix::pty::ptsname(&ours, Vec::new()).unwrap();
+    let options = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+    let theirs: OwnedFd =
+        rustix::fs::open(name.as_c_str(), options, rustix::fs::Mode::empty()).unwrap();
+    let before = rustix::termios::tcgetattr(&theirs).unwrap();
+    let inside = Command::new("setsid")
+        .args([OsStr::new("--ctty"), OsStr::new("--wait")])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "process::no_command_gets_our_terminal"])
+        .env(INSIDE, "1")
+        .stdin(theirs.try_clone().unwrap())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stdout));
+    let after = rustix::termios::tcgetattr(&theirs).unwrap();
+    assert_eq!(before.local_modes, after.local_modes);
+    assert_eq!(before.input_modes, after.input_modes);
+}
+
+const INSIDE: &str = "WINDLASS_TEST_HAS_TERMINAL";
+
+#[tokio::test]
+async fn exported_variables_are_kept_as_in_a_shell() {
+    let world = World::with(|surroundings| {
+        surroundings.environment.push(("GIVEN".into(), "from the start".into()));
+    });
+    // (command, what it shows)
+    let steps = [
+        ("export A='x y' B=$'two\\nlines'; C=local", "[The command wrote nothing]"),
+        ("echo \"$A|$B|$C|$GIVEN\"", "x y|two\nlines||from the start"),
+        ("unset GIVEN; export A=; false", "Exit code 1"),
+        ("echo \"[$A][${GIVEN-gone}]\"", "[][gone]"),
+        ("set -eu; export D=1; nothing_like_it", "Exit code 127"),
+        ("echo $D", "1"),
+        ("set -x; export E=2", "+ export E=2"),
+        ("(export F=3); echo \"$E${F-none}\"", "2none"),
+        ("mkdir -p sub && cd sub", "[The command wrote nothing]"),
+        ("cd - >/dev/null && basename \"$OLDPWD\"", "sub"),
+        // What would make every later program run something else, or talk to our editor.
+        ("export LD_PRELOAD= BASH_ENV=/x EDITOR=vi PAGER=less GIT_SSH_COMMAND=x", ""),
+        ("echo \"${LD_PRELOAD-}${BASH_ENV-}|$EDITOR|$PAGER|${GIT_SSH_COMMAND-}\"", "|true|cat|"),
+        ("export BIG=$(head -c 300000 /dev/zero | tr '\\0' x)", "[The exported variables have"),
+        ("echo ${#BIG}$D", "01"),
+    ];
+    for (command, expected) in steps {
+        let outcome = world.bash(command).await;
+        assert!(text(&outcome).starts_with(expected), "{command}: {}", text(&outcome));
+    }
+    let kept = world.surroundings.exported();
+    assert!(
+        kept.contains(&("A".into(), Some("".into()))) && kept.contains(&("GIVEN".into(), None))
+    );
+    let left = std::fs::read_dir(&world.surroundings.spill).unwrap().count();
+    assert_eq!(left, 0, "files were left behind");
+}
+
+#[derive(Debug)]
+struct Behind(&'static str);
+
+impl Launcher for Behind {
+    fn command(&self, launch: &Launch<'_>) -> Result<Command, String> {
+        if self.0.is_empty() {
+            return Err("the sandbox cannot start here".to_owned());
+        }
+        if launch.unconfined {
+            return Err("it may not leave the sandbox".to_owned());
+        }
+        let mut command = Command::new("/usr/bin/env");
+        command.arg(self.0).arg(launch.program).args(launch.arguments);
+        command.current_dir(launch.directory).env_clear();
+        command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
+        Ok(command)
+    }
+}
+
+#[tokio::test]
+async fn a_launcher_stands_before_every_process_and_may_refuse() {
+    let behind =
+        |words| World::with(|surroundings| surroundings.launcher = Some(Arc::new(Behind(words))));
+    let world = behind("CONFINED=yes");
+    assert_eq!(text(&world.bash("echo $CONFINED").await), "yes");
+    assert_eq!(
+        text(&world.bash("cd / ; setsid sleep 30 & echo $CONFINED").await).lines().next(),
+        Some("yes")
+    );
+    let input = json!({"command": "echo $CONFINED", "dangerouslyDisableSandbox": true});
+    let outcome = world.call("Bash", input).await;
+    assert!(outcome.is_error && text(&outcome).contains("may not leave the sandbox"));
+    let world = behind("");
+    for background in [false, true] {
+        let input = json!({"command": "touch made", "run_in_background": background});
+        let outcome = world.call("Bash", input).await;
+        assert!(outcome.is_error && text(&outcome).contains("the sandbox cannot start here"));
+    }
+    assert!(!world.path("made").exists());
+    assert_eq!(world.surroundings.background().tasks(), []);
+}
+
+/// T10: a full file system is named, the old file stays, and output is shown all the same.
+#[tokio::test]
+async fn a_full_file_system_harms_nothing() {
+    let world = World::new();
+    let small = world.path("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=256k", "none"])
+        .arg(&small)
+        .stderr(Stdio::null())
+        .status();
+    let _unmount = Unmount(&small);
+    if !mounted.is_ok_and(|status| status.success()) {
+        // Only who may mount can fill a file system of their own.
+        assert!(!rustix::process::geteuid().is_root() || !small.join("x").exists());
+        return;
+    }
+    let path = world.write("small/a.txt", "old\n");
+    world.read(&path).await;
+    let big = "x".repeat(400_000);
+    let inputs = [
+        ("Edit", json!({"file_path": path, "old_string": "old", "new_string": big})),
+        ("Write", json!({"file_path": path, "content": big})),
+        ("Write", json!({"file_path": small.join("new.txt"), "content": big})),
+    ];
+    for (tool, input) in inputs {
+        let outcome = world.call(tool, input).await;
+        let shown = text(&outcome);
+        assert!(outcome.is_error && shown.contains("No space left on device"), "{shown}");
+        assert!(shown.contains(&format!("file system of `{}`", small.display())), "{shown}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"old\n");
+    assert_eq!(std::fs::read_dir(&small).unwrap().count(), 1, "nothing half-written is left");
+
+    let spilling = World::with(|surroundings| surroundings.spill = small.join("spill"));
+    let outcome = spilling.bash("seq 1 200000").await;
+    let shown = text(&outcome);
+    assert!(shown.contains("\n200000\n[The whole output could not be saved on the file system of"));
+    assert!(shown.contains("No space left"), "{shown}");
+}
+
+struct Unmount<'a>(&'a Path);
+
+impl Drop for Unmount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).stderr(Stdio::null()).status();
+    }
+}
