@@ -4,6 +4,7 @@
 //! must be those the session ran with.
 
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
 
 use windlass_engine::{Effect, Settings, State, Step, step};
 
@@ -70,44 +71,113 @@ pub fn replay(
 }
 
 pub(crate) fn fold_reader(
-    mut reader: Reader,
+    reader: Reader,
     settings: &Settings,
     see: impl FnMut(Replayed<'_>),
 ) -> Result<Folded, JournalError> {
-    let (state, damages) = fold_entries(&mut reader, settings, see, |_| {})?;
-    Ok(Folded {
-        state,
-        seq: reader.seq(),
-        whole_bytes: reader.whole_bytes(),
-        torn_bytes: reader.torn_bytes(),
-        damages,
+    fold_entries(reader, settings, see, |_| {}).map(|(folded, _)| folded)
+}
+
+/// Folds everything that is left to read; heads, claims and notes are shown to `meet`. Gives the
+/// reader back, at the end.
+pub(crate) fn fold_entries(
+    mut reader: Reader,
+    settings: &Settings,
+    see: impl FnMut(Replayed<'_>),
+    meet: impl FnMut(Entry),
+) -> Result<(Folded, Reader), JournalError> {
+    let mut folding = Folding { state: State::new(settings), damages: Vec::new(), see, meet };
+    let mut is_at_end = false;
+    for _ in 0..ALONE {
+        match reader.next_entry()? {
+            Some(entry) => {
+                folding = folding.take((reader.line(), entry), settings, reader.path())?;
+            }
+            None => {
+                is_at_end = true;
+                break;
+            }
+        }
+    }
+    if !is_at_end {
+        (folding, reader) = fold_beside(folding, reader, settings)?;
+    }
+    let Folding { state, damages, .. } = folding;
+    let (whole_bytes, torn_bytes) = (reader.whole_bytes(), reader.torn_bytes());
+    Ok((Folded { state, seq: reader.seq(), whole_bytes, torn_bytes, damages }, reader))
+}
+
+type Numbered = (u64, Result<Entry, Damage>);
+
+/// What was folded so far.
+struct Folding<See, Meet> {
+    state: State,
+    damages: Vec<(u64, Damage)>,
+    see: See,
+    meet: Meet,
+}
+
+impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
+    fn take(
+        mut self,
+        (line, entry): Numbered,
+        settings: &Settings,
+        path: &Path,
+    ) -> Result<Self, JournalError> {
+        match entry {
+            Ok(Entry::Record(Record { seq, at, item: Item::Event(event) })) => {
+                let Step { state, effects } = step(self.state, event, settings);
+                self.state = state;
+                (self.see)(Replayed { seq, at, state: &self.state, effects: &effects });
+            }
+            Ok(other) => (self.meet)(other),
+            Err(Damage::Newer(found)) => {
+                return Err(JournalError::Newer { path: path.to_owned(), found, known: VERSION });
+            }
+            Err(damage) if self.damages.len() < DAMAGES_MAX => self.damages.push((line, damage)),
+            Err(_) => {}
+        }
+        Ok(self)
+    }
+}
+
+/// Folds the rest of a long journal while another thread reads it: each takes about as long.
+fn fold_beside<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)>(
+    mut folding: Folding<See, Meet>,
+    mut reader: Reader,
+    settings: &Settings,
+) -> Result<(Folding<See, Meet>, Reader), JournalError> {
+    let path = reader.path().to_owned();
+    let (sender, receiver) = sync_channel::<Vec<Numbered>>(BATCHES);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            let mut is_at_end = false;
+            while !is_at_end {
+                let mut batch = Vec::with_capacity(BATCH);
+                while batch.len() < BATCH && !is_at_end {
+                    match reader.next_entry()? {
+                        Some(entry) => batch.push((reader.line(), entry)),
+                        None => is_at_end = true,
+                    }
+                }
+                // An error means that nobody wants to know the rest.
+                is_at_end |= sender.send(batch).is_err();
+            }
+            Ok(reader)
+        });
+        for entry in receiver.iter().flatten() {
+            folding = folding.take(entry, settings, &path)?;
+        }
+        match reading.join() {
+            Ok(reader) => Ok((folding, reader?)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 
-/// Folds everything that is left to read; heads and claims are shown to `meet`.
-pub(crate) fn fold_entries(
-    reader: &mut Reader,
-    settings: &Settings,
-    mut see: impl FnMut(Replayed<'_>),
-    mut meet: impl FnMut(Entry),
-) -> Result<(State, Vec<(u64, Damage)>), JournalError> {
-    let mut state = State::new(settings);
-    let mut damages = Vec::new();
-    while let Some(entry) = reader.next_entry()? {
-        match entry {
-            Ok(Entry::Record(Record { seq, at, item: Item::Event(event) })) => {
-                let Step { state: next, effects } = step(state, event, settings);
-                state = next;
-                see(Replayed { seq, at, state: &state, effects: &effects });
-            }
-            Ok(other) => meet(other),
-            Err(Damage::Newer(found)) => {
-                let path = reader.path().to_owned();
-                return Err(JournalError::Newer { path, found, known: VERSION });
-            }
-            Err(damage) if damages.len() < DAMAGES_MAX => damages.push((reader.line(), damage)),
-            Err(_) => {}
-        }
-    }
-    Ok((state, damages))
-}
+/// Entries folded before another thread is worth its while.
+const ALONE: usize = 500;
+/// Entries handed over at once.
+const BATCH: usize = 64;
+/// Batches that may wait.
+const BATCHES: usize = 4;

@@ -104,27 +104,15 @@ impl Writer {
         opening: Opening,
         settings: &Settings,
     ) -> Result<(Self, Folded), JournalError> {
-        let disk = Arc::clone(&opening.disk);
-        let lock = lock(&*disk, path)?;
-        let mut reader = Reader::open_on(&*disk, path)?;
+        let lock = lock(&*opening.disk, path)?;
+        let reader = Reader::open_on(&*opening.disk, path)?;
         let mut headed = 0;
-        let (state, damages) = fold_entries(
-            &mut reader,
-            settings,
-            |_| {},
-            |entry| {
-                if let Entry::Head(head) = entry {
-                    headed = head.segment;
-                }
-            },
-        )?;
-        let folded = Folded {
-            state,
-            seq: reader.seq(),
-            whole_bytes: reader.whole_bytes(),
-            torn_bytes: reader.torn_bytes(),
-            damages,
+        let meet = |entry| {
+            if let Entry::Head(head) = entry {
+                headed = head.segment;
+            }
         };
+        let (folded, reader) = fold_entries(reader, settings, |_| {}, meet)?;
         let mut writer = Self::at_end(lock, path, opening, &reader)?;
         writer.begin(headed, folded.torn_bytes > 0)?;
         Ok((writer, folded))

@@ -32,7 +32,7 @@ struct Life {
 
 /// A life writes until it is done or the disk is beyond help. Texts of many sizes, so that groups
 /// end inside blocks and at their edges; every third group has two events.
-fn live(disk: Model, done: &[Event], todo: &[Event]) -> (Life, Vec<Event>) {
+fn live(disk: &Model, done: &[Event], todo: &[Event]) -> (Life, Vec<Event>) {
     let opening = Opening {
         head: Head { created: 7, ..Head::default() },
         holder: Holder { pid: 1, host: "host".into() },
@@ -47,7 +47,7 @@ fn live(disk: Model, done: &[Event], todo: &[Event]) -> (Life, Vec<Event>) {
     };
     let mut rest = todo;
     while !rest.is_empty() {
-        let (now, later) = rest.split_at(if rest.len() % 3 == 0 { 2 } else { 1 }.min(rest.len()));
+        let (now, later) = rest.split_at(if rest.len().is_multiple_of(3) { 2 } else { 1 });
         let events: Vec<&Event> = now.iter().collect();
         // A second try is what a session does when there is room again.
         if writer.append(9, &events).is_err() && writer.append(9, &events).is_err() {
@@ -115,12 +115,12 @@ fn acknowledged_records_survive_every_loss_of_power() {
         .chain([3, 5].map(|write| (0, Some(write))))
         .chain([(0, None), (0b1010, Some(3))]);
     for (fails, short) in faults {
-        let (life, attempted) = live(Model::new(&Snapshot::new(), fails, short), &[], &events);
+        let (life, attempted) = live(&Model::new(&Snapshot::new(), fails, short), &[], &events);
         let states = check(&life, &attempted, &mut count);
         let step = states.len().div_ceil(16).max(1);
         for (files, found) in states.into_iter().step_by(step) {
             // The next process goes on from there, and may die in its turn.
-            let (second, attempted) = live(Model::new(&files, 0, None), &found, &more);
+            let (second, attempted) = live(&Model::new(&files, 0, None), &found, &more);
             lives += 1;
             check(&second, &attempted, &mut count);
             let expected: Vec<Event> = found.iter().chain(&more).cloned().collect();

@@ -1,0 +1,159 @@
+//! How long it takes to open a session of 10,000 messages and 100 MB, and what takes the time.
+//! `cargo bench -p windlass-journal --bench open`
+//!
+//! Fails when it takes more than its budget. Without `--bench` a small session is tried once.
+#![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use windlass_engine::{Effect, Event, Settings, State, step};
+use windlass_journal::{Durability, Item, Reader, Writer, fold};
+use windlass_vocabulary::{
+    AttemptId, Block, Delta, Inspection, Json, Mode, ModelFacts, Notice, Prices, Stop, Tokens,
+    ToolCall, ToolOutcome, Usage,
+};
+
+const BUDGET: Duration = Duration::from_millis(300);
+
+fn main() -> ExitCode {
+    let is_measured = std::env::args().any(|argument| argument == "--bench");
+    let messages = if is_measured { 10_000 } else { 100 };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session.jsonl");
+    let settings = settings();
+    let events = write(&path, messages, &settings);
+    let bytes = path.metadata().unwrap().len();
+    println!("{messages} messages, {events} events, {} MB", bytes / 1_000_000);
+    let rounds = if is_measured { 5 } else { 1 };
+    let best = |what: &str, run: &mut dyn FnMut()| {
+        let time = |_| {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        };
+        let took = (0..rounds).map(time).min().unwrap_or_default();
+        println!("{what:<44} {took:>10.1?}");
+        took
+    };
+    best("bytes read", &mut || drop(std::fs::read(&path).unwrap()));
+    best("records read and checked", &mut || {
+        let mut reader = Reader::open(&path).unwrap();
+        while reader.next_record().unwrap().is_some() {}
+    });
+    let mut all: Vec<Vec<Event>> = (0..rounds).map(|_| read(&path)).collect();
+    best("events folded, already in memory", &mut || {
+        let mut state = State::new(&settings);
+        for event in all.pop().unwrap_or_default() {
+            state = step(state, event, &settings).state;
+        }
+    });
+    let mut opened = Vec::new();
+    let took = best("opened: all of it", &mut || opened.push(fold(&path, &settings).unwrap()));
+    match is_measured && took > BUDGET {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::new(ModelFacts {
+        name: "model".into(),
+        window: Tokens(200_000),
+        output_default: Tokens(8_000),
+        output_max: Tokens(64_000),
+        prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
+    });
+    settings.policy.mode = Mode::BypassPermissions;
+    settings
+}
+
+fn read(path: &Path) -> Vec<Event> {
+    let mut reader = Reader::open(path).unwrap();
+    let mut events = Vec::new();
+    while let Some(record) = reader.next_record().unwrap() {
+        if let Item::Event(event) = record.item {
+            events.push(event);
+        }
+    }
+    events
+}
+
+/// Plays a session of so many messages and writes it down as the driver would.
+fn write(path: &Path, messages: usize, settings: &Settings) -> usize {
+    let (mut writer, folded) = Writer::open(path, Durability::Written, settings).unwrap();
+    let mut state = folded.state;
+    let mut coming = std::collections::VecDeque::new();
+    let mut count = 0;
+    let mut turns = 0;
+    let mut input = Tokens(0);
+    loop {
+        let Some(event) = coming.pop_front() else {
+            if state.transcript.entries().len() >= messages {
+                return count;
+            }
+            let content = vec![Block::Text("Go on with the next part of the work.".into())];
+            coming.push_back(Event::UserSubmitted { content, pinned: false });
+            continue;
+        };
+        writer.append(1_700_000_000_000, &[&event]).unwrap();
+        count += 1;
+        let taken = step(state, event, settings);
+        state = taken.state;
+        for effect in taken.effects {
+            match effect {
+                Effect::Tell(Notice::RequestStarted { input_estimate, .. }) => {
+                    input = input_estimate;
+                    for event in &mut coming {
+                        if let Event::ModelEnded { usage, .. } = event {
+                            usage.input = input;
+                        }
+                    }
+                }
+                Effect::CallModel(request) => {
+                    turns += 1;
+                    let is_over = state.transcript.entries().len() >= messages;
+                    answer(request.attempt, turns, turns % 200 == 0 || is_over, &mut coming);
+                }
+                Effect::StartTool { ticket, .. } => {
+                    let line = "fn name(argument: &str) -> Result<\"quoted\", Error> { body }\n";
+                    let outcome = ToolOutcome::text(line.repeat(220));
+                    coming.push_back(Event::ToolEnded { ticket, outcome });
+                }
+                Effect::Summarize { ticket, .. } => coming.push_back(Event::SummaryEnded {
+                    ticket,
+                    result: Ok("What was done so far.".repeat(100)),
+                    usage: Usage { input, ..Usage::default() },
+                }),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn answer(
+    attempt: AttemptId,
+    turn: u64,
+    is_last: bool,
+    coming: &mut std::collections::VecDeque<Event>,
+) {
+    let words = "I look at the file and say what I find there.\n".repeat(30);
+    let delta = |delta| Event::ModelDelta { attempt, delta };
+    coming.push_back(Event::ModelStarted { attempt });
+    coming.push_back(delta(Delta::Text(words.clone())));
+    coming.push_back(delta(Delta::Block(Block::Text(words))));
+    if !is_last {
+        let input = format!(r#"{{"path":"src/file_{turn}.rs","offset":{turn}}}"#);
+        let call = ToolCall {
+            id: format!("call_{turn}").as_str().into(),
+            name: "Read".into(),
+            input: Json::from_checked(&input),
+            signature: None,
+        };
+        let inspection = Inspection::SHARED_READ;
+        coming.push_back(delta(Delta::Call { call, inspection }));
+    }
+    let usage = Usage { output: Tokens(500), ..Usage::default() };
+    coming.push_back(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage });
+}
