@@ -150,6 +150,7 @@ fn request() -> ModelRequest {
         effort: None,
         source: Source::Main,
         agent: AgentId::from("main"),
+        clear_results: None,
         without_reasoning: false,
     }
 }

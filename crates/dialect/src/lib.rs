@@ -46,8 +46,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{
-    AttemptId, Block, Json, ModelFailure, ModelName, ModelRequest, Stop, ToolCall, ToolCallId,
-    ToolName, Usage, Wire,
+    AttemptId, Block, Json, ModelFailure, ModelName, ModelRequest, Stop, Tokens, ToolCall,
+    ToolCallId, ToolName, Usage, Wire,
 };
 
 pub use allowance::Allowance;
@@ -81,6 +81,11 @@ pub trait Dialect: Send + Sync {
 
     /// Every header the wire needs, names in lower case.
     fn headers(&self, credential: &Credential) -> Vec<(String, String)>;
+
+    /// Headers that this request needs besides, names in lower case.
+    fn headers_of(&self, _: &ModelRequest) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
 
     /// The request, made legal and written down.
     fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
@@ -186,6 +191,13 @@ pub enum Decoded {
     },
     /// Usage so far; cumulative.
     Usage(Usage),
+    /// The provider took old tool results out of the input on its side.
+    Cleared {
+        /// How many.
+        results: u64,
+        /// Input that saved.
+        tokens: Tokens,
+    },
     /// One wire event, verbatim.
     Raw(Json),
     /// The server is alive and has nothing to say.

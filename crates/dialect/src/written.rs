@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{
-    Effort, Messages, ModelName, ModelRequest, ThinkingMode, Tokens, ToolSpec, Wire,
+    Clearing, Effort, Messages, ModelName, ModelRequest, ThinkingMode, Tokens, ToolSpec, Wire,
 };
 
 use crate::Encoded;
@@ -60,6 +60,7 @@ struct CoverKey {
     output_max: Tokens,
     thinking: ThinkingMode,
     effort: Option<Effort>,
+    clear_results: Option<Clearing>,
 }
 
 /// How many messages are the same as before.
@@ -251,6 +252,7 @@ impl Cover {
             output_max: request.output_max,
             thinking: request.thinking,
             effort: request.effort,
+            clear_results: request.clear_results,
         };
         Self { key, head, notes }
     }
@@ -264,6 +266,7 @@ impl CoverKey {
             && self.output_max == request.output_max
             && self.thinking == request.thinking
             && self.effort == request.effort
+            && self.clear_results == request.clear_results
     }
 }
 

@@ -416,3 +416,23 @@ fn an_event_without_its_closing_blank_line_counts_if_it_is_whole() {
     body.extend(b"data: {\"type\":\"message_delta\",\n");
     assert_eq!(failure_of(&decode_whole(wire(), &body)).0, FailureKind::Transport);
 }
+
+#[test]
+fn what_the_provider_took_out_is_told_with_its_figure() {
+    let mut end = message_delta("end_turn");
+    end["context_management"] = json!({"applied_edits": [
+        {"type": "clear_thinking_20251015", "cleared_thinking_turns": 2, "cleared_input_tokens": 7},
+        {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000},
+    ]});
+    let items = read(&[start(), end.clone(), message_stop()]);
+    let cleared = Decoded::Cleared { results: 8, tokens: Tokens(50_000) };
+    assert_eq!(items.iter().filter(|item| **item == cleared).count(), 1, "{items:#?}");
+    assert_eq!(stop_of(&items), Stop::EndTurn);
+    // Whatever else stands there is not ours to judge.
+    for odd in [json!(null), json!([]), json!({}), json!({"applied_edits": "none"})] {
+        end["context_management"] = odd;
+        let items = read(&[start(), end.clone(), message_stop()]);
+        assert_eq!(stop_of(&items), Stop::EndTurn);
+        assert!(!items.iter().any(|item| matches!(item, Decoded::Cleared { .. })));
+    }
+}

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use stage::decode_whole;
 use stage::transcript::{request, text, user};
 use windlass_dialect::{Decoded, Dialect, dialect};
-use windlass_vocabulary::{Effort, ModelName, ModelRequest, ThinkingMode, Wire};
+use windlass_vocabulary::{Clearing, Effort, ModelName, ModelRequest, ThinkingMode, Tokens, Wire};
 
 fn speak(wire: Wire) -> &'static dyn Dialect {
     dialect(wire).expect("spoken")
@@ -136,5 +136,31 @@ fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
         assert_eq!(said(*wire, &request), *expected, "{wire:?} {model} {thinking:?} {effort:?}");
         request.without_reasoning = true;
         assert_eq!(said(*wire, &request), json!({}), "{wire:?}: not after it was refused");
+    }
+}
+
+/// Only one wire has a word for it; on the others the wish is not mentioned.
+#[test]
+fn old_results_are_cleared_by_the_provider_where_it_can() {
+    let mut request = request(vec![user(vec![text("q")])]);
+    let plain =
+        speak(Wire::AnthropicMessages).encode(&request, speak(Wire::AnthropicMessages).law());
+    request.clear_results =
+        Some(Clearing { over: Tokens(120_000), kept: 10, at_least: Tokens(4_000) });
+    for wire in [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
+        let encoded = speak(wire).encode(&request, speak(wire).law());
+        let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
+        let (said, headers) = (&body["context_management"], speak(wire).headers_of(&request));
+        if wire != Wire::AnthropicMessages {
+            assert_eq!((said, headers), (&Value::Null, [].as_slice()), "{wire:?}");
+            continue;
+        }
+        assert_ne!(encoded.body, plain.body);
+        assert_eq!(headers, [("anthropic-beta", "context-management-2025-06-27")]);
+        let edit = json!({"type": "clear_tool_uses_20250919",
+            "trigger": {"type": "input_tokens", "value": 120_000},
+            "keep": {"type": "tool_uses", "value": 10},
+            "clear_at_least": {"type": "input_tokens", "value": 4_000}});
+        assert_eq!(said, &json!({"edits": [edit]}));
     }
 }

@@ -219,7 +219,7 @@ fn size_of(notice: &Notice) -> usize {
             Delta::Call { call, .. } => call.input.as_str().len(),
             Delta::Block(block) => block_size(block),
             Delta::Raw(json) => json.as_str().len(),
-            Delta::CallStarted { .. } | Delta::Usage(_) => 0,
+            Delta::CallStarted { .. } | Delta::Usage(_) | Delta::Cleared { .. } => 0,
         },
         Notice::ToolProgressed { text, .. } | Notice::Warning(text) => text.len(),
         Notice::ToolEnded { outcome, .. } => outcome.content.iter().map(ResultPart::bytes).sum(),

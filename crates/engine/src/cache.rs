@@ -28,6 +28,8 @@ pub struct Forecast {
     pub read: Tokens,
     /// Where this request leaves the last one's path, if it does.
     pub named_break: Option<String>,
+    /// The provider took something out before it counted.
+    pub is_cleared: bool,
 }
 
 impl Prefix {
@@ -53,7 +55,7 @@ impl Prefix {
         let Some(cached) = self.cached else { return Forecast::default() };
         let named_break = self.first_difference(next);
         let read = if named_break.is_none() { cached } else { Tokens(0) };
-        Forecast { read, named_break }
+        Forecast { read, named_break, is_cleared: false }
     }
 
     /// Which part differs first, in the order in which providers hash: tools, system, messages.

@@ -42,6 +42,7 @@ impl Loop<'_> {
         let only = if has_tried { None } else { named };
         let state = &mut self.state;
         state.without_reasoning |= refused == Refused::Reasoning;
+        state.without_clearing |= kind == FailureKind::InvalidRequest;
         let what = leave_out(&mut state.context, &state.transcript, refused, only);
         self.tell(Notice::Repaired { why: format!("{why}; {what} left out") });
         if has_tried {

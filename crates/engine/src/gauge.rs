@@ -50,6 +50,11 @@ impl Gauge {
         Self { anchor, news }
     }
 
+    /// Another request was counted, but not all of it: nothing is learned about what is new.
+    pub(crate) fn moved(self, raw: u64, billed: u64) -> Self {
+        Self { anchor: Count { raw, billed }.within_reason(), ..self }
+    }
+
     pub(crate) fn estimate(&self, raw: u64) -> Tokens {
         Tokens(match raw.checked_sub(self.anchor.raw) {
             Some(new) => self.anchor.billed.saturating_add(self.news.scaled(new)),

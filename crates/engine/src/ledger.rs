@@ -123,6 +123,14 @@ impl Ledger {
         }
     }
 
+    /// The requests that are out will not find in the cache what was foreseen.
+    pub(crate) fn clear_forecast(&mut self, why: &str) {
+        for open in self.open.values_mut().filter(|open| open.source == Source::Main) {
+            open.forecast.named_break = Some(String::from(why));
+            open.forecast.is_cleared = true;
+        }
+    }
+
     /// The bill is known. Figures that are missing, or so small that they cannot be true, are
     /// replaced by our own estimate: a budget must not stretch because a server cannot count.
     pub(crate) fn settle(&mut self, account: Account, usage: Usage) -> Option<MicroUsd> {
@@ -135,6 +143,7 @@ impl Ledger {
             let billed = billed.input_total().0;
             self.gauge = Some(match self.gauge {
                 None => Gauge::new(open.raw, billed),
+                Some(gauge) if open.forecast.is_cleared => gauge.moved(open.raw, billed),
                 Some(gauge) => gauge.next(open.raw, billed),
             });
         }

@@ -8,6 +8,7 @@ use windlass_vocabulary::{
     AttemptId, Message, Messages, MetaKind, ModelName, ModelRequest, Origin, Source, Tokens,
 };
 
+use crate::context::level_3_microcompact;
 use crate::settings::Settings;
 use crate::state::State;
 
@@ -57,6 +58,7 @@ pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<Mod
         effort: settings.effort,
         source,
         agent: state.tool_context.agent.clone(),
+        clear_results: level_3_microcompact::clearing(state, settings, source),
         without_reasoning: state.without_reasoning,
     })
 }

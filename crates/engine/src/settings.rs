@@ -7,7 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_permission::Policy;
 use windlass_vocabulary::{
-    AgentId, Effort, MicroUsd, Millis, ModelFacts, Prices, ThinkingMode, Tokens, ToolSpec,
+    AgentId, Effort, MicroUsd, Millis, ModelFacts, ModelName, Prices, ThinkingMode, Tokens,
+    ToolSpec,
 };
 
 /// Everything a run's decisions rest on besides what happens in it.
@@ -131,6 +132,8 @@ pub struct Context {
     pub spill_directory: Arc<str>,
     /// Level 2: turns kept; `None` switches the level off.
     pub turns_kept: Option<u32>,
+    /// Level 3: models whose provider takes old results out on its side when asked to.
+    pub cleared_by_provider: Vec<ModelName>,
     /// Level 3: begins at this share of the window, in percent.
     pub microcompact_percent: u8,
     /// Levels 3 and 4 leave this many recent turns alone.
@@ -179,6 +182,7 @@ impl Default for Context {
             result_bytes_kept: 8_000,
             spill_directory: Arc::from("spill"),
             turns_kept: None,
+            cleared_by_provider: Vec::new(),
             microcompact_percent: 60,
             recent_turns: 5,
             verbose_bytes: 2_000,

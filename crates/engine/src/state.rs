@@ -55,6 +55,9 @@ pub struct State {
     pub refusals: u8,
     /// The provider refused reasoning in this session: it is neither sent nor asked for again.
     pub without_reasoning: bool,
+    /// The provider refused a request as invalid: from then on it is asked for nothing that is not
+    /// plain.
+    pub without_clearing: bool,
     /// What was sent last, to foresee what the provider's cache will hold.
     pub prefix: Option<Prefix>,
     /// What the loop did lately, to see circles.
@@ -125,6 +128,8 @@ pub struct Answer {
     pub output_max: Tokens,
     /// Weight of the output seen, for the bill of an answer that never says its figures.
     pub streamed: u64,
+    /// Results the provider took out on its side, and the input that saved.
+    pub cleared: (u64, Tokens),
     /// The server has begun to answer, so it will send a bill.
     pub has_started: bool,
     /// Something of it was shown.
@@ -197,6 +202,7 @@ impl State {
             withheld: None,
             refusals: 0,
             without_reasoning: false,
+            without_clearing: false,
             prefix: None,
             circle: Circle::default(),
             objection: None,

@@ -7,7 +7,7 @@ use crate::content::Block;
 use crate::id::ToolCallId;
 use crate::json::Json;
 use crate::tool::{Inspection, ToolCall, ToolName};
-use crate::usage::Usage;
+use crate::usage::{Tokens, Usage};
 
 /// One piece of a streaming answer. Pieces of text are for showing; a block counts only when its
 /// [`Delta::Block`] or [`Delta::Call`] has arrived whole.
@@ -37,6 +37,13 @@ pub enum Delta {
     },
     /// Usage so far; cumulative.
     Usage(Usage),
+    /// The provider took old tool results out of the input on its side.
+    Cleared {
+        /// How many.
+        results: u64,
+        /// Input that saved.
+        tokens: Tokens,
+    },
     /// One raw wire event for clients that want them; changes nothing.
     Raw(Json),
 }

@@ -11,6 +11,7 @@ pub mod delta;
 pub mod failure;
 pub mod hook;
 pub mod id;
+pub mod inventory;
 pub mod json;
 pub mod message;
 pub mod messages;
@@ -35,7 +36,7 @@ pub use model::{Effort, ModelFacts, ModelName, Prices, ThinkingMode, Wire};
 pub use notice::Notice;
 pub use permission::{Answer, Mode, PermissionQuestion};
 pub use reason::{Outcome, Terminal, Transition};
-pub use request::{ModelRequest, Source};
+pub use request::{Clearing, ModelRequest, Source};
 pub use time::Millis;
 pub use tool::{
     Concurrency, ContextUpdate, EffectClass, Inspection, ToolCall, ToolName, ToolOutcome, ToolSpec,

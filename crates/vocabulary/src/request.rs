@@ -33,8 +33,21 @@ pub struct ModelRequest {
     pub source: Source,
     /// Which agent asks.
     pub agent: AgentId,
+    /// Old tool results that the provider is asked to take out on its side.
+    pub clear_results: Option<Clearing>,
     /// The provider refused reasoning before: it is neither sent back nor asked for.
     pub without_reasoning: bool,
+}
+
+/// When a provider takes old tool results out on its side, and how many it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clearing {
+    /// Input over this.
+    pub over: Tokens,
+    /// The latest results that stay.
+    pub kept: u32,
+    /// Less than this is not worth a break of the cached prefix.
+    pub at_least: Tokens,
 }
 
 /// Why a request is made.

@@ -2,6 +2,7 @@
 //! named; everything else is skipped by the parser.
 
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -66,6 +67,22 @@ pub(super) struct MessageDelta<'a> {
     pub(super) delta: Option<Change<'a>>,
     #[serde(default, deserialize_with = "optional")]
     pub(super) usage: Option<WireUsage>,
+    #[serde(default, deserialize_with = "optional")]
+    pub(super) context_management: Option<ContextManagement>,
+}
+
+/// What the provider took out of the input on its side.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ContextManagement {
+    pub(super) applied_edits: Vec<AppliedEdit>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct AppliedEdit {
+    pub(super) cleared_tool_uses: Count,
+    pub(super) cleared_input_tokens: Count,
 }
 
 #[derive(Default, Deserialize)]

@@ -40,6 +40,13 @@ impl Dialect for AnthropicMessages {
         String::from("/v1/messages")
     }
 
+    fn headers_of(&self, request: &ModelRequest) -> &'static [(&'static str, &'static str)] {
+        match request.clear_results {
+            Some(_) => &[("anthropic-beta", "context-management-2025-06-27")],
+            None => &[],
+        }
+    }
+
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
         let mut headers = alloc::vec![
             (String::from("content-type"), String::from("application/json")),

@@ -5,7 +5,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
+use windlass_vocabulary::{Clearing, Effort, ModelRequest, ThinkingMode};
 
 use crate::law::Law;
 use crate::origins::{Origins, Place};
@@ -25,6 +25,7 @@ impl Script for Letter {
         number(&mut body, request.output_max.0.max(1));
         raw(&mut body, ",\"stream\":true");
         write_reasoning(&mut body, request);
+        write_clearing(&mut body, request);
         let mut marks = law.cache_marks_max;
         let system: Vec<&str> = request
             .system
@@ -131,6 +132,20 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
         Some(Effort::Max) => "max",
     };
     raw(body, &format!(",\"output_config\":{{\"effort\":\"{effort}\"}}"));
+}
+
+/// Old results are taken out on the provider's side; our history stays whole.
+fn write_clearing(body: &mut Vec<u8>, request: &ModelRequest) {
+    let Some(Clearing { over, kept, at_least }) = request.clear_results else { return };
+    raw(body, ",\"context_management\":{\"edits\":[{\"type\":\"clear_tool_uses_20250919\"");
+    for (name, kind, value) in [
+        ("trigger", "input_tokens", over.0),
+        ("keep", "tool_uses", u64::from(kept)),
+        ("clear_at_least", "input_tokens", at_least.0),
+    ] {
+        raw(body, &format!(",\"{name}\":{{\"type\":\"{kind}\",\"value\":{value}}}"));
+    }
+    raw(body, "}]}");
 }
 
 /// Puts a mark into the object that begins at `start` and ends the buffer.

@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, Stop, ToolCall, Usage};
+use windlass_vocabulary::{ModelFailure, ModelName, Stop, Tokens, ToolCall, Usage};
 
 use super::draft::{Draft, Finished, Started};
 use super::event::{
@@ -222,6 +222,12 @@ impl Reader {
             self.settle_held(stop, out);
             let detail = detail_of(&reason, stop_details);
             self.stop = Some((stop, detail));
+        }
+        let edits = event.context_management.unwrap_or_default().applied_edits;
+        for edit in edits.iter().filter(|edit| edit.cleared_tool_uses.tokens() > Tokens(0)) {
+            let results = edit.cleared_tool_uses.tokens().0;
+            let tokens = edit.cleared_input_tokens.tokens();
+            out.push(Decoded::Cleared { results, tokens });
         }
         self.count(event.usage, out);
         Ok(())

@@ -22,6 +22,7 @@ pub fn request(messages: Vec<Message>) -> ModelRequest {
         effort: None,
         source: Source::Main,
         agent: AgentId::from("main"),
+        clear_results: None,
         without_reasoning: false,
     }
 }

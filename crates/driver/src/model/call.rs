@@ -132,7 +132,8 @@ impl ModelPort {
         body: Vec<u8>,
     ) -> Result<Response, ModelFailure> {
         let path = route.dialect.path(&request.model);
-        let mut post = pin!(route.http.post(&path, request.source, body));
+        let mut post =
+            pin!(route.http.post(&path, route.dialect.headers_of(request), request.source, body));
         let deadline = clock::later(clock::now(), self.timeouts.headers);
         let mut alarm = Alarm::new(self.timeouts.quiet);
         loop {
@@ -168,6 +169,7 @@ impl ModelPort {
                 Delta::Call { call, inspection }
             }
             Decoded::Usage(usage) => Delta::Usage(usage),
+            Decoded::Cleared { results, tokens } => Delta::Cleared { results, tokens },
             Decoded::Raw(json) => Delta::Raw(json),
         };
         Some(Event::ModelDelta { attempt, delta })

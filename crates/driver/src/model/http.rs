@@ -74,11 +74,16 @@ impl Http {
     pub(crate) async fn post(
         &self,
         path: &str,
+        headers: &[(&str, &str)],
         source: Source,
         body: Vec<u8>,
     ) -> Result<reqwest::Response, ModelFailure> {
         let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
         let request = self.client()?.post(url).headers(self.proof().headers);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            // What the user set for the same name goes as well: such headers are lists.
+            request.header(*name, *value)
+        });
         let request = request.header("x-windlass-source", source_name(source)).body(body);
         request.send().await.map_err(|error| transport(&error))
     }

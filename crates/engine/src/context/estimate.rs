@@ -30,7 +30,9 @@ pub fn tools(specs: &[ToolSpec]) -> u64 {
         .sum()
 }
 
-fn block(block: &Block) -> u64 {
+/// Raw estimate of a block.
+#[must_use]
+pub fn block(block: &Block) -> u64 {
     match block {
         Block::Text(words) => text(words),
         Block::Thinking(thinking) => text(&thinking.text),

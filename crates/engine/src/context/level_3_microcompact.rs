@@ -7,9 +7,11 @@
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, Message, MessageId, Tokens, ToolResult};
+use windlass_vocabulary::{Block, Clearing, Message, MessageId, Source, Tokens, ToolResult};
 
-use super::{Memory, Report, Shrink, View, with_content};
+use super::{Memory, Report, Room, Shrink, View, with_content};
+use crate::settings::Settings;
+use crate::state::State;
 use crate::transcript::Entry;
 
 /// What was found verbose and not shortened yet, so that old messages are looked at once.
@@ -21,8 +23,28 @@ pub(super) struct Verbose {
     freed: u64,
 }
 
+/// What the provider is asked to take out on its side, where it can; then nothing is done here.
+/// Summaries and labels are no part of the conversation.
+pub(crate) fn clearing(state: &State, settings: &Settings, source: Source) -> Option<Clearing> {
+    let model = settings.model_at(state.control.model);
+    let can_clear = settings.context.cleared_by_provider.contains(&model.name);
+    let room = Room::new(settings, state.control.model);
+    let wish = Clearing {
+        over: room.percent(settings.context.microcompact_percent),
+        kept: settings.context.recent_turns.saturating_mul(RESULTS_A_TURN),
+        at_least: room.percent(BATCH_PERCENT),
+    };
+    (can_clear && !state.without_clearing && source == Source::Main).then_some(wish)
+}
+
+/// Results that a turn is taken to have.
+const RESULTS_A_TURN: u32 = 2;
+
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     let context = &view.settings.context;
+    if view.is_cleared_by_provider {
+        return;
+    }
     if view.tokens(memory) <= view.room.percent(context.microcompact_percent) {
         return;
     }

@@ -6,7 +6,8 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, Message, MessageId, Tokens};
+use windlass_vocabulary::inventory::{Freed, Loss};
+use windlass_vocabulary::{Block, Message, MessageId};
 
 use super::projection::is_request;
 use crate::transcript::Transcript;
@@ -16,28 +17,6 @@ use crate::transcript::Transcript;
 pub struct LossRecord {
     levels: [Freed; 5],
     latest: VecDeque<Loss>,
-}
-
-/// What one level did in all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Freed {
-    /// How often it did something.
-    pub times: u64,
-    /// Estimate of what that freed.
-    pub tokens: Tokens,
-}
-
-/// What one level did once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// The level, 1 to 5.
-    pub level: u8,
-    /// Estimate of what that freed.
-    pub freed: Tokens,
-    /// What was dropped, in words.
-    pub what: Vec<String>,
-    /// The newest message at that time.
-    pub at: MessageId,
 }
 
 /// Single losses kept.

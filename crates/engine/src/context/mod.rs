@@ -5,6 +5,7 @@
 //! Levels 1 to 4 run here in order before every request; level 5 is asked for by the rules.
 
 pub mod estimate;
+pub mod inventory;
 pub mod level_1_tool_result_budget;
 pub mod level_2_history_snip;
 pub mod level_3_microcompact;
@@ -24,9 +25,10 @@ use crate::context::level_3_microcompact::Verbose;
 use crate::settings::Settings;
 use crate::transcript::{Entry, Transcript};
 
+pub use inventory::inventory;
 pub use level_4_context_collapse::Collapse;
 pub use level_5_autocompact::Boundary;
-pub use loss::{Freed, Loss, LossRecord};
+pub use loss::LossRecord;
 pub use projection::Projection;
 
 /// What the levels did. The projection is a function of this and the transcript; it is kept and
@@ -152,6 +154,8 @@ pub(crate) struct View<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) tools: &'a [ToolSpec],
     pub(crate) room: Room,
+    /// Old results are taken out on the provider's side.
+    pub(crate) is_cleared_by_provider: bool,
     /// Raw estimate to tokens, as the ledger knows it now.
     pub(crate) estimate: &'a dyn Fn(u64) -> Tokens,
     /// Raw estimate of system prompt and tools.

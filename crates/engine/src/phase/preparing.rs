@@ -2,14 +2,16 @@
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+use windlass_vocabulary::inventory::Loss;
 use windlass_vocabulary::{
-    Message, MessageId, MetaKind, Notice, Origin, Source, Tokens, Transition,
+    AttachmentKind, Message, MessageId, MetaKind, Notice, Origin, Source, Tokens, Transition,
 };
 
 use crate::budget::{tokens, usd};
 use crate::cache::Prefix;
-use crate::context::level_5_autocompact;
-use crate::context::{self, Loss, Memory, Report, Room, View, estimate};
+use crate::context::{self, Memory, Report, Room, View, estimate};
+use crate::context::{level_3_microcompact, level_5_autocompact};
 use crate::decide::Because;
 use crate::effect::Effect;
 use crate::facts;
@@ -31,6 +33,9 @@ impl Loop<'_> {
             }
             Because::Retried | Because::Repaired | Because::Resumed => false,
         };
+        if makes_room {
+            self.look_for_changes();
+        }
         let (report, tokens) = self.with_context(|memory, view| {
             let report = context::prepare(memory, view, makes_room);
             (report, view.tokens(memory))
@@ -45,6 +50,16 @@ impl Loop<'_> {
         let can_drop = || self.with_context(level_5_autocompact::plan).is_some();
         let size = facts::size(tokens, room, can_drop);
         Signal::Prepared { size, staged: facts::is_staged(&self.state), funds }
+    }
+
+    /// Has the files in hand looked at beside the call: what changed behind the model's back is told
+    /// at the next tool boundary.
+    fn look_for_changes(&mut self) {
+        let files = &self.state.tool_context.files;
+        if self.settings.prefetch && !files.is_empty() {
+            let about = files.join("\n");
+            self.effects.push(Effect::Prefetch { kind: AttachmentKind::ChangedFiles, about });
+        }
     }
 
     /// What a new iteration or attempt owes the transcript before it is prepared.
@@ -170,6 +185,7 @@ impl Loop<'_> {
     /// Lends what the levels remember together with all they look at.
     pub(crate) fn with_context<T>(&mut self, see: impl FnOnce(&mut Memory, &View<'_>) -> T) -> T {
         let overhead = self.overhead();
+        let clearing = level_3_microcompact::clearing(&self.state, self.settings, Source::Main);
         let State { context, transcript, ledger, tool_context, control, .. } = &mut self.state;
         let estimate = |raw| ledger.estimate(raw);
         let view = View {
@@ -177,6 +193,7 @@ impl Loop<'_> {
             settings: self.settings,
             tools: &tool_context.tools,
             room: Room::new(self.settings, control.model),
+            is_cleared_by_provider: clearing.is_some(),
             estimate: &estimate,
             overhead,
         };
@@ -190,11 +207,15 @@ impl Loop<'_> {
         }
         for shrink in report.shrunk {
             let freed = self.state.ledger.estimate(shrink.freed);
-            let (level, losses) = (shrink.level, shrink.losses);
-            let at = MessageId(self.state.transcript.next_id().0.saturating_sub(1));
-            self.state.losses.add(Loss { level, freed, what: losses.clone(), at });
-            self.tell(Notice::ContextShrunk { level, freed, losses });
+            self.told_shrunk(shrink.level, freed, shrink.losses);
         }
+    }
+
+    /// Puts down what a level did, and tells of it.
+    pub(crate) fn told_shrunk(&mut self, level: u8, freed: Tokens, losses: Vec<String>) {
+        let at = MessageId(self.state.transcript.next_id().0.saturating_sub(1));
+        self.state.losses.add(Loss { level, freed, what: losses.clone(), at });
+        self.tell(Notice::ContextShrunk { level, freed, losses });
     }
 
     pub(crate) fn warn(&mut self, words: &str) {

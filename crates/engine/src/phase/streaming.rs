@@ -1,5 +1,6 @@
 //! The model answers; tools may start before it is done.
 
+use alloc::format;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
     AttemptId, Block, Delta, Demand, Message, ModelFailure, Notice, Origin, Role, Stop, Tokens,
@@ -18,7 +19,8 @@ impl Loop<'_> {
     pub(crate) fn streamed(&mut self, attempt: AttemptId, delta: Delta) {
         let answer = &mut self.state.answer;
         answer.has_started = true;
-        answer.is_shown |= !matches!(delta, Delta::Usage(_) | Delta::Raw(_));
+        answer.is_shown |=
+            !matches!(delta, Delta::Usage(_) | Delta::Raw(_) | Delta::Cleared { .. });
         match &delta {
             Delta::Text(text) => {
                 answer.partial.push_str(text);
@@ -39,6 +41,10 @@ impl Loop<'_> {
             }
             Delta::Usage(usage) => {
                 answer.usage = answer.usage.max(usage);
+                return;
+            }
+            Delta::Cleared { results, tokens } => {
+                answer.cleared = (*results, *tokens);
                 return;
             }
         }
@@ -187,7 +193,10 @@ impl Loop<'_> {
         let Some(attempt) = self.state.answer.attempt else {
             return;
         };
-        let usage = self.state.answer.usage;
+        let (usage, cleared) = (self.state.answer.usage, self.state.answer.cleared);
+        if cleared.0 > 0 {
+            self.cleared_by_provider(cleared);
+        }
         if let Some(cost) = self.state.ledger.settle(Account::Attempt(attempt), usage) {
             if let Some(prefix) = &mut self.state.prefix {
                 prefix.billed(&usage);
@@ -195,6 +204,13 @@ impl Loop<'_> {
             let total = self.state.ledger.spent();
             self.tell(Notice::Billed { attempt, usage, cost, total });
         }
+    }
+
+    /// Level 3 was done on the provider's side; its own figure is what is told.
+    fn cleared_by_provider(&mut self, (results, freed): (u64, Tokens)) {
+        let words = format!("the output of {results} old tool calls, on the provider's side");
+        self.state.ledger.clear_forecast(&words);
+        self.told_shrunk(3, freed, alloc::vec![words]);
     }
 
     /// The request was refused before it cost anything.

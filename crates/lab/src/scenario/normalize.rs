@@ -54,6 +54,7 @@ impl<'a> History<'a> {
             effort: self.setup.settings.effort,
             source: Source::Main,
             agent: AgentId::from("main"),
+            clear_results: None,
             without_reasoning: self.setup.without_reasoning,
         };
         let (projection, notes) = normalize(&request, &self.setup.law);

@@ -46,6 +46,11 @@ pub(crate) fn delta(
             deltas.push(Delta::CallStarted { id, name });
             deltas.push(Delta::Call { call, inspection });
         }
+        "cleared" => {
+            let results = piece.next_number().ok_or("how many results were cleared")?;
+            let tokens = Tokens(piece.next_number().ok_or("what that saved")?);
+            deltas.push(Delta::Cleared { results, tokens });
+        }
         "usage" => deltas.push(Delta::Usage(usage(piece)?)),
         other => return Err(format!("an answer has no piece called `{other}`")),
     }

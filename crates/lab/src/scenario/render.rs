@@ -168,6 +168,9 @@ fn request(head: String, request: &ModelRequest, setup: &Setup) -> Shown {
     if is_main && request.output_max != usual.output_default {
         head.push_str(&format!(" output {}", request.output_max.0));
     }
+    if let Some(clearing) = request.clear_results {
+        head.push_str(&format!(" clearing over {} keeping {}", clearing.over.0, clearing.kept));
+    }
     if request.without_reasoning {
         head.push_str(" without_reasoning");
     }

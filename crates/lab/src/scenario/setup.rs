@@ -167,6 +167,10 @@ impl Setup {
             "turns_kept" => context.turns_kept = Some(small(words)?),
             "microcompact_percent" => context.microcompact_percent = small(words)?,
             "recent_turns" => context.recent_turns = small(words)?,
+            "cleared_by_provider" => {
+                let name = words.word("a model's name")?;
+                context.cleared_by_provider.push(name.as_str().into());
+            }
             "verbose_bytes" => context.verbose_bytes = small(words)?,
             "collapse_percent" => context.collapse_percent = small(words)?,
             "summary_tokens" => context.summary_tokens = tokens(words)?,

@@ -160,6 +160,10 @@ fn blocks(random: &mut Random, habits: &Habits, names: &mut u64) -> Vec<Delta> {
             }))),
         }
     }
+    if random.percent(3) {
+        let (results, tokens) = (random.below(5), Tokens(random.below(5_000)));
+        deltas.push(Delta::Cleared { results, tokens });
+    }
     if random.percent(5) {
         deltas.push(Delta::Raw(Json::empty_object()));
     }

@@ -150,6 +150,7 @@ fn context(random: &mut Random) -> Context {
         message_result_bytes_max: small(random, 200, 6_000),
         result_bytes_kept: small(random, 10, 200),
         spill_directory: Arc::from("spill"),
+        cleared_by_provider: random.percent(20).then(|| "first".into()).into_iter().collect(),
         turns_kept: random.percent(30).then(|| u32::from(random.small(1, 3))),
         microcompact_percent: random.small(10, 100),
         recent_turns: u32::from(random.small(0, 3)),

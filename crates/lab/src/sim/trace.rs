@@ -77,6 +77,7 @@ fn piece(delta: &Delta) -> String {
             format!("calls {} {}{refused}", call.id, call.name)
         }
         Delta::Usage(_) => "usage".to_owned(),
+        Delta::Cleared { results, .. } => format!("cleared {results}"),
         Delta::Raw(_) => "raw".to_owned(),
     }
 }

@@ -303,6 +303,7 @@ fn is_harmless(event: &Event) -> bool {
                 | Delta::CallStarted { .. }
                 | Delta::CallInput(_)
                 | Delta::Usage(_)
+                | Delta::Cleared { .. }
                 | Delta::Raw(_)
         ),
         _ => false,
