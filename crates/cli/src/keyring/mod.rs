@@ -39,7 +39,7 @@ pub(crate) enum Found {
 /// Why the key ring is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// There is none here; what would be needed.
+    /// There is none here; what is missing, and how to get it.
     Absent(&'static str),
     /// It is locked, and nobody unlocked it.
     Locked,
@@ -50,7 +50,7 @@ pub(crate) enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Absent(remedy) => write!(f, "there is none to ask: {remedy}"),
+            Self::Absent(what) => f.write_str(what),
             Self::Locked if IS_MACOS => {
                 f.write_str("it is locked: unlock it with `security unlock-keychain`")
             }

@@ -8,8 +8,8 @@ use crate::program::Ended;
 /// Its name.
 pub(super) const PROGRAM: &str = "secret-tool";
 /// It is not here.
-pub(super) const MISSING: &str =
-    "install secret-tool (Debian and Ubuntu: libsecret-tools; Fedora and Arch: libsecret)";
+pub(super) const MISSING: &str = "secret-tool is not installed (Debian and Ubuntu: apt install libsecret-tools; Fedora and Arch: \
+     libsecret)";
 /// There is nobody it could ask.
 pub(super) const NO_BUS: &str = "there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set); log \
                                  in to the desktop, or start one with dbus-run-session";

@@ -1,7 +1,7 @@
 //! No key: says how to set one, and what could be asked instead: other keys that are set, servers
 //! that run on this machine.
 
-use super::{is_moved, local};
+use super::{is_moved, local, ring};
 use crate::choice::Chosen;
 use crate::config::Config;
 use crate::config::provider::Provider;
@@ -23,9 +23,14 @@ pub(super) fn key(
         ([_, other, ..], _) | ([_], [other, ..]) => format!(" (or {other})"),
         _ => String::new(),
     };
+    // A key that is kept for the usual address does not go to another.
+    let place = match ring::origin(&chosen.provider, config, lookup) {
+        Some(origin) if is_moved(provider, lookup) => format!(" for {origin}"),
+        _ => String::new(),
+    };
     let mut line = format!(
-        "no API key for {}: set one with `export {variable}=...`{or_token}, or keep one in the key \
-         ring with `windlass key set {}`",
+        "no API key for {}: set one with `export {variable}=...`{or_token}, or keep one{place} in the \
+         key ring with `windlass key set {}`",
         chosen.full_name(),
         chosen.provider
     );
