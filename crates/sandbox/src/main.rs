@@ -19,6 +19,7 @@ const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [
   --directory DIR                 where to start (default: the first writable directory)
   --write DIR                     may be written; may be repeated
   --scratch DIR                   may be written, nothing in it is protected
+  --read PATH                     may be read although it is below /tmp or /run
   --protect PATH, --hide PATH     stays as it is, cannot be read
   --home DIR                      hide the usual secrets of this home
   --env NAME                      hand this variable on
@@ -139,6 +140,7 @@ fn read(arguments: &[OsString]) -> Result<Options, String> {
             "--directory" => directory = Some(PathBuf::from(value)),
             "--write" => plan.roots.push(value.into()),
             "--scratch" => plan.scratch.push(value.into()),
+            "--read" => plan.readable.push(value.into()),
             "--protect" => plan.protected.push(value.into()),
             "--hide" => plan.hidden.push(value.into()),
             "--home" => plan.hidden.extend(windlass_sandbox::secrets::of_home(Path::new(value))),

@@ -16,6 +16,9 @@ pub struct Plan {
     pub roots: Vec<PathBuf>,
     /// More directories it may write to, ours and not the user's: nothing in them is protected.
     pub scratch: Vec<PathBuf>,
+    /// Files and directories that it may read although they lie where the host's sockets and
+    /// temporary files are: `/tmp`, `/run`.
+    pub readable: Vec<PathBuf>,
     /// More files and directories that stay as they are, inside the roots.
     pub protected: Vec<PathBuf>,
     /// Files and directories whose content the command must not see. See [`secrets`](crate::secrets).
@@ -78,6 +81,7 @@ impl Plan {
             roots: vec![directory.clone()],
             directory,
             scratch: Vec::new(),
+            readable: Vec::new(),
             protected: Vec::new(),
             hidden: home.map(crate::secrets::of_home).unwrap_or_default(),
             environment: Vec::new(),

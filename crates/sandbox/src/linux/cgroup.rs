@@ -4,6 +4,7 @@
 //! of processes of root. Used when it is there, not required: on most machines of ordinary users it
 //! is not, and there a limit of the user namespace counts processes instead.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,11 +12,16 @@ use crate::plan::Limits;
 
 const ROOT: &str = "/sys/fs/cgroup";
 
+/// Takes in the thread that writes this to it. Only the first version of control groups has it.
+const DOOR: &str = "tasks";
+const ONESELF: &str = "0";
+
 /// The groups one command runs in; removed with the value.
 #[derive(Debug, Default)]
 pub(crate) struct Cgroup {
     directories: Vec<PathBuf>,
     counts_processes: bool,
+    counts_memory: bool,
 }
 
 impl Cgroup {
@@ -41,7 +47,12 @@ impl Cgroup {
                     continue;
                 }
                 let is_set = std::fs::write(directory.join(file), value.to_string()).is_ok();
-                made.counts_processes |= is_set && controller == "pids";
+                if !is_set || !directory.join(DOOR).exists() {
+                    let _ = std::fs::remove_dir(&directory);
+                    continue;
+                }
+                made.counts_processes |= controller == "pids";
+                made.counts_memory |= controller == "memory";
                 made.directories.push(directory);
             }
         }
@@ -53,9 +64,33 @@ impl Cgroup {
         self.counts_processes
     }
 
-    /// The files that take in whoever writes a process id to them.
-    pub(crate) fn doors(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        self.directories.iter().map(|directory| directory.join("cgroup.procs"))
+    /// Is the memory of all of them together?
+    pub(crate) fn counts_memory(&self) -> bool {
+        self.counts_memory
+    }
+
+    /// Moves this thread in until the answer is dropped: what it starts meanwhile is born inside.
+    pub(crate) fn enter(&self) -> io::Result<Inside<'_>> {
+        let inside = Inside { of: self };
+        for directory in &self.directories {
+            std::fs::write(directory.join(DOOR), ONESELF)?;
+        }
+        Ok(inside)
+    }
+}
+
+/// This thread is inside; dropping this moves it back to where it was.
+#[derive(Debug)]
+pub(crate) struct Inside<'a> {
+    of: &'a Cgroup,
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        for outer in self.of.directories.iter().filter_map(|directory| directory.parent()) {
+            // It was there before, and nothing has changed since.
+            let _ = std::fs::write(outer.join(DOOR), ONESELF);
+        }
     }
 }
 

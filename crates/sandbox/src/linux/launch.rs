@@ -11,17 +11,15 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
 use rustix::pipe::PipeFlags;
 
-use super::attend::{self, Ends, First};
 use super::cgroup::Cgroup;
+use super::namespace;
 use super::watch::{TakenBack, Watched};
-use crate::plan::Limits;
 
 /// How long what was killed may take to be gone.
 const GONE: Duration = Duration::from_secs(5);
@@ -30,7 +28,7 @@ const GONE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) enum Start {
     /// Bubblewrap, with these programs for the kernel.
-    Bubblewrap { programs: Vec<Vec<u8>> },
+    Bubblewrap { programs: Arc<[Vec<u8>]> },
     /// Our own entry, which restricts itself.
     Entry,
 }
@@ -44,8 +42,7 @@ pub struct Launch {
     pub(super) arguments: (Vec<OsString>, Vec<OsString>),
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) directory: PathBuf,
-    pub(super) limits: Limits,
-    pub(super) cgroup: Arc<Cgroup>,
+    pub(super) cgroup: Option<Cgroup>,
     pub(super) watched: Vec<Arc<Watched>>,
     /// Made for this command alone.
     pub(super) scratch: Option<PathBuf>,
@@ -57,9 +54,9 @@ pub struct Launch {
 pub(super) enum StandingBy {
     #[default]
     Nothing,
-    /// For the first process of a namespace.
-    Attendant(JoinHandle<First>),
-    /// For the end of everybody who holds the other end of a pipe.
+    /// For the first process of the namespace that bubblewrap tells of here.
+    Namespace(OwnedFd),
+    /// For the end of everybody who holds the other end of this pipe.
     Pipe(OwnedFd),
 }
 
@@ -68,7 +65,7 @@ pub(super) enum StandingBy {
 pub struct Settled {
     /// Protected files that it made or changed, and that are no longer where they were.
     pub taken_back: Vec<TakenBack>,
-    /// Why the sandbox did not let it start, when it was not the launcher that said so.
+    /// What could not be ended.
     pub problem: Option<String>,
 }
 
@@ -89,35 +86,30 @@ impl Launch {
         command.args(&self.arguments.0).env_clear().current_dir(&self.directory);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.start {
-            Start::Bubblewrap { programs } => {
-                let (from, said) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-                let (leave, to) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-                let mut theirs = vec![("--info-fd", said), ("--block-fd", leave)];
-                for program in programs {
-                    theirs.push(("--add-seccomp-fd", sealed(program)?));
-                }
-                for (option, descriptor) in &theirs {
-                    command.arg(option).arg(descriptor.as_raw_fd().to_string());
-                    rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
-                }
-                let started = start(with(command, &self.arguments.1))?;
-                drop(theirs);
-                let (limits, cgroup) = (self.limits, Arc::clone(&self.cgroup));
-                let attendant = std::thread::Builder::new()
-                    .name("sandbox start".into())
-                    .spawn(move || attend::attend(Ends { from, to }, &limits, &cgroup))?;
-                self.standing_by = StandingBy::Attendant(attendant);
-                Ok(started)
-            }
-            Start::Entry => {
-                let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-                rustix::io::fcntl_setfd(&theirs, FdFlags::empty())?;
-                let started = start(with(command, &self.arguments.1))?;
-                self.standing_by = StandingBy::Pipe(ours);
-                Ok(started)
+        let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let mut theirs = vec![("--info-fd", theirs)];
+        if let Start::Bubblewrap { programs } = &self.start {
+            for program in programs.iter() {
+                theirs.push(("--add-seccomp-fd", sealed(program)?));
             }
         }
+        // Whatever else is open here, ours or left by whoever started us, is not the command's.
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
+        for (option, descriptor) in &theirs {
+            if matches!(self.start, Start::Bubblewrap { .. }) {
+                command.arg(option).arg(descriptor.as_raw_fd().to_string());
+            }
+            rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
+        }
+        command.args(&self.arguments.1);
+        let inside = self.cgroup.as_ref().map(Cgroup::enter).transpose()?;
+        let started = start(command)?;
+        drop(inside);
+        self.standing_by = match self.start {
+            Start::Bubblewrap { .. } => StandingBy::Namespace(ours),
+            Start::Entry => StandingBy::Pipe(ours),
+        };
+        Ok(started)
     }
 
     /// Ends whatever is left of it, waits until that is gone, and takes back what it did to
@@ -128,28 +120,17 @@ impl Launch {
     }
 
     fn finish(&mut self) -> Settled {
-        let mut problem = None;
-        match std::mem::take(&mut self.standing_by) {
-            StandingBy::Nothing => {}
-            StandingBy::Attendant(attendant) => {
-                if let Ok(first) = attendant.join() {
-                    problem = first.problem;
-                    let is_gone = first.process.is_none_or(|process| attend::end(&process, GONE));
-                    if !is_gone {
-                        problem = Some("a process of the command could not be ended".into());
-                    }
-                }
-            }
-            StandingBy::Pipe(pipe) => {
-                if !drain(&pipe, Instant::now() + GONE) {
-                    problem = Some("a process of the command could not be ended".into());
-                }
-            }
-        }
+        let is_gone = match std::mem::take(&mut self.standing_by) {
+            StandingBy::Nothing => true,
+            StandingBy::Namespace(told) => namespace::end(&told, GONE),
+            StandingBy::Pipe(pipe) => drain(&pipe, Instant::now() + GONE),
+        };
+        let problem = (!is_gone).then(|| "a process of the command could not be ended".to_owned());
         let taken_back = self.watched.drain(..).flat_map(|watched| watched.settle()).collect();
         if let Some(scratch) = self.scratch.take() {
             let _ = std::fs::remove_dir_all(scratch);
         }
+        self.cgroup = None;
         Settled { taken_back, problem }
     }
 }
@@ -158,11 +139,6 @@ impl Drop for Launch {
     fn drop(&mut self) {
         self.finish();
     }
-}
-
-fn with(mut command: Command, arguments: &[OsString]) -> Command {
-    command.args(arguments);
-    command
 }
 
 /// A program in a file that nobody can change.
@@ -179,7 +155,7 @@ fn sealed(program: &[u8]) -> io::Result<OwnedFd> {
 /// Reads, and forgets, until every other end is closed.
 fn drain(pipe: &OwnedFd, deadline: Instant) -> bool {
     let mut chunk = [0; 512];
-    while attend::is_ready(pipe, deadline) {
+    while namespace::is_ready(pipe, deadline) {
         match rustix::io::read(pipe, &mut chunk) {
             Ok(0) => return true,
             Ok(_) if Instant::now() < deadline => {}

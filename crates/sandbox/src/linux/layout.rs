@@ -50,6 +50,10 @@ const STILL_THERE: &[&str] = &[
     "/run/systemd/resolve/resolv.conf",
 ];
 
+/// What the owner of the machine may write in a fresh `/proc` without any capability.
+const OF_THE_KERNEL: &[&str] =
+    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+
 impl Layout {
     /// Checks a plan against the disk.
     pub(crate) fn of(plan: &Plan) -> Result<Self, Refused> {
@@ -84,6 +88,14 @@ impl Layout {
         for path in STILL_THERE.iter().map(Path::new).filter(|path| path.exists()) {
             places.insert(path.into(), Access::Read);
         }
+        if rustix::process::geteuid().is_root() {
+            for path in OF_THE_KERNEL.iter().map(Path::new).filter(|path| path.exists()) {
+                places.insert(path.into(), Access::Read);
+            }
+        }
+        for path in plan.readable.iter().filter_map(|path| std::fs::canonicalize(path).ok()) {
+            places.insert(path, Access::Read);
+        }
         for path in &self.writable {
             places.insert(path.clone(), Access::Write);
         }
@@ -115,6 +127,13 @@ impl Layout {
             self.places.insert(socket.clone(), Access::Read);
         }
         self
+    }
+
+    /// Makes a file of ours visible, if it is not.
+    pub(crate) fn show(&mut self, path: PathBuf) {
+        if self.access(&path) == Access::Empty {
+            self.places.insert(path, Access::Read);
+        }
     }
 
     /// What a path is: as the nearest place above it says.

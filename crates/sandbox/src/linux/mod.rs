@@ -1,12 +1,12 @@
 //! The sandbox on Linux: bubblewrap where it works, Landlock where it does not.
 
-mod attend;
+mod bound;
 mod bubblewrap;
 mod cgroup;
 pub(crate) mod enter;
-mod inherited;
 mod launch;
 mod layout;
+mod namespace;
 mod probe;
 mod seccomp;
 mod sockets;
@@ -27,7 +27,7 @@ use cgroup::Cgroup;
 use enter::Order;
 pub use launch::{Launch, Settled};
 use launch::{StandingBy, Start};
-use layout::{Access, Layout};
+use layout::Layout;
 use seccomp::{Refusals, Sockets};
 pub use watch::TakenBack;
 use watch::{Holding, Watches};
@@ -38,8 +38,8 @@ pub struct Sandbox {
     wanted: Wanted,
     means: Means,
     watches: Watches,
-    /// Left open by whoever started us.
-    inherited: Vec<u32>,
+    /// For the kernel, as bubblewrap reads them.
+    programs: Arc<[Vec<u8>]>,
     report: String,
 }
 
@@ -58,16 +58,13 @@ impl Sandbox {
     /// When nothing works, with what was tried, why it failed, and what to install.
     pub fn probe(wanted: &Wanted) -> Result<Self, Unavailable> {
         let (means, why) = probe::probe(wanted)?;
-        let inherited = inherited::descriptors();
-        let mut report = probe::report(&means, &why);
-        if !inherited.is_empty() && !inherited::can_be_closed() {
-            report.push_str(
-                "\nNot covered: descriptors left open by whoever started this, because there is \
-                 no bash to close them.",
-            );
-        }
+        let report = probe::report(&means, &why);
+        let refusals = Refusals { sockets: Sockets::Contained, metadata: false };
+        let programs = seccomp::programs(refusals)
+            .map_err(|error| Unavailable::new(format!("no filter for system calls: {error}")))?;
+        let programs = programs.iter().map(seccomp::bytes).collect();
         let (wanted, watches) = (wanted.clone(), Watches::default());
-        Ok(Self { wanted, means, watches, inherited, report })
+        Ok(Self { wanted, means, watches, programs, report })
     }
 
     /// Which one it is.
@@ -99,9 +96,6 @@ impl Sandbox {
     ) -> Result<Launch, Refused> {
         let mut command = vec![program.as_ref().to_os_string()];
         command.extend(arguments.into_iter().map(|argument| argument.as_ref().to_os_string()));
-        if inherited::can_be_closed() {
-            command = inherited::without(&self.inherited, command);
-        }
         match &self.means {
             Means::Bubblewrap { program, proc } => self.wrapped(plan, program, *proc, command),
             Means::Landlock { .. } => self.landlocked(plan, command),
@@ -126,41 +120,55 @@ impl Sandbox {
         let watched = self.watch(plan, Holding::Mounts)?;
         let mut layout = layout.for_mounts(plan, &watched);
         let environment = Environment::of(plan);
+        let cgroup = Cgroup::make(&plan.limits);
         let mut after = vec![OsString::from("--")];
-        if let Network::Through(socket) = &plan.network {
-            let entry = std::fs::canonicalize(&self.wanted.entry.program).map_err(|error| {
-                let program = self.wanted.entry.program.display();
-                Refused::new(format!("`{program}`, which leads to the proxy: {error}"))
-            })?;
-            after.push(entry.clone().into());
-            layout.places.insert(entry, Access::Read);
-            after.extend(self.wanted.entry.arguments.iter().cloned());
-            after.push("bridge".into());
-            let order = Order { socket: Some(socket.clone()), command, ..Order::default() };
-            after.extend(order.arguments());
-        } else {
-            after.extend(command);
+        match self.way(plan, &cgroup) {
+            None => after.extend(command),
+            Some(role) => {
+                let entry = std::fs::canonicalize(&self.wanted.entry.program).map_err(|error| {
+                    let program = self.wanted.entry.program.display();
+                    Refused::new(format!("`{program}`, through which it is entered: {error}"))
+                })?;
+                after.push(entry.clone().into());
+                layout.show(entry);
+                after.extend(self.wanted.entry.arguments.iter().cloned());
+                after.push(role.into());
+                let socket = match &plan.network {
+                    Network::Through(socket) => Some(socket.clone()),
+                    Network::Off | Network::Open => None,
+                };
+                let limits = Some(plan.limits);
+                after.extend(Order { socket, limits, command, ..Order::default() }.arguments());
+            }
         }
         let mut before = bubblewrap::arguments(plan, &layout, proc);
         for (name, value) in environment.guarded {
             before.extend(["--setenv".into(), name, value]);
         }
-        let refusals = Refusals { sockets: Sockets::Contained, metadata: false };
-        let programs = seccomp::programs(refusals)
-            .map_err(|error| Refused::new(format!("no filter: {error}")))?;
-        let programs = programs.iter().map(seccomp::bytes).collect();
+        let programs = Arc::clone(&self.programs);
         Ok(Launch {
             start: Start::Bubblewrap { programs },
             program: program.to_path_buf(),
             arguments: (before, after),
             environment: environment.plain,
             directory: "/".into(),
-            limits: plan.limits,
-            cgroup: Arc::new(Cgroup::make(&plan.limits)),
+            cgroup: Some(cgroup),
             watched,
             scratch: None,
             standing_by: StandingBy::Nothing,
         })
+    }
+
+    /// What our own entry must still do inside, if anything: a start without it is faster.
+    fn way(&self, plan: &Plan, cgroup: &Cgroup) -> Option<&'static str> {
+        let is_bounded = cgroup.counts_processes()
+            && cgroup.counts_memory()
+            && plan.limits.processor_seconds.is_none();
+        match plan.network {
+            Network::Through(_) => Some("bridge"),
+            Network::Off | Network::Open if is_bounded => None,
+            Network::Off | Network::Open => Some("limit"),
+        }
     }
 
     fn landlocked(&self, plan: &Plan, command: Vec<OsString>) -> Result<Launch, Refused> {
@@ -189,7 +197,6 @@ impl Sandbox {
         let order = Order {
             write,
             hide: layout.hidden,
-            join: cgroup.doors().collect(),
             environment: guarded.into_iter().map(|(name, value)| pair(name, &value)).collect(),
             network: plan.network == Network::Open,
             metadata: plan.metadata,
@@ -206,8 +213,7 @@ impl Sandbox {
             arguments: (arguments, Vec::new()),
             environment: plain,
             directory: layout.directory,
-            limits: plan.limits,
-            cgroup: Arc::new(cgroup),
+            cgroup: Some(cgroup),
             watched,
             scratch: Some(scratch),
             standing_by: StandingBy::Nothing,

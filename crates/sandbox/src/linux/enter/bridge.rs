@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::code_of;
 use super::order::Order;
 use super::stage::set_environment;
+use crate::linux::bound::bound;
 
 /// Two threads each.
 const CONNECTIONS_MAX: usize = 64;
@@ -24,6 +25,9 @@ pub(super) fn bridge(order: &Order) -> Result<i32, String> {
     else {
         return Err("no socket or no command".into());
     };
+    if let Some(limits) = &order.limits {
+        bound(limits, 0)?;
+    }
     let no_port = |error: io::Error| format!("no port for the proxy: {error}");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_port)?;
     let port = listener.local_addr().map_err(no_port)?.port();

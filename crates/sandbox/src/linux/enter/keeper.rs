@@ -24,9 +24,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 pub(super) fn front(before: &[OsString], order: &Order) -> Result<i32, String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("no death signal: {error}"))?;
-    for door in &order.join {
-        std::fs::write(door, "0").map_err(|error| format!("`{}`: {error}", door.display()))?;
-    }
     let mut keeper = again(before, "keep", order)?;
     keeper.wait().map(code_of).map_err(|error| error.to_string())
 }

@@ -5,7 +5,8 @@
 //!
 //! With Landlock there are three of these: one that stands where the caller expects its child,
 //! one in a session of its own that survives it and ends what the command leaves behind, and one
-//! that becomes the command. With bubblewrap there is one, and only when there is a proxy to reach.
+//! that becomes the command. With bubblewrap there is one, when there are limits to
+//! set that only count inside, or a proxy to reach.
 
 mod bridge;
 mod keeper;
@@ -35,6 +36,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
             Some("front") => Order::read(rest).and_then(|order| keeper::front(before, &order)),
             Some("keep") => Order::read(rest).and_then(|order| keeper::keep(before, &order)),
             Some("stage") => Order::read(rest).and_then(|order| stage::stage(&order)),
+            Some("limit") => Order::read(rest).and_then(|order| stage::limit(&order)),
             Some("bridge") => Order::read(rest).and_then(|order| bridge::bridge(&order)),
             Some("check") => stage::check(),
             _ => Err(format!("`{}` is no part of it", role.display())),

@@ -14,8 +14,6 @@ pub(crate) struct Order {
     pub(crate) write: Vec<PathBuf>,
     /// What must not be read.
     pub(crate) hide: Vec<PathBuf>,
-    /// Files that take in whoever writes a process id to them.
-    pub(crate) join: Vec<PathBuf>,
     /// Variables for the command alone, `NAME=VALUE`.
     pub(crate) environment: Vec<OsString>,
     /// May sockets of the network be made?
@@ -36,7 +34,6 @@ impl Order {
         let mut say = |word: &str, value: OsString| list.extend([word.into(), value]);
         self.write.iter().for_each(|path| say("write", path.into()));
         self.hide.iter().for_each(|path| say("hide", path.into()));
-        self.join.iter().for_each(|path| say("join", path.into()));
         self.environment.iter().for_each(|pair| say("env", pair.clone()));
         say("network", yes(self.network));
         say("metadata", yes(self.metadata));
@@ -74,7 +71,6 @@ impl Order {
         match word {
             "write" => self.write.push(value.into()),
             "hide" => self.hide.push(value.into()),
-            "join" => self.join.push(value.into()),
             "env" => self.environment.push(value.clone()),
             "network" => self.network = value == "yes",
             "metadata" => self.metadata = value == "yes",
@@ -108,7 +104,6 @@ mod tests {
         let order = Order {
             write: vec!["/a b".into(), "/--".into()],
             hide: vec!["/h".into()],
-            join: vec!["/c".into()],
             environment: vec!["LD_PRELOAD=x".into()],
             network: true,
             metadata: true,

@@ -9,13 +9,11 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::process::Rlimit;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::order::Order;
-use crate::linux::attend::resources;
+use crate::linux::bound::bound;
 use crate::linux::seccomp::{self, Refusals, Sockets};
-use crate::plan::Limits;
 
 /// The newest rules we know; an older kernel takes what it knows.
 const NEWEST: ABI = ABI::V7;
@@ -31,8 +29,9 @@ const ENTRIES_MAX: usize = 20_000;
 pub(super) fn stage(order: &Order) -> Result<i32, String> {
     // Out of the group of whoever watches over it, so that a signal to its own does not reach that.
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
+    // Without a namespace of its own the kernel counts all processes of the user.
     let is_root = rustix::process::geteuid().is_root();
-    bound(&order.limits.unwrap_or_default(), is_root)?;
+    bound(&order.limits.unwrap_or_default(), if is_root { 0 } else { own_tasks() })?;
     drop_capabilities()?;
     let status = restrict(order)?;
     if status.ruleset == RulesetStatus::NotEnforced {
@@ -44,6 +43,12 @@ pub(super) fn stage(order: &Order) -> Result<i32, String> {
     for program in programs {
         seccompiler::apply_filter(&program).map_err(|error| format!("no filter: {error}"))?;
     }
+    become_command(order)
+}
+
+/// Sets limits on this process and becomes the command: the part that bubblewrap cannot do.
+pub(super) fn limit(order: &Order) -> Result<i32, String> {
+    bound(&order.limits.unwrap_or_default(), 0)?;
     become_command(order)
 }
 
@@ -64,7 +69,7 @@ pub(super) fn check() -> Result<i32, String> {
     Ok(0)
 }
 
-pub(super) fn become_command(order: &Order) -> Result<i32, String> {
+fn become_command(order: &Order) -> Result<i32, String> {
     let Some((program, arguments)) = order.command.split_first() else {
         return Err("no command".into());
     };
@@ -88,18 +93,6 @@ pub(super) fn set_environment(command: &mut Command, order: &Order) {
             std::ffi::OsStr::from_bytes(value.get(1..).unwrap_or_default()),
         );
     }
-}
-
-fn bound(limits: &Limits, is_root: bool) -> Result<(), String> {
-    // Without a namespace of its own the kernel counts all processes of the user.
-    let others = if is_root { 0 } else { own_tasks() };
-    let limits = Limits { processes: limits.processes.saturating_add(others), ..*limits };
-    for (resource, most) in resources(&limits, !is_root) {
-        let limit = Rlimit { current: Some(most), maximum: Some(most) };
-        rustix::process::setrlimit(resource, limit)
-            .map_err(|error| format!("{resource:?} cannot be limited to {most}: {error}"))?;
-    }
-    Ok(())
 }
 
 /// Processes and threads of this user, as far as they can be seen.

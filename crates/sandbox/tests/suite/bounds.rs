@@ -1,0 +1,61 @@
+//! How much a command may use.
+
+use crate::world::{World, everywhere};
+
+/// Counts how many children it can have at one time.
+const BOMB: &str = "perl -e 'my $n = 0; while ($n < 600 && defined(my $p = fork)) {
+    unless ($p) { sleep 1000; exit } push @p, $p; $n++ } kill 9, @p; print $n'";
+
+#[test]
+fn the_number_of_processes_is_bounded() {
+    everywhere(|world| {
+        let free = world.free(BOMB);
+        assert_eq!(free.stdout, "600", "{free:?}");
+        let world = world.with(&["--processes", "100", "--report", "yes"]);
+        let held = world.run(BOMB);
+        let count: u32 = held.stdout.parse().unwrap_or(u32::MAX);
+        let is_said = held.stderr.contains("Not covered: the number of processes");
+        // Without namespaces of its own, what others of this person end meanwhile is free again.
+        assert!(is_said || count < 400, "{}: {held:?}", world.name());
+        assert!(
+            !is_said || std::env::var_os("CI").is_none(),
+            "{}: CI must be able to bound root: {held:?}",
+            world.name()
+        );
+    });
+}
+
+#[test]
+fn a_bomb_is_gone_with_its_call() {
+    everywhere(|world| {
+        let world = world.with(&["--processes", "100"]);
+        let held = world.run(
+            "perl -e 'fork; fork; fork; fork while 1' >/dev/null 2>&1 & 
+             perl -e 'my $n = 0; until ($n++ > 20000) { }'; echo over",
+        );
+        assert_eq!(held.stdout.trim(), "over", "{}: {held:?}", world.name());
+        assert_eq!(held.code, Some(0), "{}: {held:?}", world.name());
+    });
+}
+
+#[test]
+fn memory_is_bounded() {
+    everywhere(|world| {
+        let script = "perl -e 'my $x = \"a\" x (400 * 1024 * 1024); print length $x'";
+        let free = world.free(script);
+        assert_eq!(free.stdout, "419430400", "{free:?}");
+        let world = world.with(&["--memory", "200000000"]);
+        let held = world.run(script);
+        assert_ne!(held.code, Some(0), "{}: {held:?}", world.name());
+        assert_eq!(held.stdout, "", "{}: {held:?}", world.name());
+    });
+}
+
+#[test]
+fn a_command_that_never_ends_is_ended_with_all_it_started() {
+    everywhere(|world| {
+        let world: World = world.with(&["--seconds", "0"]);
+        let held = world.run("trap '' TERM; while :; do :; done");
+        assert_eq!(held.code, Some(124), "{}: {held:?}", world.name());
+    });
+}

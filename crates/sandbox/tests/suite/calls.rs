@@ -1,0 +1,49 @@
+//! System calls that are refused.
+
+use crate::world::{Backend, everywhere};
+
+/// The number, and arguments that the kernel answers otherwise when nobody stands in between.
+fn calls() -> Vec<(&'static str, i64, &'static str)> {
+    vec![
+        ("ptrace", libc::SYS_ptrace, "0, 0, 0, 0"),
+        ("io_uring_setup", libc::SYS_io_uring_setup, "1, 0"),
+        ("process_vm_readv", libc::SYS_process_vm_readv, "$$, 0, 0, 0, 0, 0"),
+        ("unshare user", libc::SYS_unshare, "0x10000000"),
+        ("clone user", libc::SYS_clone, "0x10000000 | 0xffffff00, 0, 0, 0, 0"),
+        ("keyctl", libc::SYS_keyctl, "0, -3, 0"),
+        ("vsock", libc::SYS_socket, "40, 1, 0"),
+        ("alg", libc::SYS_socket, "38, 5, 0"),
+        #[cfg(target_arch = "x86_64")]
+        ("ptrace by its other number", libc::SYS_ptrace | 0x4000_0000, "0, 0, 0, 0"),
+    ]
+}
+
+#[test]
+fn tracing_rings_and_new_namespaces_are_refused() {
+    everywhere(|world| {
+        for (name, number, arguments) in calls() {
+            let script = format!("perl -e 'syscall({number}, {arguments}); print $! + 0'");
+            let held = world.run(&script);
+            assert_eq!(held.stdout, "1", "{}: {name}: {held:?}", world.name());
+            if !name.contains("clone") {
+                let free = world.free(&script);
+                assert_ne!(free.stdout, "1", "refused without us: {name}");
+            }
+        }
+        let held =
+            world.run(&format!("perl -e 'syscall({}, 0, 0); print $! + 0'", libc::SYS_clone3));
+        assert_eq!(held.stdout, libc::ENOSYS.to_string(), "{}: {held:?}", world.name());
+    });
+}
+
+#[test]
+fn sockets_are_contained_or_refused() {
+    everywhere(|world| {
+        let script = "perl -MSocket -e 'for my $f (AF_UNIX, AF_INET, AF_INET6) {
+            print socket(S, $f, SOCK_STREAM, 0) ? 1 : 0 }
+            print socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) ? 1 : 0'";
+        let expected = if world.backend == Backend::Bubblewrap { "1111" } else { "0001" };
+        let held = world.run(script);
+        assert_eq!(held.stdout, expected, "{}: {held:?}", world.name());
+    });
+}

@@ -1,0 +1,154 @@
+//! Protected names at the top of a root: git goes on working, and nothing is planted.
+
+use std::fs;
+use std::path::Path;
+
+use crate::world::{Backend, World, everywhere};
+
+fn repository(world: &World) {
+    let made = world.free(
+        "git init -q . && git config user.email a@example.org && git config user.name A && \
+         echo one > a && git add a && git commit -q -m one",
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+}
+
+fn planted(world: &World, name: &str) -> bool {
+    let text = fs::read_to_string(world.project.join(name)).unwrap_or_default();
+    text.contains("evil")
+}
+
+#[test]
+fn a_commit_works() {
+    everywhere(|world| {
+        repository(&world);
+        let ended = world.run("echo two >> a && git commit -qam two && git log --oneline | wc -l");
+        assert_eq!(ended.code, Some(0), "{}: {ended:?}", world.name());
+        assert_eq!(ended.stdout.trim(), "2", "{}: {ended:?}", world.name());
+        let seen = world.free("git status --porcelain; git log --format=%s");
+        assert_eq!(seen.stdout, "two\none\n", "{}: {seen:?}", world.name());
+    });
+}
+
+#[test]
+fn nothing_is_planted_in_the_directory_of_git() {
+    // Each with the file that must not be there, or not say so, afterwards.
+    let attacks = [
+        ("echo evil > .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("echo evil >> .git/config", ".git/config"),
+        ("echo evil > .git/config.worktree", ".git/config.worktree"),
+        ("echo evil > .git/info/attributes", ".git/info/attributes"),
+        ("echo evil > .git/commondir", ".git/commondir"),
+        ("mkdir -p .git/modules/m && echo evil > .git/modules/m/config", ".git/modules/m/config"),
+        (
+            "mv .git x && mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit",
+            ".git/hooks/pre-commit",
+        ),
+        (
+            "mv .git/hooks x; mkdir .git/hooks; echo evil > .git/hooks/pre-commit",
+            ".git/hooks/pre-commit",
+        ),
+        (
+            "rm -rf .git/hooks; ln -s $OUT .git/hooks; echo evil > pre-commit",
+            ".git/hooks/pre-commit",
+        ),
+        ("cp -r .git y; echo evil > y/config; mv .git x; mv y .git", ".git/config"),
+        ("cp -r .git y; echo evil > y/config; mv .git x; ln -s y .git", ".git/config"),
+        ("git config core.fsmonitor evil", ".git/config"),
+        (
+            "rm -f .git/HEAD; mkdir -p objects refs; echo 'ref: evil' > HEAD; echo evil > config",
+            "HEAD",
+        ),
+    ];
+    everywhere(|world| {
+        for (script, file) in attacks {
+            let fresh = World::new(world.backend, world.person);
+            repository(&fresh);
+            let config = fs::read(fresh.project.join(".git/config")).unwrap();
+            let ended = fresh.run(script);
+            let name = world.name();
+            assert!(!planted(&fresh, file), "{name}: {script}: {ended:?}");
+            let now = fs::read(fresh.project.join(".git/config")).unwrap();
+            assert_eq!(now, config, "{name}: {script}: {ended:?}");
+            let kind = fresh.project.join(".git").symlink_metadata().unwrap();
+            assert!(kind.is_dir(), "{name}: {script}: {ended:?}");
+        }
+    });
+}
+
+#[test]
+fn what_did_not_exist_yet_is_taken_back_and_kept_aside() {
+    let attacks = [
+        ("echo evil > .mcp.json", ".mcp.json", ".mcp.json.refused"),
+        ("echo evil > .envrc", ".envrc", ".envrc.refused"),
+        (
+            "mkdir .claude && echo evil > .claude/settings.json",
+            ".claude/settings.json",
+            ".claude.refused",
+        ),
+        (
+            "mkdir .vscode && echo evil > .vscode/tasks.json",
+            ".vscode/tasks.json",
+            ".vscode.refused",
+        ),
+        ("mkdir .git && echo evil > .git/config", ".git/config", ".git.refused"),
+        ("echo evil > t; ln -s t .npmrc", ".npmrc", ".npmrc.refused"),
+    ];
+    everywhere(|world| {
+        for (script, file, kept) in attacks {
+            let fresh = World::new(world.backend, world.person);
+            let free = World::new(world.backend, world.person);
+            free.free(script);
+            assert!(planted(&free, file), "free, it did nothing: {script}");
+            let ended = fresh.run(script);
+            let name = world.name();
+            assert!(!planted(&fresh, file), "{name}: {script}: {ended:?}");
+            assert!(fresh.project.join(kept).symlink_metadata().is_ok(), "{name}: {script}");
+            assert!(ended.stderr.contains("taken back"), "{name}: {script}: {ended:?}");
+        }
+    });
+}
+
+#[test]
+fn what_exists_stays_as_it_is() {
+    everywhere(|world| {
+        let (file, directory) = (world.project.join(".envrc"), world.project.join(".vscode"));
+        fs::write(&file, "mine").unwrap();
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("tasks.json"), "mine").unwrap();
+        fs::write(world.project.join("kept"), "mine").unwrap();
+        world.give(&world.project.clone());
+        let kept = world.project.join("kept").to_str().unwrap().to_owned();
+        let world = world.with(&["--protect", &kept]);
+        let ended = world.run(
+            "echo evil > .envrc; rm -f .envrc; mv .vscode x; mkdir -p .vscode
+             echo evil > .vscode/tasks.json; echo evil > .vscode/more; echo evil > kept",
+        );
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        let name = world.name();
+        assert_eq!(read(&file), "mine", "{name}: {ended:?}");
+        assert_eq!(read(&directory.join("tasks.json")), "mine", "{name}: {ended:?}");
+        assert_eq!(read(Path::new(&kept)), "mine", "{name}: {ended:?}");
+        assert!(!directory.join("more").exists(), "{name}: {ended:?}");
+        if world.backend == Backend::Bubblewrap {
+            assert!(!ended.stderr.contains("taken back"), "mounts hold it: {ended:?}");
+        }
+    });
+}
+
+#[test]
+fn worktrees_inside_a_protected_directory_are_written() {
+    everywhere(|world| {
+        for is_there in [true, false] {
+            let fresh = World::new(world.backend, world.person);
+            if is_there {
+                fs::create_dir_all(fresh.project.join(".claude/worktrees")).unwrap();
+                fs::write(fresh.project.join(".claude/settings.json"), "mine").unwrap();
+                fresh.give(&fresh.project.clone());
+            }
+            let ended = fresh.run("mkdir -p .claude/worktrees && echo x > .claude/worktrees/file");
+            let name = world.name();
+            assert!(fresh.project.join(".claude/worktrees/file").exists(), "{name}: {ended:?}");
+        }
+    });
+}
