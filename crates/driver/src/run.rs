@@ -52,7 +52,7 @@ impl Run {
     pub(crate) async fn until_closed(mut self) -> State {
         if self.journal.is_continued() {
             // Nothing of what the last process had under way is still there.
-            self = self.take(Event::Interrupted(Interrupt::Shutdown)).await;
+            self = self.take(Event::Interrupted(Interrupt::Crashed)).await;
         }
         while !self.journal.is_broken()
             && let Some(event) = self.next_event().await

@@ -118,4 +118,6 @@ pub enum Interrupt {
     NewMessage,
     /// The process is ending, or its storage failed.
     Shutdown,
+    /// The process that ran it is gone; this is what the next one finds.
+    Crashed,
 }

@@ -11,6 +11,10 @@ macro_rules! sentence {
 
 pub(crate) const RESUME: &str = sentence!("resume");
 pub(crate) const INTERRUPTION: &str = sentence!("interruption");
+pub(crate) const CRASHED: &str = sentence!("crashed");
+pub(crate) const OUTCOME_UNKNOWN: &str = sentence!("outcome_unknown");
+pub(crate) const OUTCOME_UNKNOWN_IDEMPOTENT: &str = sentence!("outcome_unknown_idempotent");
+pub(crate) const OUTCOME_UNKNOWN_PURE: &str = sentence!("outcome_unknown_pure");
 pub(crate) const INTERRUPTED_RESULT: &str = sentence!("interrupted_result");
 pub(crate) const NOT_STARTED_RESULT: &str = sentence!("not_started_result");
 pub(crate) const LABEL: &str = sentence!("label");

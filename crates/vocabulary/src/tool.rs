@@ -9,6 +9,7 @@ use crate::content::ResultPart;
 use crate::id::{ToolCallId, text_id};
 use crate::json::Json;
 use crate::permission::Mode;
+use crate::time::Millis;
 use crate::usage::MicroUsd;
 use core::fmt;
 
@@ -94,6 +95,9 @@ pub struct ToolOutcome {
     pub update: Option<ContextUpdate>,
     /// What a nested session spent of the allowance.
     pub spent: MicroUsd,
+    /// How long it took.
+    #[serde(default)]
+    pub took: Millis,
 }
 
 /// A change a tool asks for in the context of the following iterations.
@@ -149,6 +153,7 @@ impl ToolOutcome {
             structured: None,
             update: None,
             spent: MicroUsd(0),
+            took: Millis(0),
         }
     }
 

@@ -107,6 +107,10 @@ impl Loop<'_> {
         }
         let id = self.state.transcript.next_id();
         let origin = Origin::Meta(MetaKind::Interruption);
-        self.add(Message::user_text(id, origin, text::INTERRUPTION));
+        let words = match self.interrupt {
+            Some(Interrupt::Crashed) => text::CRASHED,
+            _ => text::INTERRUPTION,
+        };
+        self.add(Message::user_text(id, origin, words));
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! Looks only at what the loop itself saw. A call that changed the workspace, or a different call
 //! with effects, makes everything before it count for nothing, so re-running a test after an edit
-//! is never a circle.
+//! is never a circle. A call that takes its time is a wait for something, a build or a server, and
+//! counts for a tenth: what it waits for may yet happen.
 
 use crate::digest;
 use alloc::collections::BTreeMap;
-use windlass_vocabulary::{EffectClass, Inspection, ResultPart, ToolCall, ToolOutcome};
+use windlass_vocabulary::{EffectClass, Inspection, Millis, ResultPart, ToolCall, ToolOutcome};
 
 /// After so many equal results the model gets a hint.
 pub const HINT: usize = 3;
@@ -24,8 +25,18 @@ pub struct Circle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     result: u128,
-    count: usize,
+    /// Tenths of a repetition.
+    tenths: usize,
 }
+
+impl Seen {
+    fn count(self) -> usize {
+        self.tenths.div_ceil(10)
+    }
+}
+
+/// A call that takes this long is a wait.
+const WAIT: Millis = Millis(1_000);
 
 impl Circle {
     /// Takes in one more result; says how often it has now been the same.
@@ -44,18 +55,19 @@ impl Circle {
             self.seen.clear();
         }
         let result = digest_outcome(outcome);
-        let seen = self.seen.entry(key).or_insert(Seen { result, count: 0 });
+        let tenths = if outcome.took >= WAIT { 1 } else { 10 };
+        let seen = self.seen.entry(key).or_insert(Seen { result, tenths: 0 });
         if seen.result == result {
-            seen.count += 1;
+            seen.tenths = seen.tenths.saturating_add(tenths);
         } else {
-            *seen = Seen { result, count: 1 };
+            *seen = Seen { result, tenths };
         }
-        seen.count
+        seen.count()
     }
 
     /// How often this call has given the same result so far.
     pub(crate) fn count(&self, call: &ToolCall) -> usize {
-        self.seen.get(&digest_call(call)).map_or(0, |seen| seen.count)
+        self.seen.get(&digest_call(call)).map_or(0, |seen| seen.count())
     }
 
     /// Somebody wants this call again all the same.

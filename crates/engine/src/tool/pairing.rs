@@ -1,10 +1,11 @@
 //! Every call gets exactly one result: when all have ended, and when the run ends before they have.
 
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, Message, Notice, Origin, Role, ToolOutcome};
+use windlass_vocabulary::{Block, EffectClass, Message, Notice, Origin, Role, ToolOutcome};
 
 use super::queue::{self, Stage};
 use crate::effect::Effect;
+use crate::event::Interrupt;
 use crate::step::Loop;
 use crate::text;
 
@@ -39,6 +40,9 @@ impl Loop<'_> {
         for entry in &mut self.state.queue.entries {
             let why = match &entry.stage {
                 Stage::Done(_) => continue,
+                Stage::Running(_) if self.interrupt == Some(Interrupt::Crashed) => {
+                    unknown(entry.inspection.class)
+                }
                 Stage::Running(ticket) => {
                     effects.push(Effect::CancelTool { ticket: *ticket });
                     text::INTERRUPTED_RESULT
@@ -67,5 +71,14 @@ impl Loop<'_> {
             }
             self.state.transcript.release_call_id(&entry.call.id);
         }
+    }
+}
+
+/// What is said of a call whose end nobody saw. It is never run again behind the model's back.
+fn unknown(class: EffectClass) -> &'static str {
+    match class {
+        EffectClass::Pure => text::OUTCOME_UNKNOWN_PURE,
+        EffectClass::Idempotent => text::OUTCOME_UNKNOWN_IDEMPOTENT,
+        EffectClass::Effect => text::OUTCOME_UNKNOWN,
     }
 }

@@ -6,7 +6,8 @@
 use windlass_engine::Interrupt;
 use windlass_vocabulary::{
     Answer, AttachmentKind, Block, Delta, HookPoint, HookReport, HookVerdict, Inspection, MetaKind,
-    ModelFailure, ModelName, Origin, ResultPart, Stop, ToolCallId, ToolName, ToolOutcome, Usage,
+    Millis, ModelFailure, ModelName, Origin, ResultPart, Stop, ToolCallId, ToolName, ToolOutcome,
+    Usage,
 };
 
 use super::piece::{block, delta, failure, image, named, usage};
@@ -99,6 +100,7 @@ pub(crate) fn read(line: &str, setup: &Setup) -> Result<Happening, String> {
             None | Some("user") => Interrupt::User,
             Some("new_message") => Interrupt::NewMessage,
             Some("shutdown") => Interrupt::Shutdown,
+            Some("crashed") => Interrupt::Crashed,
             Some(other) => return Err(format!("nobody interrupts because of `{other}`")),
         }),
         "model" => model(&mut words, rest, setup)?,
@@ -169,6 +171,10 @@ fn tool(words: &mut Words, rest: &str) -> Result<Happening, String> {
     while let Some(word) = words.next_word() {
         match word.as_str() {
             "changed" => outcome.changed_workspace = true,
+            "took" => {
+                let millis = words.next_number().ok_or("how long it took")?;
+                outcome.took = Millis(millis);
+            }
             "spent" => outcome.spent = dollars(&words.word("an amount")?)?,
             "image" => {
                 let media = image(&words.word("an image's name")?);

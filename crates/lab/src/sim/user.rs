@@ -41,5 +41,5 @@ pub fn answer(random: &mut Random, ticket: Ticket) -> Event {
 
 /// Why somebody interrupts.
 pub fn interrupt(random: &mut Random) -> Interrupt {
-    random.one_of([Interrupt::User, Interrupt::NewMessage, Interrupt::Shutdown])
+    random.one_of([Interrupt::User, Interrupt::NewMessage, Interrupt::Shutdown, Interrupt::Crashed])
 }
