@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use windlass_driver::Credential;
 
 use super::key_command;
-use super::ring::{self, IsThere};
+use super::ring::{self, IsThere, Taken};
 use crate::config::Config;
 use crate::config::provider::Provider;
 use crate::environment::{self, Lookup};
@@ -24,8 +24,26 @@ use crate::refusal::Refusal;
 pub(super) struct Proof {
     pub(super) credential: Credential,
     pub(super) advice: String,
-    /// The program to ask again when the key is no longer good.
-    pub(super) renewal: Option<Vec<String>>,
+    /// Whom to ask again when the key is no longer good.
+    pub(super) renewal: Option<Renewal>,
+}
+
+/// Where there may be another key by now.
+#[derive(Clone)]
+pub(super) enum Renewal {
+    Program(Vec<String>),
+    Ring(Taken),
+}
+
+impl Renewal {
+    /// The key that is there now. May wait for a program.
+    pub(super) fn key(&self) -> Option<Credential> {
+        let key = match self {
+            Self::Program(command) => key_command::run(command).ok(),
+            Self::Ring(taken) => taken.again(),
+        };
+        key.map(credential)
+    }
 }
 
 impl Proof {
@@ -77,7 +95,7 @@ pub(super) fn find(
             advice: format!(
                 "check what `{program}` prints, the key_command of [provider.{name}], or {instead}"
             ),
-            renewal: Some(provider.key_command.clone()),
+            renewal: Some(Renewal::Program(provider.key_command.clone())),
         }));
     }
     if !ring::is_wanted(provider) {
@@ -87,10 +105,13 @@ pub(super) fn find(
         return Ok(Err(None));
     };
     match ring::key(name, &origin, config, lookup) {
-        Ok(Some(key)) => found(
-            credential(key),
-            format!("put another into the key ring with `windlass key set {name}`, or {instead}"),
-        ),
+        Ok(Some(taken)) => Ok(Ok(Proof {
+            credential: credential(taken.key.clone()),
+            advice: format!(
+                "put another into the key ring with `windlass key set {name}`, or {instead}"
+            ),
+            renewal: Some(Renewal::Ring(taken)),
+        })),
         Ok(None) if provider.keyring == Some(true) => Err(Refusal::failed(format!(
             "the key ring, which [provider.{name}] names, has no key for {name} at {origin}; put one \
              in with `windlass key set {name}`, or {instead}"
@@ -122,7 +143,7 @@ fn instead(provider: &Provider) -> String {
 }
 
 /// A key of the provider's own kind.
-pub(super) fn credential(key: String) -> Credential {
+fn credential(key: String) -> Credential {
     Credential::Key(key)
 }
 

@@ -99,9 +99,8 @@ pub(crate) fn server(
         endpoint.headers.extend(environment::headers(lookup, variable)?);
     }
     endpoint = endpoint.law(limits::law(wire, &provider, chosen.model()));
-    if let Some(command) = renewal {
-        endpoint =
-            endpoint.renewed_by(move || key_command::run(&command).ok().map(key::credential));
+    if let Some(renewal) = renewal {
+        endpoint = endpoint.renewed_by(move || renewal.key());
     }
     let place =
         Place { provider: chosen.provider.clone(), base_url, key_advice: advice, address_advice };
@@ -119,7 +118,8 @@ pub(crate) fn kept_key(
     if !ring::is_wanted(provider) || !source::named(provider, config, lookup).is_empty() {
         return None;
     }
-    ring::key(name, &keyring::origin(base_url)?, config, lookup).ok().flatten()
+    let taken = ring::key(name, &keyring::origin(base_url)?, config, lookup).ok()?;
+    taken.map(|taken| taken.key)
 }
 
 /// A provider's address, as it is called.

@@ -51,6 +51,27 @@ pub(crate) fn look(
     Ok(None)
 }
 
+/// A key that was taken, and where from.
+#[derive(Clone)]
+pub(super) struct Taken {
+    pub(super) key: String,
+    ring: Ring,
+    owner: String,
+    origin: String,
+}
+
+impl Taken {
+    /// The key as it is now: somebody may have put another in its place.
+    pub(super) fn again(&self) -> Option<String> {
+        let slot = Slot { provider: &self.owner, origin: &self.origin };
+        match self.ring.look(slot).ok()? {
+            Found::Nothing => None,
+            Found::Key(key) => Some(key),
+            Found::Kept => self.ring.fetch(slot).ok(),
+        }
+    }
+}
+
 /// The key. One that is there and locked is asked for, and not to get it is trouble worth telling;
 /// trouble before that is told only to those who named the key ring.
 pub(super) fn key(
@@ -58,18 +79,20 @@ pub(super) fn key(
     origin: &str,
     config: &Config,
     lookup: &impl Lookup,
-) -> Result<Option<String>, (Trouble, IsThere)> {
+) -> Result<Option<Taken>, (Trouble, IsThere)> {
     let unseen = |trouble| (trouble, IsThere(false));
     let ring = Ring::here(lookup).map_err(unseen)?;
-    let kept = look(&ring, name, origin, config, lookup).map_err(unseen)?;
-    match kept {
-        None => Ok(None),
-        Some(Kept { found: Found::Key(key), .. }) => Ok(Some(key)),
-        Some(Kept { owner, .. }) => ring
+    let Some(Kept { owner, found }) = look(&ring, name, origin, config, lookup).map_err(unseen)?
+    else {
+        return Ok(None);
+    };
+    let key = match found {
+        Found::Key(key) => key,
+        Found::Nothing | Found::Kept => ring
             .fetch(Slot { provider: &owner, origin })
-            .map(Some)
-            .map_err(|trouble| (trouble, IsThere(true))),
-    }
+            .map_err(|trouble| (trouble, IsThere(true)))?,
+    };
+    Ok(Some(Taken { key, ring, owner, origin: origin.to_owned() }))
 }
 
 /// Is a key known to be there?

@@ -186,6 +186,26 @@ fn a_refused_key_is_told_with_where_to_put_another() {
 }
 
 #[test]
+fn a_key_that_was_changed_meanwhile_is_taken_up() {
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "sh change.sh"})))
+        .answer(Answer::failing(Fault::refuse(401)))
+        .answer(Answer::text("ok").repeat(0));
+    let server = play(script);
+    let world = moved(&server);
+    let desk = Desk::open(&world);
+    let set = ["key", "set", "anthropic"];
+    run_with_input(&mut desk.windlass(&world, &set), b"sk-old").answer();
+    let change = format!("echo sk-new | '{}' key set anthropic", env!("CARGO_BIN_EXE_windlass"));
+    let mut command = desk.windlass(&world, &["-p", "hi", "--dangerously-skip-permissions"]);
+    std::fs::write(world.file("change.sh"), change).expect("a file");
+    run(&mut command).answer();
+    let requests = server.requests();
+    let used: Vec<_> = requests.iter().map(|request| request.header("x-api-key")).collect();
+    assert_eq!(used, [Some("sk-old"), Some("sk-old"), Some("sk-new")]);
+}
+
+#[test]
 fn no_key_stands_on_the_command_line_and_none_is_repeated() {
     let world = World::new();
     let cases: &[&[&str]] = &[
