@@ -1,7 +1,8 @@
 //! Name to tool, in an order that stays.
 //!
 //! Tools are offered in the order they were put in, because a provider's prompt cache is lost when
-//! an earlier one moves: built-in tools first, later ones behind.
+//! an earlier one moves: built-in tools first, later ones behind. A deferred tool is not offered
+//! until it was searched for; called by its name, it runs all the same.
 
 use std::sync::Arc;
 
@@ -13,15 +14,26 @@ use crate::bash::Bash;
 use crate::edit::Edit;
 use crate::glob::Glob;
 use crate::grep::Grep;
+use crate::lists::{TaskCreate, TaskGet, TaskList, TaskUpdate, TodoWrite};
 use crate::notebook::NotebookEdit;
 use crate::read::Read;
+use crate::search::ToolSearch;
 use crate::tool::Tool;
+use crate::web::WebFetch;
 use crate::write::Write;
 
 /// The tools of a session.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tools: Vec<Arc<dyn Tool>>,
+    tools: Vec<Entry>,
+    /// Finds what is not offered from the start; there while there is something to find.
+    search: Option<Arc<dyn Tool>>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    tool: Arc<dyn Tool>,
+    is_deferred: bool,
 }
 
 impl Registry {
@@ -31,52 +43,103 @@ impl Registry {
         Self::default()
     }
 
-    /// The built-in tools.
+    /// The built-in tools. The rarely used ones are deferred.
     #[must_use]
     pub fn builtin() -> Self {
-        Self {
-            tools: vec![
-                tool(Bash::new()),
-                tool(Read),
-                tool(Edit),
-                tool(Write),
-                tool(Glob),
-                tool(Grep),
-                tool(NotebookEdit),
-                tool(Monitor),
-                tool(TaskStop),
-            ],
-        }
+        let mut registry = Self::default();
+        let offered = [
+            tool(Bash::new()),
+            tool(Read),
+            tool(Edit),
+            tool(Write),
+            tool(Glob),
+            tool(Grep),
+            tool(WebFetch),
+            tool(TodoWrite),
+            tool(Monitor),
+            tool(TaskStop),
+        ];
+        let deferred =
+            [tool(NotebookEdit), tool(TaskCreate), tool(TaskGet), tool(TaskList), tool(TaskUpdate)];
+        registry.tools.extend(offered.map(|tool| Entry { tool, is_deferred: false }));
+        registry.tools.extend(deferred.map(|tool| Entry { tool, is_deferred: true }));
+        registry.settle();
+        registry
     }
 
     /// Adds a tool behind the others. One of the same name is replaced where it stands, and
     /// returned.
     pub fn insert(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
+        self.put(tool, false)
+    }
+
+    /// Adds a tool that is only offered once it was searched for.
+    pub fn insert_deferred(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
+        self.put(tool, true)
+    }
+
+    fn put(&mut self, tool: Arc<dyn Tool>, is_deferred: bool) -> Option<Arc<dyn Tool>> {
         let name = &tool.spec().name;
-        match self.tools.iter_mut().find(|known| known.spec().name == *name) {
-            Some(known) => Some(std::mem::replace(known, tool)),
+        let known = self.tools.iter_mut().find(|entry| entry.tool.spec().name == *name);
+        let replaced = match known {
+            Some(known) => {
+                known.is_deferred = is_deferred;
+                Some(std::mem::replace(&mut known.tool, tool))
+            }
             None => {
-                self.tools.push(tool);
+                self.tools.push(Entry { tool, is_deferred });
                 None
             }
+        };
+        self.settle();
+        replaced
+    }
+
+    /// Decides anew which tools are deferred.
+    pub fn defer(&mut self, is_deferred: impl Fn(&ToolSpec) -> bool) {
+        for entry in &mut self.tools {
+            entry.is_deferred = is_deferred(entry.tool.spec());
         }
+        self.settle();
     }
 
     /// Takes tools out, for a session that may not even know of them.
     pub fn retain(&mut self, keep: impl Fn(&ToolSpec) -> bool) {
-        self.tools.retain(|tool| keep(tool.spec()));
+        self.tools.retain(|entry| keep(entry.tool.spec()));
+        self.settle();
     }
 
-    /// What the model is told, in the order that stays.
+    /// What the model is told from the start, in the order that stays.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+        let offered = self.tools.iter().filter(|entry| !entry.is_deferred).map(|entry| &entry.tool);
+        offered.chain(&self.search).map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// What the model can find by searching.
+    #[must_use]
+    pub fn deferred(&self) -> Vec<ToolSpec> {
+        let deferred = self.tools.iter().filter(|entry| entry.is_deferred);
+        deferred.map(|entry| entry.tool.spec().clone()).collect()
+    }
+
+    /// Every tool's name, offered or not.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search);
+        all.map(|tool| tool.spec().name.as_str())
+    }
+
+    /// Searching is offered while there is something to find.
+    fn settle(&mut self) {
+        let deferred = self.deferred();
+        self.search = (!deferred.is_empty()).then(|| tool(ToolSearch::new(deferred)));
     }
 
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name.as_str() == name)
+        let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search);
+        all.into_iter().find(|tool| tool.spec().name.as_str() == name)
     }
 
     /// What can be said of a call without running it.
@@ -89,7 +152,7 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> String {
-        let names = || self.tools.iter().map(|tool| tool.spec().name.as_str());
+        let names = || self.names();
         let nearest = names()
             .map(|known| (distance(&known.to_lowercase(), &name.to_lowercase()), known))
             .filter(|(far, known)| *far <= known.len().div_ceil(3))
@@ -106,7 +169,7 @@ impl Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.tools.iter().map(|tool| &tool.spec().name)).finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 

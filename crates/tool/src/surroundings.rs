@@ -1,9 +1,10 @@
 //! What all calls of one session share: directories, environment, limits, and what they remember.
 //!
 //! Remembered are: where the shell stands and what it has exported, the state of each file when it
-//! was last read or written here, and the commands in the background. None of it survives the
-//! process; a resumed session reads its files again.
+//! was last read or written here, the commands in the background, and the model's lists. Only the
+//! lists can be put back into another process; a resumed session reads its files again.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windlass_permission::Hidden;
+use windlass_vocabulary::ToolName;
 
 use crate::background::Background;
 use crate::environment::{Exported, child_environment};
 use crate::file::{self, FileChange, Known, Memory};
+use crate::lists::Lists;
 use crate::process::Launcher;
+use crate::web::Network;
 
 /// What all calls of one session share.
 #[derive(Debug)]
@@ -32,11 +36,15 @@ pub struct Surroundings {
     pub hidden: Hidden,
     /// How processes are really started; as they are where there is none.
     pub launcher: Option<Arc<dyn Launcher>>,
+    /// What of the network may be fetched from besides the public part.
+    pub network: Network,
     directories: Mutex<Vec<PathBuf>>,
     shell: Mutex<PathBuf>,
     exported: Mutex<Exported>,
     session: Option<PathBuf>,
     background: Background,
+    lists: Mutex<Lists>,
+    offered: Mutex<BTreeSet<ToolName>>,
     files: Mutex<Memory>,
     spills: AtomicU64,
 }
@@ -85,11 +93,14 @@ impl Surroundings {
             limits: Limits::default(),
             hidden: Hidden::default(),
             launcher: None,
+            network: Network::default(),
             directories: Mutex::new(vec![cwd.clone()]),
             shell: Mutex::new(cwd.clone()),
             exported: Mutex::default(),
             session: session_program(),
             background: Background::default(),
+            lists: Mutex::default(),
+            offered: Mutex::default(),
             files: Mutex::default(),
             spills: AtomicU64::new(0),
             cwd,
@@ -131,6 +142,26 @@ impl Surroundings {
     #[must_use]
     pub fn background(&self) -> &Background {
         &self.background
+    }
+
+    /// The lists the model keeps, to be carried through a compaction or into the journal.
+    #[must_use]
+    pub fn lists(&self) -> Lists {
+        lock(&self.lists).clone()
+    }
+
+    /// Puts lists back that were kept elsewhere, for a session that goes on.
+    pub fn restore_lists(&self, lists: Lists) {
+        *lock(&self.lists) = lists;
+    }
+
+    pub(crate) fn change_lists<T>(&self, change: impl FnOnce(&mut Lists) -> T) -> T {
+        change(&mut lock(&self.lists))
+    }
+
+    /// Notes that a tool is offered from now on. Says whether it was not yet.
+    pub fn note_offered(&self, tool: &ToolName) -> bool {
+        lock(&self.offered).insert(tool.clone())
     }
 
     /// What the shell has exported since the session began: the value, or `None` for a variable

@@ -13,6 +13,8 @@ mod glob;
 #[cfg(test)]
 mod grep;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod notebook;
@@ -24,6 +26,8 @@ mod process;
 mod read;
 #[cfg(test)]
 mod registry;
+#[cfg(test)]
+mod web;
 #[cfg(test)]
 mod world;
 #[cfg(test)]

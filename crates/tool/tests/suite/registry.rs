@@ -42,21 +42,80 @@ fn names(registry: &Registry) -> Vec<String> {
 fn tools_keep_their_order_and_new_ones_come_last() {
     let mut registry = Registry::builtin();
     let builtin = names(&registry);
-    assert_eq!(
-        builtin,
-        ["Bash", "Read", "Edit", "Write", "Glob", "Grep", "NotebookEdit", "Monitor", "TaskStop"]
-    );
+    assert_eq!(builtin, OFFERED);
     assert!(registry.insert(custom("Alpha")).is_none());
     assert!(registry.insert(custom("Read")).is_some());
-    assert_eq!(names(&registry), [builtin, vec!["Alpha".to_owned()]].concat());
+    let mut now = builtin;
+    now.insert(OFFERED.len() - 1, "Alpha".to_owned());
+    assert_eq!(names(&registry), now);
     registry.retain(|spec| spec.name.as_str() != "Bash");
     assert!(registry.get("Bash").is_none() && registry.get("Alpha").is_some());
 }
 
+const OFFERED: [&str; 11] = [
+    "Bash",
+    "Read",
+    "Edit",
+    "Write",
+    "Glob",
+    "Grep",
+    "WebFetch",
+    "TodoWrite",
+    "Monitor",
+    "TaskStop",
+    "ToolSearch",
+];
+const DEFERRED: [&str; 5] = ["NotebookEdit", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"];
+
+#[tokio::test]
+async fn deferred_tools_are_found_and_offered_once() {
+    let mut world = World::new();
+    world.registry.insert_deferred(custom("mcp__disk__format"));
+    let deferred: Vec<String> =
+        world.registry.deferred().iter().map(|spec| spec.name.to_string()).collect();
+    assert_eq!(deferred[..5], DEFERRED);
+    let offered = |outcome: &ToolOutcome| -> Vec<String> {
+        let tools = outcome.update.iter().flat_map(|update| &update.tools);
+        tools.map(|spec| spec.name.to_string()).collect()
+    };
+    let search = async |input| world.call("ToolSearch", input).await;
+    let found = search(json!({"query": "jupyter notebook cell"})).await;
+    assert_eq!(offered(&found), ["NotebookEdit"]);
+    assert_eq!(offered(&search(json!({"query": "notebook"})).await), [""; 0], "not twice");
+    let found = search(json!({"query": "select:taskget, mcp__disk__format"})).await;
+    assert_eq!(offered(&found), ["TaskGet", "mcp__disk__format"]);
+    let found = search(json!({"query": "task", "max_results": 2})).await;
+    assert!(crate::world::text(&found).lines().count() == 3, "{found:?}");
+    let nothing = search(json!({"query": "teleport"})).await;
+    assert!(nothing.is_error && crate::world::text(&nothing).contains("There are: NotebookEdit,"));
+    // Without anything to find there is nothing to search with.
+    world.registry.defer(|_| false);
+    assert!(world.registry.get("ToolSearch").is_none());
+    assert_eq!(world.registry.specs().len(), 16);
+    world.registry.retain(|spec| spec.name.as_str() == "Bash");
+    assert_eq!(world.registry.names().collect::<Vec<_>>(), ["Bash"]);
+}
+
+/// What every request carries costs every time.
+#[test]
+fn the_default_tools_fit_their_budget() {
+    let bytes = |spec: &ToolSpec| {
+        spec.name.as_str().len() + spec.description.len() + spec.input_schema.as_str().len()
+    };
+    let specs = Registry::builtin().specs();
+    let total: usize = specs.iter().map(bytes).sum();
+    let tokens = total / 4;
+    assert!(tokens < 3_000, "{tokens} tokens");
+    for spec in specs.iter().chain(&Registry::builtin().deferred()) {
+        assert!(spec.description.len() < 600, "{} talks too much", spec.name);
+    }
+}
+
 #[test]
 fn schemas_are_small_and_say_what_is_needed() {
-    let schemas: Vec<(String, Value)> = Registry::builtin()
-        .specs()
+    let registry = Registry::builtin();
+    let all = [registry.specs(), registry.deferred()].concat();
+    let schemas: Vec<(String, Value)> = all
         .iter()
         .map(|spec| {
             (spec.name.to_string(), serde_json::from_str(spec.input_schema.as_str()).unwrap())
