@@ -27,8 +27,8 @@ const GONE: Duration = Duration::from_secs(5);
 /// How the launcher is started.
 #[derive(Debug)]
 pub(super) enum Start {
-    /// Bubblewrap, with these programs for the kernel.
-    Bubblewrap { programs: Arc<[Vec<u8>]> },
+    /// Bubblewrap, with this program for the kernel.
+    Bubblewrap { filter: Arc<[u8]> },
     /// Our own entry, which restricts itself.
     Entry,
 }
@@ -88,10 +88,8 @@ impl Launch {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         let mut theirs = vec![("--info-fd", theirs)];
-        if let Start::Bubblewrap { programs } = &self.start {
-            for program in programs.iter() {
-                theirs.push(("--add-seccomp-fd", sealed(program)?));
-            }
+        if let Start::Bubblewrap { filter } = &self.start {
+            theirs.push(("--seccomp", sealed(filter)?));
         }
         // Whatever else is open here, ours or left by whoever started us, is not the command's.
         close_fds::set_fds_cloexec_threadsafe(3, &[]);

@@ -38,8 +38,8 @@ pub struct Sandbox {
     wanted: Wanted,
     means: Means,
     watches: Watches,
-    /// For the kernel, as bubblewrap reads them.
-    programs: Arc<[Vec<u8>]>,
+    /// For the kernel, as bubblewrap reads it.
+    program: Arc<[u8]>,
     report: String,
 }
 
@@ -60,11 +60,9 @@ impl Sandbox {
         let (means, why) = probe::probe(wanted)?;
         let report = probe::report(&means, &why);
         let refusals = Refusals { sockets: Sockets::Contained, metadata: false };
-        let programs = seccomp::programs(refusals)
-            .map_err(|error| Unavailable::new(format!("no filter for system calls: {error}")))?;
-        let programs = programs.iter().map(seccomp::bytes).collect();
+        let program = seccomp::bytes(&seccomp::program(refusals)).into();
         let (wanted, watches) = (wanted.clone(), Watches::default());
-        Ok(Self { wanted, means, watches, programs, report })
+        Ok(Self { wanted, means, watches, program, report })
     }
 
     /// Which one it is.
@@ -145,9 +143,9 @@ impl Sandbox {
         for (name, value) in environment.guarded {
             before.extend(["--setenv".into(), name, value]);
         }
-        let programs = Arc::clone(&self.programs);
+        let filter = Arc::clone(&self.program);
         Ok(Launch {
-            start: Start::Bubblewrap { programs },
+            start: Start::Bubblewrap { filter },
             program: program.to_path_buf(),
             arguments: (before, after),
             environment: environment.plain,

@@ -1,16 +1,14 @@
-//! Which system calls are refused, as programs for the kernel.
+//! Which system calls are refused, as a program for the kernel.
 //!
 //! A list of what is refused, not of what is allowed: the kernel's checks on files and namespaces
 //! hold the command, and this takes away what would go round them or widen the surface: tracing,
 //! asynchronous rings, new namespaces and mounts, kernel keys, socket families that a network
 //! namespace does not contain. A call through another architecture's table kills the process.
+//!
+//! The program is put together by hand, one instruction for most calls: the kernel walks through it
+//! once for every call there is when it is loaded, and a generated one took longer than a mount.
 
-use std::collections::BTreeMap;
-
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
-};
+use seccompiler::{BpfProgram, sock_filter};
 
 /// What sockets may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,42 +27,57 @@ pub(crate) struct Refusals {
     pub(crate) metadata: bool,
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-
-/// The programs, to be loaded in this order.
-pub(crate) fn programs(refusals: Refusals) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
-    let mut rules = Rules::new();
-    for call in NEVER {
-        rules.insert(*call, Vec::new());
+/// The program.
+pub(crate) fn program(refusals: Refusals) -> BpfProgram {
+    let refused = answer(ERRNO | libc::EPERM.unsigned_abs());
+    let absent = answer(ERRNO | libc::ENOSYS.unsigned_abs());
+    let mut list = vec![load(TABLE), if_equal(ARCHITECTURE, 1, 0), answer(KILL), load(NUMBER)];
+    if cfg!(target_arch = "x86_64") {
+        list.extend([if_at_least(OTHER_TABLE, 0, 1), absent.clone()]);
     }
+    let mut calls: Vec<i64> = NEVER.to_vec();
     if refusals.metadata {
-        for call in METADATA {
-            rules.insert(*call, Vec::new());
+        calls.extend(METADATA);
+    }
+    if refusals.sockets == Sockets::None {
+        calls.push(libc::SYS_socket);
+    }
+    // Each jumps over those after it, and over the jump that passes by the refusal.
+    for (at, call) in calls.iter().enumerate() {
+        let over = u8::try_from(calls.len() - at).unwrap_or(u8::MAX);
+        list.push(if_equal(number(*call), over, 0));
+    }
+    list.extend([jump(1), refused.clone()]);
+    // It hides its flags behind a pointer. Libraries fall back to the one that does not.
+    list.extend([if_equal(number(libc::SYS_clone3), 0, 1), absent]);
+    // Each of the following is passed by unless it is the call in question; then it answers.
+    if refusals.sockets == Sockets::Contained {
+        let count = u8::try_from(FAMILIES.len()).unwrap_or(u8::MAX);
+        list.extend([if_equal(number(libc::SYS_socket), 0, count + 3), load(FIRST_ARGUMENT)]);
+        for (at, family) in FAMILIES.iter().enumerate() {
+            let over = u8::try_from(FAMILIES.len() - at).unwrap_or(u8::MAX);
+            list.push(if_equal(family.unsigned_abs(), over, 0));
         }
+        list.extend([refused.clone(), answer(ALLOW)]);
     }
-    let sockets = match refusals.sockets {
-        Sockets::None => Vec::new(),
-        Sockets::Contained => vec![SeccompRule::new(
-            FAMILIES.iter().map(|family| is_not(0, *family)).collect::<Result<_, _>>()?,
-        )?],
-    };
-    rules.insert(libc::SYS_socket, sockets);
-    // Flags of a new process that would give it namespaces of its own. `clone3` hides its flags
-    // behind a pointer: it is said not to exist, and libraries fall back.
-    let mut clones = Vec::new();
-    for flag in NAMESPACES {
-        clones.push(SeccompRule::new(vec![has_bits(0, *flag)?])?);
-    }
-    rules.insert(libc::SYS_clone, clones);
+    list.extend([
+        if_equal(number(libc::SYS_clone), 0, 4),
+        load(FIRST_ARGUMENT),
+        if_any_bit(NAMESPACES, 0, 1),
+        refused.clone(),
+        answer(ALLOW),
+    ]);
     // Typing into the terminal that somebody else reads.
-    let typing = [libc::TIOCSTI, libc::TIOCLINUX];
-    let mut requests = Vec::new();
-    for request in typing {
-        requests.push(SeccompRule::new(vec![is(1, u64::from(request as u32))?])?);
-    }
-    rules.insert(libc::SYS_ioctl, requests);
-    let absent = Rules::from([(libc::SYS_clone3, Vec::new())]);
-    Ok(vec![compile(rules, libc::EPERM)?, compile(absent, libc::ENOSYS)?])
+    list.extend([
+        if_equal(number(libc::SYS_ioctl), 0, 5),
+        load(SECOND_ARGUMENT),
+        if_equal(number(libc::TIOCSTI as i64), 2, 0),
+        if_equal(number(libc::TIOCLINUX as i64), 1, 0),
+        answer(ALLOW),
+        refused,
+    ]);
+    list.push(answer(ALLOW));
+    list
 }
 
 /// A program in the form in which a file holds it.
@@ -78,51 +91,70 @@ pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
     bytes
 }
 
-fn compile(mut rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::BackendError> {
-    if cfg!(target_arch = "x86_64") {
-        // The same calls by their other number, on kernels that know the 32-bit pointer table.
-        let twins: Rules =
-            rules.iter().map(|(call, rules)| (call | X32_BIT, rules.clone())).collect();
-        rules.extend(twins);
-    }
-    let errno = SeccompAction::Errno(errno.unsigned_abs());
-    SeccompFilter::new(rules, SeccompAction::Allow, errno, ARCHITECTURE)?.try_into()
+fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
 }
 
-fn is(argument: u8, value: u64) -> Result<SeccompCondition, seccompiler::BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+fn load(from: u32) -> sock_filter {
+    instruction(0x20, 0, 0, from)
 }
 
-fn is_not(argument: u8, value: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
-    let value = u64::from(value.unsigned_abs());
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
+fn if_equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
+    instruction(0x15, then, otherwise, value)
 }
 
-fn has_bits(argument: u8, bits: i32) -> Result<SeccompCondition, seccompiler::BackendError> {
-    let bits = u64::from(bits.unsigned_abs());
-    let has = SeccompCmpOp::MaskedEq(bits);
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, has, bits)
+fn if_at_least(value: u32, then: u8, otherwise: u8) -> sock_filter {
+    instruction(0x35, then, otherwise, value)
 }
 
-const X32_BIT: i64 = 0x4000_0000;
+fn if_any_bit(bits: u32, then: u8, otherwise: u8) -> sock_filter {
+    instruction(0x45, then, otherwise, bits)
+}
+
+fn jump(over: u32) -> sock_filter {
+    instruction(0x05, 0, 0, over)
+}
+
+fn answer(with: u32) -> sock_filter {
+    instruction(0x06, 0, 0, with)
+}
+
+/// Calls and requests fit in 32 bits; one that did not would match nothing.
+fn number(call: i64) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
 
 #[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: TargetArch = TargetArch::x86_64;
+const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: TargetArch = TargetArch::aarch64;
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+/// Calls from here on belong to the table for 32-bit pointers, on the one architecture that has it.
+const OTHER_TABLE: u32 = 0x4000_0000;
+
+// Where things are in what the kernel shows a program.
+const NUMBER: u32 = 0;
+const TABLE: u32 = 4;
+const FIRST_ARGUMENT: u32 = 16;
+const SECOND_ARGUMENT: u32 = 24;
+
+// What a program answers.
+const ALLOW: u32 = 0x7fff_0000;
+const KILL: u32 = 0x8000_0000;
+const ERRNO: u32 = 0x0005_0000;
 
 /// Netlink answers which interfaces there are; what it may change needs a capability.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-const NAMESPACES: &[i32] = &[
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
+/// Flags of a new process that would give it namespaces of its own.
+const NAMESPACES: u32 = (libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP)
+    .unsigned_abs();
 
 const NEVER: &[i64] = &[
     // Into other processes.

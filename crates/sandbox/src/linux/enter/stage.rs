@@ -39,10 +39,8 @@ pub(super) fn stage(order: &Order) -> Result<i32, String> {
     }
     let sockets = if order.network { Sockets::Contained } else { Sockets::None };
     let refusals = Refusals { sockets, metadata: !order.metadata };
-    let programs = seccomp::programs(refusals).map_err(|error| format!("no filter: {error}"))?;
-    for program in programs {
-        seccompiler::apply_filter(&program).map_err(|error| format!("no filter: {error}"))?;
-    }
+    seccompiler::apply_filter(&seccomp::program(refusals))
+        .map_err(|error| format!("no filter: {error}"))?;
     become_command(order)
 }
 
@@ -60,11 +58,9 @@ pub(super) fn check() -> Result<i32, String> {
         RulesetStatus::PartiallyEnforced => "partial",
         RulesetStatus::NotEnforced => return Err("this kernel does not enforce Landlock".into()),
     };
-    let programs = seccomp::programs(Refusals { sockets: Sockets::None, metadata: true })
+    let refusals = Refusals { sockets: Sockets::None, metadata: true };
+    seccompiler::apply_filter(&seccomp::program(refusals))
         .map_err(|error| format!("no filter: {error}"))?;
-    for program in programs {
-        seccompiler::apply_filter(&program).map_err(|error| format!("no filter: {error}"))?;
-    }
     println!("{word}");
     Ok(0)
 }
