@@ -8,16 +8,21 @@
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported; a format newer than ours is refused untouched.
 
+pub mod catalogue;
+pub mod clock;
 pub mod disk;
 pub mod error;
 pub mod fold;
 mod lines;
+pub mod place;
 pub mod reader;
 pub mod record;
 mod segment;
+pub mod spoken;
 pub mod store;
 pub mod writer;
 
+pub use catalogue::{Card, Catalogue, Listed};
 pub use error::{JournalError, Remedy};
 pub use fold::{Folded, Replayed, fold, replay};
 pub use reader::{Entry, Reader};

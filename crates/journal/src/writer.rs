@@ -143,6 +143,15 @@ impl Writer {
         Ok(writer)
     }
 
+    /// Keeps writers out of a journal as long as the file lives, without writing to it.
+    pub(crate) fn hold(path: &Path, disk: &dyn Disk) -> Result<Box<dyn DiskFile>, JournalError> {
+        check_file(path)?;
+        if !disk.is_there(path) {
+            return Err(JournalError::disk(path, "opened")(io::ErrorKind::NotFound.into()));
+        }
+        lock(disk, path)
+    }
+
     /// Appends these events, in order, all written at this time. When it returns they are as
     /// durable as was asked for. Blocks.
     ///

@@ -5,10 +5,11 @@
 use std::path::Path;
 
 use windlass_engine::{Event, Interrupt, Settings};
-use windlass_journal::{Damage, Entry, Item, Reader};
+use windlass_journal::record::{Ended, Row};
+use windlass_journal::{Damage, Entry, Intent, Item, Note, Reader};
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, FailureKind, Json, ModelFacts, ModelFailure, Prices, Stop, Ticket,
-    Tokens, ToolOutcome, Usage,
+    AttemptId, Block, Delta, EffectClass, FailureKind, Inspection, Json, MicroUsd, ModelFacts,
+    ModelFailure, Prices, Source, Stop, Terminal, Ticket, Tokens, ToolCall, ToolOutcome, Usage,
 };
 
 pub(crate) fn settings() -> Settings {
@@ -60,4 +61,58 @@ pub(crate) fn read(path: &Path) -> (Vec<Event>, Vec<(u64, Damage)>, u64) {
         }
     }
     (events, damages, reader.torn_bytes())
+}
+
+/// One run as a driver writes it down: groups of events and the notes that follow from them. One
+/// answer is withdrawn, one calls a tool, one is the last.
+pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
+    let delta = |attempt, delta| Event::ModelDelta { attempt: AttemptId(attempt), delta };
+    let text = |attempt, text: &str| delta(attempt, Delta::Block(Block::Text(text.into())));
+    let ended = |attempt| Event::ModelEnded {
+        attempt: AttemptId(attempt),
+        stop: Stop::EndTurn,
+        usage: Usage { input: Tokens(100), output: Tokens(20), ..Usage::default() },
+    };
+    let call = ToolCall {
+        id: "call_1".into(),
+        name: "Bash".into(),
+        input: Json::from_checked(r#"{"command":"look"}"#),
+        signature: None,
+    };
+    let intent = Note::Intended(Intent::of(Ticket(1), &call, EffectClass::Effect));
+    let row = |cost| {
+        Note::Billed(Row {
+            agent: "main".into(),
+            model: "model".into(),
+            source: Source::Main,
+            predicted: Tokens(90),
+            predicted_read: Tokens(0),
+            billed: Usage { input: Tokens(100), output: Tokens(20), ..Usage::default() },
+            cost: MicroUsd(cost),
+            prices: Some("2026-11".into()),
+            cache_miss: None,
+        })
+    };
+    let end = Ended { terminal: Terminal::Completed, turns: 2, messages: 4, cost: MicroUsd(1_500) };
+    let failed = Event::ModelFailed {
+        attempt: AttemptId(1),
+        failure: ModelFailure::new(FailureKind::Transport, "cut"),
+    };
+    let outcome = ToolOutcome::text("```\nmarker-of-the-result\n```");
+    let content = vec![Block::Text(prompt.into())];
+    vec![
+        (vec![Event::UserSubmitted { content, pinned: false }], vec![]),
+        (vec![Event::ModelStarted { attempt: AttemptId(1) }], vec![]),
+        (vec![text(1, "a withdrawn answer")], vec![]),
+        (vec![failed], vec![]),
+        (vec![Event::ModelStarted { attempt: AttemptId(2) }, text(2, "I look.")], vec![]),
+        (
+            vec![delta(2, Delta::Call { call, inspection: Inspection::EXCLUSIVE_EFFECT })],
+            vec![intent],
+        ),
+        (vec![ended(2)], vec![row(1_000)]),
+        (vec![Event::ToolEnded { ticket: Ticket(1), outcome }], vec![]),
+        (vec![Event::ModelStarted { attempt: AttemptId(3) }, text(3, "Done.")], vec![]),
+        (vec![ended(3)], vec![row(500), Note::Ended(end)]),
+    ]
 }

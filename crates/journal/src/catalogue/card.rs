@@ -1,0 +1,197 @@
+//! What a list says of one session, read off the beginning and the end of its journal.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use windlass_engine::Event;
+use windlass_vocabulary::{Delta, MicroUsd};
+
+use crate::disk::RealDisk;
+use crate::error::JournalError;
+use crate::lines::Lines;
+use crate::reader::{Entry, Reader};
+use crate::record::{Group, Head, Item, Line, Note};
+use crate::segment;
+use crate::spoken::words;
+
+/// What a list says of one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// Its id: the name of its file.
+    pub id: String,
+    /// Its name, given by a person or by a model.
+    pub title: Option<String>,
+    /// The beginning of the first message.
+    pub prompt: String,
+    /// The project's directory, if the journal says so.
+    pub project: Option<String>,
+    /// The branch it began on.
+    pub branch: Option<String>,
+    /// The session it was forked from.
+    pub parent: Option<String>,
+    /// When it began: milliseconds since 1970.
+    pub created: u64,
+    /// When something was last written.
+    pub updated: u64,
+    /// Messages, as nearly as the records say without folding them.
+    pub messages: u64,
+    /// What it cost.
+    pub cost: MicroUsd,
+    /// Bytes of its journal.
+    pub size: u64,
+}
+
+impl Card {
+    /// Reads a card off a journal: the ends of it if they say enough, else all of it.
+    pub(super) fn read(path: &Path) -> Result<Self, JournalError> {
+        let mut file = File::open(path).map_err(JournalError::disk(path, "opened"))?;
+        let later = segment::after_first(&RealDisk, path);
+        let is_one = later.is_empty();
+        let length = file.metadata().map_err(JournalError::disk(path, "read"))?.len();
+        let mut size = length;
+        for (_, path) in later {
+            size += path.metadata().map_err(JournalError::disk(&path, "read"))?.len();
+        }
+        let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut card = Self { id, size, ..Self::default() };
+        if is_one && length > 2 * END_BYTES {
+            let beginning = part(&mut file, 0).map_err(JournalError::disk(path, "read"))?;
+            let end = part(&mut file, length - END_BYTES);
+            let end = end.map_err(JournalError::disk(path, "read"))?;
+            if card.read_ends(&beginning, &end) {
+                return Ok(card);
+            }
+        }
+        card.read_all(path)?;
+        Ok(card)
+    }
+
+    /// Says whether that was enough.
+    fn read_ends(&mut self, beginning: &[u8], end: &[u8]) -> bool {
+        let mut count = Count::default();
+        for line in lines(beginning) {
+            self.take(line, &mut count);
+        }
+        if self.prompt.is_empty() {
+            return false;
+        }
+        // The first line of the end is cut.
+        let start = memchr::memchr(b'\n', end).map_or(end.len(), |at| at + 1);
+        let mut count = Count::default();
+        for line in lines(end.get(start..).unwrap_or_default()) {
+            self.take(line, &mut count);
+        }
+        (self.messages, self.cost) = (count.messages, count.cost);
+        count.is_sure
+    }
+
+    fn read_all(&mut self, path: &Path) -> Result<(), JournalError> {
+        let mut reader = Reader::open(path)?;
+        let mut count = Count::default();
+        while let Some(entry) = reader.next_entry()? {
+            match entry {
+                Ok(Entry::Head(head)) => self.take(Line::Head(head), &mut count),
+                Ok(Entry::Record(record)) => {
+                    self.updated = record.at;
+                    self.item(record.item, record.at, &mut count);
+                }
+                Ok(Entry::Claim(_)) | Err(_) => {}
+            }
+        }
+        (self.messages, self.cost) = (count.messages, count.cost);
+        Ok(())
+    }
+
+    fn take(&mut self, line: Line, count: &mut Count) {
+        match line {
+            Line::Head(Head { created, project, branch, parent, segment, .. }) if segment <= 1 => {
+                self.created = created;
+                (self.project, self.branch) = (project, branch);
+                self.parent = parent.map(|(session, _)| session.as_str().to_owned());
+            }
+            Line::Group(Group { at, items, .. }) => {
+                self.updated = at;
+                for item in items {
+                    self.item(item, at, count);
+                }
+            }
+            Line::Head(_) | Line::Claim(_) => {}
+        }
+    }
+
+    fn item(&mut self, item: Item, at: u64, count: &mut Count) {
+        if self.created == 0 {
+            self.created = at;
+        }
+        match item {
+            Item::Event(Event::UserSubmitted { content, .. }) => {
+                count.messages += 1;
+                if self.prompt.is_empty() {
+                    self.prompt = short(&words(&content));
+                }
+            }
+            Item::Event(Event::ModelStarted { .. }) => count.has_calls = false,
+            Item::Event(Event::ModelDelta { delta: Delta::Call { .. }, .. }) => {
+                count.has_calls = true;
+            }
+            Item::Event(Event::ModelEnded { .. }) => {
+                count.messages += 1 + u64::from(core::mem::take(&mut count.has_calls));
+            }
+            Item::Note(Note::Billed(row)) => count.cost = count.cost + row.cost,
+            Item::Note(Note::Ended(ended)) => {
+                (count.messages, count.cost) = (ended.messages, ended.cost);
+                count.is_sure = true;
+            }
+            Item::Note(Note::Titled(title)) => self.title = Some(title),
+            _ => {}
+        }
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    messages: u64,
+    cost: MicroUsd,
+    has_calls: bool,
+    /// The end of a run said how many there are.
+    is_sure: bool,
+}
+
+fn part(file: &mut File, start: u64) -> std::io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(END_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> + use<'_> {
+    let mut lines = Lines::new(bytes);
+    core::iter::from_fn(move || lines.next_line().ok().flatten()).filter_map(Result::ok)
+}
+
+/// The beginning of a text, on one line.
+pub(super) fn short(text: &str) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.chars().count() + word.chars().count() > PROMPT_CHARS {
+            words.push('…');
+            break;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    match words.as_str() {
+        // One word that is too long.
+        "…" => text.trim().chars().take(PROMPT_CHARS).chain(['…']).collect(),
+        _ => words,
+    }
+}
+
+/// Bytes read at each end of a journal.
+const END_BYTES: u64 = 64 << 10;
+/// Characters of a prompt that are shown.
+const PROMPT_CHARS: usize = 200;

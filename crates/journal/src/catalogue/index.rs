@@ -1,0 +1,87 @@
+//! Cards kept for the next time. A cache: it may be deleted at any time, is never trusted over the
+//! journals, and what cannot be read of it is read off the journals again.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::Card;
+
+/// Cards by folder and id.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    kept: BTreeMap<(String, String), Kept>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    folder: String,
+    stamp: Stamp,
+    card: Card,
+}
+
+/// What a file looked like when its card was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp(u64, i64, i64, u64);
+
+impl Stamp {
+    pub(super) fn of(found: &Metadata) -> Self {
+        Self(found.len(), found.mtime(), found.mtime_nsec(), found.ino())
+    }
+}
+
+impl Index {
+    /// Reads what is there; anything else counts as nothing.
+    pub(super) fn load(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let mut lines = text.lines();
+        if lines.next() != Some(VERSION) {
+            return Self::default();
+        }
+        let kept = lines.filter_map(|line| serde_json::from_str::<Kept>(line).ok());
+        Self {
+            kept: kept.map(|kept| ((kept.folder.clone(), kept.card.id.clone()), kept)).collect(),
+        }
+    }
+
+    /// The card of a file that still looks like this.
+    pub(super) fn take(&mut self, folder: &str, id: &str, stamp: Stamp) -> Option<Card> {
+        let kept = self.kept.remove(&(folder.to_owned(), id.to_owned()))?;
+        (kept.stamp == stamp).then_some(kept.card)
+    }
+
+    /// Is something left that no file asked for?
+    pub(super) fn has_rest(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// Writes cards for the next time. Best effort: without it the next list is only slower.
+    pub(super) fn save<'a>(path: &Path, cards: impl Iterator<Item = (&'a str, Stamp, &'a Card)>) {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            folder: &'a str,
+            stamp: Stamp,
+            card: &'a Card,
+        }
+        let mut text = Vec::from(VERSION);
+        for (folder, stamp, card) in cards {
+            text.push(b'\n');
+            let Ok(line) = serde_json::to_vec(&Written { folder, stamp, card }) else { return };
+            text.extend(line);
+        }
+        let temporary = path.with_extension(format!("{}.new", std::process::id()));
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&temporary);
+        let written = file.and_then(|mut file| file.write_all(&text));
+        if written.and_then(|()| std::fs::rename(&temporary, path)).is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+    }
+}
+
+/// The first line; another one means another program wrote it.
+const VERSION: &str = "windlass sessions 1";

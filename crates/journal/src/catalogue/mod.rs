@@ -1,0 +1,211 @@
+//! The sessions of a machine, by project: to list, find, rename and delete.
+//!
+//! `<root>/<project key>/<session>.jsonl` is a journal; beside it may lie `<session>.title` (a name
+//! a person gave), `<session>.spill/` and `<session>.kept/`. Nothing here needs settings or folds
+//! anything. Only names and deletion change files, and never a journal.
+
+mod card;
+mod export;
+mod fork;
+mod index;
+mod search;
+
+use std::fs::{DirEntry, ReadDir};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{RealDisk, replace};
+use crate::error::JournalError;
+use crate::place::project_key;
+use crate::segment;
+use crate::writer::Writer;
+
+pub use card::Card;
+pub use export::{Format, export};
+pub use fork::fork;
+pub use search::Hit;
+
+/// The sessions below one directory.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    root: PathBuf,
+}
+
+/// A session that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where its journal begins.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub card: Card,
+}
+
+impl Catalogue {
+    /// The sessions below this directory, which need not be there yet.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where the journal of a session of this project lies. The project's path must be resolved.
+    #[must_use]
+    pub fn journal_path(&self, project: &Path, id: &str) -> PathBuf {
+        self.root.join(project_key(project)).join(format!("{id}.{JOURNAL}"))
+    }
+
+    /// All sessions, or those of one project, the one written last first.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read. A journal that cannot be read is left out.
+    pub fn list(&self, project: Option<&Path>) -> Result<Vec<Listed>, JournalError> {
+        let index_path = self.root.join("index");
+        let mut index = index::Index::load(&index_path);
+        let mut found = Vec::new();
+        let mut is_changed = false;
+        for folder in self.folders()? {
+            for (id, path, stamp, title) in sessions(&self.root.join(&folder)) {
+                let known = index.take(&folder, &id, stamp);
+                is_changed |= known.is_none();
+                let Some(card) = known.or_else(|| Card::read(&path).ok()) else { continue };
+                found.push((folder.clone(), stamp, title, Listed { path, card }));
+            }
+        }
+        if is_changed || index.has_rest() {
+            let cards =
+                found.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.card));
+            index::Index::save(&index_path, cards);
+        }
+        let wanted = project.map(project_key);
+        let mut listed: Vec<Listed> = found
+            .into_iter()
+            .filter(|(folder, ..)| wanted.as_ref().is_none_or(|wanted| wanted == folder))
+            .map(|(_, _, title, mut listed)| {
+                listed.card.title = title.or(listed.card.title);
+                listed
+            })
+            .collect();
+        listed.sort_by(|a, b| (b.card.updated, &a.card.id).cmp(&(a.card.updated, &b.card.id)));
+        Ok(listed)
+    }
+
+    /// The one session with this id, beginning of an id, or name. Sessions of the project go
+    /// before all others.
+    ///
+    /// # Errors
+    ///
+    /// When there is none or more than one, or the directory cannot be read.
+    pub fn find(&self, wanted: &str, project: Option<&Path>) -> Result<Listed, JournalError> {
+        let all = self.list(None)?;
+        let key = project.map(project_key);
+        let is_here = |listed: &Listed| {
+            let folder = listed.path.parent().and_then(Path::file_name);
+            key.as_deref().is_some_and(|key| folder.is_some_and(|folder| folder == key))
+        };
+        let name = wanted.to_lowercase();
+        let is_named = |card: &Card| card.title.as_ref().is_some_and(|t| t.to_lowercase() == name);
+        let rules: [&dyn Fn(&Listed) -> bool; 6] = [
+            &|listed| listed.card.id == wanted,
+            &|listed| is_here(listed) && is_named(&listed.card),
+            &|listed| is_named(&listed.card),
+            &|listed| is_here(listed) && listed.card.id.starts_with(wanted),
+            &|listed| listed.card.id.starts_with(wanted),
+            &|listed| listed.card.title.as_ref().is_some_and(|t| t.to_lowercase().contains(&name)),
+        ];
+        for rule in rules.iter().filter(|_| !wanted.is_empty()) {
+            let found: Vec<&Listed> = all.iter().filter(|listed| rule(listed)).collect();
+            match found.as_slice() {
+                [] => {}
+                [one] => return Ok((*one).clone()),
+                more => {
+                    return Err(JournalError::NotOne { wanted: wanted.into(), found: more.len() });
+                }
+            }
+        }
+        Err(JournalError::NotOne { wanted: wanted.into(), found: 0 })
+    }
+
+    /// Gives a session a name, or takes it away. Works while the session is being written.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn rename(&self, journal: &Path, title: &str) -> Result<(), JournalError> {
+        let path = journal.with_extension("title");
+        let title = card::short(title);
+        match title.is_empty() {
+            true => gone(std::fs::remove_file(&path)),
+            false => replace(&RealDisk, &path, title.as_bytes()),
+        }
+        .map_err(JournalError::disk(&path, "written"))
+    }
+
+    /// Deletes a session and everything that lies beside it.
+    ///
+    /// # Errors
+    ///
+    /// When it is being written, or the disk says no. The journal goes last: what is not wholly
+    /// deleted is still listed.
+    pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
+        let held = Writer::hold(journal, &RealDisk)?;
+        for extension in ["spill", "kept"] {
+            let path = journal.with_extension(extension);
+            gone(std::fs::remove_dir_all(&path)).map_err(JournalError::disk(&path, "deleted"))?;
+        }
+        let title = journal.with_extension("title");
+        let later = segment::after_first(&RealDisk, journal).into_iter().rev();
+        let files = later.map(|(_, path)| path).chain([title, journal.to_owned()]);
+        for path in files {
+            gone(std::fs::remove_file(&path)).map_err(JournalError::disk(&path, "deleted"))?;
+        }
+        drop(held);
+        Ok(())
+    }
+
+    fn folders(&self) -> Result<Vec<String>, JournalError> {
+        let folders = match std::fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened.map_err(JournalError::disk(&self.root, "listed"))?,
+        };
+        let name = |entry: DirEntry| entry.file_name().into_string().ok();
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        Ok(folders.filter_map(Result::ok).filter(is_folder).filter_map(name).collect())
+    }
+}
+
+/// The sessions of one folder: id, path, what the file looks like, and the name a person gave.
+fn sessions(folder: &Path) -> Vec<(String, PathBuf, index::Stamp, Option<String>)> {
+    let names = |entries: ReadDir| entries.filter_map(Result::ok).map(|entry| entry.file_name());
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .map(|entries| names(entries).filter_map(|name| name.into_string().ok()).collect())
+        .unwrap_or_default();
+    let titles: std::collections::BTreeSet<&str> =
+        names.iter().filter_map(|name| name.strip_suffix(".title")).collect();
+    let mut found = Vec::new();
+    for name in &names {
+        let Some((id, JOURNAL)) = name.rsplit_once('.') else { continue };
+        // A later file of a journal: its first one stands for it.
+        if id.contains('.') {
+            continue;
+        }
+        let path = folder.join(name);
+        let Ok(metadata) = path.metadata() else { continue };
+        if metadata.is_file() && metadata.len() > 0 {
+            let title = titles.contains(id).then(|| path.with_extension("title"));
+            let title = title.and_then(|path| std::fs::read_to_string(path).ok());
+            found.push((id.to_owned(), path, index::Stamp::of(&metadata), title));
+        }
+    }
+    found
+}
+
+/// What is not there need not be removed.
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// How the names of journals end.
+const JOURNAL: &str = "jsonl";

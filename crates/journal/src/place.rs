@@ -1,0 +1,56 @@
+//! Where a project's sessions lie: the folder's name, as other programs spell it too.
+
+use std::path::Path;
+
+/// The name of a project's folder: its path with everything but ASCII letters and digits replaced,
+/// cut at 200 characters with a hash of the whole behind it. The path must be absolute and
+/// resolved; two spellings of one directory would be two projects.
+#[must_use]
+pub fn project_key(project: &Path) -> String {
+    let path = project.to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let key: String = path.chars().map(plain).collect();
+    match key.get(..KEY_MAX) {
+        Some(start) if key.len() > KEY_MAX => format!("{start}-{}", base_36(hash(&path))),
+        _ => key,
+    }
+}
+
+/// The hash of strings that scripts know best: 32 bits, times 31 plus each unit.
+fn hash(text: &str) -> u32 {
+    let hash = text
+        .encode_utf16()
+        .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    hash.unsigned_abs()
+}
+
+fn base_36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
+
+/// Characters of a path that are kept.
+const KEY_MAX: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_spelt_as_others_spell_them() {
+        assert_eq!(project_key(Path::new("/home/u/my.app_2")), "-home-u-my-app-2");
+        assert_eq!(project_key(Path::new("/home/é")), "-home--");
+        // 31 * 97 + 98 = 3105 = "2e9" to the base of 36.
+        assert_eq!(base_36(hash("ab")), "2e9");
+        let long = format!("/{}", "a".repeat(300));
+        let key = project_key(Path::new(&long));
+        assert!(key.starts_with(&format!("-{}-", "a".repeat(199))), "{key}");
+        assert_eq!(project_key(Path::new(&long[..200])).len(), 200);
+    }
+}
