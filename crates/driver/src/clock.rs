@@ -6,6 +6,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
+use windlass_vocabulary::Millis;
 
 /// The monotonic clock.
 pub(crate) fn now() -> Instant {
@@ -16,6 +17,11 @@ pub(crate) fn now() -> Instant {
 pub(crate) fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How long ago that was.
+pub(crate) fn since(instant: Instant) -> Millis {
+    Millis(u64::try_from(instant.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// This long after that; for spans without measure, long enough.

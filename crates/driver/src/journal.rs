@@ -19,7 +19,7 @@ pub(crate) enum Journal {
     /// Nothing is written down.
     Off,
     /// Events are written down here.
-    On(Book),
+    On(Box<Book>),
     /// It can no longer be written.
     Broken(JournalError),
 }
@@ -52,12 +52,12 @@ impl Journal {
             let path = path.display();
             teller.warn(format!("the last record of the journal {path} was torn and is left out"));
         }
-        Ok((Self::On(Book { writer, pending: None, is_continued: seq > 0 }), state))
+        Ok((Self::On(Box::new(Book { writer, pending: None, is_continued: seq > 0 })), state))
     }
 
     /// Does the session go on from an earlier process?
     pub(crate) fn is_continued(&self) -> bool {
-        matches!(self, Self::On(Book { is_continued: true, .. }))
+        matches!(self, Self::On(book) if book.is_continued)
     }
 
     /// Can it no longer be written?
@@ -130,14 +130,14 @@ impl Book {
     }
 
     /// Writes what is held and then this.
-    async fn write(self, event: Event) -> Result<(Self, Event), JournalError> {
-        let Self { mut writer, pending, is_continued } = self;
+    async fn write(self: Box<Self>, event: Event) -> Result<(Box<Self>, Event), JournalError> {
+        let Self { mut writer, pending, is_continued } = *self;
         let durability = writer.durability();
         let at = clock::unix_millis();
         let write = move || {
             let both: Vec<&Event> = pending.iter().chain(std::iter::once(&event)).collect();
             let result = writer.append(at, &both);
-            result.map(|()| (Self { writer, pending: None, is_continued }, event))
+            result.map(|()| (Box::new(Self { writer, pending: None, is_continued }), event))
         };
         match durability {
             // With the operating system in microseconds.

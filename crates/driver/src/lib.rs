@@ -12,9 +12,10 @@
 //! terminal reason in this crate.
 //!
 //! Reading order: [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
-//! `permission`, `hook`, `spill`. Rooms kept for later: nested sessions belong beside
-//! `tool/execute.rs`, prefetches (memories, skills) get a folder `attachment`.
+//! `permission`, `hook`, `spill`, `attachment`. A room kept for later: nested sessions belong beside
+//! `tool/execute.rs`.
 
+pub mod attachment;
 mod clock;
 mod compact;
 mod error;
@@ -32,6 +33,9 @@ mod tool;
 
 use std::time::Duration;
 
+pub use attachment::Finder;
+pub use attachment::note::NoteFolder;
+pub use attachment::skill::SkillFolders;
 pub use error::{SendError, StartError};
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;

@@ -10,11 +10,13 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::{Effect, Event};
 use windlass_hook::HookSet;
-use windlass_tool::{Registry, Surroundings};
+use windlass_tool::Registry;
 use windlass_vocabulary::{
-    Answer, AttemptId, FailureKind, Millis, ModelFailure, ModelRequest, Notice, Ticket,
+    Answer, AttachmentKind, AttemptId, FailureKind, Millis, ModelFailure, ModelRequest, Notice,
+    Ticket,
 };
 
+use crate::attachment::Attachments;
 use crate::guard::caught;
 use crate::model::ModelPort;
 use crate::notices::Teller;
@@ -30,6 +32,7 @@ pub(crate) struct Performer {
     questions: Questions,
     hooks: HookSet,
     spills: Spills,
+    attachments: Arc<Attachments>,
     teller: Teller,
     events: mpsc::Sender<Event>,
     attempts: HashMap<AttemptId, AbortHandle>,
@@ -43,7 +46,7 @@ pub(crate) struct Performer {
 pub(crate) struct Parts {
     pub(crate) model: Arc<ModelPort>,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) attachments: Attachments,
     pub(crate) hooks: HookSet,
     pub(crate) teller: Teller,
     pub(crate) events: mpsc::Sender<Event>,
@@ -51,12 +54,14 @@ pub(crate) struct Parts {
 
 impl Performer {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { model, registry, surroundings, hooks, teller, events } = parts;
+        let Parts { model, registry, attachments, hooks, teller, events } = parts;
+        let surroundings = Arc::clone(&attachments.surroundings);
         Self {
             model,
             spills: Spills::new(surroundings.spill.clone(), teller.clone()),
             questions: Questions::new(Arc::clone(&registry), teller.clone()),
             tools: Tools::new(registry, surroundings, events.clone()),
+            attachments: Arc::new(attachments),
             hooks,
             teller,
             events,
@@ -88,9 +93,7 @@ impl Performer {
             }
             Effect::Summarize { ticket, request } => self.summarize(ticket, request),
             Effect::Spill { name, text } => self.spills.write(name, text),
-            // Nothing looks for memories or skills yet, and a prefetch that finds nothing says so
-            // by not arriving.
-            Effect::Prefetch { kind: _, about: _ } => {}
+            Effect::Prefetch { kind, about } => self.prefetch(kind, about),
             Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
             Effect::Tell(notice) => self.tell(notice),
             Effect::Finish(ending) => self.tell(Notice::RunEnded(ending)),
@@ -181,6 +184,16 @@ impl Performer {
         timer.abort();
         // Should it have fired a moment ago, the engine hears it twice and heeds it once.
         Some(Event::TimerFired { ticket })
+    }
+
+    /// A prefetch that finds nothing says so by not arriving.
+    fn prefetch(&mut self, kind: AttachmentKind, about: String) {
+        let (attachments, events) = (Arc::clone(&self.attachments), self.events.clone());
+        self.errands.spawn(async move {
+            if let Some(event) = attachments.find(kind, about).await {
+                let _ = events.send(event).await;
+            }
+        });
     }
 
     /// Sends an event that is already there, without waiting for room in the inbox we serve.

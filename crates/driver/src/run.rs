@@ -9,10 +9,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout_at;
+use windlass_engine::context::inventory;
 use windlass_engine::{Event, Interrupt, Settings, State, Step, step};
+use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Ticket};
 
 use crate::clock;
@@ -31,6 +33,10 @@ pub(crate) enum Command {
     Answer(Ticket, Answer),
     /// End what is going on.
     Interrupt(Interrupt),
+    /// Compact history.
+    Compact(Option<String>),
+    /// Say what fills the window.
+    Inventory(oneshot::Sender<Inventory>),
     /// Wait no longer before the next try.
     RetryNow,
     /// End the session.
@@ -75,6 +81,11 @@ impl Run {
                         return Some(self.performer.answered(ticket, answer));
                     }
                     Command::Interrupt(why) => return Some(Event::Interrupted(why)),
+                    Command::Compact(focus) => return Some(Event::CompactionAsked { focus }),
+                    Command::Inventory(reply) => {
+                        // Nobody waits for it any more if this fails.
+                        let _ = reply.send(inventory(&self.state, &self.settings));
+                    }
                     Command::RetryNow => {
                         if let Some(event) = self.performer.end_wait() {
                             return Some(event);

@@ -12,13 +12,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
 use windlass_hook::HookSet;
 use windlass_journal::Durability;
 use windlass_tool::{Registry, Surroundings};
+use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, ModelName, Ticket};
 
+use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
 use crate::journal::Journal;
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
@@ -51,6 +53,8 @@ pub struct Builder {
     registry: Registry,
     surroundings: Option<Surroundings>,
     hooks: HookSet,
+    memory: Option<Arc<dyn Finder>>,
+    skills: Option<Arc<dyn Finder>>,
     journal: Option<(PathBuf, Durability)>,
     timeouts: Timeouts,
     raw_events: bool,
@@ -67,6 +71,8 @@ impl Builder {
             registry: Registry::empty(),
             surroundings: None,
             hooks: HookSet::default(),
+            memory: None,
+            skills: None,
             journal: None,
             timeouts: Timeouts::default(),
             raw_events: false,
@@ -103,6 +109,20 @@ impl Builder {
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
         self.hooks = hooks;
+        self
+    }
+
+    /// Looks here for memories beside the first call of a run, if `Settings::prefetch` is on.
+    #[must_use]
+    pub fn memory(mut self, finder: impl Finder + 'static) -> Self {
+        self.memory = Some(Arc::new(finder));
+        self
+    }
+
+    /// Looks here for skills beside the first call of a run, if `Settings::prefetch` is on.
+    #[must_use]
+    pub fn skills(mut self, finder: impl Finder + 'static) -> Self {
+        self.skills = Some(Arc::new(finder));
         self
     }
 
@@ -171,7 +191,11 @@ impl Builder {
         let performer = Performer::new(Parts {
             model: Arc::new(model),
             registry,
-            surroundings: Arc::new(surroundings),
+            attachments: Attachments {
+                surroundings: Arc::new(surroundings),
+                memory: self.memory,
+                skills: self.skills,
+            },
             hooks: self.hooks,
             teller: teller.clone(),
             events: report,
@@ -251,6 +275,24 @@ impl Session {
     /// When the session is closed, or does not keep up.
     pub fn retry_now(&self) -> Result<(), SendError> {
         self.send(Command::RetryNow)
+    }
+
+    /// Compacts history now, perhaps with a view to something. A run of its own, told like any
+    /// other; while a run is going on it is refused with a warning.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn compact(&self, focus: Option<String>) -> Result<(), SendError> {
+        self.send(Command::Compact(focus))
+    }
+
+    /// What fills the window now, and what was dropped to make room; `None` when the session is
+    /// over.
+    pub async fn inventory(&self) -> Option<Inventory> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Inventory(reply)).await.ok()?;
+        answer.await.ok()
     }
 
     /// Interrupts what is going on, waits until every process of every tool is gone, and closes

@@ -1,4 +1,4 @@
-//! One granted call, from start to its one `ToolEnded`.
+//! One granted call, from its start to what came of it.
 //!
 //! A panic, an unknown name and a tool that does not stop when asked all end in an outcome the
 //! model can read. The tool's future is dropped at the end, and with it whatever it started.
@@ -13,7 +13,7 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
 use crate::guard::caught;
 
-/// Runs the call and reports its progress and its end.
+/// Runs the call and reports its progress.
 pub(crate) async fn execute(
     registry: &Registry,
     ticket: Ticket,
@@ -21,20 +21,17 @@ pub(crate) async fn execute(
     job: Job,
     mut said: mpsc::Receiver<String>,
     events: &mpsc::Sender<Event>,
-) {
-    let outcome = {
-        let mut run = Box::pin(outcome(registry, granted, job));
-        loop {
-            tokio::select! {
-                biased;
-                outcome = &mut run => break outcome,
-                Some(text) = said.recv() => {
-                    let _ = events.send(Event::ToolProgressed { ticket, text }).await;
-                }
+) -> ToolOutcome {
+    let mut run = Box::pin(outcome(registry, granted, job));
+    loop {
+        tokio::select! {
+            biased;
+            outcome = &mut run => return outcome,
+            Some(text) = said.recv() => {
+                let _ = events.send(Event::ToolProgressed { ticket, text }).await;
             }
         }
-    };
-    let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
+    }
 }
 
 async fn outcome(registry: &Registry, granted: Granted<ToolCall>, job: Job) -> ToolOutcome {

@@ -4,6 +4,7 @@
 //! run together, and in which order their results are shown, is the engine's to say. A nested
 //! session will be a tool like any other, started from a file beside `execute`.
 
+mod context;
 mod execute;
 
 use std::collections::HashMap;
@@ -17,6 +18,9 @@ use windlass_permission::Granted;
 use windlass_tool::{Job, Progress, Registry, Surroundings};
 use windlass_vocabulary::{Ticket, ToolCall};
 
+use self::context::Told;
+use crate::clock;
+
 /// The calls under way.
 pub(crate) struct Tools {
     registry: Arc<Registry>,
@@ -24,6 +28,7 @@ pub(crate) struct Tools {
     events: mpsc::Sender<Event>,
     cancels: HashMap<Ticket, CancellationToken>,
     running: JoinSet<Ticket>,
+    told: Arc<Told>,
 }
 
 impl Tools {
@@ -33,7 +38,7 @@ impl Tools {
         events: mpsc::Sender<Event>,
     ) -> Self {
         let (cancels, running) = (HashMap::new(), JoinSet::new());
-        Self { registry, surroundings, events, cancels, running }
+        Self { registry, surroundings, events, cancels, running, told: Arc::default() }
     }
 
     /// Starts a call.
@@ -50,8 +55,14 @@ impl Tools {
             progress: Progress::into_channel(progress),
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
+        let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));
         self.running.spawn(async move {
-            execute::execute(&registry, ticket, granted, job, said, &events).await;
+            let begun = clock::now();
+            let mut outcome =
+                execute::execute(&registry, ticket, granted, job, said, &events).await;
+            outcome.took = clock::since(begun);
+            told.add(&surroundings, &mut outcome);
+            let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
             ticket
         });
     }

@@ -1,0 +1,39 @@
+//! Files: which changed behind the model's back, and what the ones it works on hold now.
+
+use std::path::Path;
+
+use windlass_tool::Surroundings;
+
+/// Files read again after a compaction, and how much of them.
+const FILES_MAX: usize = 5;
+const FILE_BYTES_MAX: usize = 20_000;
+
+/// What changed since the model last saw it.
+pub(super) fn changed(surroundings: &Surroundings) -> Option<String> {
+    let changes = surroundings.changed_behind();
+    if changes.is_empty() {
+        return None;
+    }
+    let mut words = String::from(
+        "Files you have seen changed since, by somebody else's hand or by a command. Read them \
+         again before you rely on them.",
+    );
+    for change in changes {
+        words.push('\n');
+        words.push_str(&change.note);
+    }
+    Some(words)
+}
+
+/// The files as they are now, the one used last first.
+pub(super) fn read_again(surroundings: &Surroundings, paths: &str) -> Option<String> {
+    let mut words = String::new();
+    for path in paths.lines().take(FILES_MAX) {
+        // A file that is gone or cannot be shown is not in hand any more.
+        if let Ok(text) = surroundings.reread(Path::new(path), FILE_BYTES_MAX) {
+            words.push_str(&format!("\n\n{path}, as it is now:\n{text}"));
+        }
+    }
+    (!words.is_empty())
+        .then(|| format!("The files you were working with, read again after the summary:{words}"))
+}

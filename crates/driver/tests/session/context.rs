@@ -1,0 +1,137 @@
+//! What keeps the model in the picture: files that change behind its back, files read again after a
+//! compaction, notes and skills found beside the call, and what fills the window.
+
+use serde_json::json;
+use windlass_driver::{Finder, NoteFolder, SkillFolders};
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::inventory::Component;
+use windlass_vocabulary::{AttachmentKind, Notice, Origin, Outcome, Source, Terminal, Wire};
+
+use crate::stage::{Setting, Stage, assert_completed, assert_ended, last_request};
+
+fn is_attached(kind: AttachmentKind) -> impl Fn(&Notice) -> bool {
+    move |notice| {
+        matches!(notice, Notice::MessageAdded(message)
+            if message.origin == Origin::Attachment(kind))
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changed_behind_its_back_is_told_at_the_next_tool_boundary() {
+    let setting = Setting::default().with(|settings| settings.prefetch = true);
+    let path = setting.directory.path().join("notes.txt");
+    std::fs::write(&path, "first\n").unwrap();
+    let read = || Says::call("Read", json!({ "file_path": path }));
+    // The command stands for an editor: what it does to the file is not seen by the file tools.
+    let change = format!("echo second >> {}", path.display());
+    let mut stage = setting
+        .play([
+            read(),
+            Says::call("Bash", json!({ "command": change })),
+            Says::call("Bash", json!({ "command": "true" })),
+            Says::call("Bash", json!({ "command": "true" })),
+            Says::text("seen"),
+        ])
+        .await;
+    let (ending, told) = stage.run("read it").await;
+    assert_completed(&ending);
+    assert_eq!(told.iter().filter(|n| is_attached(AttachmentKind::ChangedFiles)(n)).count(), 1);
+    let sent = last_request(&stage.rehearsal).to_string();
+    assert!(
+        sent.contains("Files you have seen changed since") && sent.contains("second"),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
+async fn files_in_hand_are_read_again_beside_a_summary() {
+    let setting = Setting::default();
+    let path = setting.directory.path().join("code.rs");
+    std::fs::write(&path, "fn old() {}\n".repeat(500)).unwrap();
+    let rename = format!("printf 'fn new() {{}}\\n' > {}; mkdir -p deep; cd deep", path.display());
+    let mut stage = setting
+        .play([
+            Says::call("Read", json!({ "file_path": path })),
+            Says::call("Bash", json!({ "command": rename })),
+            Says::text("done"),
+            Says::text("They looked at a file.").when_source(Source::Compaction),
+            Says::text("go on then"),
+        ])
+        .await;
+    assert_completed(&stage.run("read it").await.0);
+    stage.session.compact(Some("the file".to_owned())).unwrap();
+    let (ending, told) = stage.ending().await;
+    assert_ended(&ending, Terminal::Completed);
+    assert_eq!(ending.outcome, Some(Outcome::Compacted), "{told:#?}");
+    let order = last_request(&stage.rehearsal).to_string();
+    assert!(order.contains("the file"), "{order}");
+    let is_read_again = is_attached(AttachmentKind::FilesInHand);
+    assert!(told.iter().any(is_read_again), "the file was not read again: {told:#?}");
+    assert_completed(&stage.run("go on").await.0);
+    let sent = last_request(&stage.rehearsal).to_string();
+    assert!(sent.contains("They looked at a file."), "{sent}");
+    assert!(sent.contains("fn new()") && !sent.contains("fn old()"), "as it is now: {sent}");
+    assert!(sent.contains("/deep"), "where the shell stands: {sent}");
+}
+
+#[tokio::test]
+async fn notes_and_skills_that_fit_are_found_beside_the_call() {
+    let setting = Setting::default().with(|settings| settings.prefetch = true);
+    let folder = setting.directory.path();
+    let (notes, skills) = (folder.join("notes"), folder.join("skills"));
+    for (path, text) in [
+        (notes.join("anchor.md"), "Weighing the anchor takes the whole crew.\n<!-- pin -->"),
+        (notes.join("galley.md"), "Supper is at eight."),
+        (notes.join("anchor.txt"), "anchor crew, but no note"),
+        (
+            skills.join("anchoring/SKILL.md"),
+            "---\nname: anchoring\ndescription: Drop an anchor well.\n---\nBody.",
+        ),
+        (skills.join("cooking/SKILL.md"), "---\ndescription: Make supper.\n---\nBody."),
+    ] {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    // The call ends when both have been found.
+    let (first, second) = (folder.join("first"), folder.join("second"));
+    let (one, two) = (first.display(), second.display());
+    let wait = format!("until [ -e {one} ] && [ -e {two} ]; do :; done");
+    let rehearsal =
+        crate::stage::rehearse([Says::call("Bash", json!({ "command": wait })), Says::text("aye")])
+            .await;
+    let memory = Marking { finder: NoteFolder::new(&notes), marker: first };
+    let skills = Marking { finder: SkillFolders::new(vec![skills]), marker: second };
+    let builder = setting.builder(&rehearsal.url()).memory(memory).skills(skills);
+    let (session, notices) = builder.start().unwrap();
+    session.submit("should the crew weigh the anchor").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let wire = Wire::AnthropicMessages;
+    let mut stage = Stage { rehearsal, session, notices, directory, wire };
+    let (ending, _) = stage.ending().await;
+    assert_completed(&ending);
+    let sent = last_request(&stage.rehearsal).to_string();
+    assert!(sent.contains("takes the whole crew") && !sent.contains("Supper"), "{sent}");
+    assert!(sent.contains("anchoring") && !sent.contains("cooking"), "{sent}");
+    let inventory = stage.session.inventory().await.unwrap();
+    let components: Vec<&Component> = inventory.parts.iter().map(|part| &part.component).collect();
+    assert!(components.contains(&&Component::Pins), "the note asks for it: {components:?}");
+    assert!(components.contains(&&Component::Results("Bash".to_owned())), "{components:?}");
+    let sum: u64 = inventory.parts.iter().map(|part| part.tokens.0).sum();
+    assert!(sum <= inventory.total.0 && sum + 20 > inventory.total.0, "{inventory:#?}");
+    assert_eq!(inventory.free().0 + inventory.total.0 + inventory.reserved.0, inventory.window.0);
+}
+
+/// Leaves a file behind when it has looked.
+#[derive(Debug)]
+struct Marking<F> {
+    finder: F,
+    marker: std::path::PathBuf,
+}
+
+impl<F: Finder> Finder for Marking<F> {
+    fn find(&self, prompt: &str) -> Option<String> {
+        let found = self.finder.find(prompt);
+        std::fs::write(&self.marker, "").unwrap();
+        found
+    }
+}
