@@ -1,6 +1,8 @@
 //! Finds files by name, newest first.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -11,6 +13,7 @@ use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
 use crate::action::{Action, Doing, Done};
 use crate::input::Wrong;
+use crate::surroundings::lock;
 use crate::tool::{Job, blocking};
 use crate::walk::Walk;
 
@@ -70,19 +73,31 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, Wrong> {
 fn perform(input: &Input, job: &Job) -> Done {
     let began = Instant::now();
     let matcher = matcher(&input.pattern).map_err(|wrong| wrong.told("Glob"))?;
-    let mut walk = Walk::new(job);
-    let start = walk.start(input.path.as_deref())?;
-    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
-    walk.each(&start, |_, path| {
-        let below = path.strip_prefix(&start).unwrap_or(path);
-        if matcher.is_match(below) {
-            found.push((modified(path), path.to_path_buf()));
+    let walk = Walk::new(job, input.path.as_deref())?;
+    let found: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
+    let count = AtomicUsize::new(0);
+    walk.each(|| {
+        let mut batch = Batch { all: &found, own: Vec::new() };
+        let (matcher, walk, count) = (&matcher, &walk, &count);
+        move |path: &Path| {
+            if !matcher.is_match(walk.below(path)) {
+                return true;
+            }
+            batch.own.push((walk.modified(path), path.to_path_buf()));
+            count.fetch_add(1, Ordering::Relaxed) + 1 < MATCHES_MAX
         }
-        found.len() < MATCHES_MAX
     });
+    let mut found = std::mem::take(&mut *lock(&found));
     let total = found.len();
-    found.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| one.cmp(other)));
-    found.truncate(FILES_MAX);
+    let newest_first = |(a, one): &(SystemTime, PathBuf), (b, other): &(SystemTime, PathBuf)| {
+        b.cmp(a).then_with(|| one.cmp(other))
+    };
+    if total > FILES_MAX {
+        // Only those that are shown need an order.
+        found.select_nth_unstable_by(FILES_MAX, newest_first);
+        found.truncate(FILES_MAX);
+    }
+    found.sort_by(newest_first);
     let names: Vec<String> =
         found.into_iter().map(|(_, path)| path.to_string_lossy().into_owned()).collect();
     let mut text = names.join("\n");
@@ -110,9 +125,14 @@ fn perform(input: &Input, job: &Job) -> Done {
     Ok(ToolOutcome { structured, ..ToolOutcome::text(text) })
 }
 
-/// A file that is gone by now counts as the oldest.
-pub(crate) fn modified(path: &Path) -> SystemTime {
-    std::fs::symlink_metadata(path)
-        .and_then(|metadata| metadata.modified())
-        .unwrap_or(SystemTime::UNIX_EPOCH)
+/// What one thread found, put to the rest when it is done.
+struct Batch<'a> {
+    all: &'a Mutex<Vec<(SystemTime, PathBuf)>>,
+    own: Vec<(SystemTime, PathBuf)>,
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        lock(self.all).append(&mut self.own);
+    }
 }

@@ -18,7 +18,7 @@ pub(crate) use behind::changed;
 pub(crate) use content::{Content, known_content, read_bounded};
 pub(crate) use encoding::{Encoding, LOOKED_AT_MAX};
 pub(crate) use memory::{Known, Memory, Point, TEXT_BYTES_MAX, written};
-pub(crate) use open::{Opened, check_place, open, path_of};
+pub(crate) use open::{Opened, check_place, open, open_below, path_of};
 pub(crate) use patch::hunks;
 pub(crate) use replace::{replace, write};
 pub(crate) use state::FileState;

@@ -37,8 +37,7 @@ pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, S
     if is_of_the_system(path) {
         return Err(format!("`{}` is not a file on disk, so it is not read.", path.display()));
     }
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = without_links(surroundings, path, flags)
+    let file = without_links(surroundings, path, READING)
         .map(File::from)
         .map_err(|errno| problem_with(path, errno))?;
     let metadata = file.metadata().map_err(|error| format!("`{}`: {error}", path.display()))?;
@@ -58,8 +57,12 @@ pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, S
     Err(format!("`{}` is {what}. Only regular files can be read.", path.display()))
 }
 
-/// Is this a directory or a regular file that can be searched, reached over no link?
-pub(crate) fn check_place(surroundings: &Surroundings, path: &Path) -> Result<(), String> {
+/// Is this a directory or a regular file that can be searched, reached over no link? A directory
+/// comes back held open.
+pub(crate) fn check_place(
+    surroundings: &Surroundings,
+    path: &Path,
+) -> Result<Option<OwnedFd>, String> {
     if is_of_the_system(path) {
         return Err(format!("`{}` holds no files on disk, so it is not searched.", path.display()));
     }
@@ -68,11 +71,34 @@ pub(crate) fn check_place(surroundings: &Surroundings, path: &Path) -> Result<()
         .map(File::from)
         .map_err(|errno| problem_with(path, errno))?;
     match place.metadata() {
-        Ok(metadata) if metadata.is_dir() || metadata.is_file() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => Ok(Some(place.into())),
+        Ok(metadata) if metadata.is_file() => Ok(None),
         Ok(_) => Err(format!("`{}` is neither a directory nor a file.", path.display())),
         Err(error) => Err(format!("`{}`: {error}.", path.display())),
     }
 }
+
+/// Opens a regular file below a directory that is held open, following no link. `shown` is its
+/// whole path, for what may go wrong.
+pub(crate) fn open_below(directory: &OwnedFd, below: &Path, shown: &Path) -> Result<File, String> {
+    let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    let flags = READING;
+    let opened = match rustix::fs::openat2(directory, below, flags, Mode::empty(), resolving) {
+        Err(Errno::NOSYS | Errno::PERM) => {
+            rustix::fs::openat(directory, below, flags | OFlags::NOFOLLOW, Mode::empty())
+        }
+        opened => opened,
+    };
+    let file = opened.map(File::from).map_err(|errno| problem_with(shown, errno))?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(file),
+        _ => Err(format!("`{}` is no regular file any more.", shown.display())),
+    }
+}
+
+/// Never waits for somebody at the other end.
+const READING: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// What went wrong with a path, with the system's own name for it.
 pub(crate) fn problem_with(path: &Path, errno: Errno) -> String {

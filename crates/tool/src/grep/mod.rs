@@ -5,8 +5,7 @@
 mod query;
 mod search;
 
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,12 +13,11 @@ use serde_json::{Value, json};
 use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
 use crate::action::{Action, Doing, Done};
-use crate::glob::modified;
 use crate::input::{self, Wrong};
 use crate::tool::{Job, blocking};
 use crate::walk::Walk;
 use query::Query;
-use search::Search;
+use search::{Found, Hits, Search};
 
 /// The tool.
 #[derive(Debug)]
@@ -107,34 +105,39 @@ impl Action for Grep {
 
 fn perform(input: &Input, job: &Job) -> Done {
     let query = Query::new(input).map_err(|wrong| wrong.told("Grep"))?;
-    let mut walk = Walk::new(job);
-    let start = walk.start(input.path.as_deref())?;
-    let mut search = Search::new(input, &query);
-    let mut files: Vec<(SystemTime, PathBuf, u64)> = Vec::new();
-    walk.each(&start, |walk, path| {
-        let below = path.strip_prefix(&start).unwrap_or(path);
-        if query.wants(below, path) {
-            let count = search.file(walk, path);
-            if count > 0 {
-                files.push((modified(path), path.to_path_buf(), count));
+    let walk = Walk::new(job, input.path.as_deref())?;
+    let found = Found::default();
+    walk.each(|| {
+        let mut search = Search::new(input, &query, &walk, &found);
+        let query = &query;
+        let walk = &walk;
+        move |path: &Path| {
+            if query.wants(walk.below(path), path) {
+                search.file(path);
             }
+            !search.is_full()
         }
-        !search.is_full()
     });
-    let remarks: Vec<String> = walk.remark().into_iter().chain(search.remark()).collect();
+    let (mut files, problems) = found.take();
+    let remarks: Vec<String> = walk.remark().into_iter().chain(problems).collect();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    let matches = files.iter().map(|file| file.count).sum();
     let mut report = match input.output_mode {
         OutputMode::FilesWithMatches => {
-            files.sort_by(|(a, one, _), (b, other, _)| b.cmp(a).then_with(|| one.cmp(other)));
-            let names = files.iter().map(|(_, path, _)| path.to_string_lossy().into_owned());
+            files.sort_by_key(|file| std::cmp::Reverse(file.modified));
+            let names = files.iter().map(|file| file.path.to_string_lossy().into_owned());
             Report::new(input, "files_with_matches", names.collect(), files.len())
         }
         OutputMode::Count => {
-            let line = |(_, path, count): &(_, PathBuf, u64)| format!("{}:{count}", path.display());
+            let line = |file: &Hits| format!("{}:{}", file.path.display(), file.count);
             Report::new(input, "count", files.iter().map(line).collect(), files.len())
         }
-        OutputMode::Content => Report::new(input, "content", search.into_lines(), files.len()),
+        OutputMode::Content => {
+            let count = files.len();
+            Report::new(input, "content", search::joined(files, input), count)
+        }
     };
-    report.matches = files.iter().map(|(_, _, count)| count).sum();
+    report.matches = matches;
     Ok(report.outcome(&remarks))
 }
 

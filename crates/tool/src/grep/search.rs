@@ -1,19 +1,22 @@
 //! Looks into one file after the other and keeps what is to be shown, within bounds.
+//!
+//! Each thread has a search of its own; what all of them found comes together in one place.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
-use grep_searcher::{
-    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch,
-};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use super::query::Query;
 use super::{Input, OutputMode};
-use crate::file;
 use crate::output::text_of;
+use crate::surroundings::lock;
 use crate::walk::Walk;
 
 /// Bytes kept of all lines.
@@ -24,179 +27,217 @@ const LINE_CHARS_MAX: usize = 500;
 const HEAP_BYTES_MAX: usize = 16 * 1024 * 1024;
 const CONTEXT_LINES_MAX: u64 = 100;
 
-/// The search over all files.
+/// What was found in one file.
+#[derive(Debug)]
+pub(super) struct Hits {
+    pub(super) path: PathBuf,
+    pub(super) modified: SystemTime,
+    pub(super) count: u64,
+    lines: Vec<String>,
+}
+
+/// What all threads found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    files: Mutex<Vec<Hits>>,
+    bytes: AtomicUsize,
+    problems: Mutex<(u64, Option<String>)>,
+}
+
+impl Found {
+    /// The files, in no order, and what could not be searched.
+    pub(super) fn take(self) -> (Vec<Hits>, Option<String>) {
+        let (count, first) = self.problems.into_inner().unwrap_or_default();
+        let remark = first.map(|problem| {
+            format!("[{count} files could not be searched to their end: {problem}]")
+        });
+        (self.files.into_inner().unwrap_or_default(), remark)
+    }
+
+    /// A file that cannot be searched is passed over, told of in the end.
+    fn pass_over(&self, problem: String) {
+        let mut problems = lock(&self.problems);
+        problems.0 += 1;
+        problems.1.get_or_insert(problem);
+    }
+}
+
+/// The lines of all files, with breaks between them where there is context.
+pub(super) fn joined(files: Vec<Hits>, input: &Input) -> Vec<String> {
+    let has_context = context(input) != (0, 0);
+    let mut all = Vec::new();
+    for file in files {
+        if has_context && !all.is_empty() && !file.lines.is_empty() {
+            all.push("--".to_owned());
+        }
+        all.extend(file.lines);
+    }
+    all
+}
+
+/// One thread's search.
 pub(super) struct Search<'q> {
     searcher: Searcher,
     matcher: &'q RegexMatcher,
+    walk: &'q Walk,
+    found: &'q Found,
+    show: Show,
+}
+
+/// What is shown of a match.
+#[derive(Clone, Copy)]
+struct Show {
     mode: OutputMode,
     numbers: bool,
     only_matching: bool,
-    has_context: bool,
-    lines: Vec<String>,
-    bytes: usize,
-    passed_over: u64,
-    first_problem: Option<String>,
+}
+
+/// Lines to show before and after a match.
+fn context(input: &Input) -> (usize, usize) {
+    let around = input.context.or(input.around);
+    let is_content = input.output_mode == OutputMode::Content && !input.only_matching;
+    let size = |lines: Option<u64>| {
+        let lines = lines.or(around).filter(|_| is_content).unwrap_or(0);
+        usize::try_from(lines.min(CONTEXT_LINES_MAX)).unwrap_or(0)
+    };
+    (size(input.before), size(input.after))
 }
 
 impl<'q> Search<'q> {
-    pub(super) fn new(input: &Input, query: &'q Query) -> Self {
-        let around = input.context.or(input.around);
-        let is_content = input.output_mode == OutputMode::Content && !input.only_matching;
-        let size = |lines: Option<u64>| {
-            let lines = lines.or(around).filter(|_| is_content).unwrap_or(0);
-            usize::try_from(lines.min(CONTEXT_LINES_MAX)).unwrap_or(0)
-        };
-        let (before, after) = (size(input.before), size(input.after));
+    pub(super) fn new(input: &Input, query: &'q Query, walk: &'q Walk, found: &'q Found) -> Self {
+        let (before, after) = context(input);
+        let numbers = input.numbers.unwrap_or(true) && input.output_mode == OutputMode::Content;
         let line_end =
             if input.multiline { LineTerminator::byte(b'\n') } else { LineTerminator::crlf() };
         let searcher = SearcherBuilder::new()
             .line_terminator(line_end)
-            .line_number(true)
+            .line_number(numbers)
             .multi_line(input.multiline)
             .before_context(before)
             .after_context(after)
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(HEAP_BYTES_MAX))
             .build();
-        Self {
-            searcher,
-            matcher: &query.matcher,
-            mode: input.output_mode,
-            numbers: input.numbers.unwrap_or(true),
-            only_matching: input.only_matching,
-            has_context: before + after > 0,
-            lines: Vec::new(),
-            bytes: 0,
-            passed_over: 0,
-            first_problem: None,
-        }
+        let show = Show { mode: input.output_mode, numbers, only_matching: input.only_matching };
+        Self { searcher, matcher: &query.matcher, walk, found, show }
     }
 
-    /// Searches one file and counts its hits. One that cannot be searched is passed over, told of
-    /// in the end.
-    pub(super) fn file(&mut self, walk: &Walk, path: &Path) -> u64 {
-        let opened = match file::open(&walk.job().surroundings, path) {
-            Ok(opened) => opened,
-            Err(problem) => {
-                self.pass_over(problem);
-                return 0;
-            }
+    /// Searches one file.
+    pub(super) fn file(&mut self, path: &Path) {
+        let file = match self.walk.open(path) {
+            Ok(file) => file,
+            Err(problem) => return self.found.pass_over(problem),
         };
-        let reader = Stoppable { file: &opened.file, walk };
-        let mut searcher = self.searcher.clone();
-        let matcher = self.matcher;
-        let kept = self.lines.len();
-        let name = path.to_string_lossy().into_owned();
-        let mut page = Page { search: self, name, count: 0, kept };
-        let searched = searcher.search_reader(matcher, reader, &mut page);
+        let reader = Stoppable { file: &file, walk: self.walk };
+        let mut page = Page {
+            show: self.show,
+            matcher: self.matcher,
+            found: self.found,
+            path,
+            name: None,
+            count: 0,
+            lines: Vec::new(),
+        };
+        let searched = self.searcher.search_reader(self.matcher, reader, &mut page);
         // What was found before an error is still found.
-        let count = page.count;
-        if let Err(error) = searched
-            && !walk.must_stop()
-        {
-            self.pass_over(format!("`{}`: {error}", path.display()));
+        let (count, lines) = (page.count, page.lines);
+        if count > 0 {
+            let path = path.to_path_buf();
+            let modified = match self.show.mode {
+                OutputMode::FilesWithMatches => self.walk.modified(&path),
+                _ => SystemTime::UNIX_EPOCH,
+            };
+            lock(&self.found.files).push(Hits { path, modified, count, lines });
         }
-        count
-    }
-
-    fn pass_over(&mut self, problem: String) {
-        self.passed_over += 1;
-        self.first_problem.get_or_insert(problem);
-    }
-
-    /// What the lines themselves do not show.
-    pub(super) fn remark(&self) -> Option<String> {
-        let problem = self.first_problem.as_ref()?;
-        Some(format!("[{} files could not be searched to their end: {problem}]", self.passed_over))
+        if let Err(error) = searched
+            && !self.walk.must_stop()
+        {
+            self.found.pass_over(format!("`{}`: {error}", path.display()));
+        }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.bytes >= KEPT_BYTES_MAX
+        self.found.bytes.load(Ordering::Relaxed) >= KEPT_BYTES_MAX
+    }
+}
+
+/// What one file gives, line by line.
+struct Page<'p> {
+    show: Show,
+    matcher: &'p RegexMatcher,
+    found: &'p Found,
+    path: &'p Path,
+    /// The path as text, once it is needed.
+    name: Option<String>,
+    count: u64,
+    lines: Vec<String>,
+}
+
+impl Sink for Page<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.count += 1;
+        match self.show.mode {
+            OutputMode::FilesWithMatches => return Ok(false),
+            OutputMode::Count => return Ok(true),
+            OutputMode::Content => {}
+        }
+        let first = found.line_number();
+        if self.show.only_matching {
+            return self.matching_parts(found);
+        }
+        let mut has_room = true;
+        for (number, line) in (first.unwrap_or(1)..).zip(found.lines()) {
+            has_room = self.keep(first.map(|_| number), ':', line);
+        }
+        Ok(has_room)
     }
 
-    pub(super) fn into_lines(self) -> Vec<String> {
-        self.lines
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        Ok(self.keep(context.line_number(), '-', context.bytes()))
     }
 
-    fn keep(&mut self, name: &str, number: Option<u64>, sign: char, text: &[u8]) {
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.lines.push("--".to_owned());
+        Ok(true)
+    }
+}
+
+impl Page<'_> {
+    /// Keeps a line. Says whether there is room for more.
+    fn keep(&mut self, number: Option<u64>, sign: char, text: &[u8]) -> bool {
         let text = text_of(text);
         let text = text.trim_end_matches(['\n', '\r']);
         let text = match text.char_indices().nth(LINE_CHARS_MAX) {
             Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),
             None => text.to_owned(),
         };
-        let line = match number.filter(|_| self.numbers) {
+        let path = self.path;
+        let name = self.name.get_or_insert_with(|| path.to_string_lossy().into_owned());
+        let line = match number.filter(|_| self.show.numbers) {
             Some(number) => format!("{name}{sign}{number}{sign}{text}"),
             None => format!("{name}{sign}{text}"),
         };
-        self.bytes += line.len();
+        let kept = self.found.bytes.fetch_add(line.len(), Ordering::Relaxed) + line.len();
         self.lines.push(line);
-    }
-}
-
-/// What one file gives, line by line.
-struct Page<'s, 'q> {
-    search: &'s mut Search<'q>,
-    name: String,
-    count: u64,
-    /// Lines kept before this file.
-    kept: usize,
-}
-
-impl Sink for Page<'_, '_> {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        self.count += 1;
-        match self.search.mode {
-            OutputMode::FilesWithMatches => return Ok(false),
-            OutputMode::Count => return Ok(true),
-            OutputMode::Content => {}
-        }
-        if self.kept == self.search.lines.len() && self.kept > 0 && self.search.has_context {
-            self.search.lines.push("--".to_owned());
-        }
-        let first = found.line_number();
-        if self.search.only_matching {
-            self.matching_parts(found)?;
-        } else {
-            for (number, line) in (first.unwrap_or(1)..).zip(found.lines()) {
-                self.search.keep(&self.name, first.map(|_| number), ':', line);
-            }
-        }
-        Ok(!self.search.is_full())
+        kept < KEPT_BYTES_MAX
     }
 
-    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
-        let is_first = self.kept == self.search.lines.len() && self.kept > 0;
-        if is_first && *context.kind() == SinkContextKind::Before {
-            self.search.lines.push("--".to_owned());
-        }
-        self.search.keep(&self.name, context.line_number(), '-', context.bytes());
-        Ok(!self.search.is_full())
-    }
-
-    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
-        self.search.lines.push("--".to_owned());
-        Ok(true)
-    }
-}
-
-impl Page<'_, '_> {
-    fn matching_parts(&mut self, found: &SinkMatch<'_>) -> io::Result<()> {
+    fn matching_parts(&mut self, found: &SinkMatch<'_>) -> io::Result<bool> {
         let text = found.bytes();
         let mut parts: Vec<Vec<u8>> = Vec::new();
-        self.search
-            .matcher
+        self.matcher
             .find_iter(text, |part| {
                 parts.extend(text.get(part.start()..part.end()).map(<[u8]>::to_vec));
                 parts.len() < LINE_CHARS_MAX
             })
             .map_err(io::Error::other)?;
+        let mut has_room = true;
         for part in parts {
-            self.search.keep(&self.name, found.line_number(), ':', &part);
+            has_room = self.keep(found.line_number(), ':', &part);
         }
-        Ok(())
+        Ok(has_room)
     }
 }
 

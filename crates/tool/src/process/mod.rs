@@ -5,6 +5,8 @@
 //! pipes drained and deadlines kept. What is run, and whether it may, is decided elsewhere.
 
 mod launch;
+mod stream;
+mod swarm;
 mod table;
 mod tree;
 mod watch;

@@ -10,14 +10,14 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::launch::Process;
-use super::table;
+use super::stream::Stream;
+use super::swarm::Swarm;
 use super::tree::Tree;
 use crate::output::{Ends, Room, Spill, Spilled};
 use crate::tool::Progress;
@@ -29,7 +29,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How often a tree is counted.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-const CHUNK: usize = 32 * 1024;
 
 /// Within which bounds a process runs.
 pub(crate) struct Order {
@@ -108,26 +107,6 @@ pub(crate) async fn stay(process: Process, order: Order) -> io::Result<Ended> {
         stderr: watch.stderr.ends,
         spilled: watch.spill.finish().await,
     })
-}
-
-/// Looks whether a tree multiplies without end. The number of all processes is cheap to know; the
-/// tree is counted only when that has grown by more than it may have.
-struct Swarm {
-    before: Option<usize>,
-    processes_max: usize,
-}
-
-impl Swarm {
-    fn new(is_plain: bool, processes_max: usize) -> Self {
-        Self { before: (!is_plain).then(table::count).flatten(), processes_max }
-    }
-
-    fn is_over(&self, tree: &Tree) -> bool {
-        let Some((before, now)) = self.before.zip(table::count()) else {
-            return false;
-        };
-        now > before.saturating_add(self.processes_max) && tree.size() > self.processes_max
-    }
 }
 
 /// How far the end has come. The timer means something else in each.
@@ -262,46 +241,6 @@ impl Watch {
             self.spoke = now;
             let line = || self.stdout.ends.last_line().or_else(|| self.stderr.ends.last_line());
             self.progress.say(|| line().unwrap_or_default());
-        }
-    }
-}
-
-/// One pipe and what came through it.
-struct Stream<R> {
-    pipe: Option<R>,
-    chunk: Vec<u8>,
-    ends: Ends,
-}
-
-impl<R: AsyncRead + Unpin> Stream<R> {
-    fn new(pipe: Option<R>, inline_max: usize) -> Self {
-        Self { pipe, chunk: Vec::new(), ends: Ends::new(inline_max) }
-    }
-
-    fn is_open(&self) -> bool {
-        self.pipe.is_some()
-    }
-
-    /// Never ready once the pipe is closed.
-    async fn read(&mut self) -> io::Result<usize> {
-        match &mut self.pipe {
-            Some(pipe) => {
-                self.chunk.clear();
-                self.chunk.reserve(CHUNK);
-                pipe.read_buf(&mut self.chunk).await
-            }
-            None => std::future::pending().await,
-        }
-    }
-
-    /// An error on our end of a pipe means no more than that nothing more will come.
-    fn take(&mut self, read: &io::Result<usize>) {
-        match read {
-            Ok(0) | Err(_) => {
-                self.pipe = None;
-                self.chunk.clear();
-            }
-            Ok(_) => self.ends.push(&self.chunk),
         }
     }
 }

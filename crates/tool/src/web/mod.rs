@@ -1,6 +1,7 @@
 //! Fetches a page and shows it as Markdown.
 //!
-//! `fetch` gets it, `address` says from where it may come, `html` and `markdown` make text of it.
+//! `fetch` gets it, `address` says from where it may come, `html`, `markdown` and `writer` make text
+//! of it.
 //! Whether the host may be asked at all was decided before. What the page says is material for the
 //! model, not words of the user; that is for the prompt to say.
 
@@ -8,6 +9,7 @@ mod address;
 mod fetch;
 mod html;
 mod markdown;
+mod writer;
 
 use std::time::Instant;
 
