@@ -63,8 +63,13 @@ fn run(arguments: &[OsString]) -> Result<i32, String> {
         eprintln!("{}", sandbox.report());
     }
     let (program, arguments) = command.split_first().ok_or(USAGE)?;
-    let mut launch =
-        sandbox.command(&plan, program, arguments).map_err(|error| error.to_string())?;
+    let launch = match arguments {
+        [option, script] if option == "-c" && program == "bash" => {
+            sandbox.shell(&plan, Path::new("/bin/bash"), script)
+        }
+        _ => sandbox.command(&plan, program, arguments),
+    };
+    let mut launch = launch.map_err(|error| error.to_string())?;
     let mut child = launch
         .spawn(|mut command| command.process_group(0).stdin(Stdio::null()).spawn())
         .map_err(|error| format!("the launcher: {error}"))?;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Reason;
@@ -76,6 +76,15 @@ impl Sandbox {
         _program: impl AsRef<OsStr>,
         _arguments: impl IntoIterator<Item = A>,
     ) -> Result<Launch, Refused> {
+        match self.never {}
+    }
+
+    /// Prepares a shell command.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sandbox::command`].
+    pub fn shell(&self, _: &Plan, _: &Path, _: &OsStr) -> Result<Launch, Refused> {
         match self.never {}
     }
 

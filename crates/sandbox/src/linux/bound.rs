@@ -22,3 +22,17 @@ pub(super) fn bound(limits: &Limits, others: u64) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// The same as words of bash, to stand before a script on its first line.
+pub(super) fn in_shell(limits: &Limits) -> String {
+    let Limits { processes, memory, processor_seconds, .. } = limits;
+    let mut words = format!("ulimit -c 0 && ulimit -d {}", memory / 1024);
+    if let Some(seconds) = processor_seconds {
+        words.push_str(&format!(" && ulimit -t {seconds}"));
+    }
+    if !rustix::process::geteuid().is_root() {
+        words.push_str(&format!(" && ulimit -u {processes}"));
+    }
+    words.push_str(" || exit 125; ");
+    words
+}

@@ -38,6 +38,10 @@ pub(crate) fn arguments(plan: &Plan, layout: &Layout, proc: Proc) -> Vec<OsStrin
             list.extend(["--dev", "/dev"].map(OsString::from));
             if proc == Proc::Fresh {
                 list.extend(["--proc", "/proc"].map(OsString::from));
+                // Its settings of the kernel belong to root, who needs no capability to write them.
+                if rustix::process::geteuid().is_root() {
+                    list.extend(["--remount-ro", "/proc"].map(OsString::from));
+                }
             }
         }
     }

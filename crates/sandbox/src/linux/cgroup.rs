@@ -1,81 +1,96 @@
-//! A control group for one command, where we may make one.
+//! Control groups for commands, where we may make them.
 //!
-//! Counts processes and memory of the whole command. It is the only thing that bounds the number
-//! of processes of root. Used when it is there, not required: on most machines of ordinary users it
-//! is not, and there a limit of the user namespace counts processes instead.
+//! They count processes and memory of a whole command, and are the only thing that bounds the
+//! number of processes of root. Used when they are there, not required: on most machines of
+//! ordinary users they are not, and there a limit of the user namespace counts processes instead.
+//!
+//! A group is used by one command at a time and kept for the next one: a fresh one costs as much as
+//! a tenth of a start.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::plan::Limits;
 
 const ROOT: &str = "/sys/fs/cgroup";
 
+/// How the names of ours begin; a process id and a number follow.
+const PREFIX: &str = "windlass-";
+
 /// Takes in the thread that writes this to it. Only the first version of control groups has it.
 const DOOR: &str = "tasks";
 const ONESELF: &str = "0";
 
-/// The groups one command runs in; removed with the value.
+/// As many as commands usually run at one time.
+const KEPT_MAX: usize = 8;
+
+/// Each controller, the file that holds its limit, and the limit.
+fn controllers(limits: &Limits) -> [(&'static str, &'static str, u64); 2] {
+    [("pids", "pids.max", limits.processes), ("memory", "memory.limit_in_bytes", limits.memory)]
+}
+
+/// Groups that no command is in.
 #[derive(Debug, Default)]
-pub(crate) struct Cgroup {
+pub(crate) struct Pool {
+    free: Mutex<Vec<Cgroup>>,
+}
+
+/// The groups of one command; given back with the value.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    cgroup: Cgroup,
+}
+
+/// One group for each controller that is there; removed with the value.
+#[derive(Debug, Default)]
+struct Cgroup {
     directories: Vec<PathBuf>,
+    limits: Limits,
     counts_processes: bool,
     counts_memory: bool,
 }
 
-impl Cgroup {
-    /// Makes the groups that can be made.
-    pub(crate) fn make(limits: &Limits) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windlass-{}-{number}", std::process::id());
-        let mut made = Self::default();
-        let Ok(ours) = std::fs::read_to_string("/proc/self/cgroup") else {
-            return made;
-        };
-        for (controllers, path) in ours.lines().filter_map(own_group) {
-            for (controller, file, value) in [
-                ("pids", "pids.max", limits.processes),
-                ("memory", "memory.limit_in_bytes", limits.memory),
-            ] {
-                if !controllers.split(',').any(|one| one == controller) {
-                    continue;
-                }
-                let directory = Path::new(ROOT).join(controllers).join(path).join(&name);
-                if std::fs::create_dir(&directory).is_err() {
-                    continue;
-                }
-                let is_set = std::fs::write(directory.join(file), value.to_string()).is_ok();
-                if !is_set || !directory.join(DOOR).exists() {
-                    let _ = std::fs::remove_dir(&directory);
-                    continue;
-                }
-                made.counts_processes |= controller == "pids";
-                made.counts_memory |= controller == "memory";
-                made.directories.push(directory);
-            }
-        }
-        made
+impl Pool {
+    /// Groups with these limits.
+    pub(crate) fn take(self: &Arc<Self>, limits: &Limits) -> Lease {
+        let free = lock(&self.free).pop();
+        let fits = free.filter(|cgroup| cgroup.limits == *limits);
+        let cgroup = fits.unwrap_or_else(|| Cgroup::make(limits));
+        Lease { pool: Arc::clone(self), cgroup }
     }
+}
 
+impl Lease {
     /// Is the number of processes bounded?
     pub(crate) fn counts_processes(&self) -> bool {
-        self.counts_processes
+        self.cgroup.counts_processes
     }
 
     /// Is the memory of all of them together?
     pub(crate) fn counts_memory(&self) -> bool {
-        self.counts_memory
+        self.cgroup.counts_memory
     }
 
     /// Moves this thread in until the answer is dropped: what it starts meanwhile is born inside.
     pub(crate) fn enter(&self) -> io::Result<Inside<'_>> {
-        let inside = Inside { of: self };
-        for directory in &self.directories {
+        let inside = Inside { of: &self.cgroup };
+        for directory in &self.cgroup.directories {
             std::fs::write(directory.join(DOOR), ONESELF)?;
         }
         Ok(inside)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let cgroup = std::mem::take(&mut self.cgroup);
+        let mut free = lock(&self.pool.free);
+        if free.len() < KEPT_MAX && cgroup.is_empty() {
+            free.push(cgroup);
+        }
     }
 }
 
@@ -94,6 +109,49 @@ impl Drop for Inside<'_> {
     }
 }
 
+impl Cgroup {
+    fn make(limits: &Limits) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let mut made = Self::default();
+        made.limits = *limits;
+        let Ok(ours) = std::fs::read_to_string("/proc/self/cgroup") else {
+            return made;
+        };
+        for (names, path) in ours.lines().filter_map(own_group) {
+            for (controller, file, value) in controllers(limits) {
+                if !names.split(',').any(|one| one == controller) {
+                    continue;
+                }
+                let parent = Path::new(ROOT).join(names).join(path);
+                let directory = parent.join(&name);
+                if std::fs::create_dir(&directory).is_err() {
+                    continue;
+                }
+                let is_set = std::fs::write(directory.join(file), value.to_string()).is_ok();
+                if !is_set || !directory.join(DOOR).exists() {
+                    let _ = std::fs::remove_dir(&directory);
+                    continue;
+                }
+                made.counts_processes |= controller == "pids";
+                made.counts_memory |= controller == "memory";
+                made.directories.push(directory);
+                if number == 0 {
+                    sweep(&parent);
+                }
+            }
+        }
+        made
+    }
+
+    fn is_empty(&self) -> bool {
+        self.directories.iter().all(|directory| {
+            std::fs::read(directory.join(DOOR)).is_ok_and(|inmates| inmates.is_empty())
+        })
+    }
+}
+
 impl Drop for Cgroup {
     /// A group that is not empty stays; it holds nothing but a name.
     fn drop(&mut self) {
@@ -103,9 +161,31 @@ impl Drop for Cgroup {
     }
 }
 
+/// Removes what processes of ours have left that were killed.
+fn sweep(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+            continue;
+        };
+        let pid = rest.split('-').next().unwrap_or_default();
+        if !Path::new("/proc").join(pid).exists() {
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}
+
 /// Of a line `4:memory:/a/b`: the controllers and the path below their mount.
 fn own_group(line: &str) -> Option<(&str, &str)> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
     Some((controllers, path.strip_prefix('/').unwrap_or(path)))
+}
+
+/// Nothing is left half-done under this lock, so a poisoned one is as good as new.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,7 +17,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::FdFlags;
 use rustix::pipe::PipeFlags;
 
-use super::cgroup::Cgroup;
+use super::cgroup::Lease;
 use super::namespace;
 use super::watch::{TakenBack, Watched};
 
@@ -42,7 +42,7 @@ pub struct Launch {
     pub(super) arguments: (Vec<OsString>, Vec<OsString>),
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) directory: PathBuf,
-    pub(super) cgroup: Option<Cgroup>,
+    pub(super) cgroup: Option<Lease>,
     pub(super) watched: Vec<Arc<Watched>>,
     /// Made for this command alone.
     pub(super) scratch: Option<PathBuf>,
@@ -100,7 +100,7 @@ impl Launch {
             rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
         }
         command.args(&self.arguments.1);
-        let inside = self.cgroup.as_ref().map(Cgroup::enter).transpose()?;
+        let inside = self.cgroup.as_ref().map(Lease::enter).transpose()?;
         let started = start(command)?;
         drop(inside);
         self.standing_by = match self.start {

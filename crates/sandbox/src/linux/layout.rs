@@ -50,10 +50,6 @@ const STILL_THERE: &[&str] = &[
     "/run/systemd/resolve/resolv.conf",
 ];
 
-/// What the owner of the machine may write in a fresh `/proc` without any capability.
-const OF_THE_KERNEL: &[&str] =
-    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
-
 impl Layout {
     /// Checks a plan against the disk.
     pub(crate) fn of(plan: &Plan) -> Result<Self, Refused> {
@@ -68,8 +64,10 @@ impl Layout {
             }
             writable.push(root);
         }
+        // Most of the usual places do not exist, which is faster to find out than where they are.
+        let exist = plan.hidden.iter().filter(|path| std::fs::symlink_metadata(path).is_ok());
         let hidden: Vec<PathBuf> =
-            plan.hidden.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+            exist.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
         if let Some(root) = writable.iter().find(|root| hidden.contains(root)) {
             let words = format!("`{}` is to be written and to be hidden", root.display());
             return Err(Refused::new(words));
@@ -87,11 +85,6 @@ impl Layout {
         }
         for path in STILL_THERE.iter().map(Path::new).filter(|path| path.exists()) {
             places.insert(path.into(), Access::Read);
-        }
-        if rustix::process::geteuid().is_root() {
-            for path in OF_THE_KERNEL.iter().map(Path::new).filter(|path| path.exists()) {
-                places.insert(path.into(), Access::Read);
-            }
         }
         for path in plan.readable.iter().filter_map(|path| std::fs::canonicalize(path).ok()) {
             places.insert(path, Access::Read);

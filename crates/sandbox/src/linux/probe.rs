@@ -7,11 +7,12 @@ use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Means;
 use super::bubblewrap::{self, Proc};
-use super::cgroup::Cgroup;
+use super::cgroup::Pool;
 use super::layout::{Access, Layout};
 use crate::plan::Plan;
 use crate::refusal::Unavailable;
@@ -130,7 +131,7 @@ fn run(mut command: Command) -> Result<String, String> {
 }
 
 /// Which one, why, and what it does not cover.
-pub(super) fn report(means: &Means, why: &str) -> String {
+pub(super) fn report(means: &Means, why: &str, groups: &Arc<Pool>) -> String {
     let mut lines = Vec::new();
     match means {
         Means::Bubblewrap { program, proc } => {
@@ -175,13 +176,13 @@ pub(super) fn report(means: &Means, why: &str) -> String {
             );
         }
     }
-    lines.push(bounds());
+    lines.push(bounds(groups));
     lines.join("\n")
 }
 
-fn bounds() -> String {
+fn bounds(groups: &Arc<Pool>) -> String {
     let is_root = rustix::process::geteuid().is_root();
-    let counts = Cgroup::make(&crate::plan::Limits::default()).counts_processes();
+    let counts = groups.take(&crate::plan::Limits::default()).counts_processes();
     match (counts, is_root) {
         (true, _) => "Processes and memory are bounded by a control group.".into(),
         (false, false) => "Processes are bounded; memory is bounded per process.".into(),

@@ -1,14 +1,14 @@
 //! Which backend is taken, and what is said about it.
 
-use crate::world::{Backend, World, people, runner};
+use crate::world::{Backend, World, people};
 
 /// Runs the runner as somebody, without a backend of choice.
 fn any(world: &World, before: &[&str], options: &[&str]) -> crate::world::Ended {
     let mut command = match before {
-        [] => world.as_person(runner()),
+        [] => world.as_person(&world.runner),
         [first, rest @ ..] => {
             let mut command = world.as_person(std::path::Path::new(first));
-            command.args(rest).arg(runner());
+            command.args(rest).arg(&world.runner);
             command
         }
     };
@@ -60,7 +60,6 @@ fn inside_another_sandbox_it_still_holds_and_says_what_is_missing() {
     for person in people() {
         let world = World::new(Backend::Bubblewrap, person);
         let place = world.project.parent().unwrap().to_str().unwrap().to_owned();
-        let runner_place = runner().parent().unwrap().to_str().unwrap();
         let nested = any(
             &world,
             &[
@@ -76,9 +75,6 @@ fn inside_another_sandbox_it_still_holds_and_says_what_is_missing() {
                 "/proc",
                 "--tmpfs",
                 "/tmp",
-                "--ro-bind",
-                runner_place,
-                runner_place,
                 "--bind",
                 &place,
                 &place,

@@ -2,7 +2,7 @@
 //! environments, and whoever tries to outlive the call.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -83,7 +83,13 @@ struct Victim(Child);
 impl Victim {
     fn of(world: &World) -> Self {
         let mut command: Command = world.as_person(Path::new("/bin/cat"));
-        Self(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // It answers, so it is who it should be by now.
+        child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        let answer = child.stdout.as_mut().unwrap();
+        assert!(is_ready(answer, DEADLINE), "the victim never came up");
+        answer.read_exact(&mut [0]).unwrap();
+        Self(child)
     }
 
     fn is_alive(&mut self) -> bool {

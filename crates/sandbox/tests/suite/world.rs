@@ -5,7 +5,6 @@ use std::io::Read as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -39,6 +38,7 @@ pub(crate) struct World {
     pub(crate) project: PathBuf,
     /// May not, though it belongs to the same person.
     pub(crate) outside: PathBuf,
+    pub(crate) runner: PathBuf,
     base: tempfile::TempDir,
     options: Vec<String>,
 }
@@ -86,7 +86,8 @@ impl World {
         fs::create_dir(&project).unwrap();
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("file"), "before").unwrap();
-        let world = Self { person, backend, project, outside, base, options: Vec::new() };
+        let runner = runner_in(&place);
+        let world = Self { person, backend, project, outside, runner, base, options: Vec::new() };
         world.give(&world.project.clone());
         world.give(&world.outside.clone());
         world
@@ -135,7 +136,7 @@ impl World {
 
     /// The process where the engine stands, about to start this in the sandbox.
     pub(crate) fn sandboxed(&self, program: &[&str]) -> Command {
-        let mut command = self.as_person(runner());
+        let mut command = self.as_person(&self.runner);
         let backend = match self.backend {
             Backend::Bubblewrap => "bubblewrap",
             Backend::Landlock => "landlock",
@@ -247,16 +248,11 @@ pub(crate) fn is_ready(descriptor: &impl std::os::fd::AsFd, within: Duration) ->
     }
 }
 
-/// The program under test, where everybody can read it.
-pub(crate) fn runner() -> &'static Path {
-    static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    PLACE.get_or_init(|| {
-        let place = std::env::temp_dir().join(format!("sandbox-runner-{}", std::process::id()));
-        fs::create_dir_all(&place).unwrap();
-        fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
-        let program = place.join("windlass-sandbox");
-        fs::copy(env!("CARGO_BIN_EXE_windlass-sandbox"), &program).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        program
-    })
+/// The program under test, in a place where everybody can read it.
+pub(crate) fn runner_in(place: &Path) -> PathBuf {
+    let (built, program) = (env!("CARGO_BIN_EXE_windlass-sandbox"), place.join("windlass-sandbox"));
+    if fs::hard_link(built, &program).is_err() {
+        fs::copy(built, &program).unwrap();
+    }
+    program
 }

@@ -12,7 +12,7 @@ mod saved;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -201,10 +201,10 @@ fn open_path(at: &impl AsFd, path: impl AsRef<Path>) -> rustix::io::Result<Owned
 
 /// The directory that holds a path below a root, without following any link. `None` when it is
 /// not there, so nothing is in it.
-fn parent_of(root: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
+fn parent_of<'a>(root: &'a OwnedFd, path: &Path) -> rustix::io::Result<Option<Parent<'a>>> {
     let parent = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
-        _ => return rustix::io::dup(root).map(Some),
+        _ => return Ok(Some(Parent::Root(root))),
     };
     let opened = rustix::fs::openat2(
         root,
@@ -214,11 +214,26 @@ fn parent_of(root: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>>
         ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
     );
     match opened {
-        Ok(parent) => Ok(Some(parent)),
+        Ok(parent) => Ok(Some(Parent::Below(parent))),
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
             Ok(None)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Most guarded paths are at the top, which is open already.
+enum Parent<'a> {
+    Root(&'a OwnedFd),
+    Below(OwnedFd),
+}
+
+impl AsFd for Parent<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Root(root) => root.as_fd(),
+            Self::Below(parent) => parent.as_fd(),
+        }
     }
 }
 
@@ -230,11 +245,11 @@ fn capture(root: &OwnedFd, path: &Path, holding: Holding) -> rustix::io::Result<
     let Some(parent) = parent_of(root, path)? else {
         return Ok(Saved::Absent);
     };
-    if holding == Holding::Mounts {
-        let kind = Saved::kind(&parent, name)?;
-        if kind.is_some_and(|kind| kind.is_dir() || kind.is_file()) {
-            return Ok(Saved::Held);
-        }
+    let Some(kind) = Saved::kind(&parent, name)? else {
+        return Ok(Saved::Absent);
+    };
+    if holding == Holding::Mounts && (kind.is_dir() || kind.is_file()) {
+        return Ok(Saved::Held);
     }
     let spared: Option<OsString> = (Path::new(names::STILL_WRITTEN).parent() == Some(path))
         .then(|| Path::new(names::STILL_WRITTEN).file_name().map(OsStr::to_os_string))
