@@ -15,6 +15,7 @@ mod names;
 #[cfg(not(target_os = "linux"))]
 mod other;
 mod plan;
+pub mod proxy;
 mod refusal;
 pub mod seatbelt;
 pub mod secrets;
@@ -28,6 +29,7 @@ pub use linux::{Launch, Sandbox, Settled, TakenBack};
 #[cfg(not(target_os = "linux"))]
 pub use other::{Launch, Sandbox, Settled, TakenBack};
 pub use plan::{Limits, Network, Plan};
+pub use proxy::{Allowed, Proxy};
 pub use refusal::{Refused, Unavailable};
 pub use wanted::{Backend, Entry, Wanted};
 

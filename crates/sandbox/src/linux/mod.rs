@@ -230,6 +230,7 @@ impl Sandbox {
         let order = Order {
             write,
             hide: layout.hidden,
+            remove: Some(scratch.clone()),
             environment: guarded.into_iter().map(|(name, value)| pair(name, &value)).collect(),
             network: plan.network == Network::Open,
             metadata: plan.metadata,

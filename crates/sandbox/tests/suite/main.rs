@@ -12,6 +12,7 @@ mod choice;
 mod files;
 mod git;
 mod host;
+mod network;
 mod ordinary;
 mod start;
 mod world;

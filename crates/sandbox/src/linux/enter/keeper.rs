@@ -50,6 +50,10 @@ pub(super) fn keep(before: &[OsString], order: &Order) -> Result<i32, String> {
     }
     let status = child.try_wait().ok().flatten();
     end_all();
+    if let Some(directory) = &order.remove {
+        // If it cannot, whoever made it will try again.
+        let _ = std::fs::remove_dir_all(directory);
+    }
     Ok(status.map_or(super::NOT_ENTERED, code_of))
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Order {
     pub(crate) write: Vec<PathBuf>,
     /// What must not be read.
     pub(crate) hide: Vec<PathBuf>,
+    /// A directory made for the command, to be removed after it.
+    pub(crate) remove: Option<PathBuf>,
     /// Variables for the command alone, `NAME=VALUE`.
     pub(crate) environment: Vec<OsString>,
     /// May sockets of the network be made?
@@ -34,6 +36,7 @@ impl Order {
         let mut say = |word: &str, value: OsString| list.extend([word.into(), value]);
         self.write.iter().for_each(|path| say("write", path.into()));
         self.hide.iter().for_each(|path| say("hide", path.into()));
+        self.remove.iter().for_each(|path| say("remove", path.into()));
         self.environment.iter().for_each(|pair| say("env", pair.clone()));
         say("network", yes(self.network));
         say("metadata", yes(self.metadata));
@@ -71,6 +74,7 @@ impl Order {
         match word {
             "write" => self.write.push(value.into()),
             "hide" => self.hide.push(value.into()),
+            "remove" => self.remove = Some(value.into()),
             "env" => self.environment.push(value.clone()),
             "network" => self.network = value == "yes",
             "metadata" => self.metadata = value == "yes",
@@ -104,6 +108,7 @@ mod tests {
         let order = Order {
             write: vec!["/a b".into(), "/--".into()],
             hide: vec!["/h".into()],
+            remove: Some("/r".into()),
             environment: vec!["LD_PRELOAD=x".into()],
             network: true,
             metadata: true,

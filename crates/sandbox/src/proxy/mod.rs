@@ -1,0 +1,202 @@
+//! A proxy that leads out of the sandbox to listed hosts and nowhere else.
+//!
+//! It listens on a socket in a directory of its own, speaks HTTP/1.1 to whoever is inside, resolves
+//! names itself and judges the address it is about to connect to. What goes through a tunnel is not
+//! looked at: whoever runs an allowed host can be asked for anything.
+
+pub mod address;
+mod allowed;
+mod request;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
+
+use address::Reach;
+pub use allowed::{Allowed, NotAllowed};
+use request::Request;
+
+/// Connections at one time; more wait.
+const CONNECTIONS_MAX: usize = 64;
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+const CONNECT_DEADLINE: Duration = Duration::from_secs(20);
+/// The longest a connection lasts, whatever it does.
+const CONNECTION_DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// Refusals remembered for the report; the oldest go first.
+const REFUSALS_MAX: usize = 32;
+
+/// A running proxy; it stops with the value.
+#[derive(Debug)]
+pub struct Proxy {
+    socket: PathBuf,
+    task: JoinHandle<()>,
+    rules: Arc<Rules>,
+}
+
+#[derive(Debug)]
+struct Rules {
+    allowed: Vec<Allowed>,
+    refusals: Mutex<Vec<String>>,
+}
+
+impl Proxy {
+    /// Listens on `proxy` in a directory that only this user may enter.
+    ///
+    /// # Errors
+    ///
+    /// When the socket cannot be made. To be called inside a tokio runtime.
+    pub fn start(directory: &Path, allowed: Vec<Allowed>) -> io::Result<Self> {
+        let socket = directory.join("proxy");
+        let listener = UnixListener::bind(&socket)?;
+        let rules = Arc::new(Rules { allowed, refusals: Mutex::default() });
+        let task = tokio::spawn(serve(listener, Arc::clone(&rules)));
+        Ok(Self { socket, task, rules })
+    }
+
+    /// For [`Network::Through`](crate::Network::Through).
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Who was asked for and refused since the last time this was called, and why.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<String> {
+        std::mem::take(&mut *self.rules.refusals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// Connections end with this task, because the set of them does.
+async fn serve(listener: UnixListener, rules: Arc<Rules>) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut open = JoinSet::new();
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {
+            return;
+        };
+        while open.try_join_next().is_some() {}
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let rules = Arc::clone(&rules);
+                open.spawn(async move {
+                    let _slot = slot;
+                    // Whoever is at the other end notices that it is closed.
+                    let _ = timeout(CONNECTION_DEADLINE, lead(stream, &rules)).await;
+                });
+            }
+            // Out of descriptors: those in use will be given back.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn lead(mut inside: UnixStream, rules: &Rules) -> io::Result<()> {
+    let head = match timeout(HEAD_DEADLINE, read_head(&mut inside)).await {
+        Ok(Ok(head)) => head,
+        Ok(Err(error)) => return Err(error),
+        Err(_) => return refuse(&mut inside, "400 Bad Request", "the request took too long").await,
+    };
+    let (head, more) = head;
+    let request = match request::read(&head) {
+        Ok(request) => request,
+        Err(problem) => return refuse(&mut inside, "400 Bad Request", problem).await,
+    };
+    let mut outside = match rules.connect(&request).await {
+        Ok(outside) => outside,
+        Err(problem) => {
+            rules.remember(&problem);
+            return refuse(&mut inside, "403 Forbidden", &problem).await;
+        }
+    };
+    if request.is_tunnel {
+        inside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    }
+    outside.write_all(&request.first).await?;
+    outside.write_all(&more).await?;
+    tokio::io::copy_bidirectional(&mut inside, &mut outside).await.map(drop)
+}
+
+impl Rules {
+    async fn connect(&self, request: &Request) -> Result<TcpStream, String> {
+        let Request { host, port, .. } = request;
+        let Some(reaches_private) = self.covers(host, *port) else {
+            return Err(format!("{host}:{port} is not on the list of hosts"));
+        };
+        let attempt = async {
+            let found = tokio::net::lookup_host((host.as_str(), *port)).await;
+            let found: Vec<SocketAddr> =
+                found.map_err(|error| format!("{host} has no address: {error}"))?.collect();
+            let is_right = |address: &&SocketAddr| match address::reach(address.ip()) {
+                Reach::Public => true,
+                Reach::Private => reaches_private,
+                Reach::Never => false,
+            };
+            let right: Vec<SocketAddr> = found.iter().filter(is_right).copied().collect();
+            if right.is_empty() {
+                return Err(format!(
+                    "{host} is an address of this machine, of the network around it, or of \
+                     neither; its entry on the list of hosts does not say so"
+                ));
+            }
+            TcpStream::connect(&*right).await.map_err(|error| format!("{host}:{port}: {error}"))
+        };
+        timeout(CONNECT_DEADLINE, attempt)
+            .await
+            .unwrap_or_else(|_| Err(format!("{host}:{port} does not answer")))
+    }
+
+    /// Whether a host is on the list, and if so, whether it may be close by.
+    fn covers(&self, host: &str, port: u16) -> Option<bool> {
+        let covering = self.allowed.iter().filter(|one| one.covers(host, port));
+        covering.map(|one| one.reaches_private).reduce(|one, other| one || other)
+    }
+
+    fn remember(&self, problem: &str) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if refusals.len() >= REFUSALS_MAX {
+            refusals.remove(0);
+        }
+        refusals.push(problem.to_owned());
+    }
+}
+
+/// Everything up to the empty line, and what came after it.
+async fn read_head(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    let mut head = Vec::with_capacity(1024);
+    loop {
+        if let Some(at) = head.windows(4).position(|four| four == b"\r\n\r\n") {
+            let more = head.split_off(at + 4);
+            return Ok((head, more));
+        }
+        if head.len() > HEAD_BYTES_MAX || from.read_buf(&mut head).await? == 0 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+}
+
+async fn refuse(to: &mut UnixStream, status: &str, problem: &str) -> io::Result<()> {
+    let body = format!("windlass sandbox: {problem}\n");
+    let length = body.len();
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    );
+    to.write_all(answer.as_bytes()).await?;
+    to.shutdown().await
+}
