@@ -16,6 +16,7 @@ mod input;
 pub mod lists;
 mod notebook;
 mod output;
+mod pdf;
 pub mod picture;
 mod process;
 mod read;

@@ -105,7 +105,7 @@ impl Tree {
 
     fn has_living_member(&self) -> bool {
         let id = self.leader.as_raw_nonzero().get();
-        let all = table::all();
+        let all = table::since(id);
         all.is_empty() || all.iter().any(|entry| entry.group == id && entry.lives)
     }
 
@@ -122,7 +122,7 @@ impl Tree {
     fn living(&self) -> Vec<Entry> {
         let id = self.leader.as_raw_nonzero().get();
         let ours = std::process::id();
-        let all: Vec<Entry> = table::all()
+        let all: Vec<Entry> = table::since(id)
             .into_iter()
             .filter(|entry| entry.began >= self.began && entry.id.unsigned_abs() != ours)
             .collect();

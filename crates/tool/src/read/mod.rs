@@ -1,9 +1,11 @@
-//! Shows a file or a range of its lines, numbered, or an image, or the cells of a notebook.
+//! Shows a file or a range of its lines, numbered, an image, the text of a document, or the
+//! cells of a notebook.
 //!
 //! Memory is bounded by what is shown, whatever the size of the file. Remembers what was read, so
 //! that an edit of a file that has changed since can be refused. Never reads anything that is not a
 //! regular file.
 
+mod document;
 mod image;
 mod lines;
 mod notebook;
@@ -38,11 +40,15 @@ pub(crate) struct Input {
     /// How many lines to show: 2000 unless given.
     #[serde(default, deserialize_with = "input::whole_number")]
     limit: Option<u64>,
+    /// Pages of a PDF document, for example "3" or "1-5": ten from the start unless given.
+    #[serde(default)]
+    pages: Option<String>,
 }
 
 const DESCRIPTION: &str = "Reads a file. Text comes with line numbers, 2000 lines from the start \
 unless offset and limit say otherwise; longer lines are cut at 2000 characters. PNG, JPEG, GIF and \
-WebP images are shown as images. Read a file before you edit it.";
+WebP images are shown as images, PDF documents as text by page, notebooks by cell. Read a file \
+before you edit it.";
 
 const LINES_DEFAULT: u64 = 2_000;
 /// What is shown, the numbers and a closing remark.
@@ -55,8 +61,8 @@ impl Action for Read {
         ("Read", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, _: &Input) -> Result<Inspection, Wrong> {
-        Ok(Inspection::SHARED_READ)
+    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+        document::pages(input.pages.as_deref()).map(|_| Inspection::SHARED_READ)
     }
 
     fn act(&self, input: Input, job: Job) -> Doing<'_> {
@@ -71,12 +77,16 @@ fn perform(input: &Input, job: &Job) -> Done {
     if let Some(kind) = picture::kind(&start) {
         return image::show(&job.surroundings, &opened, &path, kind);
     }
+    let stop = || job.cancel.is_cancelled();
+    if is_document(&start) {
+        let pages = document::pages(input.pages.as_deref()).map_err(|it| it.told("Read"))?;
+        return document::show(&job.surroundings, &opened, &path, pages, &stop);
+    }
     if path.extension().is_some_and(|extension| extension == "ipynb") && input.offset.is_none() {
         return notebook::show(&job.surroundings, &opened, &path);
     }
     let count = input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT);
     let range = Range::new(input.offset.unwrap_or(1).max(1), count);
-    let stop = || job.cancel.is_cancelled();
     text::read(&job.surroundings, &mut opened, &path, &range, &stop)?.outcome(&path, &range)
 }
 
@@ -86,11 +96,15 @@ fn start(opened: &mut Opened, path: &Path) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
     let is_wide = matches!(start.as_slice(), [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
     match lines::binary(&start) {
-        Some(why) if !is_wide && picture::kind(&start).is_none() => {
+        Some(why) if !is_wide && !is_document(&start) && picture::kind(&start).is_none() => {
             Err(format!("`{}` is {why}, so it is not shown.", path.display()))
         }
         _ => Ok(start),
     }
+}
+
+fn is_document(start: &[u8]) -> bool {
+    start.starts_with(b"%PDF-")
 }
 
 /// The text of a file as it is now, from its start, for a model that has lost sight of it.
@@ -101,8 +115,8 @@ pub(crate) fn again(
 ) -> Result<String, String> {
     let mut opened = file::open(surroundings, path)?;
     let start = start(&mut opened, path)?;
-    if picture::kind(&start).is_some() {
-        return Err(format!("`{}` is an image. Read it to see it.", path.display()));
+    if picture::kind(&start).is_some() || is_document(&start) {
+        return Err(format!("`{}` is not plain text. Read it to see it.", path.display()));
     }
     let range = Range { bytes_max, ..Range::new(1, LINES_DEFAULT) };
     Ok(text::read(surroundings, &mut opened, path, &range, &|| false)?.numbered(&range))

@@ -19,6 +19,8 @@ mod memory;
 #[cfg(test)]
 mod notebook;
 #[cfg(test)]
+mod pdf;
+#[cfg(test)]
 mod picture;
 #[cfg(test)]
 mod process;
