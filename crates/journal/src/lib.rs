@@ -8,11 +8,14 @@
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported; a format newer than ours is refused untouched.
 
+pub mod account;
 pub mod catalogue;
 pub mod clock;
+mod digest;
 pub mod disk;
 pub mod error;
 pub mod fold;
+pub mod kept;
 mod lines;
 pub mod place;
 pub mod reader;
@@ -20,12 +23,16 @@ pub mod record;
 mod segment;
 pub mod spoken;
 pub mod store;
+pub mod transcript;
 pub mod writer;
 
+pub use account::{Account, Booked, Totals};
 pub use catalogue::{Card, Catalogue, Listed};
 pub use error::{JournalError, Remedy};
 pub use fold::{Folded, Replayed, fold, replay};
+pub use kept::{Kept, KeptLimits};
 pub use reader::{Entry, Reader};
 pub use record::{Claim, Damage, Head, Holder, Intent, Item, NewItem, Note, Record, Row};
 pub use store::{Claimed, Files, Store};
+pub use transcript::{Transcriber, TranscriptFile};
 pub use writer::{Durability, Opening, Writer};

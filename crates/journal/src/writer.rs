@@ -14,7 +14,7 @@ use windlass_engine::{Event, Settings};
 
 use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::error::{JournalError, check_file};
-use crate::fold::{Folded, fold_entries};
+use crate::fold::{Folded, Replayed, fold_entries};
 use crate::reader::{Entry, Reader};
 use crate::record::{
     Claim, Damage, Head, Holder, NewItem, VERSION, encode_claim, encode_group, encode_head,
@@ -104,6 +104,20 @@ impl Writer {
         opening: Opening,
         settings: &Settings,
     ) -> Result<(Self, Folded), JournalError> {
+        Self::open_seeing(path, opening, settings, |_| {})
+    }
+
+    /// Opens or creates a journal like this, and shows every step of the replay.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_seeing(
+        path: &Path,
+        opening: Opening,
+        settings: &Settings,
+        see: impl FnMut(Replayed<'_>),
+    ) -> Result<(Self, Folded), JournalError> {
         let lock = lock(&*opening.disk, path)?;
         let reader = Reader::open_on(&*opening.disk, path)?;
         let mut headed = 0;
@@ -112,7 +126,7 @@ impl Writer {
                 headed = head.segment;
             }
         };
-        let (folded, reader) = fold_entries(reader, settings, |_| {}, meet)?;
+        let (folded, reader) = fold_entries(reader, settings, see, meet)?;
         let mut writer = Self::at_end(lock, path, opening, &reader)?;
         writer.begin(headed, folded.torn_bytes > 0)?;
         Ok((writer, folded))

@@ -14,49 +14,10 @@ mod stage;
 
 use std::sync::Arc;
 
+use stage::recorded;
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::{Durability, NewItem, Reader, Writer, replay};
-use windlass_lab::sim::fault::Faults;
-use windlass_lab::sim::random::Random;
-use windlass_lab::sim::setting;
-use windlass_lab::sim::world::{Told, World};
 use windlass_vocabulary::{Block, Message, ModelRequest, Role};
-
-/// A session of at most so many events, as a driver would have written it down. Asked something
-/// more so many times when it has come to rest.
-fn recorded(seed: u64, events_max: usize, mut asked_more: u32) -> (Settings, Vec<Event>) {
-    let mut random = Random::new(seed);
-    let settings = setting::draw(&mut random);
-    let faults = Faults::draw(&mut random);
-    let mut world = World::new(random, faults);
-    let mut state = State::new(&settings);
-    let mut events = Vec::new();
-    loop {
-        let Some(happening) = world.happen() else {
-            if asked_more == 0 {
-                break;
-            }
-            asked_more -= 1;
-            world.probe();
-            continue;
-        };
-        events.push(happening.event.clone());
-        let Step { state: next, effects } = step(state, happening.event, &settings);
-        state = next;
-        if events.len() == events_max {
-            break;
-        }
-        for effect in &effects {
-            world.errands.ordered(effect).unwrap();
-        }
-        let mut told = Told::default();
-        for effect in &effects {
-            told.learn(effect);
-            world.perform(effect, told, &state, &settings);
-        }
-    }
-    (settings, events)
-}
 
 /// What a process does that finds this journal: ends what was under way, and asks something new.
 fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {

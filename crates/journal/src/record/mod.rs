@@ -156,7 +156,7 @@ pub(crate) struct Group {
     pub(crate) items: Vec<Item>,
 }
 
-pub(crate) use v2::{encode_claim, encode_group, encode_head};
+pub(crate) use v2::{encode_claim, encode_group, encode_head, frame, unframe};
 
 /// Reads one record that begins here. Says how many bytes it took; a record of format 1 takes all.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(Line, usize), Damage> {

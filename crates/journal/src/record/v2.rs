@@ -52,7 +52,8 @@ pub(crate) fn encode_group(
     serde_json::to_vec(&Written { seq, at, epoch, items }).map(|rec| frame(&rec))
 }
 
-fn frame(rec: &[u8]) -> Vec<u8> {
+/// A line around a record, its end included.
+pub(crate) fn frame(rec: &[u8]) -> Vec<u8> {
     let head = format!(r#"{{"v":2,"len":{},"crc":"{:08x}","rec":"#, rec.len(), checksum(rec));
     let mut line = Vec::with_capacity(head.len() + rec.len() + 2);
     line.extend_from_slice(head.as_bytes());
@@ -68,9 +69,15 @@ fn checksum(rec: &[u8]) -> u32 {
     hasher.finalize()
 }
 
+/// The record of a line without its end, if the line is whole and as it was written.
+pub(crate) fn unframe(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(br#"{"v":2"#)?;
+    framed(rest).filter(|(_, used)| *used == rest.len())?.0
+}
+
 /// Reads what follows the version; says how many bytes it took, without the end of the line.
 pub(super) fn decode(all: &[u8]) -> Result<(Line, usize), Damage> {
-    let (rec, used) = unframe(all).ok_or(Damage::NotARecord)?;
+    let (rec, used) = framed(all).ok_or(Damage::NotARecord)?;
     let rec = rec.ok_or(Damage::Checksum)?;
     let line = if rec.starts_with(br#"{"head":"#) {
         serde_json::from_slice(rec).map(|HeadLine { head }| Line::Head(head))
@@ -84,7 +91,7 @@ pub(super) fn decode(all: &[u8]) -> Result<(Line, usize), Damage> {
 }
 
 /// The bytes of `rec` if they are those that were written, and where the record ends.
-fn unframe(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
+fn framed(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
     let rest = all.strip_prefix(br#","len":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (length, rest) = rest.split_at_checked(digits)?;

@@ -4,9 +4,13 @@
 
 use std::path::Path;
 
-use windlass_engine::{Event, Interrupt, Settings};
+use windlass_engine::{Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::record::{Ended, Row};
 use windlass_journal::{Damage, Entry, Intent, Item, Note, Reader};
+use windlass_lab::sim::fault::Faults;
+use windlass_lab::sim::random::Random;
+use windlass_lab::sim::setting;
+use windlass_lab::sim::world::{Told, World};
 use windlass_vocabulary::{
     AttemptId, Block, Delta, EffectClass, FailureKind, Inspection, Json, MicroUsd, ModelFacts,
     ModelFailure, Prices, Source, Stop, Terminal, Ticket, Tokens, ToolCall, ToolOutcome, Usage,
@@ -79,7 +83,7 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
         input: Json::from_checked(r#"{"command":"look"}"#),
         signature: None,
     };
-    let intent = Note::Intended(Intent::of(Ticket(1), &call, EffectClass::Effect));
+    let intent = Note::Intended(Intent::of(Ticket(2), &call, EffectClass::Effect));
     let row = |cost| {
         Note::Billed(Row {
             agent: "main".into(),
@@ -104,15 +108,56 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
         (vec![Event::UserSubmitted { content, pinned: false }], vec![]),
         (vec![Event::ModelStarted { attempt: AttemptId(1) }], vec![]),
         (vec![text(1, "a withdrawn answer")], vec![]),
-        (vec![failed], vec![]),
+        (vec![failed, Event::TimerFired { ticket: Ticket(1) }], vec![]),
         (vec![Event::ModelStarted { attempt: AttemptId(2) }, text(2, "I look.")], vec![]),
         (
             vec![delta(2, Delta::Call { call, inspection: Inspection::EXCLUSIVE_EFFECT })],
             vec![intent],
         ),
         (vec![ended(2)], vec![row(1_000)]),
-        (vec![Event::ToolEnded { ticket: Ticket(1), outcome }], vec![]),
+        (vec![Event::ToolEnded { ticket: Ticket(2), outcome }], vec![]),
         (vec![Event::ModelStarted { attempt: AttemptId(3) }, text(3, "Done.")], vec![]),
         (vec![ended(3)], vec![row(500), Note::Ended(end)]),
     ]
+}
+
+/// A session of at most so many events, as a driver would have written it down. Asked something
+/// more so many times when it has come to rest.
+pub(crate) fn recorded(
+    seed: u64,
+    events_max: usize,
+    mut asked_more: u32,
+) -> (Settings, Vec<Event>) {
+    let mut random = Random::new(seed);
+    let settings = setting::draw(&mut random);
+    let faults = Faults::draw(&mut random);
+    let mut world = World::new(random, faults);
+    let mut state = State::new(&settings);
+    let mut events = Vec::new();
+    loop {
+        let Some(happening) = world.happen() else {
+            if asked_more == 0 {
+                break;
+            }
+            asked_more -= 1;
+            world.probe();
+            continue;
+        };
+        events.push(happening.event.clone());
+        let Step { state: next, effects } = step(state, happening.event, &settings);
+        state = next;
+        if events.len() == events_max {
+            break;
+        }
+        for effect in &effects {
+            // Whether the loop keeps its promises is looked at elsewhere.
+            let _ = world.errands.ordered(effect);
+        }
+        let mut told = Told::default();
+        for effect in &effects {
+            told.learn(effect);
+            world.perform(effect, told, &state, &settings);
+        }
+    }
+    (settings, events)
 }

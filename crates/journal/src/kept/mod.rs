@@ -1,0 +1,164 @@
+//! What files were before our tools changed them, so that a change can be taken back.
+//!
+//! `<session>.kept/blobs/<name>` holds contents under the name of their digest; `log` says, a line
+//! for each change, which file was changed behind which record, from what to what. A content is
+//! durable before its file is changed. Bounded: what is too large is named in the log and cannot be
+//! taken back. What programs started by the shell change is not seen here.
+
+mod log;
+mod plan;
+mod restore;
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::digest::content_name;
+use crate::disk::{Disk, RealDisk, replace};
+use crate::error::JournalError;
+use crate::writer::Durability;
+use log::Log;
+
+pub use log::{Changed, Image};
+pub use plan::{Planned, Standing};
+pub use restore::Restored;
+
+/// The pre-images of one session.
+#[derive(Debug)]
+pub struct Kept {
+    folder: PathBuf,
+    limits: KeptLimits,
+    durability: Durability,
+    log: Mutex<Log>,
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptLimits {
+    /// Bytes of one file.
+    pub file_bytes_max: u64,
+    /// Bytes of a session.
+    pub session_bytes_max: u64,
+    /// Changes of a session.
+    pub changes_max: usize,
+}
+
+impl Default for KeptLimits {
+    fn default() -> Self {
+        Self { file_bytes_max: 16 << 20, session_bytes_max: 512 << 20, changes_max: 100_000 }
+    }
+}
+
+/// A change that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The last record before it.
+    pub record: u64,
+    /// The file: an absolute path.
+    pub path: &'a Path,
+    /// What it holds now; `None` if it is not there.
+    pub before: Option<&'a [u8]>,
+    /// What it will hold; `None` if it will be removed.
+    pub after: Option<&'a [u8]>,
+    /// The bits of its mode now.
+    pub mode: Option<u32>,
+}
+
+impl Kept {
+    /// The folder of a session's pre-images, beside its journal.
+    #[must_use]
+    pub fn folder(journal: &Path) -> PathBuf {
+        journal.with_extension("kept")
+    }
+
+    /// Opens the pre-images in this folder, which is made when something is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is there and cannot be read.
+    pub fn open(
+        folder: &Path,
+        durability: Durability,
+        limits: KeptLimits,
+    ) -> Result<Self, JournalError> {
+        let log = Mutex::new(Log::read(&folder.join("log"))?);
+        Ok(Self { folder: folder.to_owned(), limits, durability, log })
+    }
+
+    /// Keeps what a file holds before it is changed. When it returns, the change may be made. Says
+    /// whether it can be taken back: what is over a limit is noted and not kept.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no: then the change should not be made.
+    pub fn keep(&self, change: &Change<'_>) -> Result<bool, JournalError> {
+        let mut log = self.log();
+        if log.changes.len() >= self.limits.changes_max {
+            let (size, max) = (log.changes.len() as u64, self.limits.changes_max as u64);
+            return Err(JournalError::TooLarge { what: "the list of changes", size, max });
+        }
+        let before = match change.before {
+            None => Image::Absent,
+            Some(bytes) => self.store(bytes, &mut log)?,
+        };
+        let after = match change.after {
+            None => Image::Absent,
+            Some(bytes) => Image::Content(content_name(bytes)),
+        };
+        let is_kept = before != Image::NotKept;
+        let Change { record, path, mode, .. } = *change;
+        let changed = Changed { record, path: path.to_owned(), before, after, mode };
+        log.append(&self.folder.join("log"), changed, self.durability)?;
+        Ok(is_kept)
+    }
+
+    /// Every change, oldest first.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Changed> {
+        self.log().changes.clone()
+    }
+
+    /// Puts a content under its name, if it is not there.
+    fn store(&self, bytes: &[u8], log: &mut Log) -> Result<Image, JournalError> {
+        let size = bytes.len() as u64;
+        let name = content_name(bytes);
+        let path = self.blob(&name);
+        if path.is_file() {
+            return Ok(Image::Content(name));
+        }
+        let KeptLimits { file_bytes_max, session_bytes_max, .. } = self.limits;
+        if size > file_bytes_max || log.bytes.saturating_add(size) > session_bytes_max {
+            return Ok(Image::NotKept);
+        }
+        let blobs = self.folder.join("blobs");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&blobs)
+            .map_err(JournalError::disk(&blobs, "made"))?;
+        let written = match self.durability {
+            Durability::Synced => replace(&RealDisk, &path, bytes),
+            Durability::Written => put(&path, bytes),
+        };
+        written.map_err(JournalError::disk(&path, "kept"))?;
+        log.bytes += size;
+        Ok(Image::Content(name))
+    }
+
+    fn blob(&self, name: &str) -> PathBuf {
+        self.folder.join("blobs").join(name)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whole or not at all for other processes, but not for a loss of power.
+fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = crate::disk::beside(path, "new");
+    std::fs::write(&temporary, bytes)?;
+    RealDisk.rename(&temporary, path)
+}

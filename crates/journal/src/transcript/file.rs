@@ -1,0 +1,83 @@
+//! The file of a transcript. Others append to it too, so it is only ever appended to.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::JournalError;
+
+/// A transcript's file.
+#[derive(Debug)]
+pub struct TranscriptFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl TranscriptFile {
+    /// Opens or begins a transcript, for this user only.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        if let Some(folder) = path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(JournalError::disk(folder, "made"))?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        let file = options.open(path).map_err(JournalError::disk(path, "opened"))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Appends lines, in one write. Not waited for: what a loss of power takes is made anew.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn append(&mut self, lines: &[String]) -> Result<(), JournalError> {
+        let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.file.write_all(text.as_bytes()).map_err(JournalError::disk(&self.path, "written"))
+    }
+
+    /// Appends those of these lines that are not there yet, and says how many. Lines are known by
+    /// their uuid; what others wrote, and what was torn, stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn complete(&mut self, lines: &[String]) -> Result<usize, JournalError> {
+        let mut text = Vec::new();
+        self.file.read_to_end(&mut text).map_err(JournalError::disk(&self.path, "read"))?;
+        let known: HashSet<Cow<'_, str>> =
+            text.split(|byte| *byte == b'\n').filter_map(uuid_of).collect();
+        let is_missing =
+            |line: &&String| uuid_of(line.as_bytes()).is_none_or(|u| !known.contains(&u));
+        let mut missing: Vec<String> = lines.iter().filter(is_missing).cloned().collect();
+        let count = missing.len();
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            missing.insert(0, String::new());
+        }
+        self.append(&missing)?;
+        Ok(count)
+    }
+}
+
+/// The uuid of a whole line. One that was torn is no JSON, wherever it was torn.
+fn uuid_of(line: &[u8]) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Known<'a> {
+        #[serde(borrow)]
+        uuid: Cow<'a, str>,
+    }
+    serde_json::from_slice::<Known<'_>>(line).ok().map(|known| known.uuid)
+}

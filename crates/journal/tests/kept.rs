@@ -1,0 +1,189 @@
+//! Going back: files hold again what they held, and nothing of anybody else's is overwritten.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use windlass_journal::kept::{Change, Restored, Standing};
+use windlass_journal::{Durability, Kept, KeptLimits};
+
+struct Place {
+    directory: tempfile::TempDir,
+    kept: Kept,
+}
+
+impl Place {
+    fn new(limits: KeptLimits) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Kept::folder(&directory.path().join("session.jsonl"));
+        let kept = Kept::open(&folder, Durability::Synced, limits).unwrap();
+        Self { directory, kept }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join("project").join(name)
+    }
+
+    /// What an edit tool does.
+    fn edit(&self, record: u64, name: &str, after: Option<&str>) -> bool {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let before = fs::read(&path).ok();
+        let mode = path.metadata().ok().map(|found| found.permissions().mode());
+        let change = Change {
+            record,
+            path: &path,
+            before: before.as_deref(),
+            after: after.map(str::as_bytes),
+            mode,
+        };
+        let is_kept = self.kept.keep(&change).unwrap();
+        match after {
+            Some(text) => fs::write(&path, text).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        is_kept
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+
+    fn standings(&self, record: u64) -> Vec<(String, Standing)> {
+        let plan = self.kept.plan_restore(record);
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        plan.iter().map(|planned| (name(&planned.path), planned.standing)).collect()
+    }
+}
+
+#[test]
+fn files_go_back_to_any_record_and_forward_again() {
+    let place = Place::new(KeptLimits::default());
+    fs::create_dir_all(place.path("")).unwrap();
+    fs::write(place.path("old"), "one").unwrap();
+    fs::set_permissions(place.path("old"), fs::Permissions::from_mode(0o751)).unwrap();
+    assert!(place.edit(10, "old", Some("two")));
+    assert!(place.edit(20, "new", Some("made")));
+    assert!(place.edit(30, "old", Some("three")));
+    assert!(place.edit(40, "old", None));
+    let unchanged = |name: &str| (name.to_owned(), Standing::Unchanged);
+    assert_eq!(place.standings(40), []);
+    assert_eq!(place.standings(35), [unchanged("old")]);
+    assert_eq!(place.standings(0), [unchanged("old"), unchanged("new")]);
+    let plan = place.kept.plan_restore(15);
+    let done = place.kept.restore(&plan, 50, |_| false).unwrap();
+    assert_eq!(done.len(), 2);
+    assert_eq!((place.text("old").as_deref(), place.text("new")), (Some("two"), None));
+    let plan = place.kept.plan_restore(0);
+    place.kept.restore(&plan, 60, |_| false).unwrap();
+    assert_eq!(place.text("old").as_deref(), Some("one"));
+    let mode = place.path("old").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o751);
+    // Going back is a change like any other and can be taken back, by another process too.
+    let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
+    let again = Kept::open(&folder, Durability::Synced, KeptLimits::default()).unwrap();
+    assert_eq!(again.changes(), place.kept.changes());
+    let plan = again.plan_restore(49);
+    again.restore(&plan, 70, |_| false).unwrap();
+    assert_eq!((place.text("old"), place.text("new").as_deref()), (None, Some("made")));
+    let left: Vec<_> = fs::read_dir(place.path("")).unwrap().collect();
+    assert_eq!(left.len(), 1, "no temporary file stays");
+}
+
+#[test]
+fn what_others_wrote_stays_unless_asked_for() {
+    let place = Place::new(KeptLimits::default());
+    place.edit(1, "mine", Some("ours"));
+    place.edit(2, "theirs", Some("ours"));
+    place.edit(3, "link", Some("ours"));
+    fs::write(place.path("theirs"), "typed by hand").unwrap();
+    fs::remove_file(place.path("link")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", place.path("link")).unwrap();
+    let plan = place.kept.plan_restore(0);
+    let standings: Vec<Standing> = plan.iter().map(|planned| planned.standing).collect();
+    use Standing::{ChangedByOthers, Unchanged};
+    assert_eq!(standings, [Unchanged, ChangedByOthers, ChangedByOthers]);
+    let done = place.kept.restore(&plan, 9, |_| false).unwrap();
+    assert_eq!(done[1], Restored::Left(place.path("theirs"), ChangedByOthers));
+    assert_eq!(place.text("theirs").as_deref(), Some("typed by hand"));
+    assert_eq!(place.text("mine"), None);
+    let plan = place.kept.plan_restore(0);
+    place.kept.restore(&plan, 10, |planned| planned.path.ends_with("theirs")).unwrap();
+    assert_eq!(place.text("theirs"), None);
+    assert!(place.path("link").is_symlink(), "what is no plain file is never touched");
+    // Changed between looking and doing.
+    place.edit(11, "raced", Some("ours"));
+    let plan = place.kept.plan_restore(10);
+    fs::write(place.path("raced"), "a moment ago").unwrap();
+    let done = place.kept.restore(&plan, 12, |_| true).unwrap();
+    assert_eq!(done, [Restored::Left(place.path("raced"), ChangedByOthers)]);
+}
+
+#[test]
+fn what_is_too_much_is_said_and_not_kept() {
+    let limits = KeptLimits { file_bytes_max: 100, session_bytes_max: 150, changes_max: 4 };
+    let place = Place::new(limits);
+    fs::create_dir_all(place.path("")).unwrap();
+    fs::write(place.path("large"), "x".repeat(101)).unwrap();
+    fs::write(place.path("first"), "y".repeat(90)).unwrap();
+    fs::write(place.path("second"), "z".repeat(90)).unwrap();
+    assert!(!place.edit(1, "large", Some("small")));
+    assert!(place.edit(2, "first", Some("small")));
+    assert!(!place.edit(3, "second", Some("small")), "the session's share is used up");
+    let standings: Vec<Standing> = place.standings(0).into_iter().map(|(_, s)| s).collect();
+    assert_eq!(standings, [Standing::NotKept, Standing::Unchanged, Standing::NotKept]);
+    place.edit(4, "first", Some("more"));
+    let path = place.path("first");
+    let change = Change { record: 5, path: &path, before: None, after: None, mode: None };
+    assert!(place.kept.keep(&change).is_err(), "a list without an end is refused");
+    // A content that is no longer there cannot be given back.
+    let blobs = Kept::folder(&place.directory.path().join("session.jsonl")).join("blobs");
+    fs::remove_dir_all(blobs).unwrap();
+    assert_eq!(place.standings(1)[0].1, Standing::NotKept);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whatever was edited, going back to any record gives the files of that moment.
+    #[test]
+    fn any_edits_are_taken_back_exactly(
+        edits in prop::collection::vec((0..4_u8, prop::option::of("[a-c]{0,3}")), 1..20),
+        torn in 0..40_usize,
+    ) {
+        let place = Place::new(KeptLimits::default());
+        let names = ["a", "b", "c/d", "e"];
+        let look = || names.map(|name| place.text(name));
+        let mut moments = vec![look()];
+        for (record, (file, after)) in (1..).zip(&edits) {
+            let name = names[usize::from(*file)];
+            if after.is_some() || place.text(name).is_some() {
+                place.edit(record, name, after.as_deref());
+            }
+            moments.push(look());
+        }
+        // A log whose last line was torn still serves for everything before it.
+        let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
+        if let Ok(log) = fs::read(folder.join("log")) {
+            let mut log = log;
+            log.extend(b"{\"v\":2,\"len\":90,\"crc\":\"00".iter().take(torn));
+            fs::write(folder.join("log"), log).unwrap();
+        }
+        let kept = Kept::open(&folder, Durability::Written, KeptLimits::default()).unwrap();
+        for (record, moment) in moments.iter().enumerate().rev() {
+            let plan = kept.plan_restore(record as u64);
+            for planned in &plan {
+                prop_assert!(planned.standing != Standing::ChangedByOthers, "{planned:?}");
+            }
+            kept.restore(&plan, 1_000, |_| false).unwrap();
+            prop_assert_eq!(&look(), moment);
+        }
+    }
+}
