@@ -5,17 +5,22 @@
 //! places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
 //! allows by itself. What is left asks, or where nobody can be asked, is denied.
 
-use windlass_vocabulary::{EffectClass, Inspection, Mode, ToolCall};
+use windlass_vocabulary::{Inspection, Mode, ToolCall};
 
+use crate::command::Touch;
 use crate::demand::{Demand, demand};
 use crate::explain;
 use crate::granted::{Granted, Question};
-use crate::mode::allows_by_itself;
+use crate::ground::Ground;
+use crate::host::Reach;
+use crate::judge::{Cover, Judge, names};
+use crate::mode::{allows_by_itself, is_pure};
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::scope::Does;
-use crate::subject::Subject;
+use crate::subject::{Matter, Subject};
 use crate::suggest::suggestions;
+use crate::world::{Blind, World};
 
 /// What may happen with a call.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,49 +50,147 @@ pub enum Opinion {
     Ask(String),
 }
 
-/// Rules on one call.
+/// A ruling before it is put into words for the loop.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    Allow { why: String, rule: Option<String> },
+    Ask { demand: Demand },
+    Deny { why: String, rule: Option<String> },
+}
+
+/// Rules on one call, taking paths as they are spelled.
 pub fn decide(
     policy: &Policy,
     call: ToolCall,
     inspection: &Inspection,
     opinion: Opinion,
 ) -> Ruling {
-    let subject = Subject::new(policy, &call);
-    let cwd = policy.cwd();
-    if let Some(problem) = &inspection.problem {
-        return Ruling::Deny { call, why: explain::invalid(problem) };
-    }
-    let touched = |rule: &Rule| {
-        rule.touches(&subject, cwd, Does::Deny).map(|part| explain::denied_by_rule(rule, &part))
-    };
-    if let Some(why) = policy.rules.deny.iter().find_map(touched) {
-        return Ruling::Deny { call, why };
-    }
-    if policy.mode == Mode::Plan && inspection.class != EffectClass::Pure {
-        return Ruling::Deny { call, why: explain::denied_by_plan() };
-    }
-    let allows_hook = opinion == Opinion::Allow;
-    if let Some(demand) = demand(policy, &subject, opinion) {
-        return ask(policy, call, &demand, Vec::new());
-    }
-    let by_rule = policy.rules.allow.iter().any(|rule| rule.allows(&subject, &policy.directories));
-    let by_mode =
-        policy.mode == Mode::BypassPermissions || allows_by_itself(policy, &subject, inspection);
-    if by_rule || allows_hook || by_mode {
-        return Ruling::Allow(Granted::new(call));
-    }
-    let demand = Demand::by_default(explain::no_rule(policy, &subject));
-    ask(policy, call, &demand, suggestions(policy, &subject))
+    decide_in(policy, call, inspection, opinion, &Blind)
 }
 
-fn ask(policy: &Policy, call: ToolCall, demand: &Demand, suggestions: Vec<String>) -> Ruling {
-    if policy.mode == Mode::DontAsk {
-        return Ruling::Deny { call, why: explain::dont_ask(demand, &suggestions) };
+/// Rules on one call in a world where links can be followed.
+pub fn decide_in(
+    policy: &Policy,
+    call: ToolCall,
+    inspection: &Inspection,
+    opinion: Opinion,
+    world: &dyn World,
+) -> Ruling {
+    let ground = Ground::new(policy, world);
+    let subject = Subject::new(policy, &ground, &call);
+    match verdict(policy, &ground, &subject, inspection, opinion) {
+        Verdict::Allow { .. } => Ruling::Allow(Granted::new(call)),
+        Verdict::Deny { why, .. } => Ruling::Deny { call, why },
+        Verdict::Ask { demand } => {
+            let suggestions = match demand.is_default {
+                true => suggestions(policy, &ground, &subject),
+                false => Vec::new(),
+            };
+            if policy.mode == Mode::DontAsk {
+                return Ruling::Deny { call, why: explain::dont_ask(&demand, &suggestions) };
+            }
+            if !policy.can_ask {
+                return Ruling::Deny { call, why: explain::nobody_to_ask(&demand, &suggestions) };
+            }
+            Ruling::Ask(Question::new(call, demand.why, suggestions))
+        }
     }
-    if !policy.can_ask {
-        return Ruling::Deny { call, why: explain::nobody_to_ask(demand, &suggestions) };
+}
+
+pub(crate) fn verdict(
+    policy: &Policy,
+    ground: &Ground<'_>,
+    subject: &Subject,
+    inspection: &Inspection,
+    opinion: Opinion,
+) -> Verdict {
+    if let Some(problem) = &inspection.problem {
+        return Verdict::Deny { why: explain::invalid(problem), rule: None };
     }
-    Ruling::Ask(Question::new(call, demand.why.clone(), suggestions))
+    let names = match &subject.matter {
+        Matter::Command(command) => names(command),
+        _ => Vec::new(),
+    };
+    let denial = denied(policy, subject, &names);
+    if let Some((Touch::Yes, rule, what)) = &denial {
+        let why = explain::denied_by_rule(rule, what);
+        return Verdict::Deny { why, rule: Some(rule.to_string()) };
+    }
+    let perhaps = denial.map(|(_, rule, what)| (rule, what));
+    if let Matter::Address(target) = &subject.matter
+        && target.reach() == Reach::Metadata
+    {
+        return Verdict::Deny { why: explain::metadata_address(&target.url), rule: None };
+    }
+    if policy.mode == Mode::Plan && !is_pure(subject, inspection) {
+        return Verdict::Deny { why: explain::denied_by_plan(), rule: None };
+    }
+    let allows_hook = opinion == Opinion::Allow;
+    if let Some(demand) = demand(policy, ground, subject, &names, perhaps, opinion) {
+        return Verdict::Ask { demand };
+    }
+    let cwd = policy.cwd();
+    if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, cwd)) {
+        return Verdict::Allow {
+            why: explain::allowed_by_rule(rule),
+            rule: Some(rule.to_string()),
+        };
+    }
+    let by_mode = allows_by_itself(policy, ground, subject, inspection);
+    if allows_hook || policy.mode == Mode::BypassPermissions || by_mode {
+        return Verdict::Allow { why: explain::allowed_by_mode(policy, allows_hook), rule: None };
+    }
+    let mut why = None;
+    if let Matter::Command(command) = &subject.matter {
+        match all_parts(policy, ground, command) {
+            Ok(rule) => {
+                return Verdict::Allow { why: explain::allowed_parts(rule.as_deref()), rule };
+            }
+            Err(reason) => why = Some(reason),
+        }
+    }
+    let demand = Demand::by_default(explain::no_rule(policy, ground, subject, why.as_deref()));
+    Verdict::Ask { demand }
+}
+
+/// The deny rule that speaks of the call, and of what; the first that does so for certain, or else
+/// the first that may.
+fn denied<'p>(
+    policy: &'p Policy,
+    subject: &Subject,
+    names: &[&str],
+) -> Option<(Touch, &'p Rule, String)> {
+    let mut perhaps = None;
+    for rule in &policy.rules.deny {
+        let Some(spoken) = rule.touches(subject, policy.cwd(), Does::Deny, names) else { continue };
+        if spoken.touch == Touch::Yes {
+            return Some((Touch::Yes, rule, spoken.what));
+        }
+        perhaps = perhaps.or(Some((spoken.touch, rule, spoken.what)));
+    }
+    perhaps
+}
+
+/// May every part of the command run? Tells the first rule that was needed, or what stands in the
+/// way.
+fn all_parts(
+    policy: &Policy,
+    ground: &Ground<'_>,
+    command: &crate::command::Command,
+) -> Result<Option<String>, String> {
+    if let Some(doubt) = command.script.doubts.first() {
+        return Err(explain::doubt(doubt));
+    }
+    let judge = Judge::new(policy, ground, command);
+    let mut first = None;
+    for part in command.own_parts() {
+        match judge.part(part) {
+            Ok(Cover::Rule(rule)) => first = first.or(Some(rule)),
+            Ok(_) => {}
+            Err(why) => return Err(explain::part_not_covered(&part.text, &why)),
+        }
+    }
+    Ok(first)
 }
 
 /// A question no rule can answer: the model goes in circles.

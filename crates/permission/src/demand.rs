@@ -2,9 +2,11 @@
 
 use windlass_vocabulary::Mode;
 
-use crate::command::{Part, reading, removes_critical};
+use crate::command::{Command, Part, only_reads, removes_critical};
 use crate::decide::Opinion;
 use crate::explain;
+use crate::ground::Ground;
+use crate::host::Reach;
 use crate::policy::Policy;
 use crate::protected::{protected_name, protected_word};
 use crate::rule::Rule;
@@ -15,6 +17,8 @@ use crate::subject::{Access, Matter, Subject};
 #[derive(Debug)]
 pub(crate) struct Demand {
     pub(crate) why: String,
+    /// The rule that wants it.
+    pub(crate) rule: Option<String>,
     /// A rule could answer it for good.
     pub(crate) is_default: bool,
     /// It is an edit that a mode would allow.
@@ -23,22 +27,34 @@ pub(crate) struct Demand {
 
 impl Demand {
     pub(crate) fn by_default((why, is_edit): (String, bool)) -> Self {
-        Self { why, is_default: true, is_edit }
+        Self { why, rule: None, is_default: true, is_edit }
     }
 
     fn always(why: String) -> Self {
-        Self { why, is_default: false, is_edit: false }
+        Self { why, rule: None, is_default: false, is_edit: false }
+    }
+
+    fn by(rule: &Rule, why: String) -> Self {
+        Self { rule: Some(rule.to_string()), ..Self::always(why) }
     }
 }
 
 /// The demand on this call, if there is one.
-pub(crate) fn demand(policy: &Policy, subject: &Subject, opinion: Opinion) -> Option<Demand> {
-    let touched = |rule: &Rule| {
-        let part = rule.touches(subject, policy.cwd(), Does::Ask)?;
-        Some(explain::asked_by_rule(rule, &part))
+pub(crate) fn demand(
+    policy: &Policy,
+    ground: &Ground<'_>,
+    subject: &Subject,
+    names: &[&str],
+    perhaps: Option<(&Rule, String)>,
+    opinion: Opinion,
+) -> Option<Demand> {
+    let cwd = policy.cwd();
+    let asked = |rule: &Rule| {
+        let spoken = rule.touches(subject, cwd, Does::Ask, names)?;
+        Some(Demand::by(rule, explain::asked_by_rule(rule, &spoken.what)))
     };
-    if let Some(why) = policy.rules.ask.iter().find_map(touched) {
-        return Some(Demand::always(why));
+    if let Some(demand) = policy.rules.ask.iter().find_map(asked) {
+        return Some(demand);
     }
     if let Opinion::Ask(why) = opinion {
         return Some(Demand::always(explain::asked_by_hook(&why)));
@@ -46,15 +62,24 @@ pub(crate) fn demand(policy: &Policy, subject: &Subject, opinion: Opinion) -> Op
     if NEEDS_A_PERSON.contains(&subject.tool.as_str()) {
         return Some(Demand::always(explain::needs_a_person(&subject.tool)));
     }
-    if let Matter::Command(command) = &subject.matter {
-        if let Some(target) = removes_critical(&command.parts, &policy.directories) {
-            return Some(Demand::always(explain::critical_removal(&target)));
-        }
-        let speaks_of_commands = |rule: &&Rule| rule.tool == "Bash" && rule.content.is_some();
-        if command.parts.has_hidden
-            && let Some(rule) = policy.rules.deny.iter().find(speaks_of_commands)
-        {
-            return Some(Demand::always(explain::hidden_command(rule)));
+    if let Matter::Command(command) = &subject.matter
+        && let Some(demand) = of_command(policy, ground, command)
+    {
+        return Some(demand);
+    }
+    if let Some((rule, what)) = perhaps {
+        return Some(Demand::by(rule, explain::perhaps_denied(rule, &what)));
+    }
+    if let Matter::Address(target) = &subject.matter
+        && target.reach() == Reach::Near
+        && policy.mode != Mode::BypassPermissions
+    {
+        let names = |rule: &Rule| {
+            let content = rule.content.as_deref().filter(|_| rule.tool == "WebFetch");
+            content.is_some_and(|content| target.is_named_by(content))
+        };
+        if !policy.rules.allow.iter().any(names) {
+            return Some(Demand::always(explain::near_address(&target.url)));
         }
     }
     // With everything waved through and nobody there, the user has said yes to this as well.
@@ -64,20 +89,49 @@ pub(crate) fn demand(policy: &Policy, subject: &Subject, opinion: Opinion) -> Op
     protected(subject).map(|name| Demand::always(explain::protected_place(name)))
 }
 
+fn of_command(policy: &Policy, ground: &Ground<'_>, command: &Command) -> Option<Demand> {
+    if let Some(target) = removes_critical(&command.script, &policy.directories, ground.world) {
+        return Some(Demand::always(explain::critical_removal(&target)));
+    }
+    let speaks_of_commands = |rule: &&Rule| rule.tool == "Bash" && rule.content.is_some();
+    let is_hidden = command.script.has_hidden || !command.script.is_understood();
+    let rule = policy.rules.deny.iter().find(speaks_of_commands).filter(|_| is_hidden)?;
+    let why = match command.script.doubts.first() {
+        Some(doubt) => explain::doubtful_command(rule, doubt),
+        None => explain::hidden_command(rule),
+    };
+    Some(Demand::by(rule, why))
+}
+
 /// Tools that are a question to a person themselves.
 const NEEDS_A_PERSON: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
 fn protected(subject: &Subject) -> Option<&'static str> {
     match &subject.matter {
-        Matter::File { path, access: Access::Write } => protected_name(path),
-        Matter::Command(command) => command.parts.commands.iter().find_map(protected_part),
+        Matter::File { meant, access: Access::Write } => meant.readings().find_map(protected_name),
+        Matter::Command(command) => {
+            let by_words = command.script.parts.iter().find_map(protected_part);
+            by_words.or_else(|| protected_file(command))
+        }
         _ => None,
     }
 }
 
 /// A command that can only read may name what it likes; any other may not name such a place.
-fn protected_part(part: &Part) -> Option<&'static str> {
-    let words: Vec<String> = part.words.iter().map(|word| word.text.clone()).collect();
-    let named = if reading(&words).is_some() { None } else { part.words.get(1..) };
-    part.writes.iter().chain(named.unwrap_or_default()).find_map(|word| protected_word(&word.text))
+pub(crate) fn protected_part(part: &Part) -> Option<&'static str> {
+    let named = match only_reads(part) {
+        Some(_) => &[],
+        None => part.words.get(1..).unwrap_or_default(),
+    };
+    let written = part.redirects.iter().filter(|r| r.does == crate::command::Does::Write);
+    let targets = written.map(|redirect| &redirect.target);
+    targets.chain(named).find_map(|word| protected_word(&word.text))
+}
+
+/// What is written may lead to such a place by a link, or by where the shell stands.
+fn protected_file(command: &Command) -> Option<&'static str> {
+    let reads = |at: usize| command.script.parts.get(at).is_some_and(|p| only_reads(p).is_some());
+    let written = command.files.iter().filter(|file| file.access == Access::Write);
+    let mut places = written.filter(|file| !reads(file.part)).flat_map(|file| &file.meant);
+    places.find_map(|meant| meant.readings().find_map(protected_name))
 }

@@ -2,8 +2,10 @@
 
 use windlass_vocabulary::Mode;
 
+use crate::command::Doubt;
 use crate::demand::Demand;
-use crate::path::is_inside;
+use crate::display::visible;
+use crate::ground::Ground;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::subject::{Access, Matter, Subject};
@@ -40,6 +42,57 @@ pub(crate) fn hidden_command(rule: &Rule) -> String {
     format!("What it runs is known only when it runs, so the deny rule `{rule}` cannot be checked.")
 }
 
+pub(crate) fn doubtful_command(rule: &Rule, doubt: &Doubt) -> String {
+    format!("It is not understood ({}), so the deny rule `{rule}` cannot be checked.", said(doubt))
+}
+
+pub(crate) fn perhaps_denied(rule: &Rule, part: &str) -> String {
+    format!("The deny rule `{rule}` may speak of `{}`; only running it would tell.", short(part))
+}
+
+pub(crate) fn near_address(url: &str) -> String {
+    format!(
+        "`{}` is on this machine or in this network; that needs a rule that names it.",
+        short(url)
+    )
+}
+
+pub(crate) fn metadata_address(url: &str) -> String {
+    format!("`{}` is where machines keep their credentials; it is never fetched.", short(url))
+}
+
+pub(crate) fn allowed_by_rule(rule: &Rule) -> String {
+    format!("The allow rule `{rule}` covers it.")
+}
+
+pub(crate) fn allowed_by_mode(policy: &Policy, is_hook: bool) -> String {
+    match is_hook {
+        true => "A hook allows it, and no rule demands a question.".to_owned(),
+        false => format!("{} mode allows it.", mode_name(policy.mode)),
+    }
+}
+
+pub(crate) fn allowed_parts(rule: Option<&str>) -> String {
+    match rule {
+        Some(rule) => {
+            format!("Every part is covered; the allow rule `{rule}` is one that was needed.")
+        }
+        None => "It does nothing that needs a rule.".to_owned(),
+    }
+}
+
+pub(crate) fn doubt(doubt: &Doubt) -> String {
+    format!("it is not understood: {}", said(doubt))
+}
+
+fn said(doubt: &Doubt) -> String {
+    format!("{}, at `{}`", doubt.why, visible(&short(&doubt.text)))
+}
+
+pub(crate) fn part_not_covered(part: &str, why: &str) -> String {
+    format!("`{}`: {why}", short(part))
+}
+
 pub(crate) fn protected_place(name: &str) -> String {
     format!(
         "`{name}` is a protected place: what is written there runs or configures something later."
@@ -47,24 +100,25 @@ pub(crate) fn protected_place(name: &str) -> String {
 }
 
 /// Why nothing allowed the call, and whether a mode for edits would.
-pub(crate) fn no_rule(policy: &Policy, subject: &Subject) -> (String, bool) {
+pub(crate) fn no_rule(
+    policy: &Policy,
+    ground: &Ground<'_>,
+    subject: &Subject,
+    command: Option<&str>,
+) -> (String, bool) {
     let mode = mode_name(policy.mode);
-    let is_inside = |path| is_inside(path, &policy.directories);
     let (what, is_edit) = match &subject.matter {
-        Matter::Command(command) if command.words.is_none() => {
-            ("commands with operators, expansions or unknown variables".to_owned(), false)
-        }
         Matter::Command(_) => {
-            ("commands that may do more than read in the working directories".to_owned(), false)
+            let why = command.unwrap_or("it may do more than read");
+            return (format!("No allow rule covers it, and {mode} mode asks: {why}."), false);
         }
-        Matter::File { path, access: Access::Read } if !is_inside(path) => {
-            (format!("reading `{}`, outside the working directories", path.display()), false)
-        }
-        Matter::File { path, access: Access::Write } if !is_inside(path) => {
-            (format!("changing `{}`, outside the working directories", path.display()), false)
-        }
-        Matter::File { path, access: Access::Write } => {
-            (format!("changing `{}`", path.display()), true)
+        Matter::File { meant, access } => {
+            let path = meant.spelled.display();
+            let deed = if *access == Access::Read { "reading" } else { "changing" };
+            match ground.is_inside(meant) {
+                true => (format!("{deed} `{path}`"), *access == Access::Write),
+                false => (format!("{deed} `{path}`, outside the working directories"), false),
+            }
         }
         _ => (format!("`{}`", subject.tool), false),
     };

@@ -38,9 +38,85 @@ fn matches(pattern: &str, text: &str, any_one: Option<char>) -> bool {
     }
 }
 
+/// Longer names are not compared letter by letter.
+const OVERLAP_MAX: usize = 255;
+
+/// Is there a name that both the shell's pattern `glob` and a rule's pattern `name` fit? Sets of
+/// characters count as any character. The shell's stars do not stand for a leading dot.
+#[must_use]
+pub(crate) fn overlaps(name: &str, glob: &str) -> bool {
+    if glob.starts_with(['*', '?', '[']) && name.starts_with('.') {
+        return false;
+    }
+    let one: Vec<char> = name.chars().collect();
+    let two: Vec<char> = glob.chars().collect();
+    if one.len() > OVERLAP_MAX || two.len() > OVERLAP_MAX {
+        return true;
+    }
+    // Which ends of the second can be reached with this much of the first.
+    let close = |reached: &mut Vec<bool>| {
+        for at in 0..two.len() {
+            if reached.get(at) == Some(&true)
+                && two.get(at) == Some(&'*')
+                && let Some(next) = reached.get_mut(at + 1)
+            {
+                *next = true;
+            }
+        }
+    };
+    let mut reached = vec![false; two.len() + 1];
+    if let Some(first) = reached.first_mut() {
+        *first = true;
+    }
+    close(&mut reached);
+    for own in one {
+        let mut next = if own == '*' { reached.clone() } else { vec![false; two.len() + 1] };
+        for at in 0..two.len() {
+            if reached.get(at) != Some(&true) && !(own == '*' && next.get(at) == Some(&true)) {
+                continue;
+            }
+            let theirs = two.get(at).copied().unwrap_or_default();
+            let is_any = matches!(own, '?' | '*') || matches!(theirs, '?' | '[' | ']');
+            if theirs == '*' {
+                if let Some(stay) = next.get_mut(at) {
+                    *stay = true;
+                }
+            } else if (own == theirs || is_any)
+                && let Some(step) = next.get_mut(at + 1)
+            {
+                *step = true;
+            }
+        }
+        close(&mut next);
+        reached = next;
+    }
+    reached.last() == Some(&true)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{matches_name, matches_text};
+    use super::{matches_name, matches_text, overlaps};
+
+    #[test]
+    fn two_patterns_overlap_when_a_name_fits_both() {
+        let cases = [
+            (".env", ".e*", true),
+            (".env", "*", false),
+            (".env", ".en?", true),
+            (".env", "*.rs", false),
+            ("*.key", "a*", true),
+            ("*.key", "*.rs", false),
+            ("id_*", "*_rsa", true),
+            ("secret", "s*t", true),
+            ("secret", "s*x", false),
+            ("secret", "secret", true),
+            ("secret", "secrets", false),
+            ("", "*", true),
+        ];
+        for (name, glob, expected) in cases {
+            assert_eq!(overlaps(name, glob), expected, "{name} {glob}");
+        }
+    }
 
     #[test]
     fn stars_and_question_marks() {

@@ -10,12 +10,18 @@
 //!
 //! Pure: no files, no clock. Only this crate can make a [`Granted`].
 
+pub mod check;
 pub mod command;
 pub mod decide;
 mod demand;
+pub mod display;
 mod explain;
 mod glob;
 pub mod granted;
+mod ground;
+mod host;
+mod judge;
+pub mod layer;
 mod mode;
 pub mod path;
 pub mod policy;
@@ -24,9 +30,11 @@ pub mod rule;
 mod scope;
 mod subject;
 mod suggest;
+pub mod world;
 
-pub use decide::{Opinion, Ruling, circle_question, decide};
+pub use decide::{Opinion, Ruling, circle_question, decide, decide_in};
 pub use granted::{Granted, Question};
 pub use policy::Policy;
 pub use protected::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
 pub use rule::{Hidden, Rule, RuleError, Rules};
+pub use world::{Entry, VirtualTree, World};

@@ -1,11 +1,10 @@
 //! Lexical path scopes: what a path means before any file is looked at.
 //!
-//! Nothing here follows a symbolic link. The file tools open what they were granted without
-//! following any, so the path that was judged is the path that is touched.
+//! Nothing here follows a symbolic link; where links lead is asked of a [`World`](crate::world::World).
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::glob::matches_name;
+use crate::glob::{matches_name, overlaps};
 
 /// The absolute path meant, with `.` and `..` taken out by their spelling alone.
 #[must_use]
@@ -27,25 +26,6 @@ pub fn resolve(base: &Path, path: &Path) -> PathBuf {
 #[must_use]
 pub fn is_inside(path: &Path, directories: &[String]) -> bool {
     directories.iter().any(|directory| path.starts_with(directory))
-}
-
-/// Could a word of a command name something outside the working directories? Relative words
-/// without `..` cannot: a shell never stands outside.
-pub(crate) fn may_lead_outside(word: &str, directories: &[String]) -> bool {
-    let is_option = word.starts_with('-');
-    let climbs = |part: &str| part == ".." || (is_option && part.ends_with(".."));
-    if word.split(['/', '=']).any(climbs) {
-        return true;
-    }
-    let is_elsewhere = |value: &str| {
-        value.starts_with('~')
-            || (value.starts_with('/')
-                && !is_inside(&resolve(Path::new("/"), Path::new(value)), directories))
-    };
-    // An option may carry its value right behind its letter, or behind an equals sign.
-    let attached = word.find('/').filter(|_| is_option).and_then(|at| word.get(at..));
-    let assigned = word.split_once('=').map(|(_, value)| value);
-    is_elsewhere(word) || attached.is_some_and(is_elsewhere) || assigned.is_some_and(is_elsewhere)
 }
 
 /// How a pattern is read: an allow in its narrowest sense, anything else in its widest.
@@ -109,6 +89,28 @@ impl PathPattern {
 
     /// Does it speak of this absolute path?
     pub(crate) fn matches(&self, path: &Path, cwd: Option<&str>) -> bool {
+        self.speaks(path, cwd, matches_name)
+    }
+
+    /// May it speak of a path that a pattern of the shell becomes?
+    pub(crate) fn may_match_glob(&self, glob: &Path, cwd: Option<&str>) -> bool {
+        self.speaks(glob, cwd, overlaps)
+    }
+
+    /// Could a pattern with this text speak of one of these paths, given in small letters? Cheap,
+    /// and wrong only on the side of yes.
+    pub(crate) fn may_speak_of(pattern: &str, paths: &[String]) -> bool {
+        let is_literal = |part: &&str| {
+            part.is_ascii() && !part.contains(['*', '?', '[']) && !matches!(*part, "" | "." | "~")
+        };
+        let Some(part) = pattern.rsplit('/').find(is_literal) else { return true };
+        let part = part.as_bytes();
+        paths.iter().any(|path| {
+            path.as_bytes().windows(part.len()).any(|bytes| bytes.eq_ignore_ascii_case(part))
+        })
+    }
+
+    fn speaks(&self, path: &Path, cwd: Option<&str>, fits: fn(&str, &str) -> bool) -> bool {
         let base = match (&self.base, cwd) {
             (Base::Root, _) => "/",
             (Base::WorkingDirectory, Some(cwd)) => cwd,
@@ -125,11 +127,11 @@ impl PathPattern {
         (first..=names.len()).any(|end| {
             let is_below = end < names.len();
             (is_wide || is_below || !self.is_directory)
-                && names.get(..end).is_some_and(|names| self.fits(&self.parts, names))
+                && names.get(..end).is_some_and(|names| self.fits(&self.parts, names, fits))
         })
     }
 
-    fn fits(&self, parts: &[String], names: &[String]) -> bool {
+    fn fits(&self, parts: &[String], names: &[String], fits: fn(&str, &str) -> bool) -> bool {
         match (parts.split_first(), names.split_first()) {
             (None, None) => true,
             (Some((part, [])), _) if part == "**" => {
@@ -137,9 +139,9 @@ impl PathPattern {
                 self.sense == Sense::Wide || !names.is_empty()
             }
             (Some((part, rest)), _) if part == "**" => (0..=names.len())
-                .any(|skip| names.get(skip..).is_some_and(|names| self.fits(rest, names))),
+                .any(|skip| names.get(skip..).is_some_and(|names| self.fits(rest, names, fits))),
             (Some((part, parts)), Some((name, names))) => {
-                matches_name(part, name) && self.fits(parts, names)
+                fits(part, name) && self.fits(parts, names, fits)
             }
             _ => false,
         }

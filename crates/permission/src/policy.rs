@@ -13,12 +13,14 @@ pub struct Policy {
     pub rules: Rules,
     /// Working directories, absolute, without a slash at the end; the first is where we are.
     pub directories: Vec<String>,
+    /// Where the shell stands, when it has moved away from the first of them; absolute.
+    pub standing: Option<String>,
     /// Is there somebody who can answer a question?
     pub can_ask: bool,
 }
 
 impl Policy {
     pub(crate) fn cwd(&self) -> Option<&str> {
-        self.directories.first().map(String::as_str)
+        self.standing.as_ref().or(self.directories.first()).map(String::as_str)
     }
 }

@@ -99,7 +99,7 @@ impl Rule {
         if !tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.*".contains(c)) {
             return fail("a tool's name is letters, digits, `_`, `-`");
         }
-        let content = content.filter(|content| !content.is_empty() && *content != "*");
+        let content = content.filter(|content| !matches!(*content, "" | "*" | ":*"));
         Ok(Self { tool: tool.to_owned(), content: content.map(str::to_owned) })
     }
 

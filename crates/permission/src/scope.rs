@@ -3,47 +3,80 @@
 //! As an allow it must cover the whole call, and everything must be understood. As a deny or an ask
 //! it speaks as soon as it might mean any part of the call.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::command::{Part, Pattern, Word, base_name, reading, writes_its_words};
+use crate::command::{Command, Part, Pattern, Touch, Word};
 use crate::glob::matches_text;
-use crate::path::{PathPattern, Sense, resolve};
+use crate::ground::Ground;
+use crate::path::{PathPattern, Sense};
 use crate::rule::Rule;
-use crate::subject::{Access, Command, Matter, Subject};
+use crate::subject::{Access, Matter, Subject};
+use crate::world::Meant;
+
+/// What a rule does when it speaks of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    Deny,
+    Ask,
+}
+
+/// That a rule speaks of a call, for certain or perhaps, and of what in it.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    pub(crate) touch: Touch,
+    pub(crate) what: String,
+    /// The part of a command it speaks of; `None` means all.
+    pub(crate) part: Option<usize>,
+}
+
+impl Spoken {
+    fn surely(what: String) -> Option<Self> {
+        Some(Self { touch: Touch::Yes, what, part: None })
+    }
+}
 
 impl Rule {
-    /// May the call run under this rule, as an allow rule? Everything must be understood and
-    /// covered.
-    pub(crate) fn allows(&self, subject: &Subject, directories: &[String]) -> bool {
+    /// May the whole call run under this rule, as an allow rule? Everything must be understood and
+    /// covered. Commands with several parts may be covered by several rules; see `allows_part`.
+    pub(crate) fn allows(&self, subject: &Subject, cwd: Option<&str>) -> bool {
         if self.idle_as_allow().is_some() || !self.names(&subject.tool, Sense::Narrow) {
             return false;
         }
         let Some(content) = self.content.as_deref() else { return true };
         match &subject.matter {
-            Matter::Command(command) => {
-                let pattern = Pattern::new(content);
-                let fits = |words: &Vec<String>| pattern.allows(words, directories);
-                pattern.is_text(&command.text) || command.words.as_ref().is_some_and(fits)
-            }
-            Matter::File { path, .. } => {
-                let cwd = directories.first().map(String::as_str);
-                PathPattern::new(content, Sense::Narrow).matches(path, cwd)
-            }
+            Matter::Command(command) => content == command.text.trim() && !content.contains('*'),
+            Matter::File { meant, .. } => self.allows_path(meant, cwd),
+            Matter::Address(target) => target.is_allowed_by(content),
             Matter::Name(name) => name == content,
             Matter::Other | Matter::Unreadable => false,
         }
     }
 
-    /// Does the rule speak of any part of the call, as a deny or an ask rule? Returns that part in
-    /// words. What is not understood counts.
+    /// May this part of a command run under this rule? Redirects are judged apart.
+    pub(crate) fn allows_part(&self, part: &Part, ground: &Ground<'_>) -> bool {
+        let Some(content) = self.content.as_deref().filter(|_| self.tool == "Bash") else {
+            return false;
+        };
+        let leads_out = |word: &Word| ground.leads_out(word, &part.places);
+        Pattern::new(content).allows(part, &leads_out)
+    }
+
+    /// May this path be touched under this rule, by whichever tool? Both readings must fit.
+    pub(crate) fn allows_path(&self, meant: &Meant, cwd: Option<&str>) -> bool {
+        let Some(content) = self.content.as_deref() else { return true };
+        let pattern = PathPattern::new(content, Sense::Narrow);
+        !meant.is_lost && meant.readings().all(|path| pattern.matches(path, cwd))
+    }
+
+    /// Does the rule speak of any part of the call, as a deny or an ask rule? What is not
+    /// understood counts.
     pub(crate) fn touches(
         &self,
         subject: &Subject,
         cwd: Option<&str>,
         does: Does,
-    ) -> Option<String> {
+        names: &[&str],
+    ) -> Option<Spoken> {
         if let (Matter::Command(command), Some(content)) = (&subject.matter, &self.content)
             && matches!(self.tool.as_str(), "Read" | "Edit" | "Write")
         {
@@ -54,55 +87,63 @@ impl Rule {
         if !blocks_reading && !self.names(&subject.tool, Sense::Wide) {
             return None;
         }
-        let Some(content) = self.content.as_deref() else { return Some(subject.tool.clone()) };
+        let Some(content) = self.content.as_deref() else {
+            return Spoken::surely(subject.tool.clone());
+        };
         if names_field(content, subject) {
-            return Some(content.to_owned());
+            return Spoken::surely(content.to_owned());
         }
         match &subject.matter {
-            Matter::Command(command) => touched_part(&Pattern::new(content), command),
-            Matter::File { path, .. } => PathPattern::new(content, Sense::Wide)
-                .matches(path, cwd)
-                .then(|| path.display().to_string()),
-            Matter::Name(name) => matches_text(content, name).then(|| name.clone()),
+            Matter::Command(command) => touched_part(content, command, names),
+            Matter::File { meant, .. } => {
+                let pattern = PathPattern::new(content, Sense::Wide);
+                let path = meant.readings().find(|path| pattern.matches(path, cwd))?;
+                Spoken::surely(path.display().to_string())
+            }
+            Matter::Address(target) => {
+                target.is_touched_by(content).then(|| target.url.clone()).and_then(Spoken::surely)
+            }
+            Matter::Name(name) => {
+                matches_text(content, name).then(|| name.clone()).and_then(Spoken::surely)
+            }
             Matter::Other if is_field(content) => None,
-            Matter::Other | Matter::Unreadable => Some(subject.tool.clone()),
+            Matter::Other | Matter::Unreadable => Spoken::surely(subject.tool.clone()),
         }
     }
 
-    /// Files that a command reads by a program known for it, or writes by a redirect.
+    /// Files that a command reads by a program known for it, or writes.
     fn touches_files_of(
         &self,
         command: &Command,
         content: &str,
         cwd: Option<&str>,
-    ) -> Option<String> {
+    ) -> Option<Spoken> {
+        let is_read = self.tool == "Read";
+        let wanted = if is_read { Access::Read } else { Access::Write };
+        let mut files = command.files.iter().filter(|file| file.access == wanted).peekable();
+        files.peek()?;
+        let is_near = PathPattern::may_speak_of(content, &command.paths);
+        let is_open = || files.clone().any(|file| file.is_glob || file.meant.is_empty());
+        if !is_near && !is_open() {
+            return None;
+        }
         let pattern = PathPattern::new(content, Sense::Wide);
-        let here = Path::new(cwd.unwrap_or("/"));
-        let is_meant = |word: &String| {
-            let value = word.split_once('=').map_or(word.as_str(), |(_, value)| value);
-            let path = resolve(here, Path::new(value));
-            pattern.matches(&path, cwd)
-        };
-        let texts = |words: &[Word]| -> Vec<String> {
-            words.iter().map(|word| word.text.clone()).collect()
-        };
-        let files = |part: &Part| -> Vec<String> {
-            let words = texts(&part.words);
-            let arguments = words.get(1..).unwrap_or_default().to_vec();
-            let (mut files, given) = match self.tool.as_str() {
-                "Read" => (
-                    texts(&part.reads),
-                    read_words(&words).or(part.is_wrapper.then_some(arguments)),
-                ),
-                _ => {
-                    let writes = writes_its_words(part) || part.is_wrapper;
-                    (texts(&part.writes), writes.then_some(arguments))
+        let mut perhaps = None;
+        for file in files {
+            let spoken =
+                |touch| Some(Spoken { touch, what: file.text.clone(), part: Some(file.part) });
+            let mut readings = file.meant.iter().flat_map(Meant::readings);
+            if file.is_glob {
+                if readings.any(|path| pattern.may_match_glob(path, cwd)) {
+                    perhaps = perhaps.or_else(|| spoken(Touch::Maybe));
                 }
-            };
-            files.extend(given.unwrap_or_default());
-            files
-        };
-        command.parts.commands.iter().flat_map(files).find(is_meant)
+            } else if file.meant.is_empty() {
+                perhaps = perhaps.or_else(|| spoken(Touch::Maybe));
+            } else if readings.any(|path| pattern.matches(path, cwd)) {
+                return spoken(Touch::Yes);
+            }
+        }
+        perhaps
     }
 
     /// Is this the tool the rule names? A rule for a family speaks of its members.
@@ -122,30 +163,39 @@ impl Rule {
             || family
             || is_server
             || by_star
-            || (sense == Sense::Wide && { own.eq_ignore_ascii_case(tool) })
+            || (sense == Sense::Wide && own.eq_ignore_ascii_case(tool))
     }
 }
 
-/// What a rule does when it speaks of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Does {
-    Deny,
-    Ask,
-}
-
-fn touched_part(pattern: &Pattern<'_>, command: &Command) -> Option<String> {
-    if pattern.is_text(&command.text) {
-        return Some(command.text.clone());
+fn touched_part(content: &str, command: &Command, names: &[&str]) -> Option<Spoken> {
+    let is_text = content.trim() == command.text.trim() && !content.contains('*');
+    if is_text {
+        return Spoken::surely(command.text.clone());
     }
-    let touched = command.parts.commands.iter().find(|part| pattern.touches(part))?;
-    let words: Vec<&str> = touched.words.iter().map(|word| word.text.as_str()).collect();
-    Some(words.join(" "))
+    if !Pattern::may_speak_of(content, names) {
+        return None;
+    }
+    let pattern = Pattern::new(content);
+    let mut perhaps = None;
+    for (at, part) in command.script.parts.iter().enumerate() {
+        let touch = pattern.touches(part);
+        if touch == Touch::No {
+            continue;
+        }
+        let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
+        let spoken = Spoken { touch, what: words.join(" "), part: Some(at) };
+        if touch == Touch::Yes {
+            return Some(spoken);
+        }
+        perhaps = perhaps.or(Some(spoken));
+    }
+    perhaps
 }
 
 /// `field:value`: one scalar of the input.
 fn names_field(content: &str, subject: &Subject) -> bool {
     let Some((field, wanted)) = content.split_once(':') else { return false };
-    let primary = ["command", "file_path", "notebook_path", "path", "pattern", "content"];
+    let primary = ["command", "file_path", "notebook_path", "path", "pattern", "content", "url"];
     if primary.contains(&field) {
         return false;
     }
@@ -162,22 +212,3 @@ fn is_field(content: &str) -> bool {
         field != "domain" && field.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     })
 }
-
-/// The words that name files, for a program that shows what is in them.
-fn read_words(words: &[String]) -> Option<Vec<String>> {
-    if let Some(reading) = reading(words) {
-        return Some(reading.files);
-    }
-    let (program, arguments) = words.split_first()?;
-    READERS.contains(&base_name(program)).then(|| arguments.to_vec())
-}
-
-/// Programs that show what is in a file, beyond those that can do nothing else.
-const READERS: &[&str] = &[
-    "cat", "head", "tail", "less", "more", "most", "bat", "grep", "egrep", "fgrep", "rg", "ag",
-    "sed", "awk", "gawk", "cut", "sort", "uniq", "wc", "diff", "cmp", "comm", "xxd", "od",
-    "hexdump", "strings", "base64", "base32", "tac", "nl", "rev", "paste", "join", "split", "cp",
-    "mv", "ln", "tee", "tar", "zip", "gzip", "curl", "scp", "rsync", "vim", "vi", "nano", "view",
-    "jq", "yq", "python", "python3", "node", "perl", "ruby", "openssl", "source", ".", "bash",
-    "sh", "env", "xargs", "dd", "git", "column", "fold", "tr", "file", "stat", "readlink",
-];

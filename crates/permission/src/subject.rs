@@ -1,13 +1,15 @@
 //! What a call is about: the part of its input that rules speak of.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 use windlass_vocabulary::ToolCall;
 
-use crate::command::{Parts, parts, plain_words, unwrapped};
-use crate::path::resolve;
+use crate::command::{Command, Scene};
+use crate::ground::Ground;
+use crate::host::Target;
 use crate::policy::Policy;
+use crate::world::{Meant, follow};
 
 /// A call, taken apart once for all rules.
 #[derive(Debug)]
@@ -21,9 +23,11 @@ pub(crate) struct Subject {
 #[derive(Debug)]
 pub(crate) enum Matter {
     /// A shell command.
-    Command(Command),
-    /// A file or a directory, absolute.
-    File { path: PathBuf, access: Access },
+    Command(Box<Command>),
+    /// A file or a directory.
+    File { meant: Meant, access: Access },
+    /// An address in the network.
+    Address(Target),
     /// A name: of a sub-agent, of a skill.
     Name(String),
     /// Nothing that rules know how to speak of.
@@ -39,17 +43,8 @@ pub(crate) enum Access {
     Write,
 }
 
-/// A shell command in both views.
-#[derive(Debug)]
-pub(crate) struct Command {
-    pub(crate) text: String,
-    /// Without harmless wrappers in front; `None` when it is not understood.
-    pub(crate) words: Option<Vec<String>>,
-    pub(crate) parts: Parts,
-}
-
 impl Subject {
-    pub(crate) fn new(policy: &Policy, call: &ToolCall) -> Self {
+    pub(crate) fn new(policy: &Policy, ground: &Ground<'_>, call: &ToolCall) -> Self {
         let tool = call.name.as_str().to_owned();
         let Ok(Value::Object(fields)) = serde_json::from_str(call.input.as_str()) else {
             return Self { tool, matter: Matter::Unreadable, fields: Map::new() };
@@ -58,16 +53,21 @@ impl Subject {
         // A file tool that is given no file at all refuses by itself; one whose file cannot be
         // read here might read it after all.
         let file = |name: &str, access| match fields.contains_key(name) {
-            true => file(policy, text(name), access),
+            true => file(policy, ground, text(name), access),
             false => Matter::Other,
         };
+        let scene = Scene { cwd: policy.cwd().map(Path::new), world: ground.world, depth: 0 };
+        let command = |text| Matter::Command(Box::new(Command::read(text, scene, ground)));
         let matter = match tool.as_str() {
             "Bash" => text("command").map_or(Matter::Unreadable, command),
             "Read" => file("file_path", Access::Read),
             "Glob" | "Grep" | "LS" if fields.contains_key("path") => file("path", Access::Read),
-            "Glob" | "Grep" | "LS" => file_here(policy),
+            "Glob" | "Grep" | "LS" => file_here(policy, ground),
             "Edit" | "Write" | "MultiEdit" => file("file_path", Access::Write),
             "NotebookEdit" => file("notebook_path", Access::Write),
+            "WebFetch" if fields.contains_key("url") => {
+                text("url").map_or(Matter::Unreadable, |url| Matter::Address(Target::read(url)))
+            }
             "Agent" | "Task" => name(text("subagent_type")),
             "Skill" => name(text("skill").or(text("command"))),
             _ => Matter::Other,
@@ -76,22 +76,17 @@ impl Subject {
     }
 }
 
-fn command(text: &str) -> Matter {
-    let words = plain_words(text).and_then(|words| unwrapped(&words).map(<[String]>::to_vec));
-    Matter::Command(Command { text: text.to_owned(), words, parts: parts(text) })
-}
-
-fn file(policy: &Policy, path: Option<&str>, access: Access) -> Matter {
+fn file(policy: &Policy, ground: &Ground<'_>, path: Option<&str>, access: Access) -> Matter {
     let Some(path) = path.filter(|path| !path.is_empty() && !path.contains('\0')) else {
         return Matter::Unreadable;
     };
-    let here = policy.directories.first().map_or("/", String::as_str);
-    Matter::File { path: resolve(Path::new(here), Path::new(path)), access }
+    let here = policy.cwd().unwrap_or("/");
+    Matter::File { meant: follow(ground.world, Path::new(here), Path::new(path)), access }
 }
 
 /// Searching nowhere in particular is searching where we are.
-fn file_here(policy: &Policy) -> Matter {
-    file(policy, Some("."), Access::Read)
+fn file_here(policy: &Policy, ground: &Ground<'_>) -> Matter {
+    file(policy, ground, Some("."), Access::Read)
 }
 
 fn name(text: Option<&str>) -> Matter {

@@ -1,55 +1,102 @@
 //! Rules that would allow a call and calls like it.
 //!
-//! Suggested only when adding one really allows this call; a test holds that.
+//! Suggested only when adding them really allows this call; a test holds that.
 
 use std::path::Path;
 
-use crate::command::{is_runner, reaches_beyond_rule};
+use crate::command::{Command, Part, Word, is_runner, reaches_beyond_rule, unwrapped};
+use crate::decide::{Opinion, Verdict, verdict};
+use crate::ground::Ground;
+use crate::judge::Judge;
 use crate::policy::Policy;
 use crate::rule::Rule;
-use crate::subject::{Access, Command, Matter, Subject};
+use crate::subject::{Access, Matter, Subject};
+use windlass_vocabulary::Inspection;
 
 const TEXT_CHARS_MAX: usize = 300;
 
-/// The rules, best first.
-pub(crate) fn suggestions(policy: &Policy, subject: &Subject) -> Vec<String> {
+/// A line with more parts that need a rule gets one for its whole text.
+const RULES_MAX: usize = 5;
+
+/// The rules; together they allow the call.
+pub(crate) fn suggestions(policy: &Policy, ground: &Ground<'_>, subject: &Subject) -> Vec<String> {
     let wanted = match &subject.matter {
-        Matter::Command(command) => command_rule(command, &policy.directories),
-        Matter::File { path, access } => path_rule(policy, path, *access),
-        Matter::Name(name) => Some(format!("{}({name})", subject.tool)),
-        Matter::Other => Some(subject.tool.clone()),
-        Matter::Unreadable => None,
+        Matter::Command(command) => {
+            let rules = part_rules(policy, ground, command).unwrap_or_default();
+            let is_enough = !rules.is_empty() && allow(policy, ground, subject, &rules);
+            if is_enough { rules } else { exact(&command.text).into_iter().collect() }
+        }
+        Matter::File { meant, access } => {
+            path_rule(policy, &meant.spelled, *access).into_iter().collect()
+        }
+        Matter::Address(target) => target.rule().into_iter().collect(),
+        Matter::Name(name) => vec![format!("{}({name})", subject.tool)],
+        Matter::Other => vec![subject.tool.clone()],
+        Matter::Unreadable => Vec::new(),
     };
-    let allows = |text: &String| {
-        Rule::parse(text).is_ok_and(|rule| rule.allows(subject, &policy.directories))
-    };
-    wanted.into_iter().filter(allows).collect()
+    if allow(policy, ground, subject, &wanted) { wanted } else { Vec::new() }
 }
 
-fn command_rule(command: &Command, directories: &[String]) -> Option<String> {
-    let exact = || {
-        let text = command.text.trim();
-        let is_short = text.len() <= TEXT_CHARS_MAX && !text.contains('\n');
-        is_short.then(|| format!("Bash({text})"))
+/// Would these rules allow the call?
+fn allow(policy: &Policy, ground: &Ground<'_>, subject: &Subject, texts: &[String]) -> bool {
+    let Ok(rules) = texts.iter().map(|text| Rule::parse(text)).collect::<Result<Vec<_>, _>>()
+    else {
+        return false;
     };
-    let Some(words) = &command.words else { return exact() };
-    let first = words.first()?;
-    let is_simple = |word: &String| {
+    let mut taught = Policy { rules: policy.rules.clone(), ..policy.clone() };
+    taught.rules.allow.extend(rules);
+    let facts = Inspection::EXCLUSIVE_EFFECT;
+    matches!(verdict(&taught, ground, subject, &facts, Opinion::None), Verdict::Allow { .. })
+}
+
+/// One rule for each part that needs one.
+fn part_rules(policy: &Policy, ground: &Ground<'_>, command: &Command) -> Option<Vec<String>> {
+    if !command.script.is_understood() {
+        return None;
+    }
+    let judge = Judge::new(policy, ground, command);
+    let mut rules = Vec::new();
+    for part in command.own_parts().filter(|part| judge.part(part).is_err()) {
+        let rule = part_rule(part, ground)?;
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    (rules.len() <= RULES_MAX).then_some(rules)
+}
+
+fn part_rule(part: &Part, ground: &Ground<'_>) -> Option<String> {
+    let words = unwrapped(&part.words).filter(|_| part.assigns.is_empty());
+    let Some(words) = words else { return exact(&part.text) };
+    let first = words.first()?.certain()?;
+    let is_simple = |word: &str| {
         !word.is_empty()
             && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
     };
     if is_runner(first) || !is_simple(first) {
-        return exact();
+        return exact(&part.text);
     }
-    let takes_sub_command = WITH_SUB_COMMANDS.contains(&first.as_str());
-    let sub =
-        words.get(1).filter(|word| takes_sub_command && is_simple(word) && !word.starts_with('-'));
+    let takes_sub_command = WITH_SUB_COMMANDS.contains(&first);
+    let sub = words.get(1).and_then(Word::certain);
+    let sub = sub.filter(|word| takes_sub_command && is_simple(word) && !word.starts_with('-'));
     let named = if sub.is_some() { 2 } else { 1 };
-    if reaches_beyond_rule(words, named, directories) {
-        return exact();
+    // A script is named as well: what else it may run is its own affair.
+    let script = words.get(2).and_then(Word::certain);
+    let runs_script = matches!(sub, Some("run" | "run-script"));
+    let script = script.filter(|word| runs_script && is_simple(word) && !word.starts_with('-'));
+    let named = named + usize::from(script.is_some());
+    let leads_out = |word: &Word| ground.leads_out(word, &part.places);
+    if reaches_beyond_rule(words, named, &leads_out) {
+        return exact(&part.text);
     }
-    let name: Vec<&str> = words.iter().take(named).map(String::as_str).collect();
+    let name: Vec<&str> = words.iter().take(named).map(|word| word.text.as_str()).collect();
     Some(format!("Bash({}:*)", name.join(" ")))
+}
+
+fn exact(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_short = text.len() <= TEXT_CHARS_MAX && !text.contains(['\n', '*']);
+    is_short.then(|| format!("Bash({text})"))
 }
 
 const WITH_SUB_COMMANDS: &[&str] = &[

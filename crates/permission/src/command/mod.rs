@@ -1,24 +1,182 @@
-//! A shell line, cut up as far as it can be trusted.
+//! A shell line, understood as far as it can be trusted.
 //!
-//! Two views of the same text. [`plain_words`] is the narrow one: it answers only for a single
-//! command made of plain words and quotes, and allow rules and the list of reading commands rest
-//! on it. `parts` is the wide one: it cuts at every operator, looks into substitutions and
-//! through wrappers, and may find more commands than would run; deny and ask rules rest on it.
-//! Neither runs or expands anything.
+//! `grammar` makes a tree of it, `walk` takes the tree apart into parts, each a simple command that
+//! could run; `wrapper` finds the commands that parts run in turn. What a part does is said by
+//! `effect`, `reading`, `risk` and the lists in `table`. Where the grammar is at a loss, `loose`
+//! guesses, for deny rules only. Nothing here runs or expands anything.
 
-mod parts;
+mod builtin;
+mod effect;
+mod grammar;
+mod loose;
 mod pattern;
 mod plain;
 mod quote;
 mod reading;
 mod removal;
 mod risk;
+mod script;
+mod script_text;
+mod table;
+mod variable;
+mod walk;
+mod word;
 mod wrapper;
 
-pub(crate) use parts::{Part, Parts, Word, parts};
-pub(crate) use pattern::Pattern;
+pub(crate) use effect::{Deed, deed, only_reads, read_words, written_words};
+pub(crate) use pattern::{Pattern, Touch};
 pub use plain::plain_words;
 pub use reading::{Reading, reading};
 pub(crate) use removal::removes_critical;
-pub(crate) use risk::{is_runner, reaches_beyond_rule, writes_its_words};
-pub(crate) use wrapper::{base_name, unwrapped};
+pub(crate) use risk::reaches_beyond_rule;
+pub(crate) use script::{Does, Doubt, Part, Places, Script};
+pub(crate) use walk::Scene;
+pub(crate) use word::Word;
+pub(crate) use wrapper::{base_name, is_runner, unwrapped};
+
+use std::path::{Path, PathBuf};
+
+use crate::ground::{Ground, candidates};
+use crate::subject::Access;
+use crate::world::{Blind, Meant};
+
+/// A shell line, taken apart once for all rules.
+#[derive(Debug)]
+pub(crate) struct Command {
+    /// As written.
+    pub(crate) text: String,
+    pub(crate) script: Script,
+    /// Every file a part may touch.
+    pub(crate) files: Vec<FileUse>,
+    /// The spellings of those files in small letters.
+    pub(crate) paths: Vec<String>,
+}
+
+/// A file that a part may touch.
+#[derive(Debug)]
+pub(crate) struct FileUse {
+    /// The part's place in the list.
+    pub(crate) part: usize,
+    /// The word as shown.
+    pub(crate) text: String,
+    pub(crate) access: Access,
+    /// What it may mean; empty when that cannot be known.
+    pub(crate) meant: Vec<Meant>,
+    /// It stands for every file that fits it.
+    pub(crate) is_glob: bool,
+}
+
+impl Command {
+    pub(crate) fn read(text: &str, scene: Scene<'_>, ground: &Ground<'_>) -> Self {
+        let mut script = walk::read(text, scene);
+        if !script.is_understood() {
+            loose::scan(text, scene, 0, &mut script);
+        }
+        let mut files = Vec::new();
+        for (at, part) in script.parts.iter().enumerate() {
+            let mut take = |words: Vec<&Word>, access| {
+                for word in words {
+                    file_uses(at, word, access, &part.places, scene, ground, &mut files);
+                }
+            };
+            take(read_words(part), Access::Read);
+            take(written_words(part), Access::Write);
+        }
+        let spelled = files
+            .iter()
+            .flat_map(|file| &file.meant)
+            .flat_map(|meant| meant.readings().map(|path| path.to_string_lossy().to_lowercase()));
+        let paths = spelled.collect();
+        Self { text: text.to_owned(), script, files, paths }
+    }
+
+    /// The parts that must be allowed for the line to be allowed.
+    pub(crate) fn own_parts(&self) -> impl Iterator<Item = &Part> {
+        self.script.parts.iter().filter(|part| !part.is_inner)
+    }
+
+    /// Does it read only?
+    pub(crate) fn only_reads(&self) -> bool {
+        self.script.is_understood() && self.own_parts().all(|part| only_reads(part).is_some())
+    }
+}
+
+fn file_uses(
+    part: usize,
+    word: &Word,
+    access: Access,
+    places: &Places,
+    scene: Scene<'_>,
+    ground: &Ground<'_>,
+    files: &mut Vec<FileUse>,
+) {
+    let here = scene.cwd.map_or(Places::Unknown, |cwd| Places::one(cwd.to_path_buf()));
+    // Where the shell stands may not be known; where it stood at first is the best guess.
+    let places = if places.all().is_empty() { &here } else { places };
+    let is_glob = word.is_glob && !word.text.contains('…');
+    let push = |text: &str, meant, files: &mut Vec<FileUse>| {
+        files.push(FileUse { part, text: text.to_owned(), access, meant, is_glob });
+    };
+    if word.is_pipe() {
+        return;
+    }
+    if word.known.is_none() && !is_glob {
+        return push(&word.text, Vec::new(), files);
+    }
+    for text in candidates(&word.text) {
+        push(text, ground.meant(text, places).unwrap_or_default(), files);
+    }
+}
+
+/// One command found in a line, as far as it is certain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The program and its arguments; `None` where only running would tell. A word that may become
+    /// several, or none, ends the list.
+    pub words: Vec<Option<String>>,
+    /// More words may follow than are listed.
+    pub is_open: bool,
+    /// Files it writes by redirects; `None` where only running would tell.
+    pub writes: Vec<Option<String>>,
+    /// Where it may stand when it runs; empty when that is not known.
+    pub places: Vec<PathBuf>,
+}
+
+/// Every command a line could run, and whether the line is understood completely. `cwd` is where
+/// the shell stands.
+#[must_use]
+pub fn commands(text: &str, cwd: &Path) -> (Vec<Found>, bool) {
+    let script = walk::read(text, Scene { cwd: Some(cwd), world: &Blind, depth: 0 });
+    let found = script.parts.iter().map(|part| {
+        let is_several = |word: &Word| (word.known.is_none() && word.is_split) || word.is_glob;
+        let ends = |word: &Word| is_several(word) || word.is_choice;
+        // A word of the grammar to bash, and a program to nobody but the grammar here.
+        let is_grammar = |word: &&Word| {
+            matches!(word.text.as_str(), "time" | "-p") || variable::is_assignment(&word.text)
+        };
+        let front = match part.words.first() {
+            Some(first) if first.text == "time" => part.words.iter().take_while(is_grammar).count(),
+            _ => 0,
+        };
+        let all = part.words.get(front..).unwrap_or_default();
+        let certain = all.iter().take_while(|word| !ends(word));
+        let words: Vec<_> = certain.map(|word| word.known.clone()).collect();
+        let written = part.redirects.iter().filter(|redirect| redirect.does == Does::Write);
+        Found {
+            is_open: words.len() < all.len(),
+            words,
+            writes: written.map(|redirect| redirect.target.known.clone()).collect(),
+            places: part.places.all().to_vec(),
+        }
+    });
+    (found.collect(), script.is_understood())
+}
+
+/// Does this shell line only read, so that it may run beside others? Nothing that moves the shell
+/// does; nor anything that is not understood.
+#[must_use]
+pub fn reads_only(text: &str) -> bool {
+    let script = walk::read(text, Scene { cwd: None, world: &Blind, depth: 0 });
+    let mut own = script.parts.iter().filter(|part| !part.is_inner);
+    script.is_understood() && own.all(|part| only_reads(part) == Some(false))
+}

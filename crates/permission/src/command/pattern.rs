@@ -1,9 +1,11 @@
 //! What a `Bash(…)` rule says, compared word by word.
 
-use super::parts::Part;
 use super::plain::plain_words;
-use super::risk::{is_runner, reaches_beyond_rule};
-use super::wrapper::base_name;
+use super::risk::reaches_beyond_rule;
+use super::script::Part;
+use super::variable::is_assignment;
+use super::word::Word;
+use super::wrapper::{base_name, is_runner, unwrapped};
 use crate::glob::matches_text;
 
 /// The content of a `Bash` rule.
@@ -14,6 +16,15 @@ pub(crate) struct Pattern<'a> {
     words: Vec<String>,
     /// More words may follow.
     is_prefix: bool,
+}
+
+/// Does a rule speak of a command?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Touch {
+    No,
+    /// Only at run time it will be known.
+    Maybe,
+    Yes,
 }
 
 impl<'a> Pattern<'a> {
@@ -27,16 +38,31 @@ impl<'a> Pattern<'a> {
         Self { text, words, is_prefix }
     }
 
-    /// Does the rule speak of exactly this text?
-    pub(crate) fn is_text(&self, command: &str) -> bool {
-        !self.is_prefix && !self.text.contains('*') && self.text.trim() == command.trim()
+    /// Could a rule with this text speak of a command with one of these names? Cheap, and wrong
+    /// only on the side of yes.
+    pub(crate) fn may_speak_of(text: &str, names: &[&str]) -> bool {
+        let end = text.find([' ', ':', '*', '\'', '"', '\\', '=']).unwrap_or(text.len());
+        let (name, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+        let is_plain = rest.is_empty() || rest.starts_with(' ') || rest.starts_with(":*");
+        !is_plain || names.contains(&name)
     }
 
     /// May this command run under the rule? It must begin with the rule's words; and what follows
     /// must not be a program of its own that the rule does not name.
-    pub(crate) fn allows(&self, words: &[String], directories: &[String]) -> bool {
-        let Some(first) = words.first() else { return false };
-        if !self.fits(words) {
+    pub(crate) fn allows(&self, part: &Part, leads_out: &dyn Fn(&Word) -> bool) -> bool {
+        let names_variables = self.words.first().is_some_and(|word| is_assignment(word));
+        let assigned: Vec<Word> =
+            part.assigns.iter().map(|assign| Word::literal(&assign.text)).collect();
+        let words = if names_variables {
+            [assigned, part.words.clone()].concat()
+        } else {
+            match unwrapped(&part.words) {
+                Some(words) if super::effect::sets_harmless(part) => words.to_vec(),
+                _ => return false,
+            }
+        };
+        let Some(first) = words.first().and_then(Word::certain) else { return false };
+        if !self.fits(&words) {
             return false;
         }
         let names_all = !self.is_prefix && !self.text.contains('*');
@@ -45,63 +71,98 @@ impl<'a> Pattern<'a> {
         }
         let named = self.words.iter().take_while(|word| !word.contains('*')).count();
         if is_runner(first) {
-            let what = words.get(1).map(String::as_str).unwrap_or_default();
-            let is_named = named >= 2 && !what.starts_with('-') && !what.contains('=');
-            return is_named;
+            let what = words.get(1).map(|word| word.text.as_str()).unwrap_or_default();
+            return named >= 2 && !what.starts_with('-') && !what.contains('=');
         }
-        !reaches_beyond_rule(words, named, directories)
+        if names_variables {
+            let skipped = words.iter().take_while(|word| is_assignment(&word.text)).count();
+            let rest = words.get(skipped..).unwrap_or_default();
+            return !reaches_beyond_rule(rest, named.saturating_sub(skipped), leads_out);
+        }
+        !reaches_beyond_rule(&words, named, leads_out)
     }
 
     /// Does the rule speak of this command, by its name or by the last part of its path? Where it
     /// runs another one, that may begin at any of its words.
-    pub(crate) fn touches(&self, part: &Part) -> bool {
+    pub(crate) fn touches(&self, part: &Part) -> Touch {
         let reach = if part.is_wrapper { part.words.len() } else { 1 };
         if self.has_star() {
             return self.touches_text(part, reach);
         }
-        (0..reach).any(|at| {
+        let at = |at: usize| {
             let words = part.words.get(at..).unwrap_or_default();
-            let Some((first, rest)) = words.split_first() else { return false };
-            let rest = || rest.iter().map(|word| word.text.as_str());
-            let named = |name| self.begins(std::iter::once(name).chain(rest()));
-            named(first.text.as_str()) || named(base_name(&first.text))
-        })
+            self.begins_by(words, |word| word).max(self.begins_by(words, base_name))
+        };
+        (0..reach).map(at).max().unwrap_or(Touch::No)
+    }
+
+    /// The rule's words, one by one; a word that is not certain may be any.
+    fn begins_by(&self, given: &[Word], name: fn(&str) -> &str) -> Touch {
+        let mut touch = Touch::Yes;
+        for (at, wanted) in self.words.iter().enumerate() {
+            let Some(word) = given.get(at) else { return Touch::No };
+            let text = if at == 0 { name(&word.text) } else { &word.text };
+            let is_same = text == wanted;
+            // A word that may be several, or none, shifts all that follow.
+            if word.is_split && word.known.is_none() {
+                return Touch::Maybe;
+            }
+            match (word.certain().is_some(), is_same) {
+                (true, false) => return Touch::No,
+                (false, _) => touch = Touch::Maybe,
+                (true, true) => {}
+            }
+        }
+        let is_longer = given.len() > self.words.len();
+        if is_longer && !self.is_prefix { Touch::No } else { touch }
     }
 
     /// A star may stand for several words, so the text is compared as a whole; it is put together
     /// once, however many words it could begin at.
-    fn touches_text(&self, part: &Part, reach: usize) -> bool {
+    fn touches_text(&self, part: &Part, reach: usize) -> Touch {
         let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
         let text = words.join(" ");
         let mut at = 0;
-        words.iter().take(reach).any(|word| {
+        let touches = words.iter().take(reach).any(|word| {
             let from = |at: usize| text.get(at..).is_some_and(|text| self.fits_text(text));
             let touches = from(at) || from(at + word.len() - base_name(word).len());
             at += word.len() + 1;
             touches
-        })
+        });
+        let may = || {
+            let literal = self.words.first().is_none_or(|word| word.contains('*'));
+            let is_named = words
+                .first()
+                .is_some_and(|name| self.words.first().is_some_and(|own| own == base_name(name)));
+            part.words.iter().any(|word| word.certain().is_none()) && (literal || is_named)
+        };
+        match touches {
+            true => Touch::Yes,
+            false if may() => Touch::Maybe,
+            false => Touch::No,
+        }
     }
 
     fn has_star(&self) -> bool {
         self.words.iter().any(|word| word.contains('*'))
     }
 
-    fn fits(&self, words: &[String]) -> bool {
+    fn fits(&self, words: &[Word]) -> bool {
         if self.has_star() {
-            self.fits_text(&words.join(" "))
-        } else {
-            self.begins(words.iter().map(String::as_str))
+            let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+            return self.fits_text(&text.join(" "));
         }
+        let begins = self
+            .words
+            .iter()
+            .enumerate()
+            .all(|(at, wanted)| words.get(at).and_then(Word::certain) == Some(wanted.as_str()));
+        begins && (self.is_prefix || words.len() == self.words.len())
     }
 
     fn fits_text(&self, text: &str) -> bool {
         let pattern = self.words.join(" ");
         let is_longer = || matches_text(&format!("{pattern} *"), text);
         matches_text(&pattern, text) || (self.is_prefix && is_longer())
-    }
-
-    fn begins<'w>(&self, mut given: impl Iterator<Item = &'w str>) -> bool {
-        let begins = self.words.iter().all(|word| given.next() == Some(word.as_str()));
-        begins && (self.is_prefix || given.next().is_none())
     }
 }

@@ -4,6 +4,11 @@
 //! the answer `None`. Knows nothing of where the files lie; it only says which words may name
 //! files.
 
+use super::builtin;
+use super::script_text::{awk_is_plain, awk_program, sed_is_plain, sed_scripts};
+use super::table::{Operands, READERS, Reader};
+use super::word::Word;
+
 /// What a reading command looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -16,40 +21,136 @@ pub struct Reading {
 /// What the command reads, or `None` when it may do more than read.
 #[must_use]
 pub fn reading(words: &[String]) -> Option<Reading> {
-    let (program, arguments) = words.split_first()?;
-    let program = program.as_str();
-    let files = match program {
-        "echo" | "pwd" | "whoami" | "id" | "uname" | "arch" | "nproc" | "uptime" | "true"
-        | "false" | "sleep" | "groups" | "which" | "type" | "basename" | "dirname" | "tr"
-        | "seq" => Vec::new(),
-        "printf" => words_without(arguments, &[], "v")?,
-        "date" => dates(arguments)?,
-        "hostname" => arguments.is_empty().then(Vec::new)?,
-        "cd" => return directory(arguments),
-        "ls" | "cat" | "head" | "tail" | "wc" | "stat" | "du" | "df" | "nl" | "tac" | "rev"
-        | "cut" | "realpath" | "readlink" | "md5sum" | "sha1sum" | "sha256sum" | "sha512sum"
-        | "cksum" | "b2sum" | "cmp" | "comm" | "fold" | "expand" | "strings" | "od" | "hexdump"
-        | "grep" | "egrep" | "fgrep" | "jq" => arguments.to_vec(),
-        "uniq" => one_file(arguments)?,
-        "diff" => words_without(arguments, &["--paginate", "--output"], "l")?,
-        "file" => words_without(arguments, &["--compile", "--uncompress"], "Cz")?,
-        "tree" => words_without(arguments, &["--output"], "oR")?,
-        "sort" => words_without(arguments, SORT_WRITES, "oT")?,
-        "rg" => words_without(arguments, RG_RUNS, "z")?,
-        "find" => finds(arguments)?,
-        "git" => gits(arguments)?,
-        _ => return None,
-    };
-    Some(Reading { files, moves: false })
+    let words: Vec<Word> = words.iter().map(|word| Word::literal(word)).collect();
+    let look = look(&words)?;
+    let files = look.files.into_iter().map(|word| word.text.clone()).collect();
+    Some(Reading { files, moves: look.moves })
 }
 
-/// All arguments, unless one of them is a refused option: by any abbreviation of a long one, or
-/// anywhere in a cluster of short ones.
-fn words_without(arguments: &[String], long: &[&str], short: &str) -> Option<Vec<String>> {
-    let refused = arguments.iter().any(|word| {
-        is_abbreviation(word, long) || (is_cluster(word) && word.chars().any(|c| short.contains(c)))
-    });
-    (!refused).then(|| arguments.to_vec())
+/// The same for words that may not be certain.
+#[derive(Debug, Default)]
+pub(crate) struct Look<'w> {
+    pub(crate) files: Vec<&'w Word>,
+    pub(crate) moves: bool,
+    /// It walks directories, so a rule about one file below cannot be seen in its words.
+    pub(crate) walks: bool,
+}
+
+impl<'w> Look<'w> {
+    pub(super) fn at(files: Vec<&'w Word>) -> Self {
+        Self { files, ..Self::default() }
+    }
+}
+
+pub(crate) fn look(words: &[Word]) -> Option<Look<'_>> {
+    let (first, arguments) = words.split_first()?;
+    let program = first.certain()?;
+    if let Some(reader) = READERS.iter().find(|reader| reader.program == program) {
+        return listed(reader, arguments);
+    }
+    let all = || arguments.iter().collect::<Vec<_>>();
+    match program {
+        "date" => dates(arguments).then(Look::default),
+        "hostname" => arguments.is_empty().then(Look::default),
+        "cd" => directory(arguments),
+        "find" => {
+            finds(arguments).then(|| Look { walks: true, ..Look::at(find_places(arguments)) })
+        }
+        "git" => gits(arguments),
+        "sed" => {
+            let (_, files) = sed_scripts(arguments)?;
+            let writes = arguments
+                .iter()
+                .any(|word| word.text.starts_with("-i") || word.text.starts_with("--in"));
+            (!writes && sed_is_plain(arguments)).then(|| Look::at(files))
+        }
+        "awk" | "gawk" | "mawk" => {
+            let (_, files) = awk_program(arguments)?;
+            awk_is_plain(arguments).then(|| Look::at(files))
+        }
+        "command" => match arguments {
+            [flag, name] if flag.text == "-v" || flag.text == "-V" => {
+                name.certain().map(|_| Look::default())
+            }
+            _ => None,
+        },
+        "test" | "[" => builtin::tests(arguments).then(Look::default),
+        "read" => builtin::reads_variables(arguments).then(Look::default),
+        "set" => builtin::sets(arguments).then(Look::default),
+        "cp" | "mv" => None,
+        name if TOOLS.contains(&name) => match arguments {
+            [only] if matches!(only.certain(), Some("--version" | "-V" | "version")) => {
+                Some(Look::default())
+            }
+            _ => None,
+        },
+        _ => {
+            let _ = all;
+            None
+        }
+    }
+}
+
+/// Programs that may be asked for their version.
+const TOOLS: &[&str] = &[
+    "node", "npm", "python", "python3", "cargo", "rustc", "go", "java", "gcc", "clang", "make",
+    "cmake", "ruby", "perl", "docker", "bash", "rg", "uv", "pip", "deno", "bun", "yarn", "pnpm",
+];
+
+fn listed<'w>(reader: &Reader, arguments: &'w [Word]) -> Option<Look<'w>> {
+    let can_refuse = !reader.refused_long.is_empty() || !reader.refused_short.is_empty();
+    let mut files = Vec::new();
+    let mut is_value = false;
+    let mut is_ended = false;
+    let mut has_pattern = reader.operands != Operands::PatternThenFiles;
+    let mut walks = matches!(reader.program, "rg" | "fd");
+    for word in arguments {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        let text = word.text.as_str();
+        if !is_ended && word.may_be_option() {
+            // A word that may turn out to be an option may turn out to be any of them.
+            if can_refuse && (word.known.is_none() || refuses(reader, text)) {
+                return None;
+            }
+            is_ended = text == "--";
+            walks |= is_cluster(text) && text.contains(['r', 'R']) || text.starts_with("--rec");
+            let last = text.chars().last().filter(|_| is_cluster(text));
+            is_value = last.is_some_and(|c| reader.values.contains(c));
+            let brings = matches!(text, "-e" | "-f") || text.starts_with("--reg");
+            has_pattern |= brings || (is_cluster(text) && is_value && text.ends_with(['e', 'f']));
+            if word.known.is_none() || text.contains(['/', '.', '=']) || text.starts_with("--f") {
+                files.push(word);
+            }
+            if text.starts_with("-f") && !text.starts_with("--") {
+                is_value = false;
+                files.push(word);
+            }
+            continue;
+        }
+        // Behind the first text nothing is an option any more.
+        is_ended |= reader.operands == Operands::Text;
+        if !has_pattern {
+            has_pattern = true;
+            continue;
+        }
+        files.push(word);
+    }
+    let operands = files.iter().filter(|word| !word.may_be_option()).count();
+    match reader.operands {
+        Operands::Text => files.clear(),
+        Operands::OneFile if operands > 1 || files.iter().any(|word| word.is_split) => return None,
+        _ => {}
+    }
+    walks &= reader.operands == Operands::PatternThenFiles || reader.program == "diff";
+    Some(Look { files, moves: false, walks })
+}
+
+fn refuses(reader: &Reader, text: &str) -> bool {
+    let letters = text.get(1..).unwrap_or_default();
+    is_abbreviation(text, reader.refused_long)
+        || (is_cluster(text) && letters.chars().any(|c| reader.refused_short.contains(c)))
 }
 
 pub(super) fn is_abbreviation(word: &str, long: &[&str]) -> bool {
@@ -61,64 +162,79 @@ pub(super) fn is_cluster(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && !word.starts_with("--")
 }
 
-fn dates(arguments: &[String]) -> Option<Vec<String>> {
-    let shows = |word: &String| {
-        word.starts_with('+') || word.starts_with("-I") || matches!(word.as_str(), "-u" | "-R")
-    };
-    arguments.iter().all(shows).then(Vec::new)
+fn dates(arguments: &[Word]) -> bool {
+    arguments.iter().all(|word| {
+        let text = word.text.as_str();
+        text.starts_with('+') || text.starts_with("-I") || matches!(text, "-u" | "-R")
+    })
 }
 
-fn directory(arguments: &[String]) -> Option<Reading> {
+fn directory(arguments: &[Word]) -> Option<Look<'_>> {
     match arguments {
-        [to] if !to.starts_with('-') => Some(Reading { files: vec![to.clone()], moves: true }),
+        [to] if !to.may_be_option() => Some(Look { moves: true, ..Look::at(vec![to]) }),
         _ => None,
     }
 }
 
-/// A second file would be written.
-fn one_file(arguments: &[String]) -> Option<Vec<String>> {
-    (arguments.iter().filter(|word| !word.starts_with('-')).count() <= 1)
-        .then(|| arguments.to_vec())
+fn finds(arguments: &[Word]) -> bool {
+    arguments.iter().all(|word| {
+        let text = word.text.as_str();
+        let acts =
+            FIND_ACTS.contains(&text) || text.starts_with("-fprint") || text.starts_with("-files0");
+        !acts && (word.known.is_some() || !word.may_be_option())
+    })
 }
 
-fn finds(arguments: &[String]) -> Option<Vec<String>> {
-    let acts = |word: &String| {
-        let word = word.as_str();
-        FIND_ACTS.contains(&word) || word.starts_with("-fprint") || word.starts_with("-files0")
+/// Where to look, and files to compare with; not the patterns for names.
+fn find_places(arguments: &[Word]) -> Vec<&Word> {
+    let is_pattern = |option: &str| {
+        ["-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-wholename", "-printf"]
+            .contains(&option)
     };
-    (!arguments.iter().any(acts)).then(|| arguments.to_vec())
-}
-
-fn gits(arguments: &[String]) -> Option<Vec<String>> {
-    let arguments = match arguments.split_first() {
-        Some((first, rest)) if first == "--no-pager" => rest,
-        _ => arguments,
-    };
-    let (sub, rest) = arguments.split_first()?;
-    let only = |known: &[&str]| rest.iter().all(|word| known.contains(&word.as_str()));
-    let reads = match sub.as_str() {
-        "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "ls-tree" | "blame"
-        | "describe" | "shortlog" | "rev-list" | "merge-base" | "cat-file" | "name-rev" => true,
-        "grep" => !rest.iter().any(|word| is_cluster(word) && word.contains('O')),
-        "branch" => only(&["-a", "-r", "-v", "-vv", "--all", "--list", "--show-current"]),
-        "remote" => only(&["-v", "--verbose"]),
-        "tag" => only(&["-l", "--list", "-n"]),
-        "stash" => rest.first().is_some_and(|word| word == "list"),
-        "reflog" => rest.is_empty() || rest.first().is_some_and(|word| word == "show"),
-        "config" => {
-            rest.first().is_some_and(|word| matches!(word.as_str(), "--get" | "--list" | "-l"))
+    let mut before = "";
+    let mut places = Vec::new();
+    for word in arguments {
+        if !is_pattern(before) {
+            places.push(word);
         }
-        _ => false,
-    };
-    if reads { words_without(rest, GIT_RUNS, "") } else { None }
+        before = &word.text;
+    }
+    places
 }
 
 const FIND_ACTS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fls"];
 
-const SORT_WRITES: &[&str] =
-    &["--output", "--compress-program", "--temporary-directory", "--files0-from"];
-
-const RG_RUNS: &[&str] = &["--pre", "--pre-glob", "--hostname-bin", "--search-zip"];
+fn gits(arguments: &[Word]) -> Option<Look<'_>> {
+    let arguments = match arguments.split_first() {
+        Some((first, rest)) if first.text == "--no-pager" => rest,
+        _ => arguments,
+    };
+    let (sub, rest) = arguments.split_first()?;
+    let only = |known: &[&str]| rest.iter().all(|word| known.contains(&word.text.as_str()));
+    let first =
+        |known: &[&str]| rest.first().is_some_and(|word| known.contains(&word.text.as_str()));
+    let reads = match sub.certain()? {
+        "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "ls-tree" | "blame"
+        | "describe" | "shortlog" | "rev-list" | "merge-base" | "cat-file" | "name-rev" => true,
+        "grep" => !rest.iter().any(|word| is_cluster(&word.text) && word.text.contains('O')),
+        "branch" => only(&["-a", "-r", "-v", "-vv", "--all", "--list", "--show-current"]),
+        "remote" => only(&["-v", "--verbose"]),
+        "tag" => only(&["-l", "--list", "-n"]),
+        "stash" => first(&["list"]),
+        "worktree" => first(&["list"]),
+        "reflog" => rest.is_empty() || first(&["show"]),
+        "config" => first(&["--get", "--list", "-l"]),
+        _ => false,
+    };
+    let is_refused = |word: &Word| {
+        is_abbreviation(&word.text, GIT_RUNS) || (word.known.is_none() && word.may_be_option())
+    };
+    if !reads || rest.iter().any(is_refused) {
+        return None;
+    }
+    let walks = matches!(sub.text.as_str(), "grep" | "show" | "diff" | "log" | "cat-file");
+    Some(Look { walks, ..Look::at(rest.iter().collect()) })
+}
 
 const GIT_RUNS: &[&str] = &[
     "--output",

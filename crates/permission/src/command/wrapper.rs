@@ -3,23 +3,27 @@
 //! For an allow only a few wrappers and variables are seen through, and only in forms that are
 //! understood completely. For a denial any wrapper is, in any form.
 
-use super::parts::{Part, Parts, Word, scan};
+use super::loose;
+use super::script::{Part, Places, Script};
+use super::variable::{is_assignment, is_harmless};
+use super::walk::{Scene, read_at};
+use super::word::Word;
 
 /// The command without the variables and wrappers that cannot change what it does. `None` when
 /// something in front is not understood.
-pub(crate) fn unwrapped(words: &[String]) -> Option<&[String]> {
+pub(crate) fn unwrapped(words: &[Word]) -> Option<&[Word]> {
     let mut words = words;
     // Each round takes at least one word off.
     loop {
         let (first, rest) = words.split_first()?;
-        words = match first.as_str() {
+        words = match first.certain()? {
             "timeout" => after_timeout(rest)?,
             "time" => after_flag(rest, "-p")?,
             "nice" => after_nice(rest)?,
             "nohup" => after_flag(rest, "")?,
             "stdbuf" => after_stdbuf(rest)?,
             text if is_assignment(text) => {
-                if !is_harmless_assignment(text) {
+                if !is_harmless(text.split('=').next().unwrap_or_default()) {
                     return None;
                 }
                 rest
@@ -29,18 +33,18 @@ pub(crate) fn unwrapped(words: &[String]) -> Option<&[String]> {
     }
 }
 
-fn after_flag<'a>(words: &'a [String], flag: &str) -> Option<&'a [String]> {
+fn after_flag<'a>(words: &'a [Word], flag: &str) -> Option<&'a [Word]> {
     let rest = match words.split_first()? {
-        (first, rest) if first == flag => rest,
+        (first, rest) if first.certain()? == flag => rest,
         _ => words,
     };
-    (!rest.first()?.starts_with('-')).then_some(rest)
+    (!rest.first()?.certain()?.starts_with('-')).then_some(rest)
 }
 
-fn after_timeout(words: &[String]) -> Option<&[String]> {
+fn after_timeout(words: &[Word]) -> Option<&[Word]> {
     let mut words = words;
     while let Some((first, rest)) = words.split_first() {
-        words = match first.as_str() {
+        words = match first.certain()? {
             "-k" | "-s" => rest.get(1..)?,
             "--foreground" | "--preserve-status" | "-v" | "--verbose" => rest,
             text if text.starts_with("--kill-after=") || text.starts_with("--signal=") => rest,
@@ -58,135 +62,142 @@ fn is_duration(text: &str) -> bool {
         && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-fn after_nice(words: &[String]) -> Option<&[String]> {
+fn after_nice(words: &[Word]) -> Option<&[Word]> {
     let is_number = |text: &str| {
-        let digits = text.strip_prefix('-').unwrap_or(text);
+        let digits = text.trim_start_matches(['-', '+']);
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    match words {
-        [flag, number, rest @ ..] if flag == "-n" && is_number(number) => after_flag(rest, ""),
-        [number, rest @ ..] if number.starts_with('-') => {
-            if is_number(number) {
-                after_flag(rest, "")
-            } else {
-                None
-            }
-        }
-        _ => after_flag(words, ""),
+    let first = words.first()?.certain()?;
+    if first == "-n" {
+        return if is_number(words.get(1)?.certain()?) {
+            after_flag(words.get(2..)?, "")
+        } else {
+            None
+        };
     }
+    if first.starts_with('-') {
+        return if is_number(first) { after_flag(words.get(1..)?, "") } else { None };
+    }
+    after_flag(words, "")
 }
 
-fn after_stdbuf(words: &[String]) -> Option<&[String]> {
-    let is_mode = |text: &&String| {
-        matches!(text.as_bytes(), [b'-', b'i' | b'o' | b'e', b'0' | b'L' | b'1'..=b'9', ..])
+fn after_stdbuf(words: &[Word]) -> Option<&[Word]> {
+    let is_mode = |word: &&Word| {
+        let bytes = word.certain().unwrap_or_default().as_bytes();
+        matches!(bytes, [b'-', b'i' | b'o' | b'e', b'0' | b'L' | b'1'..=b'9', ..])
     };
     let modes = words.iter().take_while(is_mode).count();
     if modes == 0 { None } else { after_flag(words.get(modes..)?, "") }
 }
 
-pub(super) fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else { return false };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    let name = name.split('[').next().unwrap_or(name);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn is_harmless_assignment(word: &str) -> bool {
-    let name = word.split('=').next().unwrap_or(word);
-    name.starts_with("LC_") || HARMLESS.contains(&name)
-}
-
-const HARMLESS: &[&str] = &[
-    "LANG",
-    "TZ",
-    "NO_COLOR",
-    "CLICOLOR",
-    "FORCE_COLOR",
-    "TERM",
-    "COLUMNS",
-    "LINES",
-    "CI",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "NODE_ENV",
-    "PYTHONUNBUFFERED",
-    "PYTHONDONTWRITEBYTECODE",
-];
-
 /// Adds a command to what was found, with everything it runs in turn.
-pub(super) fn add(mut part: Part, depth: u8, found: &mut Parts) {
-    let skipped = part
-        .words
-        .iter()
-        .take_while(|word| is_assignment(&word.text) || GRAMMAR.contains(&word.text.as_str()))
-        .count();
-    part.words.drain(..skipped);
-    let Some(first) = part.words.first() else {
-        if !part.writes.is_empty() || !part.reads.is_empty() {
-            found.commands.push(part);
-        }
+pub(crate) fn add(mut part: Part, scene: Scene<'_>, nested: u8, script: &mut Script) {
+    let is_in_front =
+        |word: &&Word| is_assignment(&word.text) || GRAMMAR.contains(&word.text.as_str());
+    let front = part.words.iter().take_while(is_in_front).count();
+    let words = part.words.get(front..).unwrap_or_default();
+    let Some((first, arguments)) = words.split_first() else {
+        script.parts.push(part);
         return;
     };
-    found.has_hidden |= first.is_expanded && !matches!(first.text.as_str(), "[" | "[[");
     let program = base_name(&first.text).to_owned();
-    let arguments = part.words.get(1..).unwrap_or_default();
-    if program == "eval" {
-        nested(arguments, depth, found);
-    } else if is_shell(&part.words) || program == "su" {
-        shell(arguments, depth, found);
-    } else if matches!(program.as_str(), "source" | ".") {
-        found.has_hidden |= arguments.iter().any(|word| word.is_expanded);
-    } else if program == "find" {
-        part.is_wrapper = arguments.iter().any(|word| FIND_RUNS.contains(&word.text.as_str()));
-        shell_behind(arguments, depth, found);
-    } else if WRAPPERS.contains(&program.as_str()) {
-        let is_in_front = |word: &&Word| {
-            let first = word.text.chars().next();
-            is_assignment(&word.text) || first.is_none_or(|c| c == '-' || c.is_ascii_digit())
-        };
-        let named = arguments.iter().find(|word| !is_in_front(word));
-        found.has_hidden |= named.is_some_and(|word| word.is_expanded);
-        shell_behind(arguments, depth, found);
-        if TAKE_TEXT.contains(&program.as_str()) {
-            arguments.iter().for_each(|word| scan(&word.text, depth + 1, found));
+    let inner = Inner { scene, places: part.places.clone(), nested };
+    let arguments = arguments.to_vec();
+    part.is_wrapper = front > 0
+        || WRAPPERS.contains(&program.as_str())
+        || (program == "find"
+            && arguments.iter().any(|word| FIND_RUNS.contains(&word.text.as_str())));
+    script.parts.push(part);
+    match program.as_str() {
+        "eval" | "trap" | "alias" => inner.joined(&arguments, script),
+        "source" | "." => script.has_hidden |= arguments.iter().any(Word::is_expanded),
+        "find" => inner.shell_behind(&arguments, script),
+        "su" => inner.shell(&arguments, script),
+        name if SHELLS.contains(&name) => inner.shell(&arguments, script),
+        name if WRAPPERS.contains(&name) => {
+            let is_in_front = |word: &&Word| {
+                let first = word.text.chars().next();
+                is_assignment(&word.text) || first.is_none_or(|c| c == '-' || c.is_ascii_digit())
+            };
+            let named = arguments.iter().find(|word| !is_in_front(word));
+            script.has_hidden |= named.is_some_and(Word::is_expanded);
+            inner.shell_behind(&arguments, script);
+            if TAKE_TEXT.contains(&name) {
+                arguments.iter().for_each(|word| inner.read(&word.text, script));
+            }
         }
-        part.is_wrapper = true;
-    }
-    found.commands.push(part);
-}
-
-/// The text handed to `eval`, which joins its words.
-fn nested(words: &[Word], depth: u8, found: &mut Parts) {
-    found.has_hidden |= words.iter().any(|word| word.is_expanded);
-    let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    scan(&text.join(" "), depth + 1, found);
-}
-
-/// A shell with text of its own runs that; one without a file reads commands we do not see.
-fn shell(arguments: &[Word], depth: u8, found: &mut Parts) {
-    let is_option = |word: &Word| word.text.starts_with(['-', '+']);
-    let takes_text = arguments
-        .iter()
-        .any(|word| is_option(word) && !word.text.starts_with("--") && word.text.contains('c'));
-    let rest = || arguments.iter().filter(|word| !is_option(word));
-    found.has_hidden |= rest().next().is_none() || rest().any(|word| word.is_expanded);
-    if takes_text {
-        rest().for_each(|word| scan(&word.text, depth + 1, found));
+        _ => {}
     }
 }
 
-/// What stands behind a wrapper is looked for at each of its words; a shell with text of its own
-/// has to be looked into as well.
-fn shell_behind(arguments: &[Word], depth: u8, found: &mut Parts) {
-    let at = (0..arguments.len()).find(|at| arguments.get(*at..).is_some_and(is_shell));
-    if let Some(rest) = at.and_then(|at| arguments.get(at + 1..)) {
-        shell(rest, depth, found);
+/// Text within a line that a shell will read.
+struct Inner<'a> {
+    scene: Scene<'a>,
+    places: Places,
+    nested: u8,
+}
+
+impl Inner<'_> {
+    fn read(&self, text: &str, script: &mut Script) {
+        let mut inner = Script::default();
+        read_at(text, self.scene, self.places.clone(), self.nested + 1, &mut inner);
+        if !inner.is_understood() {
+            inner.has_hidden = true;
+            loose::scan(text, self.scene, self.nested + 1, &mut inner);
+        }
+        inner.parts.iter_mut().for_each(|part| part.is_inner = true);
+        script.has_hidden |= inner.has_hidden;
+        script.parts.append(&mut inner.parts);
+    }
+
+    /// The text handed to `eval`, which joins its words.
+    fn joined(&self, words: &[Word], script: &mut Script) {
+        script.has_hidden |= words.iter().any(Word::is_expanded);
+        let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        self.read(&text.join(" "), script);
+    }
+
+    /// A shell with text of its own runs that; one without a file reads commands we do not see.
+    fn shell(&self, arguments: &[Word], script: &mut Script) {
+        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
+        let takes_text = arguments
+            .iter()
+            .any(|word| is_option(word) && !word.text.starts_with("--") && word.text.contains('c'));
+        let rest = || arguments.iter().filter(|word| !is_option(word));
+        script.has_hidden |= rest().next().is_none() || rest().any(Word::is_expanded);
+        if takes_text {
+            rest().for_each(|word| self.read(&word.text, script));
+        }
+    }
+
+    /// What stands behind a wrapper is looked for at each of its words; a shell with text of its
+    /// own has to be looked into as well.
+    fn shell_behind(&self, arguments: &[Word], script: &mut Script) {
+        let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
+        let at = arguments.iter().position(is_shell);
+        if let Some(rest) = at.and_then(|at| arguments.get(at + 1..)) {
+            self.shell(rest, script);
+        }
     }
 }
 
-pub(super) fn is_shell(words: &[Word]) -> bool {
-    words.first().is_some_and(|word| SHELLS.contains(&base_name(&word.text)))
+/// Texts that commands are given as input are commands themselves if any of them is a shell.
+pub(crate) fn feed_shells(
+    from: usize,
+    documents: &[String],
+    scene: Scene<'_>,
+    nested: u8,
+    script: &mut Script,
+) {
+    let is_shell = |part: &Part| {
+        let reach = if part.is_wrapper { part.words.len() } else { 1 };
+        part.words.iter().take(reach).any(|word| SHELLS.contains(&base_name(&word.text)))
+    };
+    let has_shell = script.parts.get(from..).is_some_and(|parts| parts.iter().any(is_shell));
+    if has_shell {
+        let inner = Inner { scene, places: Places::Unknown, nested };
+        documents.iter().for_each(|text| inner.read(text, script));
+    }
 }
 
 pub(crate) fn base_name(program: &str) -> &str {
@@ -202,10 +213,79 @@ const GRAMMAR: &[&str] =
 const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
 /// Wrappers that may be given their command as one text.
-const TAKE_TEXT: &[&str] = &["env", "watch", "parallel", "flock"];
+const TAKE_TEXT: &[&str] = &["env", "watch", "parallel", "flock", "script", "systemd-run"];
 
-pub(super) const WRAPPERS: &[&str] = &[
-    "timeout", "time", "nice", "nohup", "stdbuf", "env", "command", "builtin", "exec", "setsid",
-    "ionice", "sudo", "doas", "xargs", "noglob", "chroot", "flock", "watch", "strace", "unshare",
-    "nsenter", "parallel", "chrt", "taskset", "busybox",
+/// Programs that run the program named behind them.
+pub(crate) const WRAPPERS: &[&str] = &[
+    "timeout",
+    "time",
+    "nice",
+    "nohup",
+    "stdbuf",
+    "env",
+    "command",
+    "builtin",
+    "exec",
+    "setsid",
+    "ionice",
+    "sudo",
+    "doas",
+    "xargs",
+    "noglob",
+    "chroot",
+    "flock",
+    "watch",
+    "strace",
+    "ltrace",
+    "unshare",
+    "nsenter",
+    "parallel",
+    "chrt",
+    "taskset",
+    "busybox",
+    "toybox",
+    "script",
+    "unbuffer",
+    "systemd-run",
+    "setpriv",
+    "runuser",
+    "fakeroot",
+    "proot",
+    "bwrap",
+    "firejail",
+    "prlimit",
+    "caffeinate",
+    "arch",
+    "rlwrap",
+    "coproc",
+    "npx",
+    "bunx",
+    "pnpx",
+    "uvx",
+    "pipx",
+    "entr",
+    "valgrind",
+    "gdb",
+    "perf",
+    "torsocks",
+    "proxychains",
+    "pkexec",
+    "run0",
+    "dbus-run-session",
+    "xvfb-run",
+    "catchsegv",
+    "eatmydata",
+    "faketime",
+    "numactl",
+    "cpulimit",
+    "lldb",
+    "hyperfine",
 ];
+
+/// Does this program only run others?
+pub(crate) fn is_runner(program: &str) -> bool {
+    let name = base_name(program);
+    WRAPPERS.contains(&name)
+        || SHELLS.contains(&name)
+        || matches!(name, "su" | "eval" | "source" | "." | "trap" | "alias")
+}

@@ -32,6 +32,7 @@ pub(crate) fn policy(mode: Mode, rules: &[&str]) -> Policy {
         rules: sorted,
         directories: vec!["/w/repo".into(), "/w/more".into()],
         can_ask: true,
+        ..Policy::default()
     }
 }
 

@@ -5,8 +5,12 @@ mod case;
 #[cfg(test)]
 mod command;
 #[cfg(test)]
+mod display;
+#[cfg(test)]
 mod file;
 #[cfg(test)]
 mod law;
+#[cfg(test)]
+mod layer;
 #[cfg(test)]
 mod mode;

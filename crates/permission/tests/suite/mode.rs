@@ -132,7 +132,7 @@ fn reasons_name_what_decided_and_what_would_help() {
             policy(Mode::Default, &[]),
             "Bash",
             bash("make all && ls"),
-            &["operators", "[\"Bash(make all && ls)\"]"],
+            &["`make all`: it may do more than read", "[\"Bash(make all:*)\"]"],
         ),
         (
             policy(Mode::Default, &[]),
@@ -160,7 +160,7 @@ fn reasons_name_what_decided_and_what_would_help() {
             alone(&[], Mode::Default),
             "Bash",
             bash("npm run build"),
-            &["Nobody can be asked", "`Bash(npm run:*)` (--allowedTools"],
+            &["Nobody can be asked", "`Bash(npm run build:*)` (--allowedTools"],
         ),
         (
             policy(Mode::DontAsk, &[]),

@@ -1,0 +1,67 @@
+//! The grammar of bash, with a bound on how long it may take.
+//!
+//! The parser is somebody else's and forgiving: it makes a tree of anything. So nothing here decides
+//! what the text means; the walk takes only kinds of nodes it knows, and doubts the rest.
+//!
+//! The parser's scanner looks characters up in a table that ends with the first few hundred, and
+//! reads beyond it for others. It is never shown any: every byte that is not ASCII is shown to it as
+//! a letter, which is what such a character is to bash. Positions stay the same, and the text itself
+//! is read from the original.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// Longer lines are never taken for understood.
+pub(crate) const UNDERSTOOD_BYTES_MAX: usize = 10_000;
+
+/// Longer lines are not parsed at all.
+const PARSED_BYTES_MAX: usize = 256 * 1024;
+
+/// Steps of the parser, in hundreds. A plain line of the greatest length needs a tenth of it; text
+/// made to confuse would need thousands of times as many.
+const STEPS_MAX: usize = 40_000;
+
+/// Stands for every byte the scanner must not see. No word of the grammar has this letter.
+const STAND_IN: u8 = b'z';
+
+/// The tree of a line, or `None` when it is too long or takes too long.
+pub(crate) fn parse(text: &str) -> Option<Tree> {
+    if text.len() > PARSED_BYTES_MAX {
+        return None;
+    }
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let is_shown = |byte: u8| byte.is_ascii() && byte != 0;
+    let shown: Vec<u8> = text.bytes().map(|b| if is_shown(b) { b } else { STAND_IN }).collect();
+    let mut steps = 0_usize;
+    let mut watch = |_: &ParseState| {
+        steps += 1;
+        if steps > STEPS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut watch);
+    let mut read = |at: usize, _| shown.get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn no_text_takes_long_or_ends_the_process() {
+        let deep =
+            ["$(", "(", "{ ", "<<A ", "`", "\"$(", "${a:-", "if ;then (", "[[ ( ", "a=( ", "f() "];
+        for piece in deep {
+            parse(&piece.repeat(3_000));
+        }
+        for letter in ['é', '日', '\u{1F600}', '\u{10FFFF}', '\u{7ff}', '\0'] {
+            for text in ["{0", "$", "<<", "${", "[[ ", "((", "a", "#", "$'", "{1..", "2>"] {
+                parse(&format!("{text}{letter}"));
+                parse(&format!("{letter}{text}{letter}{text}"));
+            }
+        }
+        assert!(parse(&"x".repeat(300 * 1024)).is_none());
+        assert!(parse("ls").is_some());
+    }
+}

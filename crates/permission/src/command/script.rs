@@ -1,0 +1,116 @@
+//! A shell line taken apart: every simple command in it, where it stands, and what is uncertain.
+
+use std::path::PathBuf;
+
+use super::word::Word;
+
+/// Everything found in a line.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    /// Every command that could run, in the order they are written.
+    pub(crate) parts: Vec<Part>,
+    /// What is not understood; empty when everything is.
+    pub(crate) doubts: Vec<Doubt>,
+    /// A command whose name or text only exists at run time.
+    pub(crate) has_hidden: bool,
+}
+
+impl Script {
+    /// Is every bit of the line accounted for?
+    pub(crate) fn is_understood(&self) -> bool {
+        self.doubts.is_empty()
+    }
+}
+
+/// Something that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// Why.
+    pub(crate) why: &'static str,
+    /// The text in question.
+    pub(crate) text: String,
+}
+
+/// One simple command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// As written.
+    pub(crate) text: String,
+    /// The program and its arguments.
+    pub(crate) words: Vec<Word>,
+    /// Variables set in front of it, or alone.
+    pub(crate) assigns: Vec<Assign>,
+    /// Files it is connected to.
+    pub(crate) redirects: Vec<Redirect>,
+    /// Where it may be standing when it runs.
+    pub(crate) places: Places,
+    /// It is run by another part, found among that one's words.
+    pub(crate) is_inner: bool,
+    /// Which of its words may begin another command that it runs.
+    pub(crate) is_wrapper: bool,
+    /// It calls a function of this very line, whose body is judged by itself.
+    pub(crate) is_function: bool,
+}
+
+/// `NAME=value` in front of a command or alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Assign {
+    pub(crate) name: String,
+    /// `None` for an array.
+    pub(crate) value: Option<Word>,
+    /// As written.
+    pub(crate) text: String,
+}
+
+/// A file a command is connected to.
+#[derive(Clone, Debug)]
+pub(crate) struct Redirect {
+    pub(crate) does: Does,
+    pub(crate) target: Word,
+}
+
+/// What a redirect does to its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    Read,
+    Write,
+}
+
+/// Where a command may be standing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// Anywhere.
+    #[default]
+    Unknown,
+    /// In one of these, as the shell spells them.
+    Known(Vec<PathBuf>),
+}
+
+/// Places kept apart before they count as anywhere.
+const PLACES_MAX: usize = 4;
+
+impl Places {
+    pub(crate) fn one(path: PathBuf) -> Self {
+        Self::Known(vec![path])
+    }
+
+    /// All places; none when they are not known.
+    pub(crate) fn all(&self) -> &[PathBuf] {
+        match self {
+            Self::Unknown => &[],
+            Self::Known(places) => places,
+        }
+    }
+
+    pub(crate) fn or(self, other: Self) -> Self {
+        let (Self::Known(mut places), Self::Known(more)) = (self, other) else {
+            return Self::Unknown;
+        };
+        for place in more {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        if places.len() > PLACES_MAX { Self::Unknown } else { Self::Known(places) }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tests: `[[ … ]]` and `[ … ]`.
+//!
+//! Inside of double brackets numbers are worked out as arithmetic; inside of single ones `<`, `>`,
+//! `&&` and `||` are not part of the test at all, whatever the grammar thinks.
+
+use tree_sitter::Node;
+
+use super::{Walk, children, named};
+
+const COMPARES_NUMBERS: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+
+impl<'t> Walk<'t, '_> {
+    /// A test command. What it tests is looked at, and nothing else happens.
+    pub(super) fn condition(&mut self, node: Node<'t>) {
+        let opening = node.child(0).map_or("", |child| child.kind());
+        match opening {
+            "[" | "[[" => {
+                for child in named(node) {
+                    self.deeper(child, |walk| walk.test(child, opening == "[["));
+                }
+            }
+            "((" => {
+                for child in named(node) {
+                    self.deeper(child, |walk| walk.arithmetic(child));
+                }
+            }
+            _ => self.doubt("a test that is not known", node),
+        }
+    }
+
+    fn test(&mut self, node: Node<'t>, is_double: bool) {
+        match node.kind() {
+            "binary_expression" => {
+                let operator = node.child_by_field_name("operator").map(|node| self.source(node));
+                let operator = operator.unwrap_or_default();
+                let joins = matches!(operator, "&&" | "||" | "<" | ">");
+                if joins && !is_double {
+                    self.doubt("an operator that ends the test", node);
+                }
+                let is_number = COMPARES_NUMBERS.contains(&operator) && is_double;
+                for child in self.operands(node) {
+                    if is_number {
+                        self.deeper(child, |walk| walk.arithmetic(child));
+                    } else {
+                        self.deeper(child, |walk| walk.test(child, is_double));
+                    }
+                }
+            }
+            "unary_expression" => {
+                let operator = node.child(0).map(|node| self.source(node)).unwrap_or_default();
+                let evaluates = matches!(operator, "-v" | "-R");
+                for child in self.operands(node) {
+                    let is_name = self.source(child).bytes().all(is_name_byte);
+                    if evaluates && !is_name {
+                        self.doubt("a test that evaluates a subscript", node);
+                    }
+                    self.deeper(child, |walk| walk.test(child, is_double));
+                }
+            }
+            "parenthesized_expression" => {
+                if !is_double {
+                    self.doubt("a parenthesis that ends the test", node);
+                }
+                for child in self.operands(node) {
+                    self.deeper(child, |walk| walk.test(child, is_double));
+                }
+            }
+            "regex" | "extglob_pattern" => self.inert(node),
+            "test_operator" if !is_double => {}
+            _ => {
+                self.words(node);
+            }
+        }
+    }
+
+    fn operands(&self, node: Node<'t>) -> Vec<Node<'t>> {
+        let is_operand = |child: &Node<'t>| child.is_named() && child.kind() != "test_operator";
+        children(node).into_iter().filter(is_operand).collect()
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

@@ -1,0 +1,192 @@
+//! Files that a command is connected to, and texts it is given.
+
+use tree_sitter::Node;
+
+use super::statement::Outcome;
+use super::{Walk, children, named};
+use crate::command::script::{Does, Part, Places, Redirect};
+use crate::command::word::Unit;
+
+impl<'t> Walk<'t, '_> {
+    /// A statement with redirects behind it. Those of a plain command belong to it; those behind
+    /// anything longer are judged wherever the shell may stand by then.
+    pub(super) fn redirected(&mut self, node: Node<'t>, places: Places) -> Outcome {
+        let body = node.child_by_field_name("body");
+        let redirects: Vec<Node<'t>> =
+            node.children_by_field_name("redirect", &mut node.walk()).collect();
+        if let Some(body) = body.filter(|body| body.kind() == "command") {
+            return self.command_with(body, node, &redirects, places);
+        }
+        let outcome =
+            body.map_or(Outcome::same(places.clone()), |b| self.statement(b, places.clone()));
+        let standing = places.or(outcome.ok.clone()).or(outcome.bad.clone());
+        self.stand(&standing);
+        let mut part = Part { text: self.source(node).to_owned(), ..Part::default() };
+        part.places = standing.clone();
+        let mut after = outcome;
+        for redirect in redirects {
+            self.redirect(redirect, &mut part);
+            if redirect.kind() == "heredoc_redirect" {
+                after = self.behind(redirect, after);
+            }
+        }
+        if !part.words.is_empty() {
+            self.doubt("a word behind a redirect of several commands", node);
+            part.words.clear();
+        }
+        if !part.redirects.is_empty() || body.is_none() {
+            self.add(part);
+        }
+        after
+    }
+
+    /// One redirect. Words that stand behind its target belong to the command.
+    pub(super) fn redirect(&mut self, node: Node<'t>, part: &mut Part) {
+        match node.kind() {
+            "file_redirect" => self.file(node, part),
+            "herestring_redirect" => {
+                for child in named(node) {
+                    if child.kind() == "file_descriptor" {
+                        continue;
+                    }
+                    let word = self.word(child);
+                    self.documents.push(word.text);
+                }
+            }
+            "heredoc_redirect" => self.document(node, part),
+            _ => self.doubt("a redirect that is not known", node),
+        }
+    }
+
+    fn file(&mut self, node: Node<'t>, part: &mut Part) {
+        let operator = children(node).into_iter().find(|child| !child.is_named());
+        let operator = operator.map_or("", |child| child.kind());
+        let does = match operator {
+            "<" | "<&" | "<&-" => Does::Read,
+            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" | ">&-" => Does::Write,
+            _ => {
+                self.doubt("a redirect that is not known", node);
+                Does::Write
+            }
+        };
+        let has_number = node.child_by_field_name("descriptor").is_some();
+        let before = self.text.get(..node.start_byte()).and_then(|text| text.chars().next_back());
+        if has_number && before.is_some_and(|c| !" \t\n;&|()".contains(c)) {
+            self.doubt("a number that may belong to the word in front", node);
+        }
+        let mut targets =
+            node.children_by_field_name("destination", &mut node.walk()).collect::<Vec<_>>();
+        if targets.is_empty() {
+            return;
+        }
+        let first = targets.remove(0);
+        let target = self.word(first);
+        let is_stream = operator.contains('&')
+            && !operator.starts_with('&')
+            && target.as_known().is_some_and(|text| {
+                let digits = text.strip_suffix('-').unwrap_or(text);
+                digits.bytes().all(|byte| byte.is_ascii_digit())
+            });
+        if !is_stream {
+            part.redirects.push(Redirect { does, target });
+        }
+        let mut last_end = first.end_byte();
+        for more in targets {
+            if more.start_byte() == last_end {
+                self.doubt("two words without a blank between them", more);
+            }
+            last_end = more.end_byte();
+            let words = self.words(more);
+            part.words.extend(words);
+        }
+    }
+
+    /// `<<`: bash and the grammar must agree where the text ends, and what in it is expanded.
+    fn document(&mut self, node: Node<'t>, part: &mut Part) {
+        let all = children(node);
+        let find = |kind: &str| all.iter().copied().find(|child| child.kind() == kind);
+        let (Some(start), Some(end)) = (find("heredoc_start"), find("heredoc_end")) else {
+            return self.doubt("a document without an end", node);
+        };
+        let strips_tabs = all.iter().any(|child| child.kind() == "<<-");
+        let written = self.source(start);
+        let is_quoted = written.contains(['\'', '"', '\\']);
+        let mark = written.trim_matches(if written.starts_with('"') { '"' } else { '\'' });
+        if mark.is_empty() || !mark.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            self.doubt("a document with an odd mark", start);
+        }
+        let line_end = self.text.get(start.end_byte()..).and_then(|rest| rest.find('\n'));
+        let from = start.end_byte() + line_end.map_or(0, |at| at + 1);
+        let first_line = self.text.get(start.end_byte()..from).unwrap_or_default();
+        let is_even = |quote: char| first_line.matches(quote).count().is_multiple_of(2);
+        if first_line.contains(['\\', '`', '(', ')', '#']) || !is_even('"') || !is_even('\'') {
+            self.doubt("a document whose first line is not plain", start);
+        }
+        let strip = |line: &'t str| if strips_tabs { line.trim_start_matches('\t') } else { line };
+        let text = self.text.get(from..end.start_byte()).unwrap_or_default();
+        // Tabs in front of the mark are part of neither.
+        let (body, lead) = text.rsplit_once('\n').map_or(("", text), |(body, lead)| (body, lead));
+        let rest = self.text.get(end.end_byte()..).unwrap_or_default();
+        let ends = strip(lead).is_empty()
+            && self.source(end) == mark
+            && (rest.is_empty() || rest.starts_with('\n'));
+        if !ends || body.lines().any(|line| strip(line) == mark) {
+            self.doubt("a document that ends elsewhere for bash", end);
+        }
+        if let Some(node) = find("heredoc_body").filter(|_| !is_quoted) {
+            if body.contains("\\\n") {
+                self.doubt("joined lines in a document", node);
+            }
+            let mut units: Vec<Unit> = Vec::new();
+            self.quoted_text(node, from, end.start_byte(), "", &mut units);
+        } else if !is_quoted && body.contains(['$', '`']) {
+            self.doubt("a document the grammar did not look into", node);
+        }
+        self.documents.push(text.to_owned());
+        for child in node.children_by_field_name("redirect", &mut node.walk()) {
+            self.redirect(child, part);
+        }
+        for child in node.children_by_field_name("argument", &mut node.walk()) {
+            let words = self.words(child);
+            part.words.extend(words);
+        }
+    }
+
+    /// What stands on the first line of a document behind its mark: a pipe, or another command.
+    pub(super) fn behind(&mut self, node: Node<'t>, before: Outcome) -> Outcome {
+        let mut outcome = before;
+        let operator = node.child_by_field_name("operator").map(|child| child.kind());
+        for child in named(node) {
+            let is_known = matches!(
+                child.kind(),
+                "heredoc_start" | "heredoc_body" | "heredoc_end" | "file_descriptor"
+            );
+            let has_field = |name: &str| {
+                node.children_by_field_name(name, &mut node.walk()).any(|other| other == child)
+            };
+            if is_known || has_field("redirect") || has_field("argument") {
+                continue;
+            }
+            if child.kind() == "pipeline" {
+                if self.names.has_move {
+                    self.doubt("a move behind a document's mark", child);
+                }
+                // A pipe binds more tightly than what the grammar puts behind it.
+                let places = outcome.ok.clone().or(outcome.bad.clone());
+                for piece in named(child) {
+                    self.statement(piece, places.clone());
+                }
+            } else if has_field("right") && operator == Some("&&") {
+                let right = self.statement(child, outcome.ok.clone());
+                outcome = Outcome { ok: right.ok, bad: outcome.bad.or(right.bad) };
+            } else if has_field("right") {
+                let right = self.statement(child, outcome.bad.clone());
+                outcome = Outcome { ok: outcome.ok.or(right.ok), bad: right.bad };
+            } else {
+                self.doubt("something behind a document's mark", child);
+                self.statement(child, Places::Unknown);
+            }
+        }
+        outcome
+    }
+}

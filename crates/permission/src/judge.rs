@@ -1,0 +1,140 @@
+//! May this part of a command run? The parts of a line are judged one by one, and the strictest
+//! decides.
+//!
+//! A part is its command and its redirects. The command is covered by an allow rule, or needs none
+//! because of what it does; each redirect is a file that is read or written and needs the same as
+//! any other tool that reads or writes it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use windlass_vocabulary::Mode;
+
+use crate::command::{Command, Deed, Does, Part, Pattern, Word, base_name, deed};
+use crate::ground::{Ground, candidates, is_harmless_device};
+use crate::policy::Policy;
+use crate::rule::Rule;
+use crate::subject::Access;
+use crate::world::Entry;
+
+/// Why a part may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cover {
+    /// This rule says so.
+    Rule(String),
+    /// It only reads inside the working directories.
+    Reading,
+    /// It edits inside them, and the mode lets it.
+    Editing,
+    /// It only sets variables, or calls a function of the line.
+    Settling,
+}
+
+/// Judges parts under one policy.
+pub(crate) struct Judge<'a> {
+    policy: &'a Policy,
+    ground: &'a Ground<'a>,
+    /// The allow rules that could speak of this command at all.
+    rules: Vec<&'a Rule>,
+    has_read_denials: bool,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(policy: &'a Policy, ground: &'a Ground<'a>, command: &Command) -> Self {
+        let names = names(command);
+        let rules = policy.rules.allow.iter().filter(|rule| match rule.tool.as_str() {
+            "Bash" => rule.content.as_ref().is_some_and(|c| Pattern::may_speak_of(c, &names)),
+            "Read" | "Edit" => !command.files.is_empty(),
+            _ => false,
+        });
+        let denies_reading = |rule: &Rule| rule.tool == "Read" && rule.content.is_some();
+        let has_read_denials = policy.rules.deny.iter().any(denies_reading);
+        Self { policy, ground, rules: rules.collect(), has_read_denials }
+    }
+
+    /// Why the part may run, or why it may not.
+    pub(crate) fn part(&self, part: &Part) -> Result<Cover, String> {
+        for redirect in &part.redirects {
+            let access = match redirect.does {
+                Does::Read => Access::Read,
+                Does::Write => Access::Write,
+            };
+            self.file(&redirect.target, part, access)?;
+        }
+        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.ground)) {
+            return Ok(Cover::Rule(rule.to_string()));
+        }
+        match deed(part) {
+            Deed::Settles => Ok(Cover::Settling),
+            Deed::Reads(look) => {
+                let is_git = part.words.iter().any(|word| word.text == "git");
+                if is_git && !self.is_at_home(part) {
+                    return Err("what git does elsewhere is up to that repository".to_owned());
+                }
+                if look.walks && self.has_read_denials {
+                    return Err("it may meet a file that a deny rule hides".to_owned());
+                }
+                look.files.iter().try_for_each(|word| self.file(word, part, Access::Read))?;
+                Ok(Cover::Reading)
+            }
+            Deed::Edits(files) if self.policy.mode == Mode::AcceptEdits => {
+                files.iter().try_for_each(|word| self.file(word, part, Access::Write))?;
+                Ok(Cover::Editing)
+            }
+            Deed::Edits(_) => Err("it changes files".to_owned()),
+            Deed::Anything => Err("it may do more than read".to_owned()),
+        }
+    }
+
+    /// Is the part sure to stand where the session works?
+    fn is_at_home(&self, part: &Part) -> bool {
+        let cwd = self.policy.cwd().map(Path::new);
+        matches!(part.places.all(), [one] if Some(one.as_path()) == cwd)
+    }
+
+    /// May this file be touched?
+    fn file(&self, word: &Word, part: &Part, access: Access) -> Result<(), String> {
+        if word.may_be_option() && word.known.is_some() && candidates(&word.text).is_empty() {
+            return Ok(());
+        }
+        let meant = word.as_known().and_then(|text| self.ground.meant(text, &part.places));
+        let meant = meant.unwrap_or_default();
+        if !meant.is_empty() && meant.iter().all(|meant| is_harmless_device(&meant.spelled)) {
+            return Ok(());
+        }
+        let tool = if access == Access::Read { "Read" } else { "Edit" };
+        let cwd = self.policy.cwd();
+        let is_covered = !meant.is_empty()
+            && meant.iter().all(|meant| {
+                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(meant, cwd))
+            });
+        if is_covered {
+            return Ok(());
+        }
+        let is_inside = !self.ground.leads_out(word, &part.places);
+        match access {
+            Access::Read if is_inside => Ok(()),
+            Access::Write if is_inside && self.policy.mode == Mode::AcceptEdits => Ok(()),
+            Access::Write if is_inside => Err(format!("it writes `{}`", word.text)),
+            Access::Read if meant.iter().any(|meant| meant.entry == Entry::Special) => {
+                Err(format!("`{}` is not a file", word.text))
+            }
+            _ => Err(format!("`{}` may lie outside the working directories", word.text)),
+        }
+    }
+}
+
+/// Every name that a command of the line may go by.
+pub(crate) fn names(command: &Command) -> Vec<&str> {
+    let mut names = BTreeSet::new();
+    for part in &command.script.parts {
+        // Behind a wrapper any word may be the name that counts.
+        let is_wrapped = part.is_wrapper || !part.assigns.is_empty();
+        let reach = if is_wrapped { part.words.len() } else { 1 };
+        for word in part.words.iter().take(reach) {
+            names.insert(word.text.as_str());
+            names.insert(base_name(&word.text));
+        }
+    }
+    names.into_iter().collect()
+}

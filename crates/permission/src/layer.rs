@@ -1,0 +1,218 @@
+//! Settings layers in, one set of rules out.
+//!
+//! Lists of all layers count together; for a single value the highest layer wins. A deny rule never
+//! vanishes: a layer that cannot be read makes everything ask until it is mended, and a deny or ask
+//! rule that cannot be read makes its tool ask. Before a project is trusted it may forbid, not
+//! grant. Which files there are, and whether they are trusted, the caller knows.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use windlass_vocabulary::Mode;
+
+use crate::rule::{Rule, Rules};
+
+/// Where settings come from, lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// The user's own.
+    User,
+    /// The project's, shared.
+    Project,
+    /// The project's, this machine's alone.
+    Local,
+    /// The command line.
+    Flag,
+    /// Whoever administers the machine.
+    Managed,
+}
+
+/// One layer.
+#[derive(Clone, Debug)]
+pub struct Layer<'a> {
+    /// Where it comes from.
+    pub source: Source,
+    /// What to call it when something is wrong with it.
+    pub name: &'a str,
+    /// The settings as JSON text.
+    pub text: &'a str,
+    /// What `/x` in its path rules is relative to; absolute.
+    pub root: &'a Path,
+    /// May it grant anything? False for a project before it is trusted.
+    pub is_trusted: bool,
+}
+
+/// Something in a layer that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The layer.
+    pub layer: String,
+    /// What is wrong, and what happens because of it.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.layer, self.what)
+    }
+}
+
+/// All layers together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The rules.
+    pub rules: Rules,
+    /// The mode to start in, if any layer says.
+    pub mode: Option<Mode>,
+    /// More working directories, as written.
+    pub directories: Vec<String>,
+    /// Nobody may wave everything through.
+    pub forbids_bypass: bool,
+    /// What could not be used.
+    pub problems: Vec<Problem>,
+}
+
+/// Puts layers together, in any order. `home` is where `~` is.
+#[must_use]
+pub fn merge(layers: &[Layer<'_>], home: Option<&str>) -> Merged {
+    let mut merged = Merged::default();
+    let mut sorted: Vec<&Layer<'_>> = layers.iter().collect();
+    sorted.sort_by_key(|layer| layer.source);
+    for layer in sorted {
+        Reader { layer, home, merged: &mut merged }.read();
+    }
+    if merged.forbids_bypass && merged.mode == Some(Mode::BypassPermissions) {
+        merged.mode = None;
+    }
+    merged
+}
+
+struct Reader<'a, 'm> {
+    layer: &'a Layer<'a>,
+    home: Option<&'a str>,
+    merged: &'m mut Merged,
+}
+
+impl Reader<'_, '_> {
+    fn read(&mut self) {
+        let settings: Value = match serde_json::from_str(self.layer.text) {
+            Ok(settings) => settings,
+            Err(error) => return self.ask_everything(&format!("not JSON: {error}")),
+        };
+        let Some(settings) = settings.as_object() else {
+            return self.ask_everything("settings must be an object");
+        };
+        let permissions = match settings.get("permissions") {
+            None | Some(Value::Null) => return,
+            Some(Value::Object(permissions)) => permissions,
+            Some(_) => return self.ask_everything("`permissions` must be an object"),
+        };
+        self.rules(permissions);
+        self.mode(permissions.get("defaultMode"));
+        if permissions.get("disableBypassPermissionsMode").is_some_and(|v| v == "disable") {
+            self.merged.forbids_bypass = true;
+        }
+        if let Some(list) = permissions.get("additionalDirectories") {
+            let texts = list.as_array().map(|list| list.iter().filter_map(Value::as_str));
+            match texts {
+                Some(texts) if self.layer.is_trusted => {
+                    self.merged.directories.extend(texts.map(str::to_owned));
+                }
+                Some(_) => self.problem("additionalDirectories are ignored until it is trusted"),
+                None => self.problem("`additionalDirectories` must be a list of texts"),
+            }
+        }
+    }
+
+    fn rules(&mut self, permissions: &Map<String, Value>) {
+        let deny = self.list(permissions, "deny", true);
+        let ask = self.list(permissions, "ask", true);
+        let allow = self.list(permissions, "allow", false);
+        self.merged.rules.deny.extend(deny);
+        self.merged.rules.ask.extend(ask);
+        if self.layer.is_trusted {
+            self.merged.rules.allow.extend(allow);
+        } else if !allow.is_empty() {
+            self.problem("its allow rules are ignored until it is trusted");
+        }
+    }
+
+    fn list(&mut self, permissions: &Map<String, Value>, name: &str, restricts: bool) -> Vec<Rule> {
+        let list = match permissions.get(name) {
+            None | Some(Value::Null) => return Vec::new(),
+            Some(Value::Array(list)) => list,
+            Some(_) if restricts => {
+                self.ask_everything(&format!("`permissions.{name}` must be a list"));
+                return Vec::new();
+            }
+            Some(_) => {
+                self.problem(&format!("`permissions.{name}` must be a list, and is ignored"));
+                return Vec::new();
+            }
+        };
+        let mut rules = Vec::new();
+        for entry in list {
+            match entry.as_str().map(Rule::parse) {
+                Some(Ok(rule)) => rules.push(self.rooted(rule)),
+                Some(Err(error)) if restricts => {
+                    let tool = error.rule.split('(').next().unwrap_or_default().trim().to_owned();
+                    self.problem(&format!("{error}; until it is mended, that tool asks"));
+                    let whole = Rule::parse(&tool).or_else(|_| Rule::parse("*"));
+                    self.merged.rules.ask.extend(whole);
+                }
+                None if restricts => {
+                    self.ask_everything(&format!("`permissions.{name}` holds {entry}"));
+                }
+                Some(Err(error)) => self.problem(&format!("{error}; it is ignored")),
+                None => self.problem(&format!("`permissions.{name}` holds {entry}; it is ignored")),
+            }
+        }
+        rules
+    }
+
+    /// Path rules mean what they say from where they were written.
+    fn rooted(&self, rule: Rule) -> Rule {
+        let rule = match self.home {
+            Some(home) => rule.with_home(home),
+            None => rule,
+        };
+        let is_path = matches!(rule.tool.as_str(), "Read" | "Edit" | "Write" | "Glob" | "Grep");
+        let content = match rule.content.as_deref() {
+            Some(content) if is_path && content.starts_with('/') && !content.starts_with("//") => {
+                let root = self.layer.root.to_string_lossy();
+                Some(format!("/{}{content}", root.trim_end_matches('/')))
+            }
+            _ => return rule,
+        };
+        Rule { content, ..rule }
+    }
+
+    fn mode(&mut self, value: Option<&Value>) {
+        let mode = match value.map(Value::as_str) {
+            None => return,
+            Some(Some("default" | "manual")) => Mode::Default,
+            Some(Some("acceptEdits")) => Mode::AcceptEdits,
+            Some(Some("plan")) => Mode::Plan,
+            Some(Some("dontAsk")) => Mode::DontAsk,
+            Some(Some("bypassPermissions")) => Mode::BypassPermissions,
+            Some(_) => return self.problem("`defaultMode` is not a mode, and is ignored"),
+        };
+        let loosens = matches!(mode, Mode::AcceptEdits | Mode::BypassPermissions);
+        if loosens && !self.layer.is_trusted {
+            return self.problem("`defaultMode` is ignored until it is trusted");
+        }
+        self.merged.mode = Some(mode);
+    }
+
+    fn problem(&mut self, what: &str) {
+        let layer = self.layer.name.to_owned();
+        self.merged.problems.push(Problem { layer, what: what.to_owned() });
+    }
+
+    /// Its deny rules cannot be known, so nothing may pass them by.
+    fn ask_everything(&mut self, what: &str) {
+        self.problem(&format!("{what}; until it is mended, everything asks"));
+        self.merged.rules.ask.extend(Rule::parse("*"));
+    }
+}
