@@ -7,12 +7,13 @@
 use std::path::PathBuf;
 
 use tokio::task::spawn_blocking;
-use windlass_engine::{Event, Settings, State};
-use windlass_journal::{Durability, Folded, JournalError, Writer};
+use windlass_engine::{Effect, Event, Settings, State};
+use windlass_journal::{Durability, Folded, Head, JournalError, NewItem, Note, Opening, Writer};
 use windlass_vocabulary::Delta;
 
 use crate::clock;
 use crate::notices::Teller;
+use crate::scribe::Scribe;
 
 /// The journal of a session, if it has one.
 pub(crate) enum Journal {
@@ -29,20 +30,35 @@ pub(crate) struct Book {
     writer: Writer,
     /// Text that arrived since the last record.
     pending: Option<Event>,
+    /// What follows from events and is not written yet.
+    notes: Vec<Note>,
+    scribe: Scribe,
     is_continued: bool,
+}
+
+/// Where a journal lies and what it says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) durability: Durability,
+    pub(crate) head: Head,
+    /// The version of the price table.
+    pub(crate) prices: Option<String>,
 }
 
 impl Journal {
     /// Opens the journal, if there is to be one, and gives the state to begin with.
     pub(crate) fn open(
-        place: Option<(PathBuf, Durability)>,
+        place: Option<Place>,
         settings: &Settings,
         teller: &Teller,
     ) -> Result<(Self, State), JournalError> {
-        let Some((path, durability)) = place else {
+        let Some(Place { path, durability, head, prices }) = place else {
             return Ok((Self::Off, State::new(settings)));
         };
-        let (writer, folded) = Writer::open(&path, durability, settings)?;
+        let mut opening = Opening::new(durability);
+        opening.head = Head { created: opening.at, ..head };
+        let (writer, folded) = Writer::open_with(&path, opening, settings)?;
         let Folded { state, seq, whole_bytes: _, torn_bytes, damages } = folded;
         for (line, damage) in damages {
             let path = path.display();
@@ -52,7 +68,9 @@ impl Journal {
             let path = path.display();
             teller.warn(format!("the last record of the journal {path} was torn and is left out"));
         }
-        Ok((Self::On(Box::new(Book { writer, pending: None, is_continued: seq > 0 })), state))
+        let scribe = Scribe::new(&state, prices);
+        let (pending, notes, is_continued) = (None, Vec::new(), seq > 0);
+        Ok((Self::On(Box::new(Book { writer, pending, notes, scribe, is_continued })), state))
     }
 
     /// Does the session go on from an earlier process?
@@ -80,20 +98,43 @@ impl Journal {
         };
         match book.hold(event) {
             Held::Later(event) => (Self::On(book), Some(event)),
-            Held::Now(event) => match book.write(event).await {
-                Ok((book, event)) => (Self::On(book), Some(event)),
+            Held::Now(event) => match book.write(Some(event)).await {
+                Ok((book, event)) => (Self::On(book), event),
                 Err(error) => (Self::Broken(error), None),
             },
         }
     }
 
+    /// Notes down what follows from the last event, before its effects are performed. A tool must
+    /// not start before its intent is on disk; the rest goes with the next event.
+    pub(crate) async fn note(
+        self,
+        state: &State,
+        settings: &Settings,
+        effects: &[Effect],
+        teller: &Teller,
+    ) -> Self {
+        let Self::On(mut book) = self else { return self };
+        let is_urgent = book.scribe.write(state, settings, effects, &mut book.notes);
+        if !is_urgent {
+            return Self::On(book);
+        }
+        match book.write(None).await {
+            Ok((mut book, _)) => {
+                for trouble in book.writer.take_troubles() {
+                    teller.warn(trouble);
+                }
+                Self::On(book)
+            }
+            Err(error) => Self::Broken(error),
+        }
+    }
+
     /// Writes what is still held back.
     pub(crate) async fn finish(self) {
-        if let Self::On(mut book) = self
-            && let Some(pending) = book.pending.take()
-        {
-            // Only text that nothing followed; the session is over without it.
-            let _ = book.write(pending).await;
+        if let Self::On(book) = self {
+            // Only text and notes that nothing followed; the session is over without them.
+            let _ = book.write(None).await;
         }
     }
 }
@@ -129,15 +170,23 @@ impl Book {
         Held::Later(event)
     }
 
-    /// Writes what is held and then this.
-    async fn write(self: Box<Self>, event: Event) -> Result<(Box<Self>, Event), JournalError> {
-        let Self { mut writer, pending, is_continued } = *self;
-        let durability = writer.durability();
+    /// Writes what is held and then this, as one.
+    async fn write(
+        self: Box<Self>,
+        event: Option<Event>,
+    ) -> Result<(Box<Self>, Option<Event>), JournalError> {
+        let mut book = self;
+        let durability = book.writer.durability();
         let at = clock::unix_millis();
         let write = move || {
-            let both: Vec<&Event> = pending.iter().chain(std::iter::once(&event)).collect();
-            let result = writer.append(at, &both);
-            result.map(|()| (Box::new(Self { writer, pending: None, is_continued }), event))
+            let (notes, pending) = (std::mem::take(&mut book.notes), book.pending.take());
+            let notes = notes.iter().map(NewItem::Note);
+            let events = pending.iter().chain(&event).map(NewItem::Event);
+            let items: Vec<NewItem<'_>> = notes.chain(events).collect();
+            if !items.is_empty() {
+                book.writer.record(at, &items)?;
+            }
+            Ok((book, event))
         };
         match durability {
             // With the operating system in microseconds.

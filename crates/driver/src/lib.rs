@@ -12,8 +12,7 @@
 //! terminal reason in this crate.
 //!
 //! Reading order: [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
-//! `permission`, `hook`, `spill`, `attachment`. A room kept for later: nested sessions belong beside
-//! `tool/execute.rs`.
+//! `permission`, `hook`, `spill`, `attachment`.
 
 pub mod attachment;
 mod clock;
@@ -27,6 +26,7 @@ mod notices;
 mod perform;
 mod permission;
 mod run;
+mod scribe;
 pub mod session;
 mod spill;
 mod tool;
@@ -40,13 +40,14 @@ pub use error::{SendError, StartError};
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
 pub use session::{Builder, Session, Submission};
+pub use tool::subagent::{AgentDefinition, Subagents};
 
 pub use windlass_dialect::{Credential, Law, law};
 pub use windlass_engine::bound::{Bound, bound};
 pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook::HookSet;
-pub use windlass_journal::Durability;
+pub use windlass_journal::{Durability, Head};
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
     Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings, Tool,

@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::{Effect, Event};
 use windlass_hook::HookSet;
-use windlass_tool::Registry;
+use windlass_permission::Policy;
+use windlass_tool::{Registry, Terms};
 use windlass_vocabulary::{
     Answer, AttachmentKind, AttemptId, FailureKind, Millis, ModelFailure, ModelRequest, Notice,
     Ticket,
@@ -71,8 +72,9 @@ impl Performer {
         }
     }
 
-    /// Starts what the engine asks for.
-    pub(crate) fn perform(&mut self, effect: Effect) {
+    /// Starts what the engine asks for. What is allowed at this moment goes with a tool that may
+    /// start a session of its own.
+    pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy) {
         while self.errands.try_join_next().is_some() {}
         match effect {
             Effect::CallModel(request) => self.call_model(request),
@@ -81,9 +83,8 @@ impl Performer {
                     call.abort();
                 }
             }
-            // What a nested session may spend matters once there are nested sessions.
-            Effect::StartTool { ticket, granted, allowance: _ } => {
-                self.tools.start(ticket, granted);
+            Effect::StartTool { ticket, granted, allowance } => {
+                self.tools.start(ticket, granted, Terms { policy: policy.clone(), allowance });
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => self.questions.ask(ticket, question),
@@ -103,6 +104,11 @@ impl Performer {
     /// A question was answered by a front end.
     pub(crate) fn answered(&mut self, ticket: Ticket, answer: Answer) -> Event {
         self.questions.answered(ticket, answer)
+    }
+
+    /// Where people are told things.
+    pub(crate) fn teller(&self) -> &Teller {
+        &self.teller
     }
 
     /// Tells people something the engine does not know.

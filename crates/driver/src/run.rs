@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout_at;
 use windlass_engine::context::inventory;
-use windlass_engine::{Event, Interrupt, Settings, State, Step, step};
+use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Ticket};
 
@@ -23,6 +23,7 @@ use crate::journal::Journal;
 use crate::notices::Teller;
 use crate::perform::Performer;
 use crate::session::Submission;
+use crate::tool::subagent::NestedQuestions;
 
 /// What a handle may ask for.
 #[derive(Debug)]
@@ -51,6 +52,7 @@ pub(crate) struct Run {
     pub(crate) performer: Performer,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) events: mpsc::Receiver<Event>,
+    pub(crate) questions: Arc<NestedQuestions>,
 }
 
 impl Run {
@@ -76,6 +78,9 @@ impl Run {
                 command = self.commands.recv() => match command? {
                     Command::Submit(Submission { content, pinned }) => {
                         return Some(Event::UserSubmitted { content, pinned });
+                    }
+                    Command::Answer(ticket, answer) if NestedQuestions::is_nested(ticket) => {
+                        self.questions.answer(ticket, answer);
                     }
                     Command::Answer(ticket, answer) => {
                         return Some(self.performer.answered(ticket, answer));
@@ -103,19 +108,28 @@ impl Run {
         let (journal, event) = self.journal.record(event).await;
         self.journal = journal;
         if let Some(event) = event {
-            return self.advance(event);
+            let Step { state, effects } = step(self.state, event, &self.settings);
+            self.state = state;
+            let teller = self.performer.teller();
+            self.journal = self.journal.note(&self.state, &self.settings, &effects, teller).await;
+            if !self.journal.is_broken() {
+                self.perform(effects);
+                return self;
+            }
         }
+        // What could not be written down is not done. What was told to run is called off.
         self.performer.warn(self.journal.complaint());
-        self.advance(Event::Interrupted(Interrupt::Shutdown))
+        let shutdown = Event::Interrupted(Interrupt::Shutdown);
+        let Step { state, effects } = step(self.state, shutdown, &self.settings);
+        self.state = state;
+        self.perform(effects);
+        self
     }
 
-    fn advance(mut self, event: Event) -> Self {
-        let Step { state, effects } = step(self.state, event, &self.settings);
-        self.state = state;
+    fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            self.performer.perform(effect);
+            self.performer.perform(effect, &self.state.tool_context.policy);
         }
-        self
     }
 
     /// Ends whatever is under way and waits until the tools are gone, as long as they may take.

@@ -15,18 +15,19 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
 use windlass_hook::HookSet;
-use windlass_journal::Durability;
+use windlass_journal::{Durability, Head};
 use windlass_tool::{Registry, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, ModelName, Ticket};
 
 use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
-use crate::journal::Journal;
+use crate::journal::{Journal, Place};
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
 use crate::notices::{self, Notices, Teller};
 use crate::perform::{Parts, Performer};
 use crate::run::{self, Command, Run};
+use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
 
 /// Puts a session together.
 ///
@@ -55,9 +56,12 @@ pub struct Builder {
     hooks: HookSet,
     memory: Option<Arc<dyn Finder>>,
     skills: Option<Arc<dyn Finder>>,
-    journal: Option<(PathBuf, Durability)>,
+    journal: Option<Place>,
     timeouts: Timeouts,
     raw_events: bool,
+    agents: Option<Subagents>,
+    depth: u8,
+    tree: Tree,
 }
 
 impl Builder {
@@ -76,6 +80,9 @@ impl Builder {
             journal: None,
             timeouts: Timeouts::default(),
             raw_events: false,
+            agents: None,
+            depth: 0,
+            tree: Tree::default(),
         }
     }
 
@@ -131,7 +138,27 @@ impl Builder {
     /// interrupted.
     #[must_use]
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
-        self.journal = Some((path.into(), durability));
+        let path = path.into();
+        self.journal = Some(Place { path, durability, head: Head::default(), prices: None });
+        self
+    }
+
+    /// What the journal says of the session, for those who look for it: written when the journal is
+    /// new. Means nothing without a journal.
+    #[must_use]
+    pub fn journal_head(mut self, head: Head) -> Self {
+        if let Some(place) = &mut self.journal {
+            place.head = head;
+        }
+        self
+    }
+
+    /// The version of the price table, for the rows of the account. Means nothing without a journal.
+    #[must_use]
+    pub fn price_table(mut self, version: impl Into<String>) -> Self {
+        if let Some(place) = &mut self.journal {
+            place.prices = Some(version.into());
+        }
         self
     }
 
@@ -146,6 +173,20 @@ impl Builder {
     #[must_use]
     pub fn raw_events(mut self, on: bool) -> Self {
         self.raw_events = on;
+        self
+    }
+
+    /// With nested sessions: the model is offered the tool `Agent`.
+    #[must_use]
+    pub fn agents(mut self, agents: Subagents) -> Self {
+        self.agents = Some(agents);
+        self
+    }
+
+    /// As a nested session, so deep in this tree.
+    pub(crate) fn beneath(mut self, depth: u8, tree: Tree) -> Self {
+        self.depth = depth;
+        self.tree = tree;
         self
     }
 
@@ -169,14 +210,32 @@ impl Builder {
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
         let (surroundings, scratch) = match self.surroundings {
             Some(surroundings) => (surroundings, None),
-            None => own_surroundings(self.journal.as_ref().map(|(path, _)| path.as_path()))?,
+            None => own_surroundings(self.journal.as_ref().map(|place| place.path.as_path()))?,
         };
         // The model must be told the name under which it can really read things back.
         let spill = surroundings.spill.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
-        let settings = Arc::new(self.settings);
         let (teller, notices) = notices::channel();
-        let registry = Arc::new(self.registry);
+        let surroundings = Arc::new(surroundings);
+        let mut registry = self.registry;
+        if let Some(subagents) = self.agents {
+            let parent = Parent {
+                settings: self.settings.clone(),
+                endpoint: self.endpoint,
+                endpoints: self.endpoints,
+                registry: registry.clone(),
+                surroundings: Arc::clone(&surroundings),
+                hooks: self.hooks.clone(),
+                journal: self.journal.clone(),
+                timeouts: self.timeouts,
+            };
+            let (tree, teller) = (self.tree.clone(), teller.clone());
+            let nest = Nest { subagents, parent, depth: self.depth + 1, tree, teller };
+            registry.insert(Arc::new(AgentTool::new(Arc::new(nest))));
+            self.settings.tools = registry.specs().into();
+        }
+        let settings = Arc::new(self.settings);
+        let registry = Arc::new(registry);
         let model = ModelPort {
             routes,
             timeouts: self.timeouts,
@@ -191,16 +250,13 @@ impl Builder {
         let performer = Performer::new(Parts {
             model: Arc::new(model),
             registry,
-            attachments: Attachments {
-                surroundings: Arc::new(surroundings),
-                memory: self.memory,
-                skills: self.skills,
-            },
+            attachments: Attachments { surroundings, memory: self.memory, skills: self.skills },
             hooks: self.hooks,
             teller: teller.clone(),
             events: report,
         });
-        let run = Run { state, settings, journal, performer, commands, events };
+        let questions = self.tree.questions;
+        let run = Run { state, settings, journal, performer, commands, events, questions };
         Ok(Assembled { run, teller, scratch, commands: orders, notices })
     }
 
@@ -306,6 +362,11 @@ impl Session {
         };
         // A session that does not end by then is past helping; its tasks die with the runtime.
         let _ = tokio::time::timeout(crate::CLOSE_MAX, done).await;
+    }
+
+    /// Do both speak to the same session?
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.commands.same_channel(&other.commands)
     }
 
     /// Is the session over?

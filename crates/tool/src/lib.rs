@@ -35,5 +35,5 @@ pub use picture::{Fitted, PictureLimits, fit};
 pub use process::{Launch, Launcher};
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};
-pub use tool::{Job, Progress, Running, Tool};
+pub use tool::{Job, Progress, Running, Terms, Tool};
 pub use web::Network;

@@ -107,6 +107,20 @@ impl Surroundings {
         }
     }
 
+    /// The same place for somebody else: the same bounds and the same environment, and nothing of
+    /// what is remembered. What is hidden follows from the other's rules and is for the caller to
+    /// set.
+    #[must_use]
+    pub fn for_another(&self) -> Self {
+        let mut other = Self::new(self.cwd.clone(), self.spill.clone());
+        other.environment.clone_from(&self.environment);
+        other.limits = self.limits;
+        other.launcher.clone_from(&self.launcher);
+        other.network = self.network;
+        *lock(&other.directories) = self.directories();
+        other
+    }
+
     /// One more working directory.
     pub fn add_directory(&self, directory: impl Into<PathBuf>) {
         let directory = directory.into();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolOutcome, ToolSpec};
+use windlass_permission::{Granted, Policy};
+use windlass_vocabulary::{Inspection, Json, MicroUsd, ToolCall, ToolOutcome, ToolSpec};
 
 use crate::action::Done;
 use crate::surroundings::Surroundings;
@@ -36,13 +36,29 @@ pub struct Job {
     pub cancel: CancellationToken,
     /// Where it may say how far it is.
     pub progress: Progress,
+    /// On which terms it may start a session of its own.
+    pub terms: Terms,
+}
+
+/// What a session that a call starts may do and spend.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    /// No more than this is allowed: what its parent may do at this moment.
+    pub policy: Policy,
+    /// What is set aside for it, where money is limited.
+    pub allowance: Option<MicroUsd>,
 }
 
 impl Job {
     /// A job that nobody cancels and nobody watches.
     #[must_use]
     pub fn new(surroundings: Arc<Surroundings>) -> Self {
-        Self { surroundings, cancel: CancellationToken::new(), progress: Progress::default() }
+        Self {
+            surroundings,
+            cancel: CancellationToken::new(),
+            progress: Progress::default(),
+            terms: Terms::default(),
+        }
     }
 }
 

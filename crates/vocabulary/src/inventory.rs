@@ -2,13 +2,14 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
 
 use crate::id::MessageId;
 use crate::model::ModelName;
 use crate::usage::Tokens;
 
 /// What a request would be made of if it went out now.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
     /// The model it would go to.
     pub model: ModelName,
@@ -29,7 +30,7 @@ pub struct Inventory {
 }
 
 /// One component of the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// Which.
     pub component: Component,
@@ -40,7 +41,8 @@ pub struct Part {
 }
 
 /// What input is made of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Component {
     /// The system prompt.
     System,
@@ -63,7 +65,7 @@ pub enum Component {
 }
 
 /// What one level did in all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Freed {
     /// How often it did something.
     pub times: u64,
@@ -72,7 +74,7 @@ pub struct Freed {
 }
 
 /// What one level did once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
     /// The level, 1 to 5.
     pub level: u8,

@@ -2,10 +2,11 @@
 //!
 //! A call ends in exactly one `ToolEnded`, whatever happens inside: see `execute`. Which calls may
 //! run together, and in which order their results are shown, is the engine's to say. A nested
-//! session will be a tool like any other, started from a file beside `execute`.
+//! session is a tool like any other: see `subagent`.
 
 mod context;
 mod execute;
+pub(crate) mod subagent;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Event;
 use windlass_permission::Granted;
-use windlass_tool::{Job, Progress, Registry, Surroundings};
+use windlass_tool::{Job, Progress, Registry, Surroundings, Terms};
 use windlass_vocabulary::{Ticket, ToolCall};
 
 use self::context::Told;
@@ -42,7 +43,7 @@ impl Tools {
     }
 
     /// Starts a call.
-    pub(crate) fn start(&mut self, ticket: Ticket, granted: Granted<ToolCall>) {
+    pub(crate) fn start(&mut self, ticket: Ticket, granted: Granted<ToolCall>, terms: Terms) {
         while let Some(gone) = self.running.try_join_next() {
             self.forget(gone.ok());
         }
@@ -53,6 +54,7 @@ impl Tools {
             surroundings: Arc::clone(&self.surroundings),
             cancel,
             progress: Progress::into_channel(progress),
+            terms,
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
         let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::stage::{Setting, Stage, WIRES, again, assert_ended, block_on, is_again};
 use serde_json::json;
-use windlass_driver::Durability;
+use windlass_driver::{Durability, Head};
+use windlass_engine::Event;
+use windlass_journal::{Item, Note, Reader};
 use windlass_rehearsal::{Answer as Says, Fault};
 use windlass_vocabulary::{Notice, Terminal, Wire};
 
@@ -73,6 +75,48 @@ async fn a_continued_session_sends_the_same_bytes() {
         assert_eq!(whole.len(), 5, "{wire:?}: {whole:#?}");
         assert_eq!(whole, broken, "{wire:?}");
     }
+}
+
+/// Whoever reads the journal without replaying it finds what was about to run, what it cost and what
+/// filled the window.
+#[tokio::test]
+async fn what_follows_from_events_is_noted_beside_them() {
+    let setting = Setting::default();
+    let journal = setting.directory.path().join("session.jsonl");
+    let rehearsal = crate::stage::rehearse([
+        Says::call("Bash", json!({ "command": "echo once >> log" })),
+        Says::text("done"),
+    ])
+    .await;
+    let head = Head { project: Some("/w/repo".to_owned()), ..Head::default() };
+    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
+    let builder = builder.journal_head(head).price_table("today");
+    let (session, mut notices) = builder.start().unwrap();
+    session.submit("look").unwrap();
+    assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+    session.close().await;
+    let mut reader = Reader::open(&journal).unwrap();
+    let mut notes = Vec::new();
+    let mut is_started = false;
+    while let Some(record) = reader.next_record().unwrap() {
+        match record.item {
+            Item::Note(note) => {
+                is_started |= matches!(note, Note::Intended(_));
+                notes.push(note);
+            }
+            Item::Event(Event::ToolEnded { .. }) => assert!(is_started, "the intent stands first"),
+            Item::Event(_) => {}
+        }
+    }
+    let intents = notes.iter().filter(|note| matches!(note, Note::Intended(_))).count();
+    let bills = notes
+        .iter()
+        .filter(|note| matches!(note, Note::Billed(row) if row.prices.as_deref() == Some("today")));
+    assert_eq!((intents, bills.count()), (1, 2), "{notes:#?}");
+    let ended = notes.iter().any(|note| matches!(note, Note::Ended(ended) if ended.turns == 2));
+    let drawn =
+        notes.iter().any(|note| matches!(note, Note::Context(inventory) if inventory.total.0 > 0));
+    assert!(ended && drawn, "{notes:#?}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
     reason = "a panic is how a test says no"
 )]
 
+mod agent;
 mod context;
 mod conversation;
 mod fault;

@@ -82,7 +82,7 @@ impl Entry {
 
 impl Queue {
     /// The place of the call that waits for this errand.
-    pub(crate) fn position(&self, ticket: Ticket) -> Option<usize> {
+    pub fn position(&self, ticket: Ticket) -> Option<usize> {
         self.entries.iter().position(|entry| entry.ticket() == Some(ticket))
     }
 

@@ -1,0 +1,187 @@
+//! What nested sessions are made of: everything of the parent that they need, and the bounds of the
+//! whole tree.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use windlass_engine::Settings;
+use windlass_hook::HookSet;
+use windlass_journal::Head;
+use windlass_permission::Policy;
+use windlass_tool::{Registry, Surroundings};
+use windlass_vocabulary::{AgentId, MicroUsd, ModelName};
+
+use super::definition::{AgentDefinition, Subagents};
+use super::question::Shared;
+use crate::journal::Place;
+use crate::model::{Endpoint, Timeouts};
+use crate::notices::Teller;
+use crate::session::Builder;
+
+/// What of the parent nested sessions are made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Parent {
+    pub(crate) settings: Settings,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoints: Vec<(ModelName, Endpoint)>,
+    /// The parent's tools without `Agent`.
+    pub(crate) registry: Registry,
+    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) hooks: HookSet,
+    pub(crate) journal: Option<Place>,
+    pub(crate) timeouts: Timeouts,
+}
+
+/// Where nested sessions come from.
+#[derive(Debug)]
+pub(crate) struct Nest {
+    pub(crate) subagents: Subagents,
+    pub(crate) parent: Parent,
+    /// How deep the sessions that come from here are: 1 for children of the first.
+    pub(crate) depth: u8,
+    pub(crate) tree: Tree,
+    pub(crate) teller: Teller,
+}
+
+/// What a whole tree of sessions shares.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    pub(crate) questions: Shared,
+    running: Arc<AtomicUsize>,
+    names: Arc<AtomicU64>,
+}
+
+/// A place in the tree, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat(Arc<AtomicUsize>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Nest {
+    /// A place for one more session, if there is one.
+    pub(super) fn seat(&self) -> Option<Seat> {
+        let max = self.subagents.running_max;
+        let taken = self.tree.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
+            (now < max).then_some(now + 1)
+        });
+        taken.is_ok().then(|| Seat(Arc::clone(&self.tree.running)))
+    }
+
+    /// A name that no other agent of the tree has.
+    pub(super) fn name(&self) -> AgentId {
+        loop {
+            let number = self.tree.names.fetch_add(1, Ordering::Relaxed) + 1;
+            let name = format!("agent-{number}");
+            // An earlier process of this session had agents too; theirs are not continued.
+            let is_new = self.parent.journal.as_ref().is_none_or(|place| {
+                !agents_folder(place).join(&name).with_extension("jsonl").exists()
+            });
+            if is_new {
+                return AgentId::from(name.as_str());
+            }
+        }
+    }
+
+    /// A nested session, ready to start: never with more rights or more money than its parent has
+    /// now.
+    pub(super) fn builder(
+        &self,
+        id: &AgentId,
+        definition: &AgentDefinition,
+        terms: (Policy, Option<MicroUsd>),
+    ) -> Builder {
+        let Parent {
+            settings,
+            endpoint,
+            endpoints,
+            registry,
+            surroundings,
+            hooks,
+            journal,
+            timeouts,
+        } = self.parent.clone();
+        let (policy, allowance) = terms;
+        let settings = nested(settings, id, definition, policy, allowance);
+        let mut surroundings = surroundings.for_another();
+        surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
+        let mut registry = registry;
+        if let Some(tools) = &definition.tools {
+            registry.retain(|spec| tools.contains(&spec.name));
+        }
+        let mut builder = Builder::new(settings, endpoint)
+            .registry(registry)
+            .surroundings(surroundings)
+            .hooks(hooks)
+            .timeouts(timeouts)
+            .beneath(self.depth, self.tree.clone());
+        for (model, endpoint) in endpoints {
+            builder = builder.endpoint_for(model, endpoint);
+        }
+        if let Some(place) = journal {
+            let folder = agents_folder(&place);
+            let Place { path: _, durability, head, prices } = place;
+            // Should it not be there in the end, opening the journal says so.
+            let _ = std::fs::create_dir_all(&folder);
+            builder = builder.journal(folder.join(format!("{id}.jsonl")), durability);
+            builder = builder.journal_head(Head { session: None, ..head });
+            if let Some(prices) = prices {
+                builder = builder.price_table(prices);
+            }
+        }
+        let may_nest = definition
+            .tools
+            .as_ref()
+            .is_none_or(|tools| tools.iter().any(|tool| matches!(tool.as_str(), "Agent" | "Task")));
+        if may_nest && self.depth < self.subagents.depth_max {
+            builder = builder.agents(self.subagents.clone());
+        }
+        builder
+    }
+}
+
+/// Where the journals of a session's agents lie.
+fn agents_folder(place: &Place) -> PathBuf {
+    place.path.with_extension("agents")
+}
+
+fn nested(
+    mut settings: Settings,
+    id: &AgentId,
+    definition: &AgentDefinition,
+    policy: Policy,
+    allowance: Option<MicroUsd>,
+) -> Settings {
+    settings.agent.id = id.clone();
+    settings.agent.is_subagent = true;
+    settings.policy = policy;
+    if settings.budget_max.is_some() {
+        settings.budget_max = allowance.or(Some(MicroUsd(0)));
+    }
+    if let Some(prompt) = &definition.prompt {
+        settings.system_prompt = prompt.as_str().into();
+    }
+    if let Some(turns) = definition.turns_max {
+        settings.limits.turns_max = turns.min(settings.limits.turns_max).max(1);
+    }
+    if let Some(wanted) = &definition.model {
+        choose(&mut settings, wanted);
+    }
+    settings
+}
+
+/// Another model of the session goes first; one that the session does not know is left alone.
+fn choose(settings: &mut Settings, wanted: &ModelName) {
+    if settings.model.name == *wanted {
+        return;
+    }
+    let known = settings.fallbacks.iter().chain(&settings.small_model);
+    if let Some(model) = known.into_iter().find(|model| model.name == *wanted).cloned() {
+        settings.fallbacks.retain(|fallback| fallback.name != model.name);
+        settings.model = model;
+    }
+}
