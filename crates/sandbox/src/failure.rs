@@ -31,6 +31,8 @@ pub enum Cause {
     Network,
     /// Too many processes.
     Processes,
+    /// Too much memory.
+    Memory,
 }
 
 /// How much of the end is looked at.
@@ -58,6 +60,14 @@ const PROCESSES: &[&str] = &[
     "fork: Resource temporarily unavailable",
     "Cannot fork",
     "pthread_create failed",
+];
+
+const MEMORY: &[&str] = &[
+    "Cannot allocate memory",
+    "ENOMEM",
+    "os error 12",
+    "ut of memory",
+    "ReserveShadowMemoryRange",
 ];
 
 pub(crate) fn explain(
@@ -93,6 +103,9 @@ fn of_line(backend: Backend, plan: &Plan, exit: i32, line: &str) -> Option<Reaso
     }
     if has(PROCESSES) {
         return Some(reason(Cause::Processes, "The sandbox bounds the number of processes", line));
+    }
+    if has(MEMORY) {
+        return Some(reason(Cause::Memory, "The sandbox bounds the memory of a process", line));
     }
     if has(DENIED) && is_outside(plan, line) {
         return Some(reason(Cause::Refused, "The sandbox keeps this path out of reach", line));
@@ -174,6 +187,7 @@ mod tests {
                 Some(Cause::Refused),
             ),
             (Landlock, 125, "windlass sandbox: no filter", Some(Cause::NotEntered)),
+            (Bubblewrap, 1, "Out of memory in perl:util:safesysmalloc", Some(Cause::Memory)),
             (Bubblewrap, 1, "error[E0308]: mismatched types", None),
         ] {
             assert_eq!(cause(&plan, backend, exit, line), expected, "{line}");

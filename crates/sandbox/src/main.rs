@@ -4,13 +4,12 @@
 //! process to stand where the engine stands. It is also the smallest program that can be entered.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use windlass_sandbox::{Backend, Network, Plan, Sandbox, Wanted};
+use windlass_sandbox::{Backend, Network, Plan, Sandbox, Settled, Wanted};
 
 const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [argument ...]
   --backend bubblewrap|landlock   only this one
@@ -26,10 +25,14 @@ const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [
   --network off|open|SOCKET       whom it may talk to
   --processes N, --memory BYTES   how much it may use
   --metadata yes                  let modes and owners be changed under Landlock
+  --lasting yes                   it will go on running beside other work
   --seconds N                     end it after this long (default: 60)
   --report yes                    say what the sandbox covers";
 
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// How often a command is tried that never began.
+const TRIES: usize = 3;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -62,33 +65,46 @@ fn run(arguments: &[OsString]) -> Result<i32, String> {
     if wants_report {
         eprintln!("{}", sandbox.report());
     }
+    for _ in 0..TRIES {
+        let (status, settled) = attempt(&sandbox, &plan, &command, limit)?;
+        for taken in &settled.taken_back {
+            let kept = taken.kept_as.as_deref().unwrap_or(Path::new("nothing"));
+            eprintln!("taken back: {} (now {})", taken.path.display(), kept.display());
+        }
+        if let Some(problem) = settled.problem {
+            return Err(problem);
+        }
+        let Some(status) = status else {
+            return Ok(124);
+        };
+        let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125);
+        // A socket of the host went away while the sandbox was being built around it.
+        if code != 1 || settled.has_ended {
+            return Ok(code);
+        }
+    }
+    Err("it was never entered".into())
+}
+
+fn attempt(
+    sandbox: &Sandbox,
+    plan: &Plan,
+    command: &[OsString],
+    limit: Duration,
+) -> Result<(Option<ExitStatus>, Settled), String> {
     let (program, arguments) = command.split_first().ok_or(USAGE)?;
     let launch = match arguments {
         [option, script] if option == "-c" && program == "bash" => {
-            sandbox.shell(&plan, Path::new("/bin/bash"), script)
+            sandbox.shell(plan, Path::new("/bin/bash"), script)
         }
-        _ => sandbox.command(&plan, program, arguments),
+        _ => sandbox.command(plan, program, arguments),
     };
     let mut launch = launch.map_err(|error| error.to_string())?;
     let mut child = launch
         .spawn(|mut command| command.process_group(0).stdin(Stdio::null()).spawn())
         .map_err(|error| format!("the launcher: {error}"))?;
     let status = wait(&mut child, limit);
-    let settled = launch.settle();
-    for taken in &settled.taken_back {
-        let kept = taken.kept_as.as_deref().unwrap_or(Path::new("nothing"));
-        eprintln!("taken back: {} (now {})", taken.path.display(), kept.display());
-    }
-    if let Some(problem) = settled.problem {
-        return Err(problem);
-    }
-    let _ = std::io::stderr().flush();
-    match status {
-        Some(status) => {
-            Ok(status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125))
-        }
-        None => Ok(124),
-    }
+    Ok((status, launch.settle()))
 }
 
 /// Past the limit the whole group is killed, which the sandbox must not survive.
@@ -158,6 +174,7 @@ fn read(arguments: &[OsString]) -> Result<Options, String> {
             "--processes" => plan.limits.processes = number()?,
             "--memory" => plan.limits.memory = number()?,
             "--metadata" => plan.metadata = value == "yes",
+            "--lasting" => plan.is_lasting = value == "yes",
             "--seconds" => limit = Duration::from_secs(number()?),
             "--report" => wants_report = value == "yes",
             _ => return Err(USAGE.into()),

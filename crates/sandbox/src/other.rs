@@ -30,6 +30,8 @@ pub struct Settled {
     pub taken_back: Vec<TakenBack>,
     /// Why the sandbox did not let it start.
     pub problem: Option<String>,
+    /// Did the command come to an end?
+    pub has_ended: bool,
 }
 
 /// Something that was moved aside.
@@ -102,6 +104,12 @@ impl Launch {
     ///
     /// Whatever `start` returns.
     pub fn spawn<T>(&mut self, _start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
+        match self.never {}
+    }
+
+    /// May it go on running beside other work after all?
+    #[must_use]
+    pub fn may_last(&mut self) -> bool {
         match self.never {}
     }
 

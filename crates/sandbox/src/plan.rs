@@ -32,6 +32,9 @@ pub struct Plan {
     /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
     /// roots from one outside there, so without leave it refuses all of these calls.
     pub metadata: bool,
+    /// Will it go on running beside other work, like a server? Then nobody can tell afterwards who
+    /// made a file: protected ones that did not exist when it started are left alone.
+    pub is_lasting: bool,
 }
 
 /// Whom a command may talk to.
@@ -88,6 +91,7 @@ impl Plan {
             network: Network::Off,
             limits: Limits::default(),
             metadata: false,
+            is_lasting: false,
         }
     }
 }

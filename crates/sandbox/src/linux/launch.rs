@@ -18,7 +18,7 @@ use rustix::io::FdFlags;
 use rustix::pipe::PipeFlags;
 
 use super::cgroup::Lease;
-use super::namespace;
+use super::namespace::{self, Told};
 use super::watch::{TakenBack, Watched};
 
 /// How long what was killed may take to be gone.
@@ -67,6 +67,9 @@ pub struct Settled {
     pub taken_back: Vec<TakenBack>,
     /// What could not be ended.
     pub problem: Option<String>,
+    /// Did the command come to an end, as far as the launcher tells? If not, and nobody killed the
+    /// launcher, it never began, and may be prepared and tried once more.
+    pub has_ended: bool,
 }
 
 /// Descriptors are inheritable for one start at a time.
@@ -87,7 +90,7 @@ impl Launch {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        let mut theirs = vec![("--info-fd", theirs)];
+        let mut theirs = vec![("--json-status-fd", theirs)];
         if let Start::Bubblewrap { filter } = &self.start {
             theirs.push(("--seccomp", sealed(filter)?));
         }
@@ -117,11 +120,26 @@ impl Launch {
         self.finish()
     }
 
+    /// It will go on running beside other work after all: protected files that did not exist when
+    /// it started are then left alone. Says no where that is all that holds them; it must be ended
+    /// instead.
+    #[must_use]
+    pub fn may_last(&mut self) -> bool {
+        let may = matches!(self.start, Start::Bubblewrap { .. });
+        if may {
+            self.watched.clear();
+        }
+        may
+    }
+
     fn finish(&mut self) -> Settled {
-        let is_gone = match std::mem::take(&mut self.standing_by) {
-            StandingBy::Nothing => true,
-            StandingBy::Namespace(told) => namespace::end(&told, GONE),
-            StandingBy::Pipe(pipe) => drain(&pipe, Instant::now() + GONE),
+        let (is_gone, has_ended) = match std::mem::take(&mut self.standing_by) {
+            StandingBy::Nothing => (true, false),
+            StandingBy::Namespace(told) => {
+                let told = Told::read(&told);
+                (told.end(GONE), told.has_ended)
+            }
+            StandingBy::Pipe(pipe) => (drain(&pipe, Instant::now() + GONE), true),
         };
         let problem = (!is_gone).then(|| "a process of the command could not be ended".to_owned());
         let taken_back = self.watched.drain(..).flat_map(|watched| watched.settle()).collect();
@@ -129,7 +147,7 @@ impl Launch {
             let _ = std::fs::remove_dir_all(scratch);
         }
         self.cgroup = None;
-        Settled { taken_back, problem }
+        Settled { taken_back, problem, has_ended }
     }
 }
 

@@ -186,7 +186,7 @@ impl Sandbox {
             environment: environment.plain,
             directory: "/".into(),
             cgroup: Some(cgroup),
-            watched,
+            watched: if plan.is_lasting { Vec::new() } else { watched },
             scratch: None,
             standing_by: StandingBy::Nothing,
         })
@@ -199,8 +199,10 @@ impl Sandbox {
             && plan.limits.processor_seconds.is_none();
         match plan.network {
             Network::Through(_) => Some("bridge"),
-            Network::Off | Network::Open if is_bounded => None,
-            Network::Off | Network::Open => Some("limit"),
+            // Sockets without a file belong to the network, which is the host's.
+            Network::Open => Some("scope"),
+            Network::Off if is_bounded => None,
+            Network::Off => Some("limit"),
         }
     }
 
@@ -209,6 +211,12 @@ impl Sandbox {
             return Err(Refused::new(
                 "an allow list of hosts needs bubblewrap; Landlock can only close the network or \
                  leave it open",
+            ));
+        }
+        if plan.is_lasting && !plan.roots.is_empty() {
+            return Err(Refused::new(
+                "Landlock cannot hold protected files against a program that goes on running; \
+                 it needs bubblewrap, or no writable roots",
             ));
         }
         let layout = Layout::of(plan)?;
@@ -231,6 +239,7 @@ impl Sandbox {
             write,
             hide: layout.hidden,
             remove: Some(scratch.clone()),
+            front: i32::try_from(std::process::id()).ok(),
             environment: guarded.into_iter().map(|(name, value)| pair(name, &value)).collect(),
             network: plan.network == Network::Open,
             metadata: plan.metadata,
@@ -256,7 +265,9 @@ impl Sandbox {
 
     fn watch(&self, plan: &Plan, holding: Holding) -> Result<Vec<Arc<watch::Watched>>, Refused> {
         let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
-        roots.map(|root| self.watches.begin(&root, &plan.protected, holding)).collect()
+        let begin =
+            |root: PathBuf| self.watches.begin(&root, &plan.protected, holding, !plan.is_lasting);
+        roots.map(begin).collect()
     }
 }
 

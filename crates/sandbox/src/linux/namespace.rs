@@ -10,30 +10,62 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-/// What it says has under 200 bytes.
+/// What it tells has under 300 bytes.
 const WORDS_MAX: usize = 4096;
 
-/// Ends what is left in the namespace that bubblewrap told of, and waits until it is gone. Says
-/// whether it is.
-pub(super) fn end(told: &OwnedFd, within: Duration) -> bool {
-    let Some((pid, namespace)) = first_process(told) else {
-        // It ended before it came so far, and said why on its standard error.
-        return true;
-    };
-    let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
-        return true;
-    };
-    let link = format!("/proc/{}/ns/pid", pid.as_raw_nonzero());
-    // One that has just died has no namespace to show, and is all the sooner gone.
-    let is_another = std::fs::metadata(link)
-        .is_ok_and(|found| namespace.is_some_and(|inode| inode != found.ino()));
-    if is_another {
-        return true;
+/// What bubblewrap has told of a namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    first: Option<Pid>,
+    namespace: Option<u64>,
+    /// It told of the command's end, so it had begun.
+    pub(super) has_ended: bool,
+}
+
+impl Told {
+    /// Reads what is there. The launcher has ended, so there will not be more.
+    pub(super) fn read(from: &OwnedFd) -> Self {
+        let mut words = Vec::new();
+        while words.len() < WORDS_MAX && is_ready(from, Instant::now()) {
+            let mut chunk = [0; 512];
+            match rustix::io::read(from, &mut chunk) {
+                Ok(read) if read > 0 => words.extend_from_slice(chunk.get(..read).unwrap_or(&[])),
+                _ => break,
+            }
+        }
+        Self::of(&String::from_utf8_lossy(&words))
     }
-    if namespace.is_some() {
-        let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
+
+    fn of(words: &str) -> Self {
+        let pid = number_after(words, "\"child-pid\"").and_then(|pid| i32::try_from(pid).ok());
+        Self {
+            first: pid.and_then(Pid::from_raw),
+            namespace: number_after(words, "\"pid-namespace\""),
+            has_ended: number_after(words, "\"exit-code\"").is_some(),
+        }
     }
-    is_ready(&process, Instant::now() + within)
+
+    /// Ends what is left in the namespace, and waits until it is gone. Says whether it is.
+    pub(super) fn end(self, within: Duration) -> bool {
+        let Some(pid) = self.first else {
+            // It ended before it came so far, and said why on its standard error.
+            return true;
+        };
+        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
+            return true;
+        };
+        let link = format!("/proc/{}/ns/pid", pid.as_raw_nonzero());
+        // One that has just died has no namespace to show, and is all the sooner gone.
+        let is_another = std::fs::metadata(link)
+            .is_ok_and(|found| self.namespace.is_some_and(|inode| inode != found.ino()));
+        if is_another {
+            return true;
+        }
+        if self.namespace.is_some() {
+            let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
+        }
+        is_ready(&process, Instant::now() + within)
+    }
 }
 
 /// Waits until there is something to read, or the other end is gone.
@@ -51,19 +83,6 @@ pub(super) fn is_ready(descriptor: &impl AsFd, deadline: Instant) -> bool {
     }
 }
 
-/// Reads what is there. The launcher has ended, so there will not be more.
-fn first_process(told: &OwnedFd) -> Option<(Pid, Option<u64>)> {
-    let mut words = Vec::new();
-    while !words.contains(&b'}') && words.len() < WORDS_MAX && is_ready(told, Instant::now()) {
-        let mut chunk = [0; 512];
-        let read = rustix::io::read(told, &mut chunk).ok().filter(|read| *read > 0)?;
-        words.extend_from_slice(chunk.get(..read)?);
-    }
-    let words = String::from_utf8_lossy(&words);
-    let pid = i32::try_from(number_after(&words, "\"child-pid\"")?).ok().and_then(Pid::from_raw)?;
-    Some((pid, number_after(&words, "\"pid-namespace\"")))
-}
-
 fn number_after(words: &str, name: &str) -> Option<u64> {
     let (_, after) = words.split_once(name)?;
     let value = after.trim_start_matches([':', ' ']);
@@ -77,11 +96,13 @@ mod tests {
 
     #[test]
     fn the_process_is_read_from_what_bubblewrap_says() {
-        let words = "{\n    \"child-pid\": 16734,\n    \"pid-namespace\": 4026532297\n}\n";
-        assert_eq!(number_after(words, "\"child-pid\""), Some(16734));
-        assert_eq!(number_after(words, "\"pid-namespace\""), Some(4_026_532_297));
-        assert_eq!(number_after(words, "\"net-namespace\""), None);
-        assert_eq!(number_after("{\"child-pid\": x}", "\"child-pid\""), None);
-        assert_eq!(number_after("{\"child-pid\": 99999999999999999999}", "\"child-pid\""), None);
+        let start = "{ \"child-pid\": 16734, \"pid-namespace\": 4026532297 }\n";
+        let told = Told::of(start);
+        assert_eq!(told.first, Pid::from_raw(16734));
+        assert_eq!(told.namespace, Some(4_026_532_297));
+        assert!(!told.has_ended && Told::of(&format!("{start}{{ \"exit-code\": 0 }}\n")).has_ended);
+        assert_eq!(Told::of(""), Told::default());
+        assert_eq!(Told::of("{ \"child-pid\": x }"), Told::default());
+        assert_eq!(Told::of("{ \"child-pid\": 99999999999999999999 }"), Told::default());
     }
 }

@@ -15,6 +15,8 @@ use seccompiler::{BpfProgram, sock_filter};
 pub(crate) enum Sockets {
     /// Those that namespaces contain: local ones and those of the internet.
     Contained,
+    /// Those of the internet: local ones would lead to the host's.
+    Internet,
     /// None but pairs.
     None,
 }
@@ -51,11 +53,16 @@ pub(crate) fn program(refusals: Refusals) -> BpfProgram {
     // It hides its flags behind a pointer. Libraries fall back to the one that does not.
     list.extend([if_equal(number(libc::SYS_clone3), 0, 1), absent]);
     // Each of the following is passed by unless it is the call in question; then it answers.
-    if refusals.sockets == Sockets::Contained {
-        let count = u8::try_from(FAMILIES.len()).unwrap_or(u8::MAX);
+    let families = match refusals.sockets {
+        Sockets::Contained => FAMILIES,
+        Sockets::Internet => INTERNET,
+        Sockets::None => &[],
+    };
+    if !families.is_empty() {
+        let count = u8::try_from(families.len()).unwrap_or(u8::MAX);
         list.extend([if_equal(number(libc::SYS_socket), 0, count + 3), load(FIRST_ARGUMENT)]);
-        for (at, family) in FAMILIES.iter().enumerate() {
-            let over = u8::try_from(FAMILIES.len() - at).unwrap_or(u8::MAX);
+        for (at, family) in families.iter().enumerate() {
+            let over = u8::try_from(families.len() - at).unwrap_or(u8::MAX);
             list.push(if_equal(family.unsigned_abs(), over, 0));
         }
         list.extend([refused.clone(), answer(ALLOW)]);
@@ -145,6 +152,8 @@ const ERRNO: u32 = 0x0005_0000;
 
 /// Netlink answers which interfaces there are; what it may change needs a capability.
 const FAMILIES: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+const INTERNET: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
 /// Flags of a new process that would give it namespaces of its own.
 const NAMESPACES: u32 = (libc::CLONE_NEWUSER

@@ -30,8 +30,9 @@ fn a_bomb_is_gone_with_its_call() {
     everywhere(|world| {
         let world = world.with(&["--processes", "100"]);
         let held = world.run(
-            "perl -e 'fork; fork; fork; fork while 1' >/dev/null 2>&1 & 
-             perl -e 'my $n = 0; until ($n++ > 20000) { }'; echo over",
+            // The shell itself starts nothing more: there may be no room left for it.
+            "perl -e 'fork; fork; fork; fork while 1' >/dev/null 2>&1 &
+             for ((i = 0; i < 30000; i++)); do :; done; echo over",
         );
         assert_eq!(held.stdout.trim(), "over", "{}: {held:?}", world.name());
         assert_eq!(held.code, Some(0), "{}: {held:?}", world.name());
@@ -55,7 +56,10 @@ fn memory_is_bounded() {
 fn a_command_that_never_ends_is_ended_with_all_it_started() {
     everywhere(|world| {
         let world: World = world.with(&["--seconds", "0"]);
-        let held = world.run("trap '' TERM; while :; do :; done");
-        assert_eq!(held.code, Some(124), "{}: {held:?}", world.name());
+        // Killed at whatever moment of its start this happens to be.
+        for _ in 0..10 {
+            let held = world.run("trap '' TERM; while :; do :; done");
+            assert_eq!(held.code, Some(124), "{}: {held:?}", world.name());
+        }
     });
 }

@@ -152,3 +152,23 @@ fn worktrees_inside_a_protected_directory_are_written() {
         }
     });
 }
+
+#[test]
+fn what_goes_on_running_is_held_by_mounts_alone() {
+    everywhere(|world| {
+        fs::write(world.project.join(".envrc"), "mine").unwrap();
+        world.give(&world.project.clone());
+        let world = world.with(&["--lasting", "yes"]);
+        let ended = world.run("echo evil > .envrc; echo late > .npmrc; echo ran");
+        let name = world.name();
+        assert_eq!(fs::read_to_string(world.project.join(".envrc")).unwrap(), "mine", "{name}");
+        if world.backend == Backend::Bubblewrap {
+            // Somebody else may have made it meanwhile.
+            assert!(world.project.join(".npmrc").exists(), "{name}: {ended:?}");
+            assert_eq!(ended.stdout, "ran\n", "{name}: {ended:?}");
+        } else {
+            assert_eq!(ended.stdout, "", "it ran: {ended:?}");
+            assert!(ended.stderr.contains("goes on running"), "{ended:?}");
+        }
+    });
+}

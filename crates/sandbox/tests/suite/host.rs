@@ -36,24 +36,38 @@ fn nobody_calls(world: &World, listener: &UnixListener, name: &str) {
 
 #[test]
 fn sockets_of_the_host_are_out_of_reach() {
+    everywhere(|world| sockets_are_out_of_reach(&world));
+}
+
+#[test]
+fn they_are_so_even_when_the_network_is_open() {
     everywhere(|world| {
-        // One inside the root, one outside it, one where services have theirs, one without a file.
-        let mut places = vec![world.project.join("socket"), world.outside.join("socket")];
-        if rustix::process::geteuid().is_root() {
-            places.push(format!("/run/sandbox-test-{}", std::process::id()).into());
-        }
-        for path in places {
-            let _ = fs::remove_file(&path);
-            let listener = UnixListener::bind(&path).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-            nobody_calls(&world, &listener, path.to_str().unwrap());
-            fs::remove_file(&path).unwrap();
-        }
-        let name = format!("sandbox-test-{}-{}", std::process::id(), world.name().len());
-        let address = SocketAddr::from_abstract_name(&name).unwrap();
-        let listener = UnixListener::bind_addr(&address).unwrap();
-        nobody_calls(&world, &listener, &format!("@{name}"));
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        let world = world.with(&["--network", "open"]);
+        let ended = world.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo x >&3"));
+        assert!(tcp.accept().is_ok(), "{}: {ended:?}", world.name());
+        sockets_are_out_of_reach(&world);
     });
+}
+
+fn sockets_are_out_of_reach(world: &World) {
+    // One inside the root, one outside it, one where services have theirs, one without a file.
+    let name = world.project.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let mut places = vec![world.project.join("socket"), world.outside.join("socket")];
+    if rustix::process::geteuid().is_root() {
+        places.push(Path::new("/run").join(name));
+    }
+    for path in places {
+        let listener = UnixListener::bind(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        nobody_calls(world, &listener, path.to_str().unwrap());
+        fs::remove_file(&path).unwrap();
+    }
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
+    nobody_calls(world, &listener, &format!("@{name}"));
 }
 
 #[test]

@@ -206,11 +206,7 @@ impl World {
         let held = again();
         let ended = held.run(script);
         assert!(!is_harmed(&held), "{}: it got out: {script}\n{ended:?}", self.name());
-        assert!(
-            !ended.stderr.contains("windlass sandbox:") && !ended.stderr.contains("bwrap: "),
-            "{}: it did not even run: {ended:?}",
-            self.name()
-        );
+        assert_ne!(ended.code, Some(125), "{}: it did not even run: {ended:?}", self.name());
     }
 }
 

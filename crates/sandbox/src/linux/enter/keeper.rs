@@ -24,7 +24,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 pub(super) fn front(before: &[OsString], order: &Order) -> Result<i32, String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("no death signal: {error}"))?;
-    let mut keeper = again(before, "keep", order)?;
+    // It may have died before that.
+    if rustix::process::getppid() != order.front.and_then(Pid::from_raw) {
+        return Err("whoever started this is gone".into());
+    }
+    let us = rustix::process::getpid().as_raw_nonzero().get();
+    let mut keeper = again(before, "keep", &Order { front: Some(us), ..order.clone() })?;
     keeper.wait().map(code_of).map_err(|error| error.to_string())
 }
 
@@ -33,9 +38,13 @@ pub(super) fn keep(before: &[OsString], order: &Order) -> Result<i32, String> {
     rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("cannot adopt: {error}"))?;
-    let front = rustix::process::getppid().ok_or("the front is gone")?;
-    let front = rustix::process::pidfd_open(front, PidfdFlags::empty())
+    let parent = order.front.and_then(Pid::from_raw).ok_or("there is no front")?;
+    let front = rustix::process::pidfd_open(parent, PidfdFlags::empty())
         .map_err(|error| format!("the front is gone: {error}"))?;
+    // Only its child can be sure that this is still that process.
+    if rustix::process::getppid() != Some(parent) {
+        return Err("the front is gone".into());
+    }
     let mut child = again(before, "stage", order)?;
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no process id")?;
     let command = rustix::process::pidfd_open(id, PidfdFlags::empty())

@@ -37,6 +37,7 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
             Some("keep") => Order::read(rest).and_then(|order| keeper::keep(before, &order)),
             Some("stage") => Order::read(rest).and_then(|order| stage::stage(&order)),
             Some("limit") => Order::read(rest).and_then(|order| stage::limit(&order)),
+            Some("scope") => Order::read(rest).and_then(|order| stage::scope(&order)),
             Some("bridge") => Order::read(rest).and_then(|order| bridge::bridge(&order)),
             Some("check") => stage::check(),
             _ => Err(format!("`{}` is no part of it", role.display())),

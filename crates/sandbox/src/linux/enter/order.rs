@@ -2,8 +2,9 @@
 //!
 //! Only programs of ours write these; anything else is refused with the word that was wrong.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use crate::plan::Limits;
 
@@ -16,6 +17,8 @@ pub(crate) struct Order {
     pub(crate) hide: Vec<PathBuf>,
     /// A directory made for the command, to be removed after it.
     pub(crate) remove: Option<PathBuf>,
+    /// Whose child this must be; when that process ends, so does everything.
+    pub(crate) front: Option<i32>,
     /// Variables for the command alone, `NAME=VALUE`.
     pub(crate) environment: Vec<OsString>,
     /// May sockets of the network be made?
@@ -37,6 +40,7 @@ impl Order {
         self.write.iter().for_each(|path| say("write", path.into()));
         self.hide.iter().for_each(|path| say("hide", path.into()));
         self.remove.iter().for_each(|path| say("remove", path.into()));
+        self.front.iter().for_each(|pid| say("front", pid.to_string().into()));
         self.environment.iter().for_each(|pair| say("env", pair.clone()));
         say("network", yes(self.network));
         say("metadata", yes(self.metadata));
@@ -79,9 +83,9 @@ impl Order {
             "network" => self.network = value == "yes",
             "metadata" => self.metadata = value == "yes",
             "socket" => self.socket = Some(value.into()),
+            "front" => self.front = Some(number(word, value)?),
             "processes" | "memory" | "cpu" => {
-                let number = value.to_str().and_then(|text| text.parse().ok());
-                let number = number.ok_or_else(|| format!("`{word}` is not a number"))?;
+                let number = number(word, value)?;
                 let limits = self.limits.get_or_insert_default();
                 match word {
                     "processes" => limits.processes = number,
@@ -93,6 +97,11 @@ impl Order {
         }
         Ok(())
     }
+}
+
+fn number<N: FromStr>(word: &str, value: &OsStr) -> Result<N, String> {
+    let number = value.to_str().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| format!("`{word}` is not a number"))
 }
 
 fn yes(is: bool) -> OsString {
@@ -109,6 +118,7 @@ mod tests {
             write: vec!["/a b".into(), "/--".into()],
             hide: vec!["/h".into()],
             remove: Some("/r".into()),
+            front: Some(7),
             environment: vec!["LD_PRELOAD=x".into()],
             network: true,
             metadata: true,

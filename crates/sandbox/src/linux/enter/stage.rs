@@ -37,7 +37,7 @@ pub(super) fn stage(order: &Order) -> Result<i32, String> {
     if status.ruleset == RulesetStatus::NotEnforced {
         return Err("this kernel does not enforce Landlock".into());
     }
-    let sockets = if order.network { Sockets::Contained } else { Sockets::None };
+    let sockets = if order.network { Sockets::Internet } else { Sockets::None };
     let refusals = Refusals { sockets, metadata: !order.metadata };
     seccompiler::apply_filter(&seccomp::program(refusals))
         .map_err(|error| format!("no filter: {error}"))?;
@@ -48,6 +48,17 @@ pub(super) fn stage(order: &Order) -> Result<i32, String> {
 pub(super) fn limit(order: &Order) -> Result<i32, String> {
     bound(&order.limits.unwrap_or_default(), 0)?;
     become_command(order)
+}
+
+/// The same, and keeps away from sockets without a file that are not its own, where the kernel can.
+pub(super) fn scope(order: &Order) -> Result<i32, String> {
+    let problem = |error: landlock::RulesetError| format!("Landlock: {error}");
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .scope(Scope::AbstractUnixSocket)
+        .map_err(problem)?;
+    rules.create().map_err(problem)?.restrict_self().map_err(problem)?;
+    limit(order)
 }
 
 /// Says how much of Landlock this kernel enforces, for the probe: restricts itself to nothing.

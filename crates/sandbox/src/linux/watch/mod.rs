@@ -71,12 +71,14 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    /// The comparison of a root: the one under way, or a new one.
+    /// The comparison of a root: the one under way, or a new one. One that is not to be settled is
+    /// not shared with others.
     pub(crate) fn begin(
         &self,
         root: &Path,
         more: &[PathBuf],
         holding: Holding,
+        is_shared: bool,
     ) -> Result<Arc<Watched>, Refused> {
         let mut roots = lock(&self.roots);
         roots.retain(|_, watched| watched.strong_count() > 0);
@@ -87,7 +89,9 @@ impl Watches {
             Refused::new(format!("`{}` cannot be looked at: {error}", root.display()))
         })?;
         let watched = Arc::new(watched);
-        roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
+        if is_shared {
+            roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
+        }
         Ok(watched)
     }
 }
