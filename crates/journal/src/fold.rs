@@ -6,10 +6,11 @@
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
-use windlass_engine::{Effect, Settings, State, Step, step};
+use windlass_engine::{Effect, Event, Settings, State, Step, step};
 
 use crate::error::JournalError;
 use crate::reader::{Entry, Reader};
+use crate::realign::Realigner;
 use crate::record::{Damage, Item, Record, VERSION};
 
 /// What a journal amounts to.
@@ -86,7 +87,13 @@ pub(crate) fn fold_entries(
     see: impl FnMut(Replayed<'_>),
     meet: impl FnMut(Entry),
 ) -> Result<(Folded, Reader), JournalError> {
-    let mut folding = Folding { state: State::new(settings), damages: Vec::new(), see, meet };
+    let mut folding = Folding {
+        state: State::new(settings),
+        damages: Vec::new(),
+        realigner: Realigner::default(),
+        see,
+        meet,
+    };
     let mut is_at_end = false;
     for _ in 0..ALONE {
         match reader.next_entry()? {
@@ -113,6 +120,7 @@ type Numbered = (u64, Result<Entry, Damage>);
 struct Folding<See, Meet> {
     state: State,
     damages: Vec<(u64, Damage)>,
+    realigner: Realigner,
     see: See,
     meet: Meet,
 }
@@ -126,18 +134,38 @@ impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
     ) -> Result<Self, JournalError> {
         match entry {
             Ok(Entry::Record(Record { seq, at, item: Item::Event(event) })) => {
-                let Step { state, effects } = step(self.state, event, settings);
-                self.state = state;
-                (self.see)(Replayed { seq, at, state: &self.state, effects: &effects });
+                for event in self.realigner.before(&self.state, &event).into_iter().flatten() {
+                    self = self.step(seq, at, event, settings);
+                }
+                let event = self.realigner.align(&self.state, event);
+                self = self.step(seq, at, event, settings);
             }
-            Ok(other) => (self.meet)(other),
+            Ok(other) => {
+                if let Entry::Record(Record { item: Item::Note(note), .. }) = &other {
+                    self.realigner.note(note);
+                }
+                (self.meet)(other);
+            }
             Err(Damage::Newer(found)) => {
                 return Err(JournalError::Newer { path: path.to_owned(), found, known: VERSION });
             }
-            Err(damage) if self.damages.len() < DAMAGES_MAX => self.damages.push((line, damage)),
-            Err(_) => {}
+            Err(damage) => {
+                if !matches!(damage, Damage::Repeated(_) | Damage::Fenced(_)) {
+                    self.realigner.lost();
+                }
+                if self.damages.len() < DAMAGES_MAX {
+                    self.damages.push((line, damage));
+                }
+            }
         }
         Ok(self)
+    }
+
+    fn step(mut self, seq: u64, at: u64, event: Event, settings: &Settings) -> Self {
+        let Step { state, effects } = step(self.state, event, settings);
+        self.state = state;
+        (self.see)(Replayed { seq, at, state: &self.state, effects: &effects });
+        self
     }
 }
 

@@ -19,6 +19,7 @@ pub mod kept;
 mod lines;
 pub mod place;
 pub mod reader;
+mod realign;
 pub mod record;
 mod segment;
 pub mod spoken;
