@@ -7,6 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use windlass_engine::ledger;
+use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{
     AgentId, EffectClass, MicroUsd, ModelName, Source, Terminal, Ticket, Tokens, ToolCall,
     ToolCallId, ToolName, Usage,
@@ -21,6 +22,8 @@ pub enum Note {
     Billed(Row),
     /// A run ended.
     Ended(Ended),
+    /// What filled the window then, and what was dropped to make room.
+    Context(Box<Inventory>),
     /// The session got a name.
     Titled(String),
     /// A kind that is not known here: its JSON.
@@ -107,21 +110,23 @@ impl Row {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Known<I, R, T> {
+enum Known<I, R, T, C> {
     Intended(I),
     Billed(R),
     Ended(Ended),
     Titled(T),
+    Context(C),
 }
 
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
         match self {
-            Self::Intended(intent) => Known::<_, &Row, &str>::Intended(intent),
+            Self::Intended(intent) => Known::<_, &Row, &str, &Inventory>::Intended(intent),
             Self::Billed(row) => Known::Billed(row),
             Self::Ended(ended) => Known::Ended(*ended),
             Self::Titled(title) => Known::Titled(title.as_str()),
+            Self::Context(inventory) => Known::Context(&**inventory),
             Self::Unknown(json) => {
                 let raw: &RawValue = serde_json::from_str(json).map_err(S::Error::custom)?;
                 return raw.serialize(serializer);
@@ -134,11 +139,12 @@ impl Serialize for Note {
 impl<'de> Deserialize<'de> for Note {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
-        Ok(match serde_json::from_str::<Known<Intent, Row, String>>(raw.get()) {
+        Ok(match serde_json::from_str::<Known<Intent, Row, String, Box<Inventory>>>(raw.get()) {
             Ok(Known::Intended(intent)) => Self::Intended(intent),
             Ok(Known::Billed(row)) => Self::Billed(row),
             Ok(Known::Ended(ended)) => Self::Ended(ended),
             Ok(Known::Titled(title)) => Self::Titled(title),
+            Ok(Known::Context(inventory)) => Self::Context(inventory),
             Err(_) => Self::Unknown(raw.get().to_owned()),
         })
     }
