@@ -32,7 +32,7 @@ pub use background::{Background, BackgroundEnd, BackgroundTask};
 pub use file::FileChange;
 pub use lists::Lists;
 pub use picture::{Fitted, PictureLimits, fit};
-pub use process::{Launch, Launcher};
+pub use process::{Launch, LaunchEnd, Launcher, Prepared, Start};
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};
 pub use tool::{Job, Progress, Running, Terms, Tool};

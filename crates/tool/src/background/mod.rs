@@ -146,8 +146,11 @@ fn words(ended: &Ended, limit: Duration, spill_max: u64) -> End {
         Cause::Cancel => Some("Stopped.".to_owned()),
         cause => cause_note(cause, limit, spill_max),
     };
-    match cause.or_else(|| status_note(ended.status)) {
-        Some(words) => End { words, is_failure: true },
-        None => End { words: "Exit code 0".to_owned(), is_failure: false },
+    let failure = cause.or_else(|| status_note(ended.status));
+    let is_failure = failure.is_some();
+    let mut words = failure.unwrap_or_else(|| "Exit code 0".to_owned());
+    for note in &ended.notes {
+        words.push_str(&format!(" [{note}]"));
     }
+    End { words, is_failure }
 }

@@ -136,6 +136,7 @@ impl Bash {
             arguments,
             directory,
             is_plain,
+            is_lasting: input.run_in_background,
             unconfined: input.dangerously_disable_sandbox,
         }
     }

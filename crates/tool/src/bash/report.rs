@@ -72,6 +72,9 @@ pub(super) fn outcome(
     if ended.left_over {
         add(&mut text, "[Processes left in the background were stopped]");
     }
+    for note in &ended.notes {
+        add(&mut text, &format!("[{note}]"));
+    }
     if let Some(moved) = moved {
         add(&mut text, &format!("[{moved}]"));
     }

@@ -27,20 +27,47 @@ pub struct Launch<'a> {
     pub directory: &'a Path,
     /// Its environment, complete.
     pub environment: &'a [(OsString, OsString)],
+    /// Where the shell leaves word of its directory and its variables; has to be writable.
+    pub scratch: &'a Path,
+    /// It will go on running beside other calls.
+    pub is_lasting: bool,
     /// The call asks to run without confinement, and was granted that.
     pub unconfined: bool,
 }
 
-/// Says how processes are really started: behind which program, with which arguments.
-///
-/// The command that comes back is given its standard streams and its process group afterwards, and
-/// is killed with its group; it must not leave anything behind when that happens.
+/// Says how processes are really started: behind which program, held by what.
 pub trait Launcher: fmt::Debug + Send + Sync {
-    /// The command that starts this, with directory and environment set.
+    /// Makes everything ready.
     ///
     /// # Errors
     /// Why it cannot be started the way it must be, in words for the model. Then it is not.
-    fn command(&self, launch: &Launch<'_>) -> Result<std::process::Command, String>;
+    fn prepare(&self, launch: &Launch<'_>) -> Result<Box<dyn Prepared>, String>;
+}
+
+/// A process that is ready to be started. Dropped before it has ended, it ends what it holds.
+pub trait Prepared: fmt::Debug + Send {
+    /// Starts it: gives `start` the command, once. The command gets its standard streams and its
+    /// process group there, and is killed with its group.
+    ///
+    /// # Errors
+    /// What `start` says, or why it was not asked.
+    fn spawn(&mut self, start: &mut Start<'_>) -> io::Result<Child>;
+
+    /// Nothing of it runs any more. Returns what the model must know besides the result: what was
+    /// taken back, or that it failed because of what holds it. May block for a moment.
+    fn settle(self: Box<Self>, end: &LaunchEnd) -> Vec<String>;
+}
+
+/// Starts a command.
+pub type Start<'a> = dyn FnMut(std::process::Command) -> io::Result<Child> + 'a;
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchEnd {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to standard error, its ends if it was long.
+    pub stderr: String,
 }
 
 /// A program with arguments, and how closely it has to be watched.
@@ -51,6 +78,7 @@ pub(crate) struct Program {
     pub(crate) directory: PathBuf,
     /// Known to start nothing that could outlive it.
     pub(crate) is_plain: bool,
+    pub(crate) is_lasting: bool,
     pub(crate) unconfined: bool,
 }
 
@@ -64,6 +92,7 @@ pub(crate) struct Process {
     pub(super) child: Child,
     pub(super) tree: Tree,
     pub(super) is_plain: bool,
+    pub(super) prepared: Option<Box<dyn Prepared>>,
 }
 
 /// Starts it.
@@ -77,52 +106,51 @@ pub(crate) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Resul
     mark.push(&name);
     environment.push((MARK.into(), mark));
     environment.push(("PWD".into(), program.directory.clone().into()));
-    let mut command = tokio::process::Command::from(command(program, &environment, surroundings)?);
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
+    let session = surroundings.session_program().filter(|_| needs_session(program));
+    let mut arguments = program.arguments.clone();
+    // A session of its own keeps a process away from our terminal and its descendants together.
+    if session.is_some() {
+        arguments.insert(0, program.path.clone().into_os_string());
+    }
+    // Behind a launcher it may lead a group, and has to stay as long as what it starts.
+    if session.is_some() && surroundings.launcher.is_some() {
+        arguments.insert(0, "--wait".into());
+    }
+    let launch = Launch {
+        program: session.unwrap_or(&program.path),
+        arguments: &arguments,
+        directory: &program.directory,
+        environment: &environment,
+        scratch: &surroundings.spill,
+        is_lasting: program.is_lasting,
+        unconfined: program.unconfined,
+    };
+    let (child, prepared) = match &surroundings.launcher {
+        Some(launcher) => {
+            let mut prepared = launcher.prepare(&launch).map_err(io::Error::other)?;
+            let child = prepared.spawn(&mut |command| start(command, true))?;
+            (child, Some(prepared))
+        }
+        // The leader of a group cannot begin a session: it would start a second process for that.
+        None => (start(plain(&launch), session.is_none())?, None),
+    };
     match Tree::of(&child, name, program.is_plain) {
-        Some(tree) => Ok(Process { child, tree, is_plain: program.is_plain }),
+        Some(tree) => Ok(Process { child, tree, is_plain: program.is_plain, prepared }),
         None => Err(io::Error::other("the process has no number")),
     }
 }
 
-fn command(
-    program: &Program,
-    environment: &[(OsString, OsString)],
-    surroundings: &Surroundings,
-) -> io::Result<std::process::Command> {
+fn start(mut command: std::process::Command, leads_group: bool) -> io::Result<Child> {
     use std::os::unix::process::CommandExt;
-    // A session of its own keeps a process away from our terminal and its descendants together.
-    let session = surroundings.session_program().filter(|_| needs_session(program));
-    let mut arguments = Vec::with_capacity(program.arguments.len() + 1);
-    let path = match &session {
-        Some(session) => {
-            arguments.push(program.path.clone().into_os_string());
-            session.as_path()
-        }
-        None => program.path.as_path(),
-    };
-    arguments.extend(program.arguments.iter().cloned());
-    let launch = Launch {
-        program: path,
-        arguments: &arguments,
-        directory: &program.directory,
-        environment,
-        unconfined: program.unconfined,
-    };
-    let mut command = match &surroundings.launcher {
-        Some(launcher) => launcher.command(&launch).map_err(io::Error::other)?,
-        None => plain(&launch),
-    };
-    // The leader of a group cannot begin a session: it would start a second process for that.
-    if session.is_none() || surroundings.launcher.is_some() {
+    if leads_group {
         command.process_group(0);
     }
-    Ok(command)
+    tokio::process::Command::from(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
 }
 
 /// Just the program.

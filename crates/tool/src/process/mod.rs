@@ -11,6 +11,6 @@ mod table;
 mod tree;
 mod watch;
 
-pub use launch::{Launch, Launcher};
+pub use launch::{Launch, LaunchEnd, Launcher, Prepared, Start};
 pub(crate) use launch::{Program, spawn};
 pub(crate) use watch::{Cause, Ended, Order, Output, stay};

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::launch::Process;
+use super::launch::{LaunchEnd, Process};
 use super::stream::Stream;
 use super::swarm::Swarm;
 use super::tree::Tree;
@@ -26,6 +26,8 @@ const DRAIN: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_secs(2);
 const AFTER_KILL: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Bytes of standard error told to whoever started it.
+const STDERR_TOLD: usize = 8 * 1024;
 /// How often a tree is counted.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -68,13 +70,15 @@ pub(crate) struct Ended {
     pub(crate) stdout: Ends,
     pub(crate) stderr: Ends,
     pub(crate) spilled: Spilled,
-    /// Other processes of its group were still there and were killed.
+    /// Other processes of its tree were still there and were killed.
     pub(crate) left_over: bool,
+    /// What whoever started it has to say.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Stays with a process to its end.
 pub(crate) async fn stay(process: Process, order: Order) -> io::Result<Ended> {
-    let Process { mut child, tree, is_plain } = process;
+    let Process { mut child, tree, is_plain, prepared } = process;
     let mut watch = Watch {
         stdout: Stream::new(child.stdout.take(), order.output.inline_max),
         stderr: Stream::new(child.stderr.take(), order.output.inline_max),
@@ -99,8 +103,18 @@ pub(crate) async fn stay(process: Process, order: Order) -> io::Result<Ended> {
     } else {
         watch.tree.settle();
     }
+    let end = LaunchEnd {
+        code: status.and_then(|status| status.code()),
+        stderr: watch.stderr.ends.render(STDERR_TOLD),
+    };
+    let notes = match prepared {
+        // It may have to wait for a moment, which must not hold up the thread.
+        Some(prepared) => tokio::task::spawn_blocking(move || prepared.settle(&end)).await,
+        None => Ok(Vec::new()),
+    };
     Ok(Ended {
         status,
+        notes: notes.unwrap_or_else(|_| vec!["What held the command broke down.".to_owned()]),
         cause: watch.cause,
         left_over: left_over && watch.cause == Cause::Itself,
         stdout: watch.stdout.ends,

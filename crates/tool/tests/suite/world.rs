@@ -58,7 +58,7 @@ impl World {
     }
 
     pub(crate) async fn call_in(&self, tool: &str, input: Value, job: Job) -> ToolOutcome {
-        let granted = granted(tool, &input);
+        let granted = granted(&input);
         self.registry.get(tool).unwrap().run(granted, job).await
     }
 
@@ -75,11 +75,12 @@ impl World {
     }
 }
 
-/// A proof, got the only way there is: by asking in a mode that allows everything.
-pub(crate) fn granted(tool: &str, input: &Value) -> Granted<ToolCall> {
+/// A proof, got the only way there is: by asking in a mode that allows everything. It is asked for a
+/// tool without rules of its own, because what is tested here must hold by itself.
+pub(crate) fn granted(input: &Value) -> Granted<ToolCall> {
     let call = ToolCall {
         id: ToolCallId::from("call"),
-        name: ToolName::from(tool),
+        name: ToolName::from("Anything"),
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
