@@ -80,6 +80,7 @@ impl Launch {
     /// set, adds its own pipes and process group, and spawns it.
     ///
     /// The thread that calls this must outlive the command: the kernel ends it with that thread.
+    /// Whatever else this process has open is marked to be closed in every program it starts.
     ///
     /// # Errors
     ///
@@ -113,7 +114,8 @@ impl Launch {
         Ok(started)
     }
 
-    /// Ends whatever is left of it, waits until that is gone, and takes back what it did to
+    /// To be called when the launcher has ended or was killed, with its whole process group. Ends
+    /// whatever is left of the command, waits until that is gone, and takes back what it did to
     /// protected files. Blocks for at most a few seconds, usually for none.
     #[must_use]
     pub fn settle(mut self) -> Settled {

@@ -171,7 +171,8 @@ pub(super) fn report(means: &Means, why: &str, groups: &Arc<Pool>) -> String {
             );
             lines.push(
                 "Not covered: names of hidden files, names and command lines of other processes, \
-                 an allow list of hosts (the network is on or off)."
+                 memory they share with everybody, an allow list of hosts (the network is on or \
+                 off)."
                     .into(),
             );
         }

@@ -9,10 +9,10 @@
 mod bounds;
 mod calls;
 mod choice;
+mod embedded;
 mod files;
 mod git;
 mod host;
 mod network;
 mod ordinary;
-mod start;
 mod world;

@@ -1,0 +1,105 @@
+//! The crate as an engine uses it, in this very process.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use windlass_sandbox::{Cause, Launch, Plan, Sandbox, Wanted};
+
+use crate::world::{Backend, DEADLINE, Person, World, everywhere, is_ready, wait};
+
+fn sandbox(world: &World) -> Sandbox {
+    let mut wanted = Wanted::any(&world.runner, ["enter"]);
+    wanted.backend = Some(match world.backend {
+        Backend::Bubblewrap => windlass_sandbox::Backend::Bubblewrap,
+        Backend::Landlock => windlass_sandbox::Backend::Landlock,
+    });
+    Sandbox::probe(&wanted).unwrap()
+}
+
+/// Starts a script that says when it is so far, and goes on when it is told.
+fn start(sandbox: &Sandbox, plan: &Plan, script: &str) -> (Launch, Child) {
+    let script = format!("{script}; echo so far; read; echo over");
+    let mut launch = sandbox.shell(plan, Path::new("/bin/bash"), OsStr::new(&script)).unwrap();
+    let mut child = launch
+        .spawn(|mut command| {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+        })
+        .unwrap();
+    let mut line = String::new();
+    let stdout = child.stdout.as_mut().unwrap();
+    assert!(is_ready(stdout, DEADLINE), "it never came so far");
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    assert_eq!(line, "so far\n");
+    (launch, child)
+}
+
+#[test]
+fn what_one_command_plants_is_not_taken_for_the_way_things_were_by_the_next() {
+    for backend in [Backend::Bubblewrap, Backend::Landlock] {
+        let world = World::new(backend, Person::Oneself);
+        let (there, absent) = (world.project.join(".envrc"), world.project.join(".npmrc"));
+        fs::write(&there, "mine").unwrap();
+        let sandbox = sandbox(&world);
+        let plan = Plan::new(&world.project, None);
+        let (first, mut one) = start(&sandbox, &plan, "echo evil > .envrc; echo evil > .npmrc");
+        let (second, mut other) = start(&sandbox, &plan, "true");
+        for (launch, child) in [(first, &mut one), (second, &mut other)] {
+            child.stdin.take().unwrap().write_all(b"\n").unwrap();
+            assert!(wait(child, "a command that was told to go on").success());
+            let settled = launch.settle();
+            assert!(settled.has_ended && settled.problem.is_none(), "{settled:?}");
+            assert_eq!(fs::read_to_string(&there).unwrap(), "mine", "{backend:?}");
+            assert!(!absent.exists(), "{backend:?}");
+        }
+    }
+}
+
+#[test]
+fn failures_for_a_reason_of_the_sandbox_are_told_from_others() {
+    everywhere(|world| {
+        let home = world.outside.clone();
+        fs::write(home.join(".netrc"), "key").unwrap();
+        world.give(&home);
+        let (sandbox, backend) = (sandbox(&world), world.backend);
+        let plan = Plan::new(&world.project, Some(&home));
+        let home = home.to_str().unwrap().to_owned();
+        let world = world.with(&["--home", &home, "--processes", "60", "--memory", "300000000"]);
+        let outside = match backend {
+            Backend::Bubblewrap => Cause::ReadOnly,
+            Backend::Landlock => Cause::Refused,
+        };
+        for (script, expected) in [
+            ("touch $OUT/new", Some(outside)),
+            ("cat $OUT/.netrc", Some(Cause::Refused)),
+            ("perl -e 'my $x = \"a\" x 400000000'", Some(Cause::Memory)),
+            ("exit 3", None),
+            ("cat missing", None),
+            ("echo 'Read-only file system' >&2; exit 0", None),
+        ] {
+            let ended = world.run(script);
+            let found = sandbox.explain_failure(&plan, ended.code, &ended.stderr);
+            let found = found.map(|reason| reason.cause);
+            // Root is bounded by a group, and the kernel kills instead of refusing.
+            let is_killed = expected == Some(Cause::Memory) && ended.code == Some(137);
+            assert!(found == expected || is_killed, "{}: {script}: {ended:?}", world.name());
+        }
+    });
+}
+
+#[test]
+fn what_is_dropped_is_ended() {
+    for backend in [Backend::Bubblewrap, Backend::Landlock] {
+        let world = World::new(backend, Person::Oneself);
+        let sandbox = sandbox(&world);
+        let plan = Plan::new(&world.project, None);
+        let (launch, mut child) = start(&sandbox, &plan, "echo evil > .npmrc");
+        child.kill().unwrap();
+        wait(&mut child, "a launcher that was killed");
+        drop(launch);
+        assert!(!world.project.join(".npmrc").exists(), "{backend:?}");
+        assert!(world.project.join(".npmrc.refused").exists(), "{backend:?}");
+    }
+}
