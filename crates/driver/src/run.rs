@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout_at;
 use windlass_engine::context::inventory;
+use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Ticket};
@@ -53,14 +54,15 @@ pub(crate) struct Run {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) questions: Arc<NestedQuestions>,
+    /// A run that the last process left unfinished goes on.
+    pub(crate) continues_run: bool,
 }
 
 impl Run {
     /// Runs until told to close.
     pub(crate) async fn until_closed(mut self) -> State {
         if self.journal.is_continued() {
-            // Nothing of what the last process had under way is still there.
-            self = self.take(Event::Interrupted(Interrupt::Crashed)).await;
+            self = self.take_up().await;
         }
         while !self.journal.is_broken()
             && let Some(event) = self.next_event().await
@@ -68,6 +70,23 @@ impl Run {
             self = self.take(event).await;
         }
         self.close().await
+    }
+
+    /// Nothing of what the last process had under way is still there: its run goes on without it, or
+    /// is closed.
+    async fn take_up(mut self) -> Self {
+        if !self.continues_run {
+            return self.take(Event::Interrupted(Interrupt::Crashed)).await;
+        }
+        let Revival { effects, events } = revival(&self.state);
+        self.perform(effects);
+        for event in events {
+            if self.journal.is_broken() {
+                break;
+            }
+            self = self.take(event).await;
+        }
+        self
     }
 
     /// The next thing that happened; `None` when the session is to end.

@@ -62,6 +62,7 @@ pub struct Builder {
     agents: Option<Subagents>,
     depth: u8,
     tree: Tree,
+    continues_run: bool,
 }
 
 impl Builder {
@@ -83,6 +84,7 @@ impl Builder {
             agents: None,
             depth: 0,
             tree: Tree::default(),
+            continues_run: false,
         }
     }
 
@@ -140,6 +142,15 @@ impl Builder {
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
         let path = path.into();
         self.journal = Some(Place { path, durability, head: Head::default(), prices: None });
+        self
+    }
+
+    /// Goes on with a run that the last process left unfinished, instead of closing it: with its turn
+    /// count, its guards and its reservations. A call that was running then is not run again; its
+    /// outcome is told as unknown.
+    #[must_use]
+    pub fn continue_run(mut self, on: bool) -> Self {
+        self.continues_run = on;
         self
     }
 
@@ -256,7 +267,16 @@ impl Builder {
             events: report,
         });
         let questions = self.tree.questions;
-        let run = Run { state, settings, journal, performer, commands, events, questions };
+        let run = Run {
+            state,
+            settings,
+            journal,
+            performer,
+            commands,
+            events,
+            questions,
+            continues_run: self.continues_run,
+        };
         Ok(Assembled { run, teller, scratch, commands: orders, notices })
     }
 

@@ -38,6 +38,7 @@ pub mod ledger;
 mod phase;
 mod request;
 mod retry;
+pub mod revival;
 pub mod settings;
 pub mod signal;
 mod stale;

@@ -153,6 +153,40 @@ async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
     assert_ended(&stage.run("again").await.0, Terminal::Completed);
 }
 
+/// The process died while a tool ran; the next one goes on with the same run. What ran is not run
+/// again.
+#[tokio::test]
+async fn a_run_that_was_cut_off_goes_on_if_it_is_wanted() {
+    let setting = Setting::default();
+    let journal = setting.directory.path().join("session.jsonl");
+    let log = setting.directory.path().join("log");
+    let command = format!("echo once >> {}; sleep 1000", log.display());
+    let rehearsal = crate::stage::rehearse([
+        Says::call("Bash", json!({ "command": command })),
+        Says::text("I looked, and it had happened").when_result("outcome is unknown"),
+    ])
+    .await;
+    let builder = |path: &std::path::Path| {
+        setting.builder(&rehearsal.url()).journal(path, Durability::Written)
+    };
+    let (session, mut notices) = builder(&journal).start().unwrap();
+    session.submit("go").unwrap();
+    crate::stage::until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
+    while !log.exists() {
+        tokio::task::yield_now().await;
+    }
+    // What a crash would leave: everything up to here.
+    let crashed = setting.directory.path().join("crashed.jsonl");
+    std::fs::copy(&journal, &crashed).unwrap();
+    session.close().await;
+    let (session, mut notices) = builder(&crashed).continue_run(true).start().unwrap();
+    let ending = notices.ending().await.unwrap();
+    assert_ended(&ending, Terminal::Completed);
+    assert_eq!(ending.turns, 2, "the turn is counted on");
+    session.close().await;
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "once\n");
+}
+
 #[tokio::test]
 async fn one_writer_at_a_time() {
     let setting = Setting::default();

@@ -75,7 +75,7 @@ impl Loop<'_> {
 }
 
 /// What is said of a call whose end nobody saw. It is never run again behind the model's back.
-fn unknown(class: EffectClass) -> &'static str {
+pub(crate) fn unknown(class: EffectClass) -> &'static str {
     match class {
         EffectClass::Pure => text::OUTCOME_UNKNOWN_PURE,
         EffectClass::Idempotent => text::OUTCOME_UNKNOWN_IDEMPOTENT,
