@@ -1,9 +1,10 @@
 //! What a shell command costs besides the shell itself, in the same run.
 //! `cargo bench -p windlass-tool --bench command`
 //!
-//! Prints a table and fails when a command takes more than three milliseconds longer than the same
-//! shell started by hand, or when eight that wait take longer together than one and a bit. Without
-//! `--bench` (when tests build everything) each is tried once.
+//! Prints a table and fails when a command that only reads takes more than three milliseconds longer
+//! than the same shell started by hand, any other (which is followed, and may leave variables) more
+//! than eight, or eight that wait more than 560 together. Without `--bench` (when tests build
+//! everything) each is tried once.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
 use windlass_tool::{Job, Registry, Surroundings};
 use windlass_vocabulary::{Inspection, Json, Mode, ToolCall, ToolCallId, ToolName};
 
-/// What may be added to the shell's own time.
-const ADDED_MAX: Duration = Duration::from_millis(3);
+/// What may be added to the shell's own time, to a command that only reads and to any other.
+const ADDED_MAX: [Duration; 2] = [Duration::from_millis(3), Duration::from_millis(8)];
 /// Eight times half a second, side by side.
 const TOGETHER_MAX: Duration = Duration::from_millis(560);
 const ROUNDS: usize = 60;
@@ -50,7 +51,8 @@ fn main() -> ExitCode {
         let (ours, plain) = (middle(ours), middle(plain));
         let added = ours.saturating_sub(plain);
         println!("{command:<28} {plain:>10.2?} {ours:>10.2?} {added:>10.2?}");
-        is_missed |= is_measured && added > ADDED_MAX;
+        let [reading, other] = ADDED_MAX;
+        is_missed |= is_measured && added > if command == "echo ok" { reading } else { other };
     }
     if is_measured {
         let began = Instant::now();

@@ -11,7 +11,7 @@ use serde_json::json;
 use windlass_vocabulary::ResultPart;
 
 use crate::picture::{packed, smooth};
-use crate::world::{World, structured, text};
+use crate::world::{World, is_alone, structured, text};
 
 #[tokio::test]
 async fn shows_numbered_lines() {
@@ -139,6 +139,60 @@ async fn a_range_of_a_huge_file_is_read_in_little_memory() {
         "  9000\tline\n  9001\tline\n[More may follow; the next line is offset 9002]\n"
     );
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+/// T14: of a gigabyte, only what leads to the range is read.
+#[tokio::test]
+async fn a_range_of_a_gigabyte_reads_little_of_it() {
+    if !is_alone("read::a_range_of_a_gigabyte_reads_little_of_it") {
+        return;
+    }
+    let world = World::new();
+    let path = world.path("huge");
+    let mut file = File::create(&path).unwrap();
+    file.write_all("line\n".repeat(200_000).as_bytes()).unwrap();
+    file.set_len(1_000_000_000).unwrap();
+    let read = || -> u64 {
+        let io = std::fs::read_to_string("/proc/self/io").unwrap();
+        io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+    };
+    for (offset, bytes_max) in [(1, 1_000_000), (100_000, 2_000_000)] {
+        let before = read();
+        let input = json!({"file_path": path, "offset": offset, "limit": 10});
+        let outcome = world.call("Read", input).await;
+        assert!(text(&outcome).starts_with(&format!("{offset:>6}\tline\n")));
+        let bytes = read() - before;
+        assert!(bytes < bytes_max, "{bytes} bytes were read for line {offset}");
+    }
+}
+
+/// T11: out of file descriptors, every tool says so and the next call works.
+#[tokio::test]
+async fn too_many_open_files_are_told_with_what_to_do() {
+    if !is_alone("read::too_many_open_files_are_told_with_what_to_do") {
+        return;
+    }
+    let world = World::new();
+    let path = world.write("a.txt", "x\n");
+    world.bash("true").await;
+    let mut held = Vec::new();
+    let limit = rustix::process::Rlimit { current: Some(64), maximum: Some(64) };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    while let Ok(file) = File::open("/dev/null") {
+        held.push(file);
+    }
+    for outcome in [
+        world.read(&path).await,
+        world.bash("echo hi").await,
+        world.call("Glob", json!({"pattern": "*"})).await,
+        world.call("Write", json!({"file_path": world.path("new"), "content": "y"})).await,
+    ] {
+        let shown = text(&outcome);
+        assert!(outcome.is_error && shown.contains("Too many open files"), "{shown}");
+    }
+    drop(held);
+    assert_eq!(text(&world.read(&path).await), "     1\tx\n");
+    assert_eq!(text(&world.bash("echo hi").await), "hi");
 }
 
 #[tokio::test]

@@ -110,3 +110,21 @@ pub(crate) fn is_running(file: &Path) -> bool {
         Err(_) => false,
     }
 }
+
+const ALONE: &str = "WINDLASS_TEST_ALONE";
+
+/// Runs a test once more in a process of its own, where it may change or measure what belongs to a
+/// whole process. Says whether this is that process; if not, it has run and passed.
+pub(crate) fn is_alone(test: &str) -> bool {
+    if std::env::var_os(ALONE).is_some_and(|name| name == test) {
+        return true;
+    }
+    let inside = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--test-threads", "1"])
+        .env(ALONE, test)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&inside.stdout);
+    assert!(inside.status.success() && said.contains("1 passed"), "{said}");
+    false
+}
