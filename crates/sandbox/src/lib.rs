@@ -8,6 +8,11 @@
 //! Whether a command may run at all is decided elsewhere. Nothing here asks anybody, and nothing
 //! falls back to running without a sandbox: what cannot be held does not start.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "what holds and explains is there before it is used")
+)]
+
 mod failure;
 #[cfg(target_os = "linux")]
 mod linux;

@@ -230,7 +230,6 @@ const METADATA: &[i64] = &[
     libc::SYS_futimesat,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
@@ -240,7 +239,8 @@ const METADATA: &[i64] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // `setxattrat` and `removexattrat`, which have no name in the library yet.
+    // `fchmodat2`, `setxattrat` and `removexattrat`, which the library does not name everywhere.
+    452,
     463,
     466,
 ];

@@ -23,7 +23,7 @@ fn nothing_outside_the_roots_is_changed() {
             "cd / && cd $OUT && echo x > file",
             "echo x > ../outside/file",
             "echo x > /proc/self/cwd/../outside/file",
-            "echo x > /proc/self/root/$OUT/file",
+            "echo x > /proc/self/root$OUT/file",
             "perl -e 'truncate(\"$ENV{OUT}/file\", 2)'",
             "echo evil > new; mv -f new $OUT/file",
             "perl -e 'open(D, \"+<\", \"$ENV{OUT}/file\") and print D \"x\"'",
@@ -65,7 +65,7 @@ fn secrets_cannot_be_read() {
         std::os::unix::fs::symlink(home.join(".ssh"), world.project.join("link")).unwrap();
         world.give(&home);
         let script = "cd /; cat $OUT/.ssh/id $OUT/.netrc $OUT/../project/link/id $OUT/plain
-            cat /proc/1/root/$OUT/.ssh/id /proc/self/root/$OUT/.netrc
+            cat /proc/1/root$OUT/.ssh/id /proc/self/root$OUT/.netrc
             ln $OUT/.netrc $OUT/../project/mine; cat $OUT/../project/mine
             mkdir -p $OUT/../project/d; cp -r $OUT/.ssh $OUT/../project/d; cat $OUT/../project/d/*/*";
         let home = home.to_str().unwrap().to_owned();
