@@ -14,7 +14,7 @@ use std::time::Duration;
 use windlass_permission::Hidden;
 use windlass_vocabulary::ToolName;
 
-use crate::background::Background;
+use crate::background::{self, Background};
 use crate::environment::{Exported, child_environment};
 use crate::file::{self, FileChange, Known, Memory};
 use crate::lists::Lists;
@@ -156,6 +156,12 @@ impl Surroundings {
     #[must_use]
     pub fn background(&self) -> &Background {
         &self.background
+    }
+
+    /// Ends commands that an earlier process of this session left in the background when it was
+    /// killed. Returns where what each wrote is. For the start of a session that goes on.
+    pub fn end_left_over(&self) -> Vec<PathBuf> {
+        background::sweep(&self.spill)
     }
 
     /// The lists the model keeps, to be carried through a compaction or into the journal.

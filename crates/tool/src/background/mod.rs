@@ -2,11 +2,12 @@
 //!
 //! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
 //! many at a time. What it writes goes to a file as it comes. When the session's surroundings are
-//! dropped, all of them are ended.
+//! dropped, all of them are ended; what a killed process left is ended by the next start.
 
 mod list;
 mod look;
 mod monitor;
+mod record;
 mod stop;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::tool::Progress;
 
 pub use list::{Background, BackgroundEnd, BackgroundTask};
 pub(crate) use monitor::Monitor;
+pub(crate) use record::sweep;
 pub(crate) use stop::TaskStop;
 
 /// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
@@ -118,6 +120,7 @@ pub(crate) async fn start(
             return Err(not_started(&error, &program.path));
         }
     };
+    record::write(&task.output, &process);
     let order = Order {
         limit,
         output: Output {
@@ -135,6 +138,7 @@ pub(crate) async fn start(
             Ok(ended) => words(&ended, limit, spill_max),
             Err(error) => End { words: format!("It was lost: {error}."), is_failure: true },
         };
+        record::remove(&supervised.output);
         supervised.ended(end);
         ends.notify_waiters();
     });

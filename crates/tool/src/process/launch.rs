@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::process::Child;
 
+use super::table;
 use super::tree::Tree;
 use crate::surroundings::Surroundings;
 
@@ -93,6 +94,24 @@ pub(crate) struct Process {
     pub(super) tree: Tree,
     pub(super) is_plain: bool,
     pub(super) prepared: Option<Box<dyn Prepared>>,
+}
+
+impl Process {
+    /// Enough to know it again from another process of ours.
+    pub(crate) fn identity(&self) -> String {
+        self.tree.identity()
+    }
+}
+
+/// When a process began, if it is there.
+pub(crate) fn began(id: u32) -> Option<u64> {
+    table::entry(i32::try_from(id).ok()?).map(|entry| entry.began)
+}
+
+/// Ends a process that another process of ours started, with all its descendants. Says whether it
+/// was there.
+pub(crate) fn end(identity: &str) -> bool {
+    Tree::known(identity).map(drop).is_some()
 }
 
 /// Starts it.

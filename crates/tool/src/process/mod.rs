@@ -12,5 +12,5 @@ mod tree;
 mod watch;
 
 pub use launch::{Launch, LaunchEnd, Launcher, Prepared, Start};
-pub(crate) use launch::{Program, spawn};
+pub(crate) use launch::{Process, Program, began, end, spawn};
 pub(crate) use watch::{Cause, Ended, Order, Output, stay};

@@ -46,6 +46,22 @@ impl Tree {
         Some(Self { leader, mark, pipes: pipes.collect(), began, is_plain, is_gone: false })
     }
 
+    /// Enough to know it again from another process.
+    pub(super) fn identity(&self) -> String {
+        format!("{} {} {}", self.leader.as_raw_nonzero(), self.began, self.mark)
+    }
+
+    /// The tree of that identity, if its leader still lives.
+    pub(super) fn known(identity: &str) -> Option<Self> {
+        let mut words = identity.split(' ');
+        let leader: i32 = words.next()?.parse().ok()?;
+        let began: u64 = words.next()?.parse().ok()?;
+        let mark = words.next().filter(|mark| !mark.is_empty())?.to_owned();
+        let lives = table::entry(leader).is_some_and(|entry| entry.began == began && entry.lives);
+        let leader = Pid::from_raw(leader).filter(|_| lives && began > 0)?;
+        Some(Self { leader, mark, pipes: Vec::new(), began, is_plain: false, is_gone: false })
+    }
+
     /// Asks all of it to end.
     pub(super) fn terminate(&self) {
         let _ = kill_process_group(self.leader, Signal::TERM);

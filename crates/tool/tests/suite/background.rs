@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use windlass_tool::Surroundings;
 
 use crate::world::{World, is_running, structured, text};
 
@@ -91,22 +92,26 @@ async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
 async fn deadline_cap_and_number_hold_in_the_background() {
     let world = World::with(|surroundings| {
         surroundings.limits.output_spill_max = 100_000;
-        surroundings.limits.background_tasks_max = 2;
+        surroundings.limits.background_tasks_max = 3;
     });
-    let input = json!({"command": "echo a; sleep 30", "run_in_background": true, "timeout": 200});
-    world.call("Bash", input.clone()).await;
+    let input = json!({"command": "echo a; sleep 30", "run_in_background": true, "timeout": 2000});
+    world.call("Bash", input).await;
     let flood = start(&world, "yes").await;
-    let refused = world.call("Bash", input).await;
-    assert!(refused.is_error && text(&refused).contains("End one with TaskStop first"));
     let outcome = world.call("Monitor", json!({"task_id": "b1"})).await;
     let shown = text(&outcome);
-    assert_eq!(shown, "`b1` has ended: Timed out after 200 ms and was stopped.\na");
+    assert_eq!(shown, "`b1` has ended: Timed out after 2000 ms and was stopped.\na");
     let outcome = world.call("Monitor", json!({"task_id": flood})).await;
     let shown = text(&outcome);
     assert!(shown.contains("Stopped: it wrote more than 100000 bytes"), "{shown}");
     assert!(shown.len() < 32_000);
     let tasks = world.surroundings.background().tasks();
     assert_eq!(std::fs::metadata(&tasks[1].output).unwrap().len(), 100_000);
+    for _ in 0..3 {
+        start(&world, "sleep 30").await;
+    }
+    let input = json!({"command": "sleep 30", "run_in_background": true});
+    let refused = world.call("Bash", input).await;
+    assert!(refused.is_error && text(&refused).contains("End one with TaskStop first"));
 }
 
 #[tokio::test]
@@ -120,4 +125,48 @@ async fn waiting_can_be_interrupted_and_the_command_runs_on() {
     assert_eq!(world.surroundings.background().running(), 1);
     let wrong = world.inspect("Monitor", &json!({"task_id": id, "until": "("}));
     assert!(wrong.problem.unwrap().contains("field `until`"));
+}
+
+const OWNER: &str = "WINDLASS_TEST_OWNER";
+
+/// J14: what a killed process left running is ended by the next one.
+#[tokio::test]
+async fn what_a_killed_process_left_is_ended_by_the_next() {
+    if let Some(place) = std::env::var_os(OWNER) {
+        let place = std::path::PathBuf::from(place);
+        let mut world = World::new();
+        let owned = Surroundings::new(&place, place.join("spill"));
+        world.surroundings = std::sync::Arc::new(owned);
+        start(&world, "setsid bash -c 'echo $$ > child; exec sleep 60' & wait").await;
+        return std::future::pending().await;
+    }
+    let world = World::new();
+    let mut owner = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "background::what_a_killed_process_left_is_ended_by_the_next"])
+        .env(OWNER, &world.root)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let child = world.path("child");
+    let ready = async {
+        while !std::fs::read(&child).is_ok_and(|id| !id.is_empty()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let is_ready = tokio::time::timeout(Duration::from_secs(20), ready).await;
+    let next = Surroundings::new(&world.root, world.root.join("spill"));
+    let early = next.end_left_over();
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert!(is_ready.is_ok());
+    assert_eq!(early, [""; 0].map(std::path::PathBuf::from), "its owner was alive");
+    assert!(is_running(&child));
+    assert_eq!(next.end_left_over().len(), 1);
+    let gone = async {
+        while is_running(&child) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(3), gone).await.unwrap();
+    assert_eq!(next.end_left_over().len(), 0);
 }

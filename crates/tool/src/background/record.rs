@@ -1,0 +1,48 @@
+//! A note on disk for each command in the background, so that the next start can end what a dead
+//! process left running.
+//!
+//! It names the command's process and ours, each with the moment it began, because numbers are used
+//! again. Without a note a command still ends with us, except when we are killed.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::{self, Process};
+
+const ENDING: &str = "running";
+/// Notes looked at.
+const NOTES_MAX: usize = 1_000;
+const NOTE_BYTES_MAX: usize = 1_000;
+
+/// Writes the note, beside the output. A command without one runs all the same.
+pub(super) fn write(output: &Path, process: &Process) {
+    let Some(us) = process::began(std::process::id()) else { return };
+    let note = format!("{} {us} {}", std::process::id(), process.identity());
+    let _ = std::fs::write(output.with_extension(ENDING), note);
+}
+
+/// The command has ended.
+pub(super) fn remove(output: &Path) {
+    let _ = std::fs::remove_file(output.with_extension(ENDING));
+}
+
+/// Ends every command whose owner is gone. Returns where the output of each is.
+pub(crate) fn sweep(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let notes = entries.flatten().map(|entry| entry.path());
+    let notes = notes.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    notes.take(NOTES_MAX).filter(|note| end(note)).map(|note| note.with_extension("")).collect()
+}
+
+/// Says whether something had to be ended. A note of a living owner is left alone.
+fn end(path: &Path) -> bool {
+    let Ok(note) = std::fs::read_to_string(path) else { return false };
+    let note = note.get(..NOTE_BYTES_MAX).unwrap_or(&note);
+    let mut words = note.splitn(3, ' ');
+    let owner = words.next().and_then(|id| id.parse().ok());
+    let began = words.next().and_then(|began| began.parse::<u64>().ok());
+    if owner.is_some_and(|owner| process::began(owner) == began) {
+        return false;
+    }
+    let _ = std::fs::remove_file(path);
+    words.next().is_some_and(process::end)
+}
