@@ -52,6 +52,17 @@ impl<'a> Judge<'a> {
         Self { policy, ground, rules: rules.collect(), has_read_denials }
     }
 
+    /// The same with more allow rules.
+    pub(crate) fn and(&self, more: &'a [Rule]) -> Self {
+        let rules = self.rules.iter().copied().chain(more).collect();
+        Self { rules, ..*self }
+    }
+
+    /// May every part run?
+    pub(crate) fn allows_all(&self, command: &Command) -> bool {
+        command.script.is_understood() && command.own_parts().all(|part| self.part(part).is_ok())
+    }
+
     /// Why the part may run, or why it may not.
     pub(crate) fn part(&self, part: &Part) -> Result<Cover, String> {
         for redirect in &part.redirects {

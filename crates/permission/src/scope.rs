@@ -123,9 +123,10 @@ impl Rule {
         let mut files = command.files.iter().filter(|file| file.access == wanted).peekable();
         files.peek()?;
         let is_near = PathPattern::may_speak_of(content, &command.paths);
-        let is_open = || files.clone().any(|file| file.is_glob || file.meant.is_empty());
-        if !is_near && !is_open() {
-            return None;
+        if !is_near && !files.clone().any(|file| file.is_glob) {
+            let open = files.find(|file| file.meant.is_empty())?;
+            let (what, part) = (open.text.clone(), Some(open.part));
+            return Some(Spoken { touch: Touch::Maybe, what, part });
         }
         let pattern = PathPattern::new(content, Sense::Wide);
         let mut perhaps = None;

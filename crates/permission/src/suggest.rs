@@ -5,56 +5,46 @@
 use std::path::Path;
 
 use crate::command::{Command, Part, Word, is_runner, reaches_beyond_rule, unwrapped};
-use crate::decide::{Opinion, Verdict, verdict};
 use crate::ground::Ground;
 use crate::judge::Judge;
 use crate::policy::Policy;
 use crate::rule::Rule;
 use crate::subject::{Access, Matter, Subject};
-use windlass_vocabulary::Inspection;
 
 const TEXT_CHARS_MAX: usize = 300;
 
 /// A line with more parts that need a rule gets one for its whole text.
 const RULES_MAX: usize = 5;
 
-/// The rules; together they allow the call.
+/// The rules; together they allow the call. Asked only when nothing but a rule is missing.
 pub(crate) fn suggestions(policy: &Policy, ground: &Ground<'_>, subject: &Subject) -> Vec<String> {
+    if let Matter::Command(command) = &subject.matter {
+        let judge = Judge::new(policy, ground, command);
+        let texts = part_rules(&judge, ground, command).unwrap_or_default();
+        let rules: Vec<Rule> = texts.iter().filter_map(|text| Rule::parse(text).ok()).collect();
+        if !rules.is_empty() && rules.len() == texts.len() && judge.and(&rules).allows_all(command)
+        {
+            return texts;
+        }
+    }
     let wanted = match &subject.matter {
-        Matter::Command(command) => {
-            let rules = part_rules(policy, ground, command).unwrap_or_default();
-            let is_enough = !rules.is_empty() && allow(policy, ground, subject, &rules);
-            if is_enough { rules } else { exact(&command.text).into_iter().collect() }
-        }
-        Matter::File { meant, access } => {
-            path_rule(policy, &meant.spelled, *access).into_iter().collect()
-        }
-        Matter::Address(target) => target.rule().into_iter().collect(),
-        Matter::Name(name) => vec![format!("{}({name})", subject.tool)],
-        Matter::Other => vec![subject.tool.clone()],
-        Matter::Unreadable => Vec::new(),
+        Matter::Command(command) => exact(&command.text),
+        Matter::File { meant, access } => path_rule(policy, &meant.spelled, *access),
+        Matter::Address(target) => target.rule(),
+        Matter::Name(name) => Some(format!("{}({name})", subject.tool)),
+        Matter::Other => Some(subject.tool.clone()),
+        Matter::Unreadable => None,
     };
-    if allow(policy, ground, subject, &wanted) { wanted } else { Vec::new() }
-}
-
-/// Would these rules allow the call?
-fn allow(policy: &Policy, ground: &Ground<'_>, subject: &Subject, texts: &[String]) -> bool {
-    let Ok(rules) = texts.iter().map(|text| Rule::parse(text)).collect::<Result<Vec<_>, _>>()
-    else {
-        return false;
-    };
-    let mut taught = Policy { rules: policy.rules.clone(), ..policy.clone() };
-    taught.rules.allow.extend(rules);
-    let facts = Inspection::EXCLUSIVE_EFFECT;
-    matches!(verdict(&taught, ground, subject, &facts, Opinion::None), Verdict::Allow { .. })
+    let allows =
+        |text: &String| Rule::parse(text).is_ok_and(|rule| rule.allows(subject, policy.cwd()));
+    wanted.into_iter().filter(allows).collect()
 }
 
 /// One rule for each part that needs one.
-fn part_rules(policy: &Policy, ground: &Ground<'_>, command: &Command) -> Option<Vec<String>> {
+fn part_rules(judge: &Judge<'_>, ground: &Ground<'_>, command: &Command) -> Option<Vec<String>> {
     if !command.script.is_understood() {
         return None;
     }
-    let judge = Judge::new(policy, ground, command);
     let mut rules = Vec::new();
     for part in command.own_parts().filter(|part| judge.part(part).is_err()) {
         let rule = part_rule(part, ground)?;

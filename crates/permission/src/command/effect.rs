@@ -98,7 +98,10 @@ pub(crate) fn read_words(part: &Part) -> Vec<&Word> {
             let program = stripped.first().map(|word| super::base_name(&word.text));
             let is_reader = program.is_some_and(|program| FILE_READERS.contains(&program));
             if is_reader || part.is_wrapper {
-                words.extend(stripped.iter().skip(1));
+                // Some programs are mostly given text; what they are given must at least be seen.
+                let is_text = program.is_some_and(|program| TAKE_TEXT.contains(&program));
+                let words_of = stripped.iter().skip(1);
+                words.extend(words_of.filter(|word| !is_text || word.known.is_some()));
             }
         }
     }
@@ -120,6 +123,12 @@ fn redirected(part: &Part, does: Does) -> Vec<&Word> {
     let meant = part.redirects.iter().filter(|redirect| redirect.does == does);
     meant.map(|redirect| &redirect.target).collect()
 }
+
+/// Programs whose words are text as often as files.
+const TAKE_TEXT: &[&str] = &[
+    "git", "curl", "wget", "python", "python3", "node", "perl", "ruby", "php", "lua", "openssl",
+    "nc", "socat", "tr", "dd", "env",
+];
 
 /// Programs that show what is in a file, beyond those that can do nothing else.
 const FILE_READERS: &[&str] = &[

@@ -18,6 +18,18 @@ pub(crate) struct Pattern<'a> {
     is_prefix: bool,
 }
 
+/// The words without the options in front of a sub-command, which say how and not what. Whether an
+/// option takes the next word as its value is not known, so both are tried.
+fn without_options(words: &[Word], take_values: bool) -> Option<Vec<Word>> {
+    let (program, rest) = words.split_first()?;
+    let mut at = 0;
+    while let Some(word) = rest.get(at).filter(|word| word.text.starts_with('-')) {
+        let has_value = take_values && !word.text.contains('=');
+        at += if has_value { 2 } else { 1 };
+    }
+    (at > 0).then(|| [std::slice::from_ref(program), rest.get(at..).unwrap_or_default()].concat())
+}
+
 /// Does a rule speak of a command?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Touch {
@@ -91,7 +103,15 @@ impl<'a> Pattern<'a> {
         }
         let at = |at: usize| {
             let words = part.words.get(at..).unwrap_or_default();
-            self.begins_by(words, |word| word).max(self.begins_by(words, base_name))
+            let plain = self.begins_by(words, |word| word).max(self.begins_by(words, base_name));
+            if plain == Touch::Yes || self.words.len() < 2 {
+                return plain;
+            }
+            let short =
+                without_options(words, false).map(|words| self.begins_by(&words, base_name));
+            let shorter =
+                without_options(words, true).map(|words| self.begins_by(&words, base_name));
+            plain.max(short.unwrap_or(Touch::No)).max(shorter.unwrap_or(Touch::No))
         };
         (0..reach).map(at).max().unwrap_or(Touch::No)
     }

@@ -336,36 +336,6 @@ fn critical_removals_are_always_asked() {
 }
 
 #[test]
-fn reading_commands_need_no_rule_inside_the_directories() {
-    table(&[
-        (&[], "ls", Allow),
-        (&[], "cat src/main.rs", Allow),
-        (&[], "cat /w/repo/a /w/more/b", Allow),
-        (&[], "timeout 5 cat a", Allow),
-        (&[], "cd src", Allow),
-        (&[], "git log --oneline", Allow),
-        (&[], "git diff HEAD..main", Allow),
-        (&[], "echo /etc", Allow),
-        (&[], "cat /etc/passwd", Ask),
-        (&[], "cat /w/repository/x", Ask),
-        (&[], "cat /w/repo/../x", Ask),
-        (&[], "cat ../x", Ask),
-        (&[], "grep -f/etc/passwd x", Ask),
-        (&[], "grep -f../x y", Ask),
-        (&[], "grep --file=/etc/passwd x", Ask),
-        (&[], "cd /", Ask),
-        (&[], "ls | cat", Allow),
-        (&[], "ls | rm", Ask),
-        (&[], "env", Ask),
-        (&[], "find . -delete", Ask),
-        (&[], "printf -v x y", Ask),
-        (&["-Read(.env)"], "rg key", Ask),
-        (&["-Read(.env)"], "grep -rn key .", Ask),
-        (&["-Read(.env)"], "grep key a", Allow),
-    ]);
-}
-
-#[test]
 fn file_rules_bind_commands_too() {
     table(&[
         (&["-Read(.env)", "+Bash"], "cat .env", Deny),

@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn cleaned_text_only_prints(text in pieces()) {
         let kept = cleaned(&text);
-        prop_assert_eq!(cleaned(&kept), kept.clone(), "cleaning twice changes nothing");
+        prop_assert_eq!(&cleaned(&kept), &kept, "cleaning twice changes nothing");
         let mut terminal = vt100::Parser::new(50, 200, 0);
         let before = terminal.screen().clone();
         terminal.process(kept.replace('\n', "\r\n").as_bytes());

@@ -14,3 +14,9 @@ mod law;
 mod layer;
 #[cfg(test)]
 mod mode;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod suggestion;
+#[cfg(test)]
+mod world;

@@ -82,7 +82,13 @@ impl<'t> Walk<'t, '_> {
     }
 
     /// Where the shell stands afterwards.
-    fn outcome(&self, part: &Part) -> Outcome {
+    fn outcome(&mut self, part: &Part) -> Outcome {
+        let outcome = self.whereabouts(part);
+        self.has_moved |= outcome.ok != part.places || outcome.bad != part.places;
+        outcome
+    }
+
+    fn whereabouts(&self, part: &Part) -> Outcome {
         let stay = Outcome::same(part.places.clone());
         let known = |word: &Word| word.certain().map(str::to_owned);
         let Some(words) = part.words.iter().map(known).collect::<Option<Vec<_>>>() else {
@@ -100,7 +106,7 @@ impl<'t> Walk<'t, '_> {
             words = rest;
         }
         let Some((program, arguments)) = words.split_first() else { return stay };
-        let calls = self.names.functions.contains(program) && self.names.has_move;
+        let calls = self.names.functions.contains(program) && self.has_moved;
         if program != "cd" {
             let moves = calls || (may_move(program) && program != "command");
             return if moves { Outcome::same(Places::Unknown) } else { stay };

@@ -16,6 +16,7 @@ mod redirect;
 mod statement;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 use tree_sitter::Node;
@@ -88,10 +89,17 @@ pub(super) fn read_at(
         documents: Vec::new(),
         substitutions: 0,
         standing: Places::Unknown,
+        has_moved: false,
+        bodies: Vec::new(),
         script,
     };
     walk.gaps(root);
     walk.statement(root, places);
+    if walk.has_moved {
+        for body in std::mem::take(&mut walk.bodies) {
+            walk.displace(body);
+        }
+    }
     let documents = std::mem::take(&mut walk.documents);
     wrapper::feed_shells(from, &documents, scene, nested, script);
 }
@@ -117,6 +125,10 @@ struct Walk<'t, 's> {
     substitutions: usize,
     /// Where the statement being read stands.
     standing: Places,
+    /// Something in what was read may have moved the shell.
+    has_moved: bool,
+    /// The parts of functions, which run wherever they are called.
+    bodies: Vec<Range<usize>>,
     script: &'s mut Script,
 }
 
@@ -128,6 +140,12 @@ impl<'t> Walk<'t, '_> {
     fn doubt(&mut self, why: &'static str, node: Node<'_>) {
         let text = self.source(node);
         doubt(self.script, why, text);
+    }
+
+    /// Where these parts stand cannot be told.
+    fn displace(&mut self, parts: Range<usize>) {
+        let parts = self.script.parts.get_mut(parts).unwrap_or_default();
+        parts.iter_mut().for_each(|part| part.places = Places::Unknown);
     }
 
     /// Goes one level down, if that is not too deep.

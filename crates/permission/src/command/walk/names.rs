@@ -19,8 +19,6 @@ pub(super) struct Names {
     pub(super) values: BTreeMap<String, Vec<String>>,
     /// Functions defined anywhere in the line.
     pub(super) functions: BTreeSet<String>,
-    /// The line moves the shell somewhere.
-    pub(super) has_move: bool,
 }
 
 /// Numbers to the shell, whatever is done.
@@ -86,9 +84,6 @@ impl Names {
                 let name = node.child_by_field_name("name").map(source).unwrap_or_default();
                 self.functions.insert(name.to_owned());
             }
-            "command_name" if matches!(source(node), "cd" | "pushd" | "popd") => {
-                self.has_move = true;
-            }
             "command" => {
                 let name = node.child_by_field_name("name").map(source);
                 let sets = ["read", "mapfile", "readarray", "printf", "getopts", "let", "wait"];
@@ -120,7 +115,7 @@ impl Names {
     fn give(&mut self, name: &str, value: Option<(&str, &str)>, uncertain: &mut BTreeSet<String>) {
         let name = name.trim_matches(['\'', '"']).to_owned();
         let (kind, source) = value.unwrap_or(("word", ""));
-        let is_number = matches!(kind, "arithmetic_expansion")
+        let is_number = matches!(kind, "arithmetic_expansion" | "brace_expression")
             || (matches!(kind, "number" | "word")
                 && source.bytes().all(|byte| byte.is_ascii_digit()));
         if is_number {

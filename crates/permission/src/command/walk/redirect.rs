@@ -168,14 +168,16 @@ impl<'t> Walk<'t, '_> {
                 continue;
             }
             if child.kind() == "pipeline" {
-                if self.names.has_move {
-                    self.doubt("a move behind a document's mark", child);
-                }
+                let has_moved = std::mem::take(&mut self.has_moved);
                 // A pipe binds more tightly than what the grammar puts behind it.
                 let places = outcome.ok.clone().or(outcome.bad.clone());
                 for piece in named(child) {
                     self.statement(piece, places.clone());
                 }
+                if self.has_moved {
+                    self.doubt("a move behind a document's mark", child);
+                }
+                self.has_moved |= has_moved;
             } else if has_field("right") && operator == Some("&&") {
                 let right = self.statement(child, outcome.ok.clone());
                 outcome = Outcome { ok: right.ok, bad: outcome.bad.or(right.bad) };

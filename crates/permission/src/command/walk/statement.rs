@@ -143,7 +143,9 @@ impl<'t> Walk<'t, '_> {
 
     /// A loop: when it moves the shell, the second round begins elsewhere.
     fn repeated(&mut self, node: Node<'t>, places: Places) -> Outcome {
-        let inside = if self.names.has_move { Places::Unknown } else { places.clone() };
+        let inside = places.clone();
+        let from = self.script.parts.len();
+        let has_moved = std::mem::take(&mut self.has_moved);
         self.stand(&inside);
         for child in children(node) {
             let kind = child.kind();
@@ -168,7 +170,13 @@ impl<'t> Walk<'t, '_> {
         if let Some(name) = node.child_by_field_name("variable") {
             self.loop_variable(name, &inside);
         }
-        Outcome::same(if self.names.has_move { Places::Unknown } else { places })
+        let moves = std::mem::replace(&mut self.has_moved, true);
+        if moves {
+            self.displace(from..self.script.parts.len());
+            return Outcome::same(Places::Unknown);
+        }
+        self.has_moved = has_moved;
+        Outcome::same(places)
     }
 
     fn cases(&mut self, node: Node<'t>, places: Places) -> Outcome {
@@ -199,7 +207,8 @@ impl<'t> Walk<'t, '_> {
 
     /// A function: its body is judged where it is written, for wherever it may be called.
     fn function(&mut self, node: Node<'t>, places: &Places) {
-        let inside = if self.names.has_move { Places::Unknown } else { places.clone() };
+        let inside = places.clone();
+        let from = self.script.parts.len();
         let is_certain = node.parent().is_some_and(|parent| parent.kind() == "program");
         if let Some(name) = node.child_by_field_name("name") {
             let name_text = self.source(name).to_owned();
@@ -222,5 +231,6 @@ impl<'t> Walk<'t, '_> {
             part.text = self.source(node).to_owned();
             self.add(part);
         }
+        self.bodies.push(from..self.script.parts.len());
     }
 }
