@@ -1,4 +1,4 @@
-//! Tests: `[[ … ]]` and `[ … ]`.
+//! Conditions in brackets, single and double: what they look at and what in them may run.
 //!
 //! Inside of double brackets numbers are worked out as arithmetic; inside of single ones `<`, `>`,
 //! `&&` and `||` are not part of the test at all, whatever the grammar thinks.
