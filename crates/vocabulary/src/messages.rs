@@ -41,6 +41,17 @@ impl Messages {
         }
     }
 
+    /// Keeps the first so many.
+    pub fn truncate(&mut self, len: usize) {
+        self.chunks.truncate(len.div_ceil(CHUNK));
+        let whole = self.chunks.len().saturating_sub(1) * CHUNK;
+        if let Some(chunk) = self.chunks.last_mut()
+            && chunk.len() > len - whole
+        {
+            Arc::make_mut(chunk).truncate(len - whole);
+        }
+    }
+
     /// The one at this place.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&Arc<Message>> {
@@ -116,6 +127,18 @@ mod tests {
             let mut backwards: Vec<u64> = new.iter().rev().map(|m| m.id.0).collect();
             backwards.reverse();
             assert_eq!(backwards, ids(0));
+        }
+    }
+
+    #[test]
+    fn a_list_is_cut_anywhere() {
+        for keep in [0, 1, 127, 128, 129, 256, 299, 300, 400] {
+            let whole: Messages = (0..300).map(message).collect();
+            let mut cut = whole.clone();
+            cut.truncate(keep);
+            let expected: Messages = (0..300.min(keep as u64)).map(message).collect();
+            assert_eq!(cut, expected, "{keep}");
+            assert_eq!((whole.len(), cut.len()), (300, keep.min(300)), "{keep}");
         }
     }
 

@@ -8,6 +8,7 @@ use alloc::format;
 use alloc::vec;
 use windlass_vocabulary::MessageId;
 
+use super::projection::{is_permanent, is_request};
 use super::{Memory, Report, Shrink, View};
 
 pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
@@ -25,7 +26,14 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
         return;
     };
     let before = memory.projection(view.transcript).raw;
+    let snipped = view.transcript.entries_from(from).iter();
+    let snipped = snipped.take_while(|entry| entry.message.id < first_kept);
+    let stays = snipped.filter(|entry| is_permanent(&entry.message) || is_request(&entry.message));
+    memory.stays.extend(stays.map(|entry| entry.message.id));
     memory.snipped_before = Some(first_kept);
+    let hidden = memory.collapses.partition_point(|collapse| collapse.first < first_kept);
+    memory.collapses.drain(..hidden);
+    memory.committed = memory.committed.saturating_sub(hidden);
     memory.projection.forget();
     let freed = before.saturating_sub(memory.projection(view.transcript).raw);
     let losses = vec![format!("{gone} old turns, up to message {first_kept}")];

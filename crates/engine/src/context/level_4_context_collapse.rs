@@ -1,7 +1,7 @@
 //! Level 4: turns already digested are staged, and sent as one line when space is short.
 //!
 //! Frees        calls, results and remarks of one old turn at a time.
-//! Costs        a break of the cached prefix per committed collapse.
+//! Costs        a break of the cached prefix per batch of committed collapses.
 //! Leaves alone recent turns, turns with pinned messages, what the user said.
 
 use alloc::format;
@@ -25,6 +25,9 @@ pub struct Collapse {
     pub line: Entry,
 }
 
+/// A batch frees at least this share of the window, in percent, so that the cached prefix breaks
+/// rarely.
+const BATCH_PERCENT: u8 = 2;
 /// Bytes of a call's input that the line keeps.
 const INPUT_KEPT: usize = 120;
 
@@ -35,7 +38,9 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
     }
     stage(memory, view);
     if view.tokens(memory) > view.room.percent(context.collapse_percent) {
-        commit(memory, view.transcript, 1, report);
+        let worthwhile = view.room.percent(BATCH_PERCENT);
+        let is_enough = |freed| (view.estimate)(freed) >= worthwhile;
+        commit(memory, view.transcript, &is_enough, report);
     }
 }
 
@@ -46,7 +51,7 @@ pub(crate) fn is_staged(memory: &Memory) -> bool {
 
 /// Commits every staged stretch.
 pub(crate) fn drain(memory: &mut Memory, transcript: &Transcript, report: &mut Report) {
-    commit(memory, transcript, usize::MAX, report);
+    commit(memory, transcript, &|_| false, report);
 }
 
 /// Stages every old turn that is not staged yet.
@@ -73,10 +78,21 @@ fn stage(memory: &mut Memory, view: &View<'_>) {
     }
 }
 
-fn commit(memory: &mut Memory, transcript: &Transcript, most: usize, report: &mut Report) {
+/// Commits staged stretches, the oldest first, until enough is freed.
+fn commit(
+    memory: &mut Memory,
+    transcript: &Transcript,
+    is_enough: &dyn Fn(u64) -> bool,
+    report: &mut Report,
+) {
     let mut freed = 0;
     let mut losses = vec![];
-    for collapse in memory.collapses.iter().skip(memory.committed).take(most) {
+    let mut first = None;
+    for collapse in memory.collapses.iter().skip(memory.committed) {
+        if first.is_some() && is_enough(freed) {
+            break;
+        }
+        first.get_or_insert(collapse.first);
         let whole: u64 = [collapse.first, collapse.last]
             .iter()
             .filter_map(|id| transcript.entry(*id))
@@ -85,9 +101,10 @@ fn commit(memory: &mut Memory, transcript: &Transcript, most: usize, report: &mu
         freed += whole.saturating_sub(collapse.line.raw);
         losses.push(format!("the turn of message {}", collapse.first));
     }
-    if !losses.is_empty() {
+    if let Some(first) = first {
         memory.committed += losses.len();
-        memory.projection.forget();
+        let body_start = memory.body_start();
+        memory.projection.forget_from(first, body_start);
         report.shrunk.push(Shrink { level: 4, freed, losses });
     }
 }

@@ -39,8 +39,10 @@ pub struct Memory {
     shortened: BTreeMap<MessageId, Entry>,
     /// Level 1: the newest message already looked at.
     budgeted: Option<MessageId>,
-    /// Level 2: messages before this one are not sent, requests and pinned ones excepted.
+    /// Level 2: messages before this one are not sent.
     snipped_before: Option<MessageId>,
+    /// Level 2: those before it that are sent all the same: requests and pinned ones.
+    stays: Vec<MessageId>,
     /// Level 3: results before this one are as short as they get.
     microcompacted_before: Option<MessageId>,
     /// Level 3: what could be shortened and did not pay yet.
@@ -58,20 +60,37 @@ pub struct Memory {
 impl Memory {
     /// The projection of everything there is by now.
     pub fn projection(&mut self, transcript: &Transcript) -> &Projection {
-        if !self.projection.extend(&self.shortened, transcript) {
-            self.projection = Projection::new(self, transcript);
-        }
-        debug_assert_eq!(
-            self.projection,
-            Projection::new(self, transcript),
+        let mut projection = core::mem::take(&mut self.projection);
+        projection.extend(self, transcript);
+        // Short sessions show every rule; in long ones this would cost more than the session.
+        debug_assert!(
+            transcript.entries().len() > CHECKED_MAX
+                || projection == Projection::new(self, transcript),
             "what was kept is what would be made"
         );
+        self.projection = projection;
         &self.projection
+    }
+
+    /// What stands before the body: a summary and what is sent beside it, then what survived a snip.
+    fn head(&self) -> impl Iterator<Item = MessageId> {
+        let boundary = self.boundary.iter().flat_map(|boundary| {
+            boundary.before.iter().chain([&boundary.summary]).chain(&boundary.after)
+        });
+        let after_summary = self.after_summary();
+        let stays = self.stays.iter().filter(move |id| **id >= after_summary);
+        boundary.chain(stays).copied()
+    }
+
+    /// Where the body begins: behind the summary and behind what was snipped.
+    fn body_start(&self) -> MessageId {
+        self.after_summary().max(self.snipped_before.unwrap_or(MessageId(0)))
     }
 
     /// From now on this message is sent like this.
     fn shorten(&mut self, id: MessageId, short: Entry) {
-        self.projection.forget_from(id);
+        let body_start = self.body_start();
+        self.projection.forget_from(id, body_start);
         self.shortened.insert(id, short);
     }
 
@@ -97,6 +116,9 @@ impl Memory {
         self.collapses.get(..self.committed).unwrap_or_default()
     }
 }
+
+/// Projections of longer transcripts are not made a second time to compare them, not even in tests.
+const CHECKED_MAX: usize = 512;
 
 /// What one pass of the levels did, for the record and for the driver.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -57,7 +57,11 @@ impl Loop<'_> {
             }
             if !update.tools.is_empty() {
                 let mut tools: Vec<ToolSpec> = context.tools.to_vec();
-                tools.extend(update.tools);
+                for tool in update.tools {
+                    if !tools.iter().any(|known| known.name == tool.name) {
+                        tools.push(tool);
+                    }
+                }
                 context.tools = Arc::from(tools);
             }
         }

@@ -40,12 +40,12 @@ impl Loop<'_> {
         for entry in &mut self.state.queue.entries {
             let why = match &entry.stage {
                 Stage::Done(_) => continue,
-                Stage::Running(_) if self.interrupt == Some(Interrupt::Crashed) => {
-                    unknown(entry.inspection.class)
-                }
                 Stage::Running(ticket) => {
                     effects.push(Effect::CancelTool { ticket: *ticket });
-                    text::INTERRUPTED_RESULT
+                    match self.interrupt {
+                        Some(Interrupt::Crashed) => unknown(entry.inspection.class),
+                        _ => text::INTERRUPTED_RESULT,
+                    }
                 }
                 Stage::Reviewed(_, outcome) => {
                     entry.stage = Stage::Done(outcome.clone());
