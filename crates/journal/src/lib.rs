@@ -3,10 +3,13 @@
 //! One file, one line for what is appended at once, written before the effects of its events are
 //! performed. State is nothing but the events folded through the engine, so what is on disk is the
 //! whole truth and there is no second copy to disagree with it. Reading order: [`record`],
-//! [`writer`], [`reader`], [`mod@fold`].
+//! [`writer`], [`reader`], [`mod@fold`]; then what is made of journals: [`catalogue`], [`account`],
+//! [`transcript`], and beside them [`kept`]. [`store`] is the door behind which another kind of
+//! keeping can take the place of files.
 //!
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
-//! damaged line further up is skipped and reported; a format newer than ours is refused untouched.
+//! damaged line further up is skipped and reported, and what stands behind it is taken in; a format
+//! newer than ours is refused untouched.
 
 pub mod account;
 pub mod catalogue;

@@ -52,7 +52,7 @@ impl Realigner {
         }
         let content = vec![Block::Text(LOST.to_owned())];
         Some([
-            Event::Interrupted(Interrupt::Shutdown),
+            Event::Interrupted(Interrupt::Crashed),
             Event::UserSubmitted { content, pinned: false },
         ])
     }

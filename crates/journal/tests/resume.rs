@@ -15,19 +15,29 @@ mod stage;
 use std::sync::Arc;
 
 use stage::recorded;
+use windlass_engine::tool::queue::Stage;
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::{Durability, NewItem, Reader, Writer, replay};
-use windlass_vocabulary::{Block, Message, ModelRequest, Role};
+use windlass_vocabulary::{Block, EffectClass, Message, ModelRequest, Role, ToolCallId};
 
 /// What a process does that finds this journal: ends what was under way, and asks something new.
 fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
-    let Step { state, effects } = step(state, Event::Interrupted(Interrupt::Shutdown), settings);
+    let running = running(&state);
+    let Step { state, effects } = step(state, Event::Interrupted(Interrupt::Crashed), settings);
     let ends = effects.iter().filter(|effect| matches!(effect, Effect::Finish(_))).count();
     assert!(ends <= 1, "a run ends once");
     assert!(state.queue.entries.is_empty(), "no call stays open");
     let started = |effect: &Effect| matches!(effect, Effect::StartTool { .. });
     assert!(!effects.iter().any(started), "nothing is run again");
     assert!(pairs(state.transcript.messages()), "every call has its result");
+    for (call, class) in running {
+        let text = result_of(&state, &call).unwrap_or_else(|| panic!("{call} has no result"));
+        let expected = match class {
+            EffectClass::Pure => "changes nothing",
+            EffectClass::Idempotent | EffectClass::Effect => "unknown",
+        };
+        assert!(text.contains(expected), "{call}, {class:?}: {text}");
+    }
     let content = vec![Block::Text("and now?".into())];
     let Step { effects, .. } =
         step(state, Event::UserSubmitted { content, pinned: false }, settings);
@@ -35,6 +45,18 @@ fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
         Effect::CallModel(request) => Some(request),
         _ => None,
     })
+}
+
+/// Calls that run, and what running them twice would mean.
+fn running(state: &State) -> Vec<(ToolCallId, EffectClass)> {
+    let entries = state.queue.entries.iter();
+    let running = entries.filter(|entry| matches!(entry.stage, Stage::Running(_)));
+    running.map(|entry| (entry.call.id.clone(), entry.inspection.class)).collect()
+}
+
+fn result_of(state: &State, call: &ToolCallId) -> Option<String> {
+    let mut results = state.transcript.messages().flat_map(|message| message.results());
+    results.find(|result| result.call == *call).map(|result| format!("{:?}", result.content))
 }
 
 /// Each call has exactly one result, in the next message, in the order of the calls. (What is left
@@ -97,7 +119,7 @@ fn a_journal_cut_at_any_byte_goes_on() {
         }
         drop(writer);
         let bytes = std::fs::read(&path).unwrap();
-        let step = bytes.len().div_ceil(3_000);
+        let step = bytes.len().div_ceil(1_500);
         for end in (0..=bytes.len()).step_by(step) {
             let reader = Reader::new(std::io::Cursor::new(bytes[..end].to_vec()), &path);
             let folded = replay(reader, &settings, |_| {}).unwrap();
