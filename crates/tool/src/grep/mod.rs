@@ -120,7 +120,7 @@ fn perform(input: &Input, job: &Job) -> Done {
     });
     let (mut files, problems) = found.take();
     let remarks: Vec<String> = walk.remark().into_iter().chain(problems).collect();
-    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files.sort_unstable_by(|one, other| search::by_path(&one.path, &other.path));
     let matches = files.iter().map(|file| file.count).sum();
     let mut report = match input.output_mode {
         OutputMode::FilesWithMatches => {

@@ -15,7 +15,6 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 
 use super::query::Query;
 use super::{Input, OutputMode};
-use crate::output::text_of;
 use crate::surroundings::lock;
 use crate::walk::Walk;
 
@@ -207,18 +206,27 @@ impl Sink for Page<'_> {
 impl Page<'_> {
     /// Keeps a line. Says whether there is room for more.
     fn keep(&mut self, number: Option<u64>, sign: char, text: &[u8]) -> bool {
-        let text = text_of(text);
-        let text = text.trim_end_matches(['\n', '\r']);
-        let text = match text.char_indices().nth(LINE_CHARS_MAX) {
-            Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),
-            None => text.to_owned(),
-        };
+        let end =
+            text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+        let text = text.get(..end).unwrap_or(text);
+        // The longest character has four bytes; more than that is not looked at.
+        let near = text.get(..LINE_CHARS_MAX * 4 + 4).unwrap_or(text);
+        let shown = String::from_utf8_lossy(near);
         let path = self.path;
         let name = self.name.get_or_insert_with(|| path.to_string_lossy().into_owned());
-        let line = match number.filter(|_| self.show.numbers) {
-            Some(number) => format!("{name}{sign}{number}{sign}{text}"),
-            None => format!("{name}{sign}{text}"),
-        };
+        let mut line = String::with_capacity(name.len() + shown.len() + 16);
+        line.push_str(name);
+        line.push(sign);
+        if let Some(number) = number.filter(|_| self.show.numbers) {
+            line.push_str(&format!("{number}{sign}"));
+        }
+        match cut(&shown) {
+            Some(at) => {
+                line.push_str(shown.get(..at).unwrap_or(&shown));
+                line.push('…');
+            }
+            None => line.push_str(&shown),
+        }
         let kept = self.found.bytes.fetch_add(line.len(), Ordering::Relaxed) + line.len();
         self.lines.push(line);
         kept < KEPT_BYTES_MAX
@@ -238,6 +246,27 @@ impl Page<'_> {
             has_room = self.keep(found.line_number(), ':', &part);
         }
         Ok(has_room)
+    }
+}
+
+/// Where a line that is too long is cut.
+fn cut(text: &str) -> Option<usize> {
+    if text.len() <= LINE_CHARS_MAX {
+        return None;
+    }
+    text.char_indices().nth(LINE_CHARS_MAX).map(|(at, _)| at)
+}
+
+/// The order of a listing: by name, directory by directory.
+pub(super) fn by_path(one: &Path, other: &Path) -> std::cmp::Ordering {
+    let (one, other) = (one.as_os_str().as_encoded_bytes(), other.as_os_str().as_encoded_bytes());
+    // A separator comes before every letter, or `a-b` would come between `a` and `a/c`.
+    let rank = |bytes: &[u8], at: usize| {
+        bytes.get(at).map(|byte| if *byte == b'/' { 0 } else { u16::from(*byte) + 1 })
+    };
+    match one.iter().zip(other).position(|(a, b)| a != b) {
+        Some(at) => rank(one, at).cmp(&rank(other, at)),
+        None => one.len().cmp(&other.len()),
     }
 }
 
