@@ -40,7 +40,10 @@ pub(crate) fn deed(part: &Part) -> Deed<'_> {
         }
         _ => {}
     }
-    if !sets_harmless(part) {
+    // Set for the one builtin that splits words by it, it changes nothing else.
+    let is_for_read = first.certain() == Some("read")
+        && part.assigns.iter().all(|assign| assign.name == "IFS" && assign.value.is_some());
+    if !sets_harmless(part) && !is_for_read {
         return Deed::Anything;
     }
     if part.is_function {

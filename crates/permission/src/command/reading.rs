@@ -48,9 +48,13 @@ pub(crate) fn look(words: &[Word]) -> Option<Look<'_>> {
     if let Some(reader) = READERS.iter().find(|reader| reader.program == program) {
         return listed(reader, arguments);
     }
-    let all = || arguments.iter().collect::<Vec<_>>();
     match program {
         "date" => dates(arguments).then(Look::default),
+        "ps" => {
+            // Another letter would show the variables of other processes.
+            let is_list = |word: &Word| word.certain().is_some_and(|text| PS_LISTS.contains(&text));
+            arguments.iter().all(is_list).then(Look::default)
+        }
         "hostname" => arguments.is_empty().then(Look::default),
         "cd" => directory(arguments),
         "find" => {
@@ -77,25 +81,29 @@ pub(crate) fn look(words: &[Word]) -> Option<Look<'_>> {
         "test" | "[" => builtin::tests(arguments).then(Look::default),
         "read" => builtin::reads_variables(arguments).then(Look::default),
         "set" => builtin::sets(arguments).then(Look::default),
-        "cp" | "mv" => None,
-        name if TOOLS.contains(&name) => match arguments {
-            [only] if matches!(only.certain(), Some("--version" | "-V" | "version")) => {
-                Some(Look::default())
-            }
+        name => match arguments {
+            [only] => shows_version(name, only.certain()?).then(Look::default),
             _ => None,
         },
-        _ => {
-            let _ = all;
-            None
-        }
     }
 }
 
-/// Programs that may be asked for their version.
-const TOOLS: &[&str] = &[
-    "node", "npm", "python", "python3", "cargo", "rustc", "go", "java", "gcc", "clang", "make",
-    "cmake", "ruby", "perl", "docker", "bash", "rg", "uv", "pip", "deno", "bun", "yarn", "pnpm",
-];
+/// Is a program only asked for its version? Another word might be a file to run, and another letter
+/// might make it run what it is given as input.
+fn shows_version(program: &str, word: &str) -> bool {
+    let programs: &[&str] = match word {
+        "--version" => &[
+            "node", "npm", "python", "python3", "cargo", "rustc", "java", "gcc", "clang", "make",
+            "cmake", "ruby", "perl", "docker", "bash", "rg", "uv", "pip", "deno", "bun", "yarn",
+            "pnpm",
+        ],
+        "-V" => &["python", "python3", "cargo", "rustc", "rg", "uv", "pip"],
+        "-v" => &["node", "npm", "yarn", "pnpm"],
+        "version" => &["go", "docker"],
+        _ => &[],
+    };
+    programs.contains(&program)
+}
 
 fn listed<'w>(reader: &Reader, arguments: &'w [Word]) -> Option<Look<'w>> {
     let can_refuse = !reader.refused_long.is_empty() || !reader.refused_short.is_empty();
@@ -218,12 +226,13 @@ fn gits(arguments: &[Word]) -> Option<Look<'_>> {
         | "describe" | "shortlog" | "rev-list" | "merge-base" | "cat-file" | "name-rev" => true,
         "grep" => !rest.iter().any(|word| is_cluster(&word.text) && word.text.contains('O')),
         "branch" => only(&["-a", "-r", "-v", "-vv", "--all", "--list", "--show-current"]),
-        "remote" => only(&["-v", "--verbose"]),
+        "remote" => only(&["-v", "--verbose"]) || first(&["get-url"]),
+        "--version" => rest.is_empty(),
         "tag" => only(&["-l", "--list", "-n"]),
         "stash" => first(&["list"]),
         "worktree" => first(&["list"]),
         "reflog" => rest.is_empty() || first(&["show"]),
-        "config" => first(&["--get", "--list", "-l"]),
+        "config" => first(&["--get", "--list", "-l"]) || (rest.len() == 1 && is_name(rest)),
         _ => false,
     };
     let is_refused = |word: &Word| {
@@ -235,6 +244,16 @@ fn gits(arguments: &[Word]) -> Option<Look<'_>> {
     let walks = matches!(sub.text.as_str(), "grep" | "show" | "diff" | "log" | "cat-file");
     Some(Look { walks, ..Look::at(rest.iter().collect()) })
 }
+
+/// The name of a setting, which is shown and not set.
+fn is_name(words: &[Word]) -> bool {
+    let text = words.first().and_then(Word::certain).unwrap_or_default();
+    text.contains('.')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b))
+        && !text.starts_with('-')
+}
+
+const PS_LISTS: &[&str] = &["aux", "ax", "auxf", "auxww", "-ef", "-e", "-A", "-f", "-aux"];
 
 const GIT_RUNS: &[&str] = &[
     "--output",

@@ -145,7 +145,7 @@ pub(crate) fn awk_program(arguments: &[Word]) -> Option<(&str, Vec<&Word>)> {
 /// Nothing that runs a command, reads another file or writes one. `>` and `|` may compare or choose,
 /// but are not told apart here.
 fn awk_program_is_plain(program: &str) -> bool {
-    let without_or = program.replace("||", "").replace("=>", "");
+    let without_or = program.replace("||", "").replace(">=", "");
     let is_quiet = !without_or.contains(['|', '>', '@', '`'])
         && !["system", "getline", "close", "printf >", "ENVIRON", "PROCINFO", "fflush"]
             .iter()

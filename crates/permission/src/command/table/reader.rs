@@ -130,6 +130,7 @@ pub(crate) const READERS: &[Reader] = &[
         "oT",
     ),
     Reader { operands: Operands::OneFile, ..files("uniq", "fsw") },
+    without(Reader { operands: Operands::OneFile, ..files("xxd", "clgosn") }, &[], "r"),
     pattern("grep", "efmABCdD"),
     pattern("egrep", "efmABCdD"),
     pattern("fgrep", "efmABCdD"),

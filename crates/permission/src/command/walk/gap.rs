@@ -68,6 +68,16 @@ impl Walk<'_, '_> {
         if node.kind() == "comment" && !self.begins_word(node.start_byte()) {
             self.doubt("a comment that is none to bash", node);
         }
+        let behind = self.text.get(node.end_byte()..).unwrap_or_default();
+        if matches!(node.kind(), "<" | ">") && behind.starts_with('(') {
+            self.doubt("a substitution the grammar took for an operator", node);
+        }
+        if node.kind() == "{"
+            && parent_kind == "compound_statement"
+            && !behind.starts_with([' ', '\t', '\n'])
+        {
+            self.doubt("a brace that opens nothing", node);
+        }
         let gap = self.text.get(last_end..node.start_byte()).unwrap_or_default();
         if !is_text && !is_blank(gap) {
             self.doubt("blank to the grammar but not to bash", node);

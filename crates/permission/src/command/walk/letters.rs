@@ -276,12 +276,21 @@ impl<'t> Walk<'t, '_> {
         let name = inner.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
         let name = name.or_else(|| inner.strip_prefix('$'))?;
         let values = self.names.values.get(name)?;
-        let is_whole = |value: &String| is_quoted || !value.contains([' ', '*', '?', '[']);
+        let is_whole = |value: &String| is_quoted || !value.contains(' ');
         if !values.iter().all(is_whole) || values.iter().any(String::is_empty) {
             return None;
         }
-        let word = |value: &String| Word { is_choice: true, ..Word::literal(value) };
-        Some(values.iter().map(word).collect())
+        // A pattern in the list of a loop has become names by the time the variable is used.
+        let word = |value: &String| {
+            let letter = |letter| Unit::Letter { letter, is_quoted: false };
+            let units: Vec<Unit> = value.chars().map(letter).collect();
+            let word = match value.contains(['*', '?']) {
+                true => words(&units)?.pop()?,
+                false => Word::literal(value),
+            };
+            Some(Word { is_choice: true, ..word })
+        };
+        values.iter().map(word).collect()
     }
 }
 

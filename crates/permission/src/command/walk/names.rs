@@ -157,7 +157,10 @@ fn plain<'t>(kind: &str, source: &'t str) -> Option<&'t str> {
         _ => return None,
     };
     let is_letter = |c: char| {
-        c.is_alphanumeric() || "_-./,:=+@%".contains(c) || (is_quoted && c == ' ' && kind != "word")
+        c.is_alphanumeric()
+            || "_-./,:=+@%".contains(c)
+            || (is_quoted && c == ' ')
+            || (!is_quoted && matches!(c, '*' | '?'))
     };
     inner.chars().all(is_letter).then_some(inner)
 }
