@@ -51,10 +51,27 @@ fn tidy(schema: &mut Value) {
                 choices.retain(|choice| !choice.is_null());
             }
             flatten_optional(map);
+            flatten_choice(map);
             map.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
         _ => {}
+    }
+}
+
+/// A choice of fixed words becomes a plain list of them, which every provider understands.
+fn flatten_choice(map: &mut serde_json::Map<String, Value>) {
+    let Some(Value::Array(choices)) = map.get("oneOf") else {
+        return;
+    };
+    let words: Option<Vec<Value>> = choices
+        .iter()
+        .map(|choice| choice.get("const").filter(|word| word.is_string()).cloned())
+        .collect();
+    if let Some(words) = words {
+        map.remove("oneOf");
+        map.insert("type".to_owned(), Value::from("string"));
+        map.insert("enum".to_owned(), Value::Array(words));
     }
 }
 
