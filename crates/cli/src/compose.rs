@@ -7,18 +7,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::{Builder, Durability, Endpoint, Registry, Settings, Surroundings};
+use windlass_driver::{Builder, Durability, Endpoint, Registry, Settings, Subagents, Surroundings};
 use windlass_permission::{Policy, Rule};
 use windlass_vocabulary::{Mode, ModelName, Wire};
 
 use crate::args::{OutputFormat, PermissionArgs, PermissionMode, RunArgs};
 use crate::choice::{self, Cast, Chosen};
+use crate::command::{self, Order};
 use crate::config::Config;
 use crate::config::model::Model;
 use crate::environment::Lookup;
+use crate::offer::Offer;
 use crate::refusal::Refusal;
 use crate::rules::listed;
 use crate::server::{self, Place, Proofs, Server};
+use crate::session::{self, Kept};
 use crate::settings::{settings, wishes};
 use crate::{chance, date, offer, prompt};
 
@@ -27,8 +30,8 @@ use crate::{chance, date, offer, prompt};
 pub(crate) struct Plan {
     /// The session.
     pub(crate) builder: Builder,
-    /// What to ask.
-    pub(crate) prompt: String,
+    /// What is asked for.
+    pub(crate) order: Order,
     /// Where each model lives, for words about it.
     pub(crate) atlas: Atlas,
     /// What to print.
@@ -37,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) verbose: bool,
     /// The session's name in the result.
     pub(crate) session_id: String,
+    /// Where it is written down.
+    pub(crate) journal: Option<PathBuf>,
     /// A directory to remove when the session is over.
     pub(crate) scratch: Option<PathBuf>,
     /// What people should know before it begins, if they want to know everything.
@@ -62,20 +67,20 @@ impl Atlas {
 }
 
 /// A run that answers one prompt.
-pub(crate) fn print(args: RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
+pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
     let config = Config::load(lookup)?;
     let cast = choice::cast(&args.model, &config, lookup)?;
-    let (mut settings, notes) = settings(&cast, &args.model, &args.limit)?;
+    let (mut settings, mut notes) = settings(&cast, &args.model, &args.limit)?;
     let cwd = working_directory()?;
     let directories = directories(&args.permission.add_dir)?;
-    let (surroundings, scratch) = surroundings(&cwd, args.journal.as_deref());
-    settings.policy = policy(&args.permission, &cwd, &directories, &surroundings.spill)?;
-    settings.system_prompt = system_prompt(&args);
+    let mut kept = session::choose(&args.session, &cwd, lookup)?;
+    settings.system_prompt = system_prompt(args);
     settings.system_context = system_context(&cwd);
-    let registry = offer::registry(&args.permission.tools, &settings.policy.rules)?;
+    settings.policy = policy(&args.permission, &cwd, &directories)?;
+    let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
     choice::check(&cast, wishes(&args.model, &registry))?;
     // A slow pipe is worth waiting for only when the rest is right.
-    let (asked, servers) = match prompt::on_command_line(&args)? {
+    let (asked, servers) = match prompt::on_command_line(args)? {
         None => {
             let asked = prompt::from_stdin_alone()?;
             (asked, servers(&cast, &config, lookup)?)
@@ -85,22 +90,50 @@ pub(crate) fn print(args: RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal
             (prompt::with_stdin(asked)?, servers)
         }
     };
+    let order = ordered(asked, &mut kept)?;
+    let (surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
+    // The model is told to read long outputs back from there.
+    settings.policy.rules.allow.push(reading_below(&surroundings.spill));
+    let inherited = kept.inherited();
+    settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
     let surroundings = prepared(surroundings, directories, &settings.policy, &config);
+    let prices = config.facts.clone().unwrap_or_default();
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
-    if let Some(journal) = args.journal {
-        builder = builder.journal(journal, Durability::Written);
+    if agents {
+        builder = builder.agents(Subagents::default());
     }
+    if let Some(journal) = &kept.journal {
+        builder = builder.journal(journal, DURABILITY);
+        builder = builder.journal_head(kept.head()).price_table(prices);
+    }
+    kept.make()?;
+    notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {
         builder,
-        prompt: asked,
+        order,
         atlas,
         format: args.output_format,
         verbose: args.verbose,
-        session_id: chance::uuid(),
+        session_id: kept.id,
+        journal: kept.journal,
         scratch,
         notes,
     })
+}
+
+/// What the prompt asks for. One that only looks at a session that is new leaves none behind.
+fn ordered(asked: String, kept: &mut Kept) -> Result<Order, Refusal> {
+    let order = command::order(asked)?;
+    if order.needs_history() && !kept.is_continued {
+        return Err(Refusal::usage(
+            "nothing was said in a new session; go on with one: add -c, or -r and its id",
+        ));
+    }
+    if order.only_looks() && !kept.is_continued {
+        kept.journal = None;
+    }
+    Ok(order)
 }
 
 /// The server of everybody who may be asked. Each is looked for now: a fallback without a key would
@@ -159,12 +192,7 @@ pub(crate) fn demo(project: &Path, base_url: &str) -> (Builder, PathBuf) {
 }
 
 /// What may run.
-fn policy(
-    args: &PermissionArgs,
-    cwd: &Path,
-    more: &[PathBuf],
-    spill: &Path,
-) -> Result<Policy, Refusal> {
+fn policy(args: &PermissionArgs, cwd: &Path, more: &[PathBuf]) -> Result<Policy, Refusal> {
     let mode = match args.permission_mode {
         _ if args.dangerously_skip_permissions => Mode::BypassPermissions,
         None | Some(PermissionMode::Default) => Mode::Default,
@@ -176,8 +204,6 @@ fn policy(
     let mut policy = Policy { mode, ..Policy::default() };
     policy.rules.allow = rules(&args.allowed_tools)?;
     policy.rules.deny = rules(&args.disallowed_tools)?;
-    // The model is told to read long outputs back from there.
-    policy.rules.allow.push(reading_below(spill));
     let all = std::iter::once(cwd).chain(more.iter().map(PathBuf::as_path));
     policy.directories = all.map(|directory| directory.to_string_lossy().into_owned()).collect();
     Ok(policy)
@@ -220,7 +246,8 @@ fn system_context(cwd: &Path) -> Vec<(String, String)> {
     .into()
 }
 
-fn working_directory() -> Result<PathBuf, Refusal> {
+/// Where we are.
+pub(crate) fn working_directory() -> Result<PathBuf, Refusal> {
     std::env::current_dir().map_err(|error| {
         Refusal::failed(format!(
             "the working directory cannot be used: {error}; change to one that exists"
@@ -282,4 +309,6 @@ fn scratch_directory() -> PathBuf {
     std::env::temp_dir().join(format!("windlass-{}", chance::name()))
 }
 
+/// A session survives the loss of power, not only the end of the process.
+const DURABILITY: Durability = Durability::Synced;
 const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();

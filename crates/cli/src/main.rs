@@ -3,11 +3,13 @@
 mod args;
 mod chance;
 mod choice;
+mod command;
 mod compose;
 mod config;
 mod date;
 mod environment;
 mod exit;
+mod folder;
 mod front;
 mod keyring;
 mod nearest;
@@ -17,6 +19,7 @@ mod prompt;
 mod refusal;
 mod rules;
 mod server;
+mod session;
 mod settings;
 mod signals;
 mod subcommand;
@@ -32,7 +35,7 @@ use exit::Exit;
 use front::beside;
 use refusal::Refusal;
 use signals::Signals;
-use subcommand::{bound, demo, key, models, record, rehearse};
+use subcommand::{bound, context, cost, demo, key, models, record, rehearse, sessions, stats};
 
 fn main() -> ExitCode {
     let exit = match Args::try_parse() {
@@ -58,6 +61,10 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Rehearse(args)) => inside(rehearse::run(args, &environment)),
         Some(Command::Record(args)) => inside(record::run(args, environment)),
         Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
+        Some(Command::Sessions(args)) => Ok(say(&sessions::run(args.command, &environment)?)),
+        Some(Command::Context(args)) => Ok(say(&context::run(&args, &environment)?)),
+        Some(Command::Stats(args)) => Ok(say(&stats::run(&args, &environment)?)),
+        Some(Command::Cost(args)) => Ok(say(&cost::run(&args, &environment)?)),
         Some(Command::Key(args)) => inside(key::run(args, environment)),
         Some(Command::Models(args)) => inside(async {
             let mut signals = Signals::listen()?;
@@ -68,7 +75,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         }),
         None if args.run.print.is_some() => inside(async {
             let mut signals = Signals::listen()?;
-            match beside(&mut signals, move || compose::print(args.run, &environment)).await? {
+            match beside(&mut signals, move || compose::print(&args.run, &environment)).await? {
                 Ok(plan) => front::print::run(plan, signals).await,
                 Err(signal) => Ok(signal.exit()),
             }

@@ -1,5 +1,5 @@
 //! Which tools the model is offered: a base set chosen by name, without those that a bare deny rule
-//! hides.
+//! hides. A tool that was wished for by its name is offered from the start.
 
 use windlass_driver::Registry;
 use windlass_permission::Rules;
@@ -8,29 +8,61 @@ use crate::nearest::nearest;
 use crate::refusal::Refusal;
 use crate::rules::listed;
 
+/// What is on offer.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    /// The tools.
+    pub(crate) registry: Registry,
+    /// May nested sessions be started? Their tool is added where sessions are made.
+    pub(crate) agents: bool,
+}
+
 /// The tools on offer. Without a wish, all that are built in.
-pub(crate) fn registry(wish: &[String], rules: &Rules) -> Result<Registry, Refusal> {
+pub(crate) fn offer(wish: &[String], rules: &Rules) -> Result<Offer, Refusal> {
     let mut registry = Registry::builtin();
+    let mut agents = true;
     if !wish.is_empty() {
         let wanted = named(wish, &registry)?;
-        registry.retain(|spec| wanted.iter().any(|name| name == spec.name.as_str()));
+        registry.retain(|spec| wanted.has(spec.name.as_str()));
+        let late = registry.deferred();
+        registry.defer(|spec| {
+            late.iter().any(|late| late.name == spec.name)
+                && !wanted.names.iter().any(|name| name == spec.name.as_str())
+        });
+        agents = wanted.has(AGENT);
     }
     let hidden =
         |name: &str| rules.deny.iter().any(|rule| rule.content.is_none() && rule.tool == name);
     registry.retain(|spec| !hidden(spec.name.as_str()));
-    Ok(registry)
+    agents &= !hidden(AGENT) && !hidden(AGENT_OLD);
+    Ok(Offer { registry, agents })
+}
+
+/// What was wished for.
+struct Wanted {
+    /// By name.
+    names: Vec<String>,
+    /// Everything else too.
+    all: bool,
+}
+
+impl Wanted {
+    fn has(&self, name: &str) -> bool {
+        self.all || self.names.iter().any(|wanted| wanted == name)
+    }
 }
 
 /// The names wanted; `default` stands for all.
-fn named(wish: &[String], registry: &Registry) -> Result<Vec<String>, Refusal> {
-    let specs = registry.specs();
-    let known: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-    let mut wanted = Vec::new();
+fn named(wish: &[String], registry: &Registry) -> Result<Wanted, Refusal> {
+    let known: Vec<&str> = registry.names().chain([AGENT]).collect();
+    let mut wanted = Wanted { names: Vec::new(), all: false };
     for name in wish.iter().flat_map(|value| listed(value)) {
         if name == "default" {
-            wanted.extend(known.iter().map(|name| (*name).to_owned()));
+            wanted.all = true;
+        } else if name == AGENT_OLD {
+            wanted.names.push(AGENT.to_owned());
         } else if known.contains(&name) {
-            wanted.push(name.to_owned());
+            wanted.names.push(name.to_owned());
         } else {
             let advice = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean {near}?"),
@@ -41,3 +73,7 @@ fn named(wish: &[String], registry: &Registry) -> Result<Vec<String>, Refusal> {
     }
     Ok(wanted)
 }
+
+/// The tool that starts nested sessions, and what it was called elsewhere.
+const AGENT: &str = "Agent";
+const AGENT_OLD: &str = "Task";

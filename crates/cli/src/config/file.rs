@@ -9,14 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Lookup;
+use crate::folder;
 use crate::refusal::Refusal;
 
 /// `$XDG_CONFIG_HOME/windlass/config.toml`, or the same below `~/.config`. A relative value counts
 /// as none.
 pub(super) fn path(lookup: &impl Lookup) -> Option<PathBuf> {
-    let absolute = |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-    Some(home.join("windlass").join("config.toml"))
+    Some(folder::config(lookup)?.join("config.toml"))
 }
 
 /// The text, or nothing if there is no such file.

@@ -12,7 +12,10 @@ pub(crate) mod patience;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod result;
+pub(crate) mod table;
+pub(crate) mod view;
 pub(crate) mod watch;
+pub(crate) mod window;
 pub(crate) mod words;
 
 use std::borrow::Cow;

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{ModelName, Notice, ToolCall};
+use windlass_vocabulary::{ModelName, Notice, Tokens, ToolCall};
 
 use super::advice;
 use super::answer::FinalAnswer;
@@ -17,8 +17,11 @@ use super::output::{Output, Target};
 use super::patience::{Hopeless, Patience};
 use super::progress::{Level, Progress};
 use super::result::{self, Facts};
+use super::view::View;
+use super::words::count;
 use super::{Curtain, Face, Flow, close, conduct, harmless, unless_signalled, words};
 use crate::args::OutputFormat;
+use crate::command::Order;
 use crate::compose::{Atlas, Plan};
 use crate::exit::Exit;
 use crate::refusal::Refusal;
@@ -26,7 +29,7 @@ use crate::signals::Signals;
 
 /// Asks, prints, and says how it went.
 pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusal> {
-    let Plan { builder, prompt, atlas, format, verbose, session_id, scratch, notes } = plan;
+    let Plan { builder, order, atlas, format, verbose, session_id, journal, scratch, notes } = plan;
     let mut printer = Printer {
         began: Instant::now(),
         format,
@@ -40,6 +43,7 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
         asking: None,
         api_duration: Duration::ZERO,
         given_up: None,
+        freed: matches!(order, Order::Compact(_)).then_some(Tokens(0)),
     };
     for note in notes {
         printer.progress.say(Level::Everything, &note);
@@ -47,11 +51,22 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
     let (session, mut notices) = builder
         .start()
         .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
-    session
-        .submit(prompt)
-        .map_err(|error| Refusal::failed(format!("the prompt was not taken: {error}")))?;
-    let curtain = conduct(&session, &mut notices, &mut signals, &mut printer).await;
-    let exit = printer.close(curtain, &mut signals).await;
+    let exit = match order {
+        Order::Context | Order::Cost => {
+            let view = View { order, format, session_id: &printer.session_id, journal };
+            view.show(&session, &mut signals).await?
+        }
+        Order::Say(_) | Order::Compact(_) => {
+            let sent = match order {
+                Order::Say(submission) => session.submit(submission),
+                Order::Compact(focus) => session.compact(focus),
+                Order::Context | Order::Cost => Ok(()),
+            };
+            sent.map_err(|error| Refusal::failed(format!("the prompt was not taken: {error}")))?;
+            let curtain = conduct(&session, &mut notices, &mut signals, &mut printer).await;
+            printer.close(curtain, &mut signals).await
+        }
+    };
     close(&session, &mut signals).await;
     if let Some(scratch) = scratch {
         // Ours alone and perhaps never made.
@@ -74,6 +89,8 @@ struct Printer {
     asking: Option<Instant>,
     api_duration: Duration,
     given_up: Option<String>,
+    /// What making history shorter freed, if that was asked for.
+    freed: Option<Tokens>,
 }
 
 impl Face for Printer {
@@ -85,6 +102,9 @@ impl Face for Printer {
             Notice::RequestStarted { model, .. } => {
                 self.asking = Some(Instant::now());
                 self.is_asking(model);
+            }
+            Notice::ContextShrunk { freed, .. } => {
+                self.freed = self.freed.map(|before| before + *freed);
             }
             Notice::Billed { .. } | Notice::Waiting { .. } => self.answered(),
             _ => {}
@@ -185,7 +205,13 @@ impl Printer {
     }
 
     fn rendered(&self, ending: &Ending, problem: Option<&str>) -> String {
-        let text = self.answer.text();
+        let compacted = match (self.freed, problem) {
+            (Some(freed), None) => {
+                format!("History was made shorter, about {} tokens were freed.", count(freed.0))
+            }
+            _ => String::new(),
+        };
+        let text = if compacted.is_empty() { self.answer.text() } else { &compacted };
         match self.format {
             OutputFormat::Json => {
                 let facts = Facts {

@@ -2,6 +2,8 @@
 
 pub(crate) mod bound;
 mod child;
+pub(crate) mod context;
+pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod key;
 pub(crate) mod models;
@@ -9,3 +11,5 @@ pub(crate) mod record;
 pub(crate) mod rehearse;
 mod replay;
 mod scene;
+pub(crate) mod sessions;
+pub(crate) mod stats;

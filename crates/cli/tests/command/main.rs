@@ -12,6 +12,7 @@ mod bad_input;
 mod bound;
 mod cassette;
 mod config;
+mod context;
 mod demo;
 #[cfg(target_os = "linux")]
 mod desk;
@@ -27,6 +28,8 @@ mod permission;
 mod readme;
 mod rehearse;
 mod server;
+mod session;
+mod sessions;
 mod signal;
 mod stage;
 mod terminal;

@@ -22,6 +22,9 @@ fn the_base_set_is_chosen_by_name() {
         (&["--tools", "Grep", "Read"], &["Read", "Grep"]),
         (&["--tools", ""], &[]),
         (&["--tools", "Read,Bash", "--disallowedTools", "Bash"], &["Read"]),
+        (&["--tools", "Read,Agent"], &["Read", "Agent"]),
+        (&["--tools", "Read,Task", "--disallowedTools", "Agent"], &["Read"]),
+        (&["--tools", "Read,NotebookEdit"], &["Read", "NotebookEdit"]),
     ];
     for (flags, names) in cases {
         assert_eq!(offered(flags), *names, "{flags:?}");
@@ -29,6 +32,9 @@ fn the_base_set_is_chosen_by_name() {
     let all = offered(&[]);
     assert!(all.starts_with(&["Bash", "Read", "Edit", "Write"].map(str::to_owned)), "{all:?}");
     assert_eq!(offered(&["--tools", "default"]), all);
+    assert!(all.contains(&"Agent".to_owned()), "{all:?}");
+    let without = offered(&["--disallowedTools", "Agent"]);
+    assert_eq!(without.len() + 1, all.len(), "{without:?}");
     let world = World::new();
     let finished = run(&mut world.asking("http://127.0.0.1:9", &["-p", "hi", "--tools", "Raed"]));
     assert!(finished.refusal(2).contains("did you mean Read?"), "{finished:?}");

@@ -48,7 +48,9 @@ fn every_flag_it_names_is_known() {
     let world = World::new();
     let mut known = String::new();
     known.push_str(run(&mut world.windlass(&["--help"])).answer());
-    for command in ["demo", "rehearse", "record", "bound", "models", "key set", "key list"] {
+    let commands = "demo,rehearse,record,bound,models,sessions list,sessions export,context,stats,cost,\
+                    key set,key list";
+    for command in commands.split(',') {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         known.push_str(run(&mut world.windlass(&words)).answer());
     }

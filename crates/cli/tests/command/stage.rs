@@ -50,6 +50,24 @@ impl World {
         found
     }
 
+    /// The journals of all sessions that were kept.
+    pub(crate) fn journals(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let root = self.folder.path().join("state/windlass/sessions");
+        for project in std::fs::read_dir(root).into_iter().flatten().flatten() {
+            let entries = std::fs::read_dir(project.path()).into_iter().flatten().flatten();
+            let paths = entries.map(|entry| entry.path());
+            found.extend(paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")));
+        }
+        found.sort();
+        found
+    }
+
+    /// The user's home directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
     /// The user's own configuration, which nobody else may change.
     pub(crate) fn config(&self, text: &str) -> PathBuf {
         let folder = self.folder.path().join("home/.config/windlass");
@@ -68,6 +86,7 @@ impl World {
             .env("PATH", std::env::var_os("PATH").expect("a path"))
             .env("HOME", self.folder.path().join("home"))
             .env("TMPDIR", self.folder.path().join("tmp"))
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .current_dir(self.work())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

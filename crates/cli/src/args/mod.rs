@@ -2,6 +2,8 @@
 //!
 //! What they mean together is decided in `compose.rs`. Doc comments here are the help text.
 
+mod session;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -10,6 +12,11 @@ use windlass_vocabulary::{MicroUsd, Prices};
 
 use crate::config::amount::micro_dollars;
 use crate::config::model;
+
+pub(crate) use session::{
+    CostArgs, Division, ExportFormat, ListArgs, OneArgs, SearchArgs, SessionArgs, SessionsArgs,
+    SessionsCommand,
+};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -20,7 +27,7 @@ use crate::config::model;
     disable_version_flag = true,
     args_conflicts_with_subcommands = true,
     override_usage = "windlass -p [PROMPT] [OPTIONS]\n       windlass <COMMAND>",
-    after_help = include_str!("text/help/windlass.txt"),
+    after_help = include_str!("../text/help/windlass.txt"),
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -36,29 +43,43 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Watch the real engine mend a small project, with a rehearsed model; needs no key.
-    #[command(after_help = include_str!("text/help/demo.txt"))]
+    #[command(after_help = include_str!("../text/help/demo.txt"))]
     Demo(DemoArgs),
     /// Serve a scripted model on this machine, for trying rules, limits and faults for nothing.
-    #[command(after_help = include_str!("text/help/rehearse.txt"))]
+    #[command(after_help = include_str!("../text/help/rehearse.txt"))]
     Rehearse(RehearseArgs),
     /// Write down what a command and a real model server say to each other, without secrets.
-    #[command(after_help = include_str!("text/help/record.txt"))]
+    #[command(after_help = include_str!("../text/help/record.txt"))]
     Record(RecordArgs),
     /// Print the worst case for the settings given: model calls, turns, money.
-    #[command(after_help = include_str!("text/help/bound.txt"))]
+    #[command(after_help = include_str!("../text/help/bound.txt"))]
     Bound(BoundArgs),
     /// List the models that are known: window, output, prices, and whether there is a key.
-    #[command(after_help = include_str!("text/help/models.txt"))]
+    #[command(after_help = include_str!("../text/help/models.txt"))]
     Models(ModelsArgs),
+    /// List, show, search, export, rename and delete sessions that were kept.
+    #[command(after_help = include_str!("../text/help/sessions.txt"))]
+    Sessions(SessionsArgs),
+    /// Draw what fills the window of a session, and what was left out to make room.
+    #[command(after_help = include_str!("../text/help/context.txt"))]
+    Context(OneArgs),
+    /// Tell how well tokens and cache were foreseen, request by request.
+    #[command(after_help = include_str!("../text/help/stats.txt"))]
+    Stats(OneArgs),
+    /// Tell what sessions cost: one of them, or all by day, model and project.
+    #[command(after_help = include_str!("../text/help/cost.txt"))]
+    Cost(CostArgs),
     /// Keep API keys in the system's key ring, and see where each one comes from.
-    #[command(after_help = include_str!("text/help/key.txt"))]
+    #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
 }
 
 impl Command {
     /// Their names, to find what a mistyped one was meant to be.
-    pub(crate) const NAMES: &[&str] =
-        &["demo", "rehearse", "record", "bound", "models", "key", "help"];
+    pub(crate) const NAMES: &[&str] = &[
+        "demo", "rehearse", "record", "bound", "models", "sessions", "context", "stats", "cost",
+        "key", "help",
+    ];
 }
 
 /// Asking a model.
@@ -88,10 +109,11 @@ pub(crate) struct RunArgs {
     /// Tell on standard error what happens on the way.
     #[arg(long, help_heading = SAID)]
     pub(crate) verbose: bool,
-    /// Write everything that happens to this file as it happens. A journal that already holds a
-    /// session is continued.
-    #[arg(long, value_name = "PATH", help_heading = SAID)]
-    pub(crate) journal: Option<PathBuf>,
+    /// Read no instructions, skills, notes or agents of the user's or the project's.
+    #[arg(long, help_heading = SAID)]
+    pub(crate) bare: bool,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
 }
 
 /// Which model.

@@ -1,0 +1,171 @@
+//! The command line about sessions: which one a run belongs to, and what is asked about those that
+//! were kept.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+/// Which session a run belongs to.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct SessionArgs {
+    /// Go on with the newest session of this directory.
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    pub(crate) goes_on: bool,
+    /// Go on with this session: its id, the beginning of its id, or its name.
+    #[arg(short, long, value_name = "ID|NAME", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<String>>,
+    /// With -c or -r: go on in a copy and leave the session as it is.
+    #[arg(long)]
+    pub(crate) fork_session: bool,
+    /// The id of the new session. [default: a random one]
+    #[arg(long, value_name = "UUID")]
+    pub(crate) session_id: Option<String>,
+    /// Give the session a name.
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Keep nothing of the session.
+    #[arg(long, conflicts_with_all = ["goes_on", "resume", "fork_session", "name", "journal"])]
+    pub(crate) no_session_persistence: bool,
+    /// Keep the session in this file instead of where sessions are kept. One that already holds a
+    /// session is continued.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["goes_on", "resume", "fork_session", "name"])]
+    pub(crate) journal: Option<PathBuf>,
+}
+
+/// `windlass sessions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    pub(crate) command: SessionsCommand,
+}
+
+/// What to do with sessions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List the sessions of this directory, the newest first.
+    #[command(alias = "ls")]
+    List(ListArgs),
+    /// Show what was said in a session.
+    Show(OneArgs),
+    /// Find sessions in which something was said.
+    Search(SearchArgs),
+    /// Print a whole session, for people or for programs.
+    Export(ExportArgs),
+    /// Delete a session with everything that belongs to it. Needs the whole id.
+    #[command(alias = "rm")]
+    Delete(DeleteArgs),
+    /// Give a session a name; an empty one takes it away.
+    Rename(RenameArgs),
+}
+
+/// `windlass sessions list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Those of all directories.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// At most so many; 0 is all.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass sessions show`, `context` and `stats`: one session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OneArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass sessions search`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SearchArgs {
+    /// What was said, whatever the case of its letters.
+    pub(crate) words: String,
+    /// In those of all directories.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// At most so many sessions.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass sessions export`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// In which form.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) format: ExportFormat,
+}
+
+/// How a session is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// For people.
+    #[default]
+    Markdown,
+    /// For programs: one object for each thing that was said.
+    Jsonl,
+}
+
+/// `windlass sessions delete`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DeleteArgs {
+    /// The whole id.
+    pub(crate) id: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass sessions rename`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RenameArgs {
+    /// Its id, the beginning of its id, or its name.
+    pub(crate) session: String,
+    /// The new name.
+    pub(crate) name: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass cost`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CostArgs {
+    /// One session: its id, the beginning of its id, or its name. [default: all of this directory]
+    #[arg(conflicts_with = "all")]
+    pub(crate) session: Option<String>,
+    /// The sessions of all directories.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How the sum is divided.
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
+    pub(crate) by: Division,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a sum is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Division {
+    /// Each model.
+    #[default]
+    Model,
+    /// Each day, in UTC.
+    Day,
+    /// Each directory.
+    Project,
+}

@@ -1,0 +1,8 @@
+//! `/compact [focus]`: history is made shorter now, with a view to what comes next.
+
+use super::{Command, Order};
+
+pub(super) const COMMAND: Command = Command {
+    name: "compact",
+    order: |rest| Ok(Order::Compact((!rest.is_empty()).then(|| rest.to_owned()))),
+};

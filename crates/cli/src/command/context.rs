@@ -1,0 +1,6 @@
+//! `/context`: what fills the window of this session.
+
+use super::{Command, Order, alone};
+
+pub(super) const COMMAND: Command =
+    Command { name: "context", order: |rest| alone("context", rest, Order::Context) };

@@ -1,0 +1,6 @@
+//! `/cost`: what this session cost so far.
+
+use super::{Command, Order, alone};
+
+pub(super) const COMMAND: Command =
+    Command { name: "cost", order: |rest| alone("cost", rest, Order::Cost) };

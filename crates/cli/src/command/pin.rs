@@ -1,0 +1,14 @@
+//! `/pin TEXT`: said to the model like any prompt, and never left out when history is made shorter.
+
+use windlass_driver::Submission;
+
+use super::{Command, Order};
+use crate::refusal::Refusal;
+
+pub(super) const COMMAND: Command = Command {
+    name: "pin",
+    order: |rest| match rest.is_empty() {
+        true => Err(Refusal::usage("/pin needs the text to keep: -p \"/pin never push to main\"")),
+        false => Ok(Order::Say(Submission::from(rest).pinned())),
+    },
+};

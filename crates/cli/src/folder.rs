@@ -1,0 +1,30 @@
+//! Where the user's folders are: configuration, state, and the home of other programs' files. Names
+//! only; nothing is made or looked at here. An empty or relative value counts as none.
+
+use std::path::PathBuf;
+
+use crate::environment::Lookup;
+
+/// The home directory.
+pub(crate) fn home(lookup: &impl Lookup) -> Option<PathBuf> {
+    absolute(lookup, "HOME")
+}
+
+/// `$XDG_CONFIG_HOME/windlass`, or the same below `~/.config`.
+pub(crate) fn config(lookup: &impl Lookup) -> Option<PathBuf> {
+    ours(lookup, "XDG_CONFIG_HOME", ".config")
+}
+
+/// `$XDG_STATE_HOME/windlass`, or the same below `~/.local/state`.
+pub(crate) fn state(lookup: &impl Lookup) -> Option<PathBuf> {
+    ours(lookup, "XDG_STATE_HOME", ".local/state")
+}
+
+fn ours(lookup: &impl Lookup, variable: &str, usual: &str) -> Option<PathBuf> {
+    let base = absolute(lookup, variable).or_else(|| Some(home(lookup)?.join(usual)))?;
+    Some(base.join("windlass"))
+}
+
+fn absolute(lookup: &impl Lookup, name: &str) -> Option<PathBuf> {
+    lookup(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}

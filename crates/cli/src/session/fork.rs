@@ -1,0 +1,72 @@
+//! A copy of a session to go on in. The original is only read, and may go on meanwhile.
+//!
+//! Long outputs are shared by both. Some are named in the conversation by the place they had in the
+//! original, so that place stays readable for the copy as long as it is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use windlass_journal::{Entry, Reader, catalogue};
+use windlass_vocabulary::SessionId;
+
+use super::unusable;
+use crate::refusal::Refusal;
+
+/// Copies the journal, and the long outputs that the model was told it can read back.
+pub(super) fn make(source: &Path, journal: &Path, id: &str) -> Result<(), Refusal> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    catalogue::fork(source, None, journal, &SessionId::from(id), now)
+        .map_err(|error| unusable(&error))?;
+    let (from, to) = (source.with_extension("spill"), journal.with_extension("spill"));
+    let Ok(entries) = fs::read_dir(&from) else {
+        return Ok(());
+    };
+    fs::create_dir_all(&to).map_err(|error| unspilt(&to, &error))?;
+    for entry in
+        entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+    {
+        let copy = to.join(entry.file_name());
+        // They are written once and never changed, so both sessions may share them.
+        if fs::hard_link(entry.path(), &copy).is_err() {
+            fs::copy(entry.path(), &copy).map_err(|error| unspilt(&copy, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where long outputs of the sessions lie that this one comes from.
+pub(super) fn inherited(journal: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut journal = journal.to_owned();
+    for _ in 0..ANCESTORS_MAX {
+        let Some(parent) = parent(&journal) else { break };
+        found.push(parent.with_extension("spill"));
+        journal = parent;
+    }
+    found
+}
+
+/// The journal this one was copied from: beside it, or in the folder of another project.
+fn parent(journal: &Path) -> Option<PathBuf> {
+    let mut reader = Reader::open(journal).ok()?;
+    let Some(Ok(Entry::Head(head))) = reader.next_entry().ok()? else { return None };
+    let (session, _) = head.parent?;
+    let name = format!("{session}.jsonl");
+    let folder = journal.parent()?;
+    let others = fs::read_dir(folder.parent()?).into_iter().flatten().flatten();
+    let mut places =
+        std::iter::once(folder.join(&name)).chain(others.map(|entry| entry.path().join(&name)));
+    places.find(|path| path.is_file())
+}
+
+/// Copies of copies that are looked through.
+const ANCESTORS_MAX: usize = 16;
+
+fn unspilt(path: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::failed(format!(
+        "the copy of the session could not be finished at {}: {error}; make room and try again",
+        path.display()
+    ))
+}

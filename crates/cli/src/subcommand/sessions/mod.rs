@@ -1,0 +1,113 @@
+//! `windlass sessions`: those that were kept, to list, show, search, export, rename and delete. What
+//! a session is made of is not known here.
+
+mod list;
+mod show;
+
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+use serde_json::json;
+use windlass_journal::catalogue::{self, Format};
+use windlass_journal::{JournalError, Listed};
+
+use crate::args::{ExportFormat, SessionsCommand};
+use crate::environment::Lookup;
+use crate::refusal::Refusal;
+use crate::session::{self, unusable};
+
+/// What to print.
+pub(crate) fn run(command: SessionsCommand, lookup: &impl Lookup) -> Result<String, Refusal> {
+    match command {
+        SessionsCommand::List(args) => list::run(&args, lookup),
+        SessionsCommand::Show(args) => show::run(&args, lookup),
+        SessionsCommand::Search(args) => list::search(&args, lookup),
+        SessionsCommand::Export(args) => {
+            let format = match args.format {
+                ExportFormat::Markdown => Format::Markdown,
+                ExportFormat::Jsonl => Format::Jsonl,
+            };
+            export(&one(args.session.as_deref(), lookup)?, format)
+        }
+        SessionsCommand::Delete(args) => delete(&args.id, args.json, lookup),
+        SessionsCommand::Rename(args) => {
+            let listed = one(Some(&args.session), lookup)?;
+            let catalogue = session::catalogue(lookup)?;
+            catalogue.rename(&listed.path, &args.name).map_err(|error| unusable(&error))?;
+            let id = &listed.card.id;
+            Ok(match args.json {
+                true => format!("{}\n", json!({"session_id": id, "name": args.name})),
+                false => String::new(),
+            })
+        }
+    }
+}
+
+/// The session that is called this, or the newest of this directory.
+pub(crate) fn one(wanted: Option<&str>, lookup: &impl Lookup) -> Result<Listed, Refusal> {
+    let (catalogue, cwd) = (session::catalogue(lookup)?, here()?);
+    match wanted {
+        Some(wanted) => session::find(&catalogue, Some(wanted), &cwd),
+        None => session::newest(&catalogue, &cwd),
+    }
+}
+
+/// The directory we are in.
+pub(crate) fn here() -> Result<PathBuf, Refusal> {
+    crate::compose::working_directory()
+}
+
+/// Written as it is read: a session may be long.
+fn export(listed: &Listed, format: Format) -> Result<String, Refusal> {
+    let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
+    let exported = catalogue::export(&listed.path, format, &mut stdout);
+    let written = exported.and_then(|()| {
+        stdout.flush().map_err(|error| {
+            let (path, action) = (listed.path.clone(), "exported");
+            JournalError::Disk {
+                path,
+                action,
+                remedy: windlass_journal::Remedy::of(&error),
+                source: error,
+            }
+        })
+    });
+    match written {
+        // A reader that went away early had enough.
+        Err(JournalError::Disk { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+            Ok(String::new())
+        }
+        Err(error) => Err(unusable(&error)),
+        Ok(()) => Ok(String::new()),
+    }
+}
+
+/// What is gone cannot be brought back, so half an id or a name is not enough.
+fn delete(id: &str, is_json: bool, lookup: &impl Lookup) -> Result<String, Refusal> {
+    let catalogue = session::catalogue(lookup)?;
+    let all = catalogue.list(None).map_err(|error| unusable(&error))?;
+    let Some(listed) = all.iter().find(|listed| listed.card.id == id) else {
+        let near = session::find(&catalogue, Some(id), &here()?);
+        let meant =
+            near.map(|listed| format!("the whole id is needed, perhaps {}", listed.card.id));
+        let advice =
+            meant.unwrap_or_else(|_| "`windlass sessions list --all` lists all".to_owned());
+        return Err(Refusal::usage(format!("there is no session with the id `{id}`; {advice}")));
+    };
+    catalogue.delete(&listed.path).map_err(|error| unusable(&error))?;
+    // The journals of its agents mean nothing without it.
+    let agents = listed.path.with_extension("agents");
+    match std::fs::remove_dir_all(&agents) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(Refusal::failed(format!(
+                "{} is left and could not be removed: {error}; remove it by hand",
+                agents.display()
+            )));
+        }
+        _ => {}
+    }
+    Ok(match is_json {
+        true => format!("{}\n", json!({"session_id": id, "deleted": true})),
+        false => String::new(),
+    })
+}

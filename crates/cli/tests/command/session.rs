@@ -1,0 +1,221 @@
+//! Sessions are kept without being asked for, and gone on with by id, name or age.
+
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::stage::{Running, World, play, run, wait_for_file};
+
+fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Value {
+    let mut command = world.asking(&server.url(), &["--output-format", "json"]);
+    let finished = run(command.args(arguments));
+    serde_json::from_str(finished.answer()).expect("one object")
+}
+
+fn id(result: &Value) -> &str {
+    result["session_id"].as_str().expect("an id")
+}
+
+fn said(server: &Rehearsal) -> String {
+    server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string()
+}
+
+fn talkative() -> Rehearsal {
+    play(Script::new().answer(Answer::text("Noted.").repeat(0)))
+}
+
+#[test]
+fn every_run_is_kept_for_its_user_alone() {
+    let (world, server) = (World::new(), talkative());
+    let result = ask(&world, &server, &["-p", "My colour is blue."]);
+    let journals = world.journals();
+    assert_eq!(journals.len(), 1, "{journals:?}");
+    assert_eq!(journals[0].file_stem().expect("a name").to_string_lossy(), id(&result));
+    let mode =
+        |path: &std::path::Path| path.metadata().expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&journals[0]), 0o600);
+    assert_eq!(mode(journals[0].parent().expect("a folder")), 0o700);
+    // Without XDG_STATE_HOME they lie below the home directory.
+    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    run(command.env_remove("XDG_STATE_HOME")).answer();
+    assert!(world.home().join(".local/state/windlass/sessions").is_dir());
+    ask(&world, &server, &["-p", "hi", "--no-session-persistence"]);
+    assert_eq!(world.journals().len(), 1);
+    assert_eq!(world.leftovers(), ["home/.local"]);
+}
+
+#[test]
+fn the_newest_session_of_the_directory_goes_on() {
+    let (world, server) = (World::new(), talkative());
+    ask(&world, &server, &["-p", "The first is red."]);
+    let second = ask(&world, &server, &["-p", "The second is blue."]);
+    let third = ask(&world, &server, &["-c", "-p", "Which colour?"]);
+    assert_eq!(id(&second), id(&third));
+    let words = said(&server);
+    assert!(words.contains("second is blue") && words.contains("Which colour"), "{words}");
+    assert!(!words.contains("first is red"), "{words}");
+    assert_eq!(world.journals().len(), 2);
+
+    // Another directory has none yet, and that is said and not guessed.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let mut command = world.asking(&server.url(), &["-p", "go on", "-c"]);
+    let finished = run(command.current_dir(elsewhere.path()));
+    assert!(finished.refusal(2).contains("no session of this directory"), "{finished:?}");
+}
+
+#[test]
+fn a_session_is_resumed_by_id_beginning_of_id_and_name() {
+    let (world, server) = (World::new(), talkative());
+    let named = ask(&world, &server, &["-p", "It is red.", "--name", "Date fix"]);
+    let other = ask(&world, &server, &["-p", "It is blue."]);
+    for wanted in [id(&named), &id(&named)[..13], "Date fix", "date fix"] {
+        let result = ask(&world, &server, &["-p", "Go on.", "-r", wanted]);
+        assert_eq!(id(&result), id(&named), "{wanted}");
+        assert!(said(&server).contains("It is red."), "{wanted}");
+    }
+    // From elsewhere too.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let mut command = world.asking(&server.url(), &["-p", "Go on.", "-r", id(&other)]);
+    run(command.current_dir(elsewhere.path())).answer();
+    assert!(said(&server).contains("It is blue."));
+}
+
+#[test]
+fn what_may_mean_several_sessions_or_none_is_asked_back() {
+    let (world, server) = (World::new(), talkative());
+    let one = ask(&world, &server, &["-p", "one", "--name", "fix the date"]);
+    let two = ask(&world, &server, &["-p", "two", "--name", "fix the time"]);
+    let count = server.request_count();
+    let refused =
+        |arguments: &[&str]| run(&mut world.asking(&server.url(), arguments)).refusal(2).to_owned();
+    let line = refused(&["-p", "go on", "-r", "fix"]);
+    assert!(line.contains("2 sessions"), "{line}");
+    assert!(line.contains(id(&one)) && line.contains(id(&two)), "{line}");
+    let line = refused(&["-p", "go on", "-r", "zzz"]);
+    assert!(line.contains("no session `zzz`") && line.contains("fix the time"), "{line}");
+    let line = refused(&["-p", "go on", "-r"]);
+    assert!(line.contains("needs the id or the name") && line.contains(id(&one)), "{line}");
+    assert_eq!(server.request_count(), count);
+    assert_eq!(world.journals().len(), 2);
+}
+
+#[test]
+fn ids_are_checked_and_taken_once() {
+    let (world, server) = (World::new(), talkative());
+    let uuid = "3F2A6C1E-51d0-4c0e-9b7e-0d2f4f6a8b1c";
+    let result = ask(&world, &server, &["-p", "hi", "--session-id", uuid]);
+    assert_eq!(id(&result), uuid.to_lowercase());
+    let cases: &[(&[&str], &str)] = &[
+        (&["--session-id", uuid], "--resume 3f2a6c1e"),
+        (&["--session-id", "../../evil"], "not a UUID"),
+        (&["--session-id", uuid, "-c"], "--fork-session"),
+        (&["--fork-session"], "-c or -r"),
+        (&["-c", "-r", "x"], "cannot be used with"),
+        (&["-c", "--no-session-persistence"], "cannot be used with"),
+    ];
+    for (flags, words) in cases {
+        let mut command = world.asking(&server.url(), &["-p", "hi"]);
+        let finished = run(command.args(*flags));
+        assert!(finished.refusal(2).contains(words), "{flags:?}: {finished:?}");
+    }
+    assert_eq!(server.request_count(), 1);
+}
+
+#[test]
+fn a_fork_goes_its_own_way_and_can_read_what_was_kept() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "seq 1 40000"})))
+        .answer(Answer::text("Long.").repeat(0));
+    let server = play(script);
+    let first = ask(&world, &server, &["-p", "count", "--allowedTools", "Bash(seq:*)"]);
+    let journal = &world.journals()[0];
+    let before = std::fs::read(journal).expect("a journal");
+    let fork = ask(
+        &world,
+        &server,
+        &["-p", "go on", "-c", "--fork-session", "--allowedTools", "Bash(seq:*)"],
+    );
+    assert_ne!(id(&first), id(&fork));
+    assert_eq!(std::fs::read(journal).expect("a journal"), before);
+    let words = said(&server);
+    assert!(words.contains("count") && words.contains("go on"), "{words}");
+    // What the model was told it can read back is still there and may be read.
+    let spill = format!("/{}.spill/", id(&first));
+    let at = words.find(&spill).expect("a pointer");
+    let start =
+        words[..at].rfind(|c: char| c.is_whitespace() || "\"`(".contains(c)).map_or(0, |at| at + 1);
+    let end = words[at..]
+        .find(|c: char| c.is_whitespace() || "\"`)]\\,".contains(c))
+        .map_or(words.len(), |end| at + end);
+    let path = words[start..end].trim_end_matches('.');
+    let script = Script::new()
+        .answer(Answer::call("Read", json!({"file_path": path, "limit": 10})))
+        .answer(Answer::text("Read.").repeat(0));
+    let server = play(script);
+    let newest = ask(&world, &server, &["-p", "which?", "-c"]);
+    assert_eq!(id(&newest), id(&fork));
+    let messages = server.requests().pop().expect("a request").json().expect("JSON");
+    let last =
+        messages["messages"].as_array().and_then(|all| all.last()).expect("a message").to_string();
+    assert!(last.contains("tool_result") && !last.contains("is_error\":true"), "{path}: {last}");
+}
+
+#[test]
+fn a_call_that_was_running_when_the_process_was_killed_has_an_unknown_outcome() {
+    let world = World::new();
+    // It ends when the folder of the test is gone.
+    let command = "echo run >> runs; touch hold; while [ -e hold ]; do sleep 0.1; done";
+    let server = play(Script::new().answer(Answer::call("Bash", json!({"command": command}))));
+    let flags = ["-p", "begin", "--dangerously-skip-permissions"];
+    let running = Running::start(&mut world.asking(&server.url(), &flags));
+    wait_for_file(&world.file("runs"));
+    running.signal(Signal::KILL);
+    running.finish();
+    let server = play(Script::new().answer(Answer::text("I look first.")));
+    let flags = ["-p", "go on", "-c", "--dangerously-skip-permissions"];
+    let finished = run(&mut world.asking(&server.url(), &flags));
+    assert_eq!(finished.answer(), "I look first.\n");
+    let words = said(&server);
+    assert!(words.contains("unknown"), "{words}");
+    assert_eq!(std::fs::read_to_string(world.file("runs")).expect("a file"), "run\n");
+}
+
+#[test]
+fn a_session_that_cannot_be_kept_is_not_begun() {
+    let (world, server) = (World::new(), talkative());
+    std::fs::write(world.file("a-file"), "").expect("a file");
+    let cases: [(Option<&str>, &str); 2] =
+        [(Some("a-file"), "sessions cannot be kept in"), (None, "HOME is not set")];
+    for (state, words) in cases {
+        let mut command = world.asking(&server.url(), &["-p", "hi"]);
+        match state {
+            Some(name) => command.env("XDG_STATE_HOME", world.file(name)),
+            None => command.env_remove("XDG_STATE_HOME").env_remove("HOME"),
+        };
+        let finished = run(&mut command);
+        let line = finished.refusal(1);
+        assert!(line.contains(words) && line.contains("--no-session-persistence"), "{line}");
+        let mut command = world.asking(&server.url(), &["-p", "hi", "--no-session-persistence"]);
+        command.env_remove("XDG_STATE_HOME").env_remove("HOME");
+        assert_eq!(run(&mut command).answer(), "Noted.\n");
+    }
+    assert_eq!(server.request_count(), 2);
+}
+
+#[test]
+fn two_processes_do_not_write_one_session() {
+    let world = World::new();
+    let command = "echo $$ > pid; exec sleep 100";
+    let server = play(Script::new().answer(Answer::call("Bash", json!({"command": command}))));
+    let flags = ["-p", "begin", "--dangerously-skip-permissions"];
+    let running = Running::start(&mut world.asking(&server.url(), &flags));
+    wait_for_file(&world.file("pid"));
+    let finished = run(&mut world.asking(&server.url(), &["-p", "me too", "-c"]));
+    let line = finished.refusal(1);
+    assert!(line.contains("another process (pid ") && line.contains("fork"), "{line}");
+    running.signal(Signal::TERM);
+    assert_eq!(running.finish().code, Some(143));
+}

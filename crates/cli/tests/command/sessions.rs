@@ -1,0 +1,115 @@
+//! Sessions that were kept can be listed, shown, searched, exported, named and deleted.
+
+use serde_json::Value;
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::stage::{World, play, run};
+
+fn talk(world: &World, server: &Rehearsal, arguments: &[&str]) -> String {
+    let mut command = world.asking(&server.url(), &["--output-format", "json"]);
+    let result: Value = serde_json::from_str(run(command.args(arguments)).answer()).expect("JSON");
+    result["session_id"].as_str().expect("an id").to_owned()
+}
+
+fn told(world: &World, arguments: &[&str]) -> String {
+    let mut command = world.windlass(&["sessions"]);
+    run(command.args(arguments)).answer().to_owned()
+}
+
+fn told_json(world: &World, arguments: &[&str]) -> Value {
+    serde_json::from_str(&told(world, arguments)).expect("one object")
+}
+
+fn server() -> Rehearsal {
+    play(Script::new().answer(Answer::text("The leap year is the cause.").repeat(0)))
+}
+
+#[test]
+fn they_are_listed_the_newest_first_and_by_directory() {
+    let (world, server) = (World::new(), server());
+    assert!(told(&world, &["list"]).starts_with("There are no sessions"));
+    let first = talk(&world, &server, &["-p", "why does it fail?"]);
+    let second = talk(&world, &server, &["-p", "and this?", "--name", "date fix"]);
+    let list = told(&world, &["list"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with("id") && lines[0].contains("cost"), "{list}");
+    assert!(lines[1].starts_with(&second[..13]) && lines[1].contains("date fix"), "{list}");
+    assert!(lines[2].starts_with(&first[..13]) && lines[2].contains("why does it fail?"), "{list}");
+    let object = told_json(&world, &["list", "--json", "--limit", "1"]);
+    assert_eq!(object["total"], 2);
+    assert_eq!(object["sessions"][0]["session_id"], second.as_str());
+    assert_eq!(object["sessions"][0]["messages"], 2);
+
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let mut command = world.windlass(&["sessions", "list"]);
+    let finished = run(command.current_dir(elsewhere.path()));
+    assert!(finished.answer().contains("--all lists all"), "{finished:?}");
+    let mut command = world.windlass(&["sessions", "list", "--all"]);
+    let finished = run(command.current_dir(elsewhere.path()));
+    let work = world.work().canonicalize().expect("the folder");
+    assert!(finished.answer().contains(&*work.to_string_lossy()), "{finished:?}");
+}
+
+#[test]
+fn they_are_shown_searched_and_exported() {
+    let (world, server) = (World::new(), server());
+    let id = talk(&world, &server, &["-p", "why does it fail?"]);
+    let shown = told(&world, &["show", &id[..8]]);
+    for words in [id.as_str(), "> why does it fail?", "The leap year is the cause."] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let object = told_json(&world, &["show", "--json"]);
+    assert_eq!(object["said"][0]["who"], "user");
+    let found = told(&world, &["search", "LEAP YEAR"]);
+    assert!(found.starts_with(&id[..8]) && found.contains("leap year"), "{found}");
+    assert!(told(&world, &["search", "no such words"]).starts_with("No session says"));
+    let hits = told_json(&world, &["search", "leap", "--json", "--all"]);
+    assert_eq!(hits["hits"][0]["session"]["session_id"], id.as_str());
+    let page = told(&world, &["export"]);
+    assert!(page.starts_with(&format!("# Session {id}")), "{page}");
+    assert!(page.contains("## Model") && page.contains("leap year"), "{page}");
+    let lines = told(&world, &["export", &id, "--format", "jsonl"]);
+    assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines}");
+}
+
+#[test]
+fn they_are_named_and_only_a_whole_id_is_deleted() {
+    let (world, server) = (World::new(), server());
+    let id = talk(&world, &server, &["-p", "one"]);
+    let other = talk(&world, &server, &["-p", "two"]);
+    assert_eq!(told(&world, &["rename", &id, "the first"]), "");
+    assert!(told(&world, &["list"]).contains("the first"));
+    let mut command = world.windlass(&["sessions", "delete", &id[..13]]);
+    let finished = run(&mut command);
+    assert!(finished.refusal(2).contains(&id), "{finished:?}");
+    let mut command = world.windlass(&["sessions", "delete", "the first"]);
+    run(&mut command).refusal(2);
+    assert_eq!(world.journals().len(), 2);
+    assert_eq!(told(&world, &["delete", &id]), "");
+    let journals = world.journals();
+    assert_eq!(journals.len(), 1);
+    assert!(journals[0].to_string_lossy().contains(&other), "{journals:?}");
+    let folder = journals[0].parent().expect("a folder");
+    let left = std::fs::read_dir(folder).expect("a folder").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains(&id)), "{left:?}");
+}
+
+#[test]
+fn hundreds_of_them_are_listed_and_the_newest_is_found() {
+    let (world, server) = (World::new(), server());
+    let id = talk(&world, &server, &["-p", "the only real one"]);
+    let journal = &world.journals()[0];
+    let text = std::fs::read_to_string(journal).expect("a journal");
+    for number in 0..400 {
+        let copy = format!("00000000-0000-4000-8000-{number:012}");
+        let path = journal.with_file_name(format!("{copy}.jsonl"));
+        std::fs::write(path, &text).expect("a copy");
+    }
+    let object = told_json(&world, &["list", "--json", "--limit", "0"]);
+    assert_eq!(object["total"], 401);
+    assert_eq!(object["sessions"].as_array().map(Vec::len), Some(401));
+    talk(&world, &server, &["-p", "go on", "-r", &id]);
+    let object = told_json(&world, &["list", "--json", "--limit", "1"]);
+    assert_eq!(object["sessions"][0]["session_id"], id.as_str());
+}
