@@ -21,24 +21,21 @@ pub(super) struct Entry {
 /// Bytes of an environment that are looked at.
 const ENVIRONMENT_BYTES_MAX: u64 = 256 * 1024;
 
-/// All processes that can be seen; none where they cannot be listed.
-pub(super) fn all() -> Vec<Entry> {
-    let Ok(directory) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    directory
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(entry)
-        .collect()
+/// All processes that can be seen; `None` where they cannot be listed.
+pub(super) fn all() -> Option<Vec<Entry>> {
+    let listed = std::fs::read_dir("/proc").ok()?.flatten();
+    let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let all: Vec<Entry> = ids.filter_map(entry).collect();
+    (!all.is_empty()).then_some(all)
 }
 
-/// All processes that may have begun after this one, and perhaps others. Numbers are given out in
+/// All processes that may have begun after this one, and perhaps others; `None` where they cannot be
+/// listed. Numbers are given out in
 /// order, so as long as few have been since, only those need to be looked at.
-pub(super) fn since(id: i32) -> Vec<Entry> {
+pub(super) fn since(id: i32) -> Option<Vec<Entry>> {
     match last() {
         Some(last) if (id..=id.saturating_add(NEAR)).contains(&last) => {
-            (id..=last).filter_map(entry).collect()
+            Some((id..=last).filter_map(entry).collect())
         }
         _ => all(),
     }

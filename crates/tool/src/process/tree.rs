@@ -18,6 +18,9 @@ const ROUNDS_MAX: usize = 10;
 const AFTER_KILL: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+/// Nobody can use up all numbers of processes in this time.
+const NUMBERS_LAST: Duration = Duration::from_secs(2);
+
 /// A child and its descendants. Whatever is left of them is killed when this is dropped, so a call
 /// that is given up leaves nothing behind.
 #[derive(Debug)]
@@ -26,6 +29,7 @@ pub(super) struct Tree {
     mark: String,
     pipes: Vec<u64>,
     began: u64,
+    started: std::time::Instant,
     /// Can have no descendants outside the group.
     is_plain: bool,
     is_gone: bool,
@@ -43,7 +47,16 @@ impl Tree {
         let err = child.stderr.as_ref().map(AsFd::as_fd);
         let pipes = [out, err].into_iter().flatten();
         let pipes = pipes.filter_map(|pipe| rustix::fs::fstat(pipe).ok()).map(|stat| stat.st_ino);
-        Some(Self { leader, mark, pipes: pipes.collect(), began, is_plain, is_gone: false })
+        let started = std::time::Instant::now();
+        Some(Self {
+            leader,
+            mark,
+            pipes: pipes.collect(),
+            began,
+            started,
+            is_plain,
+            is_gone: false,
+        })
     }
 
     /// Enough to know it again from another process.
@@ -59,7 +72,9 @@ impl Tree {
         let mark = words.next().filter(|mark| !mark.is_empty())?.to_owned();
         let lives = table::entry(leader).is_some_and(|entry| entry.began == began && entry.lives);
         let leader = Pid::from_raw(leader).filter(|_| lives && began > 0)?;
-        Some(Self { leader, mark, pipes: Vec::new(), began, is_plain: false, is_gone: false })
+        let pipes = Vec::new();
+        let started = std::time::Instant::now().checked_sub(NUMBERS_LAST)?;
+        Some(Self { leader, mark, pipes, began, started, is_plain: false, is_gone: false })
     }
 
     /// Asks all of it to end.
@@ -85,18 +100,19 @@ impl Tree {
     }
 
     /// Is anything of it left that can still do something? Dead processes that nobody has buried
-    /// count for the kernel, and in a container without an init they stay for ever, so where the
-    /// kernel says yes the processes are looked at one by one.
+    /// count for the kernel, and in a container without an init they stay for ever, so the processes
+    /// are looked at one by one. Where they cannot be listed, the kernel's word has to do.
     pub(super) fn is_alive(&self) -> bool {
-        if self.is_plain {
-            return test_kill_process_group(self.leader).is_ok() && self.has_living_member();
+        let has_group = || test_kill_process_group(self.leader).is_ok();
+        if self.is_plain && !has_group() {
+            return false;
         }
-        !self.living().is_empty()
+        self.living().map_or_else(has_group, |living| !living.is_empty())
     }
 
     /// How many processes it has.
     pub(super) fn size(&self) -> usize {
-        self.living().len()
+        self.living().map_or(0, |living| living.len())
     }
 
     /// Waits until a killed tree is no more, but not for what the kernel will not let go.
@@ -119,29 +135,30 @@ impl Tree {
         let _ = kill_process(self.leader, Signal::KILL);
     }
 
-    fn has_living_member(&self) -> bool {
-        let id = self.leader.as_raw_nonzero().get();
-        let all = table::since(id);
-        all.is_empty() || all.iter().any(|entry| entry.group == id && entry.lives)
-    }
-
     /// What lives outside the group.
     fn strays(&self) -> Vec<Entry> {
         if self.is_plain {
             return Vec::new();
         }
         let id = self.leader.as_raw_nonzero().get();
-        self.living().into_iter().filter(|entry| entry.group != id).collect()
+        let living = self.living().unwrap_or_default();
+        living.into_iter().filter(|entry| entry.group != id).collect()
     }
 
-    /// All of it that lives.
-    fn living(&self) -> Vec<Entry> {
+    /// All of it that lives; `None` where processes cannot be listed.
+    fn living(&self) -> Option<Vec<Entry>> {
         let id = self.leader.as_raw_nonzero().get();
         let ours = std::process::id();
-        let all: Vec<Entry> = table::since(id)
-            .into_iter()
-            .filter(|entry| entry.began >= self.began && entry.id.unsigned_abs() != ours)
-            .collect();
+        // Later, numbers may have come round once.
+        let mut all = match self.started.elapsed() < NUMBERS_LAST {
+            true => table::since(id)?,
+            false => table::all()?,
+        };
+        if self.is_plain {
+            all.retain(|entry| entry.lives && entry.group == id);
+            return Some(all);
+        }
+        all.retain(|entry| entry.began >= self.began && entry.id.unsigned_abs() != ours);
         let is_ours = |entry: &&Entry| {
             entry.group == id
                 || entry.session == id
@@ -151,7 +168,8 @@ impl Tree {
         };
         let found: HashSet<i32> = all.iter().filter(is_ours).map(|entry| entry.id).collect();
         let found = table::with_descendants(&all, found);
-        all.into_iter().filter(|entry| entry.lives && found.contains(&entry.id)).collect()
+        all.retain(|entry| entry.lives && found.contains(&entry.id));
+        Some(all)
     }
 }
 
