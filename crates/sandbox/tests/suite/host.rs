@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::world::{CANARY, DEADLINE, World, everywhere, is_ready};
+use crate::world::{Backend, CANARY, DEADLINE, World, everyone, everywhere, is_ready};
 
 const CONNECT: &str = "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) or exit 1;
     my $n = $ENV{NAME}; $n =~ s/^@/\\0/;
@@ -68,6 +68,28 @@ fn sockets_are_out_of_reach(world: &World) {
     let address = SocketAddr::from_abstract_name(name).unwrap();
     let listener = UnixListener::bind_addr(&address).unwrap();
     nobody_calls(world, &listener, &format!("@{name}"));
+}
+
+#[test]
+fn directories_where_everybody_leaves_things_are_empty() {
+    everyone(Backend::Bubblewrap, |world| {
+        // So that a socket which is made there later is out of reach too.
+        let name = world.project.parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let mut places = vec!["/tmp", "/var/tmp"];
+        if rustix::process::geteuid().is_root() {
+            places.push("/run");
+        }
+        for place in places {
+            let path = Path::new(place).join(name);
+            fs::write(&path, "of the host").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+            let script = format!("cat {}", path.display());
+            let (free, held) = (world.free(&script), world.run(&script));
+            fs::remove_file(&path).unwrap();
+            assert_eq!(free.stdout, "of the host");
+            assert_eq!(held.stdout, "", "{}: {place}", world.name());
+        }
+    });
 }
 
 #[test]
@@ -208,7 +230,7 @@ fn the_kernel_is_not_configured_by_root_inside() {
         let before = fs::read_to_string(setting).unwrap();
         let ended = world.run(
             "echo '|/evil' > /proc/sys/kernel/core_pattern
-             mount -o remount,rw / ; mount -t tmpfs none /mnt; mknod disk b 8 0; cat disk",
+             mount -o remount,rw / ; mount -t tmpfs none /mnt; mknod disk b 8 0; head -c 1 disk",
         );
         let after = fs::read_to_string(setting).unwrap();
         if after != before {
