@@ -12,7 +12,7 @@ mod stop;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,7 @@ pub(crate) struct Task {
     pub(crate) command: String,
     pub(crate) output: PathBuf,
     pub(crate) cancel: CancellationToken,
+    pub(crate) started: Instant,
     /// Rung whenever something was written, and at the end.
     pub(crate) bell: Arc<Notify>,
     state: Mutex<State>,
@@ -67,6 +68,7 @@ impl Task {
             command: command.to_owned(),
             output,
             cancel: CancellationToken::new(),
+            started: Instant::now(),
             bell: Arc::default(),
             state: Mutex::default(),
         }

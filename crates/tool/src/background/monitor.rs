@@ -137,11 +137,13 @@ fn report(task: &Task, seen: Seen, job: &Job) -> Done {
     task.show_to(new.end);
     let end = task.end();
     task.tell();
+    // Time passes even where nothing else does: waiting again is not going in circles.
+    let runs = format!("for {:.1} s", task.started.elapsed().as_secs_f64());
     let status = match (&end, seen) {
         (Some(end), _) => format!("`{}` has ended: {}", task.id, end.words),
-        (None, Seen::Match) => format!("`{}` runs; what you waited for is there.", task.id),
-        (None, Seen::Cancel) => format!("Interrupted; `{}` runs on.", task.id),
-        (None, _) => format!("`{}` still runs.", task.id),
+        (None, Seen::Match) => format!("`{}` runs {runs}; what you waited for is there.", task.id),
+        (None, Seen::Cancel) => format!("Interrupted; `{}` runs on, {runs} so far.", task.id),
+        (None, _) => format!("`{}` still runs, {runs} so far.", task.id),
     };
     let shown = match new.bytes {
         0 => "[Nothing new was written]".to_owned(),

@@ -26,7 +26,7 @@ async fn output_is_shown_once_and_the_end_is_told_once() {
     let shown = text(&outcome);
     assert!(shown.ends_with("what you waited for is there.\none"), "{shown}");
     let outcome = world.call("Monitor", json!({"task_id": id, "timeout": 0})).await;
-    assert!(text(&outcome).ends_with("still runs.\n[Nothing new was written]"));
+    assert!(text(&outcome).ends_with(" s so far.\n[Nothing new was written]"));
     assert_eq!(world.surroundings.background().take_ended(), []);
 
     let waiting = world.call("Monitor", json!({"task_id": id}));
@@ -121,7 +121,7 @@ async fn waiting_can_be_interrupted_and_the_command_runs_on() {
     let job = world.job();
     job.cancel.cancel();
     let outcome = world.call_in("Monitor", json!({"task_id": id}), job).await;
-    assert!(outcome.is_error && text(&outcome).starts_with("Interrupted; `b1` runs on."));
+    assert!(outcome.is_error && text(&outcome).starts_with("Interrupted; `b1` runs on, "));
     assert_eq!(world.surroundings.background().running(), 1);
     let wrong = world.inspect("Monitor", &json!({"task_id": id, "until": "("}));
     assert!(wrong.problem.unwrap().contains("field `until`"));
