@@ -86,7 +86,7 @@ fn assert_legal(request: &ModelRequest, words: &str) {
 #[test]
 fn every_prefix_of_every_session_goes_on() {
     let (mut prefixes, mut requests) = (0_u64, 0_u64);
-    for seed in 0..600 {
+    for seed in 0..250 {
         let (settings, events) = recorded(seed, 160, 1);
         for end in 0..=events.len() {
             let mut state = State::new(&settings);
@@ -140,7 +140,7 @@ fn a_journal_cut_at_any_byte_goes_on() {
 #[test]
 fn a_session_that_lost_one_record_goes_on() {
     let mut requests = 0_u64;
-    for seed in 0..400 {
+    for seed in 0..120 {
         let (settings, events) = recorded(seed, 120, 2);
         for lost in 0..events.len() {
             let mut state = State::new(&settings);

@@ -101,11 +101,20 @@ fn a_folder_that_is_gone_is_named() {
     let folder = directory.path().join("project");
     fs::create_dir(&folder).unwrap();
     let path = folder.join("session.jsonl");
-    let (writer, _) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
-    drop(writer);
+    let (mut writer, _) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
+    writer.append(1, &[&short_event()]).unwrap();
     fs::remove_dir_all(&folder).unwrap();
+    // The system would take what is written to a file without a name, and forget it.
+    for _ in 0..2 {
+        let error = writer.append(2, &[&short_event()]).unwrap_err();
+        assert_eq!(error.remedy(), Some(Remedy::BringBack), "{error}");
+    }
     let error = Writer::open(&path, Durability::Synced, &settings()).unwrap_err();
     assert_eq!(error.remedy(), Some(Remedy::BringBack), "{error}");
+    fs::create_dir(&folder).unwrap();
+    let (mut writer, folded) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
+    assert_eq!(folded.seq, 0);
+    writer.append(3, &[&short_event()]).unwrap();
 }
 
 /// The real disk, but some waits for it fail, as a failing disk's would.

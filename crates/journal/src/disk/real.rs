@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::{Access, Disk, DiskFile};
@@ -48,6 +48,7 @@ impl Read for RealFile {
 
 impl DiskFile for RealFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.is_still_there()?;
         self.0.write_all(bytes)
     }
 
@@ -60,6 +61,18 @@ impl DiskFile for RealFile {
     }
 
     fn try_lock(&mut self) -> Result<(), TryLockError> {
-        self.0.try_lock()
+        self.0.try_lock()?;
+        // Somebody may have deleted it between our opening and our locking it.
+        self.is_still_there().map_err(TryLockError::Error)
+    }
+}
+
+impl RealFile {
+    /// A file without a name takes whatever is written to it, and nobody will ever read it.
+    fn is_still_there(&self) -> io::Result<()> {
+        match self.0.metadata()?.nlink() {
+            0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted")),
+            _ => Ok(()),
+        }
     }
 }

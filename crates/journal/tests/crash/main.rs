@@ -109,10 +109,10 @@ fn acknowledged_records_survive_every_loss_of_power() {
     let mut count = 0;
     let mut lives = 0_u64;
     // A healthy disk, one that fails to keep a file, and one that is full.
-    let faults = [2]
+    let faults = [0, 2, 4]
         .map(|wait| (1 << wait, None))
         .into_iter()
-        .chain([3, 5].map(|write| (0, Some(write))))
+        .chain([2, 3, 5].map(|write| (0, Some(write))))
         .chain([(0, None)]);
     for (fails, short) in faults {
         let (life, attempted) = live(&Model::new(&Snapshot::new(), fails, short), &[], &events);
