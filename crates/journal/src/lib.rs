@@ -28,6 +28,7 @@ mod segment;
 pub mod spoken;
 pub mod store;
 pub mod transcript;
+pub mod verify;
 pub mod writer;
 
 pub use account::{Account, Booked, Totals};
@@ -39,4 +40,5 @@ pub use reader::{Entry, Reader};
 pub use record::{Claim, Damage, Head, Holder, Intent, Item, NewItem, Note, Record, Row};
 pub use store::{Claimed, Files, Store};
 pub use transcript::{Transcriber, TranscriptFile};
+pub use verify::{Verified, verify};
 pub use writer::{Durability, Opening, Writer};

@@ -15,7 +15,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use stage::{recorded, settings};
 use windlass_engine::{Effect, Event, Settings, State, step};
-use windlass_journal::{Durability, Folded, Intent, NewItem, Note, Reader, Writer, replay};
+use windlass_journal::{Durability, Folded, Intent, NewItem, Note, Reader, Writer, replay, verify};
 use windlass_vocabulary::{
     Block, Delta, EffectClass, Inspection, Json, Mode, Stop, Ticket, ToolCall, ToolOutcome, Usage,
 };
@@ -146,6 +146,34 @@ fn a_lost_line_costs_no_more_than_its_run_and_swaps_no_results() {
         assert_eq!(stage::read(&path).0.last(), Some(&late));
         assert!(folded.seq > 0);
     }
+}
+
+#[test]
+fn a_replay_decides_what_was_decided_and_other_settings_are_found_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session.jsonl");
+    let mut settings = settings();
+    settings.policy.mode = Mode::BypassPermissions;
+    let bytes = written(&path, &settings);
+    let verified = verify(&path, &settings).unwrap();
+    assert_eq!(verified.difference, None);
+    // Intents alone were noted: twelve bills and six ends were not.
+    assert_eq!((verified.same, verified.missing), (12, 18));
+    let mut others = settings.clone();
+    others.batch_tools = true;
+    let (seq, note) = verify(&path, &others).unwrap().difference.unwrap();
+    assert!(seq > 0 && matches!(note, Note::Intended(_)), "{note:?}");
+    std::fs::write(&path, &bytes).unwrap();
+    let (mut writer, _) = Writer::open(&path, Durability::Written, &settings).unwrap();
+    let forged = Note::Intended(Intent {
+        ticket: Ticket(1),
+        call: "never".into(),
+        tool: "Bash".into(),
+        class: EffectClass::Effect,
+    });
+    let last = writer.record(1, &[NewItem::Note(&forged)]).unwrap();
+    drop(writer);
+    assert_eq!(verify(&path, &settings).unwrap().difference, Some((last, forged)));
 }
 
 proptest! {
