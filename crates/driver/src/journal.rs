@@ -59,7 +59,7 @@ impl Journal {
         let mut opening = Opening::new(durability);
         opening.head = Head { created: opening.at, ..head };
         let (writer, folded) = Writer::open_with(&path, opening, settings)?;
-        let Folded { state, seq, whole_bytes: _, torn_bytes, damages } = folded;
+        let Folded { state, settings: _, seq, whole_bytes: _, torn_bytes, damages } = folded;
         for (line, damage) in damages {
             let path = path.display();
             teller.warn(format!("line {line} of the journal {path} was skipped: {damage}"));
@@ -76,6 +76,11 @@ impl Journal {
     /// Does the session go on from an earlier process?
     pub(crate) fn is_continued(&self) -> bool {
         matches!(self, Self::On(book) if book.is_continued)
+    }
+
+    /// Is anything written down?
+    pub(crate) fn is_on(&self) -> bool {
+        matches!(self, Self::On(_))
     }
 
     /// Can it no longer be written?

@@ -61,6 +61,11 @@ pub(crate) struct Run {
 impl Run {
     /// Runs until told to close.
     pub(crate) async fn until_closed(mut self) -> State {
+        if self.journal.is_on() {
+            // Every process says with which settings it decides.
+            let settings = Box::new(Settings::clone(&self.settings));
+            self = self.take(Event::Configured(settings)).await;
+        }
         if self.journal.is_continued() {
             self = self.take_up().await;
         }

@@ -3,6 +3,7 @@
 //! The driver reports these and nothing else reaches the engine. Each event that answers an effect
 //! carries the id of that effect, so that a late or doubled one is recognised in `stale.rs`.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,8 @@ use windlass_vocabulary::{
     Answer, AttachmentKind, AttemptId, Block, Delta, HookReport, Inspection, ModelFailure, Stop,
     Ticket, ToolOutcome, Usage,
 };
+
+use crate::settings::Settings;
 
 /// Something happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +24,9 @@ pub enum Event {
         /// It survives every context level.
         pinned: bool,
     },
+    /// The session goes on with these settings: written down when a process takes it up, so that a
+    /// replay decides every event as it was decided.
+    Configured(Box<Settings>),
     /// A person or a client wants history compacted now. Means nothing while a run is going on.
     CompactionAsked {
         /// What the summary should dwell on.

@@ -5,6 +5,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
 use windlass_permission::Policy;
 use windlass_vocabulary::{
     AgentId, Effort, MicroUsd, Millis, ModelFacts, ModelName, Prices, ThinkingMode, Tokens,
@@ -12,7 +13,7 @@ use windlass_vocabulary::{
 };
 
 /// Everything a run's decisions rest on besides what happens in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The model, first choice of every run.
     pub model: ModelFacts,
@@ -59,7 +60,7 @@ pub struct Settings {
 }
 
 /// The limits every counter of the loop runs against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limits {
     /// Turns in a run.
     pub turns_max: u32,
@@ -96,7 +97,7 @@ pub struct Limits {
 }
 
 /// Which hook points have hooks; a point without hooks costs nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hooks {
     /// Before a tool.
     pub pre_tool_use: bool,
@@ -113,7 +114,7 @@ pub struct Hooks {
 }
 
 /// Who runs this loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
     /// Its id.
     pub id: AgentId,
@@ -122,7 +123,7 @@ pub struct Agent {
 }
 
 /// Thresholds of the context levels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// Level 1: bytes of all results in one message.
     pub message_result_bytes_max: usize,

@@ -14,6 +14,7 @@ use crate::tool::queue::Stage;
 pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
     match event {
         Event::UserSubmitted { .. }
+        | Event::Configured(_)
         | Event::CompactionAsked { .. }
         | Event::Interrupted(_)
         | Event::AttachmentArrived { .. } => false,

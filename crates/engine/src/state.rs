@@ -214,6 +214,19 @@ impl State {
     }
 }
 
+impl State {
+    /// The session goes on with other tools and permissions than it began with. What was said and
+    /// done stays as it was said and done.
+    pub(crate) fn adopt(&mut self, settings: &Settings) {
+        let context = &mut self.tool_context;
+        context.tools = settings.tools.clone();
+        let standing = context.policy.standing.take();
+        context.policy = Policy { standing, ..settings.policy.clone() };
+        context.agent = settings.agent.id.clone();
+        self.overhead = None;
+    }
+}
+
 impl ToolContext {
     /// The model has seen or written this file.
     pub(crate) fn hold(&mut self, path: &Arc<str>) {

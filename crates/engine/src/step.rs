@@ -51,6 +51,7 @@ impl Loop<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::UserSubmitted { content, pinned } => self.submitted(content, pinned),
+            Event::Configured(settings) => self.state.adopt(&settings),
             Event::CompactionAsked { focus } => self.compaction_asked(focus),
             Event::Interrupted(why) => self.interrupted(why),
             Event::ModelStarted { attempt: _ } => self.state.answer.has_started = true,

@@ -1,9 +1,11 @@
 //! Records to the state to continue from: the events, folded through the engine.
 //!
-//! The effects are dropped: a replayed session starts nothing. Replay is exact, so the settings
-//! must be those the session ran with.
+//! The effects are dropped: a replayed session starts nothing. Replay is exact: each event is decided
+//! under the settings that were in force when it happened, which the journal holds. Only a journal
+//! that does not say is replayed under the settings given.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use windlass_engine::{Effect, Event, Settings, State, Step, step};
@@ -18,6 +20,8 @@ use crate::record::{Damage, Item, Record, VERSION};
 pub struct Folded {
     /// The state after the last record.
     pub state: State,
+    /// The settings in force then.
+    pub settings: Arc<Settings>,
     /// The number of the last record; zero if there is none.
     pub seq: u64,
     /// Bytes of whole lines in the last file.
@@ -89,6 +93,8 @@ pub(crate) fn fold_entries(
 ) -> Result<(Folded, Reader), JournalError> {
     let mut folding = Folding {
         state: State::new(settings),
+        settings: Arc::new(settings.clone()),
+        is_begun: false,
         damages: Vec::new(),
         realigner: Realigner::default(),
         see,
@@ -98,7 +104,7 @@ pub(crate) fn fold_entries(
     for _ in 0..ALONE {
         match reader.next_entry()? {
             Some(entry) => {
-                folding = folding.take((reader.line(), entry), settings, reader.path())?;
+                folding = folding.take((reader.line(), entry), reader.path())?;
             }
             None => {
                 is_at_end = true;
@@ -107,11 +113,12 @@ pub(crate) fn fold_entries(
         }
     }
     if !is_at_end {
-        (folding, reader) = fold_beside(folding, reader, settings)?;
+        (folding, reader) = fold_beside(folding, reader)?;
     }
-    let Folding { state, damages, .. } = folding;
+    let Folding { state, settings, damages, .. } = folding;
     let (whole_bytes, torn_bytes) = (reader.whole_bytes(), reader.torn_bytes());
-    Ok((Folded { state, seq: reader.seq(), whole_bytes, torn_bytes, damages }, reader))
+    let seq = reader.seq();
+    Ok((Folded { state, settings, seq, whole_bytes, torn_bytes, damages }, reader))
 }
 
 type Numbered = (u64, Result<Entry, Damage>);
@@ -119,6 +126,10 @@ type Numbered = (u64, Result<Entry, Damage>);
 /// What was folded so far.
 struct Folding<See, Meet> {
     state: State,
+    /// The settings in force.
+    settings: Arc<Settings>,
+    /// Something has happened.
+    is_begun: bool,
     damages: Vec<(u64, Damage)>,
     realigner: Realigner,
     see: See,
@@ -126,19 +137,14 @@ struct Folding<See, Meet> {
 }
 
 impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
-    fn take(
-        mut self,
-        (line, entry): Numbered,
-        settings: &Settings,
-        path: &Path,
-    ) -> Result<Self, JournalError> {
+    fn take(mut self, (line, entry): Numbered, path: &Path) -> Result<Self, JournalError> {
         match entry {
             Ok(Entry::Record(Record { seq, at, item: Item::Event(event) })) => {
                 for event in self.realigner.before(&self.state, &event).into_iter().flatten() {
-                    self = self.step(seq, at, event, settings);
+                    self = self.step(seq, at, event);
                 }
                 let event = self.realigner.align(&self.state, event);
-                self = self.step(seq, at, event, settings);
+                self = self.step(seq, at, event);
             }
             Ok(other) => {
                 if let Entry::Record(Record { item: Item::Note(note), .. }) = &other {
@@ -161,8 +167,16 @@ impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
         Ok(self)
     }
 
-    fn step(mut self, seq: u64, at: u64, event: Event, settings: &Settings) -> Self {
-        let Step { state, effects } = step(self.state, event, settings);
+    fn step(mut self, seq: u64, at: u64, event: Event) -> Self {
+        if let Event::Configured(settings) = &event {
+            self.settings = Arc::new(Settings::clone(settings));
+            if !self.is_begun {
+                // The session began with these.
+                self.state = State::new(settings);
+            }
+        }
+        self.is_begun = true;
+        let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
         (self.see)(Replayed { seq, at, state: &self.state, effects: &effects });
         self
@@ -173,7 +187,6 @@ impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
 fn fold_beside<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)>(
     mut folding: Folding<See, Meet>,
     mut reader: Reader,
-    settings: &Settings,
 ) -> Result<(Folding<See, Meet>, Reader), JournalError> {
     let path = reader.path().to_owned();
     let (sender, receiver) = sync_channel::<Vec<Numbered>>(BATCHES);
@@ -194,7 +207,7 @@ fn fold_beside<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)>(
             Ok(reader)
         });
         for entry in receiver.iter().flatten() {
-            folding = folding.take(entry, settings, &path)?;
+            folding = folding.take(entry, &path)?;
         }
         match reading.join() {
             Ok(reader) => Ok((folding, reader?)),

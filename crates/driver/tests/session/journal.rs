@@ -8,7 +8,7 @@ use windlass_driver::{Durability, Head};
 use windlass_engine::Event;
 use windlass_journal::{Item, Note, Reader};
 use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Notice, Terminal, Wire};
+use windlass_vocabulary::{Mode, Notice, Terminal, Tokens, Wire};
 
 #[tokio::test]
 async fn a_session_is_continued_from_its_journal() {
@@ -75,6 +75,52 @@ async fn a_continued_session_sends_the_same_bytes() {
         assert_eq!(whole.len(), 5, "{wire:?}: {whole:#?}");
         assert_eq!(whole, broken, "{wire:?}");
     }
+}
+
+/// A session is replayed as it was decided, whatever the settings of the process that takes it up: what
+/// was allowed then happened, and what is allowed now counts from now on.
+#[tokio::test]
+async fn a_session_is_continued_with_other_settings() {
+    let mut setting = Setting::default();
+    let journal = setting.directory.path().join("session.jsonl");
+    let touch = |name: &str| Says::call("Bash", json!({ "command": format!("touch {name}") }));
+    let rehearsal = crate::stage::rehearse([
+        touch("first"),
+        Says::text("touched"),
+        touch("second").when("again"),
+        Says::text("not allowed"),
+    ])
+    .await;
+    setting.settings.user_context = Some("As it was.".into());
+    let builder = |setting: &Setting| {
+        setting.builder(&rehearsal.url()).journal(&journal, Durability::Written)
+    };
+    let (session, mut notices) = builder(&setting).start().unwrap();
+    session.submit("go").unwrap();
+    assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+    session.close().await;
+    setting.settings.policy.mode = Mode::DontAsk;
+    setting.settings.user_context = Some("As it is.".into());
+    setting.settings.model.window = Tokens(50_000);
+    let (session, mut notices) = builder(&setting).start().unwrap();
+    session.submit("again").unwrap();
+    assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+    session.close().await;
+    assert!(setting.directory.path().join("first").exists());
+    assert!(!setting.directory.path().join("second").exists(), "the new rules hold");
+    let requests: Vec<Arc<str>> = rehearsal.requests().into_iter().map(|r| r.body).collect();
+    let told =
+        |text: &str| requests.iter().map(|body| body.matches(text).count()).collect::<Vec<_>>();
+    assert_eq!(told("As it was."), [1, 1, 1, 1], "{requests:#?}");
+    assert_eq!(told("As it is."), [0, 0, 0, 0]);
+    // Marks of the cache move on; the words do not.
+    let history = |body: &str| {
+        let messages = body.split_once("\"messages\":[").unwrap().1;
+        messages.replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "")
+    };
+    let before = history(&requests[1]);
+    let before = before.strip_suffix("]}").unwrap();
+    assert!(history(&requests[2]).starts_with(before), "what was said stays as it was");
 }
 
 /// Whoever reads the journal without replaying it finds what was about to run, what it cost and what

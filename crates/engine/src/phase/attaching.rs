@@ -50,6 +50,7 @@ impl Loop<'_> {
                 context.policy.directories.push(directory.as_ref().into());
             }
             if let Some(directory) = update.working_directory {
+                context.policy.standing = Some(directory.as_ref().into());
                 context.working_directory = Some(directory);
             }
             if let Some(tasks) = update.tasks {

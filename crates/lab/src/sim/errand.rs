@@ -164,6 +164,7 @@ impl Errands {
 pub fn key_of(event: &Event) -> Option<Key> {
     match event {
         Event::UserSubmitted { .. }
+        | Event::Configured(_)
         | Event::CompactionAsked { .. }
         | Event::Interrupted(_)
         | Event::AttachmentArrived { .. } => None,

@@ -44,6 +44,7 @@ fn describe(event: &Event) -> String {
         Event::UserSubmitted { pinned, .. } => {
             format!("user{}", if *pinned { " pinned" } else { "" })
         }
+        Event::Configured(_) => "configured".to_owned(),
         Event::CompactionAsked { focus } => format!("compact {focus:?}"),
         Event::Interrupted(why) => format!("interrupt {why:?}"),
         Event::ModelStarted { attempt } => format!("{attempt} started"),
