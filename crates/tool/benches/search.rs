@@ -18,7 +18,7 @@ use windlass_vocabulary::{Inspection, Json, Mode, ToolCall, ToolCallId, ToolName
 /// At most so many times what ripgrep takes.
 const RATIO_MAX: f64 = 1.2;
 /// The best of so many counts: noise only ever adds.
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 30;
 
 struct Case {
     name: &'static str,

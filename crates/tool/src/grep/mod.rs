@@ -2,6 +2,7 @@
 //!
 //! `search` looks into one file, `query` is what is looked for, this file walks and reports.
 
+mod found;
 mod query;
 mod search;
 
@@ -16,8 +17,9 @@ use crate::action::{Action, Doing, Done};
 use crate::input::{self, Wrong};
 use crate::tool::{Job, blocking};
 use crate::walk::Walk;
+use found::{Found, Hits};
 use query::Query;
-use search::{Found, Hits, Search};
+use search::Search;
 
 /// The tool.
 #[derive(Debug)]
@@ -118,27 +120,9 @@ fn perform(input: &Input, job: &Job) -> Done {
             !search.is_full()
         }
     });
-    let (mut files, problems) = found.take();
+    let (files, problems) = found.take();
     let remarks: Vec<String> = walk.remark().into_iter().chain(problems).collect();
-    files.sort_unstable_by(|one, other| search::by_path(&one.path, &other.path));
-    let matches = files.iter().map(|file| file.count).sum();
-    let mut report = match input.output_mode {
-        OutputMode::FilesWithMatches => {
-            files.sort_by_key(|file| std::cmp::Reverse(file.modified));
-            let names = files.iter().map(|file| file.path.to_string_lossy().into_owned());
-            Report::new(input, "files_with_matches", names.collect(), files.len())
-        }
-        OutputMode::Count => {
-            let line = |file: &Hits| format!("{}:{}", file.path.display(), file.count);
-            Report::new(input, "count", files.iter().map(line).collect(), files.len())
-        }
-        OutputMode::Content => {
-            let count = files.len();
-            Report::new(input, "content", search::joined(files, input), count)
-        }
-    };
-    report.matches = matches;
-    Ok(report.outcome(&remarks))
+    Ok(Report::new(input, files).outcome(&remarks))
 }
 
 /// A page of what was found.
@@ -153,14 +137,33 @@ struct Report {
 }
 
 impl Report {
-    fn new(input: &Input, mode: &'static str, all: Vec<String>, files: usize) -> Self {
+    fn new(input: &Input, mut hits: Vec<Hits>) -> Self {
         let limit = Some(input.head_limit.unwrap_or(LINES_DEFAULT)).filter(|limit| *limit > 0);
         let offset = input.offset.unwrap_or(0);
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let total = all.len();
-        let page: Vec<String> =
-            all.into_iter().skip(size(offset)).take(limit.map_or(usize::MAX, size)).collect();
-        Self { mode, page, total, files, matches: 0, limit, offset }
+        let files = hits.len();
+        let matches = hits.iter().map(|file| file.count).sum();
+        let total = match input.output_mode {
+            OutputMode::Content => found::lines(&hits, input),
+            _ => files,
+        };
+        // Each file gives at least one line, so more files than lines are never shown.
+        let shown = limit.map_or(usize::MAX, |limit| size(limit.saturating_add(offset)));
+        let is_newest_first = input.output_mode == OutputMode::FilesWithMatches;
+        found::keep_first(&mut hits, shown, is_newest_first);
+        let (mode, all): (_, Vec<String>) = match input.output_mode {
+            OutputMode::FilesWithMatches => {
+                let name = |file: &Hits| file.path.to_string_lossy().into_owned();
+                ("files_with_matches", hits.iter().map(name).collect())
+            }
+            OutputMode::Count => {
+                let line = |file: &Hits| format!("{}:{}", file.path.display(), file.count);
+                ("count", hits.iter().map(line).collect())
+            }
+            OutputMode::Content => ("content", found::joined(hits, input)),
+        };
+        let page = all.into_iter().skip(size(offset)).take(limit.map_or(usize::MAX, size));
+        Self { mode, page: page.collect(), total, files, matches, limit, offset }
     }
 
     fn outcome(self, remarks: &[String]) -> ToolOutcome {

@@ -1,18 +1,18 @@
 //! Looks into one file after the other and keeps what is to be shown, within bounds.
 //!
-//! Each thread has a search of its own; what all of them found comes together in one place.
+//! Each thread has a search of its own; what all of them found comes together in `found`.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
+use super::found::{Found, Hits};
 use super::query::Query;
 use super::{Input, OutputMode};
 use crate::surroundings::lock;
@@ -25,54 +25,6 @@ const LINE_CHARS_MAX: usize = 500;
 /// The longest line, or with `multiline` the largest file, that is searched.
 const HEAP_BYTES_MAX: usize = 16 * 1024 * 1024;
 const CONTEXT_LINES_MAX: u64 = 100;
-
-/// What was found in one file.
-#[derive(Debug)]
-pub(super) struct Hits {
-    pub(super) path: PathBuf,
-    pub(super) modified: SystemTime,
-    pub(super) count: u64,
-    lines: Vec<String>,
-}
-
-/// What all threads found.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    files: Mutex<Vec<Hits>>,
-    bytes: AtomicUsize,
-    problems: Mutex<(u64, Option<String>)>,
-}
-
-impl Found {
-    /// The files, in no order, and what could not be searched.
-    pub(super) fn take(self) -> (Vec<Hits>, Option<String>) {
-        let (count, first) = self.problems.into_inner().unwrap_or_default();
-        let remark = first.map(|problem| {
-            format!("[{count} files could not be searched to their end: {problem}]")
-        });
-        (self.files.into_inner().unwrap_or_default(), remark)
-    }
-
-    /// A file that cannot be searched is passed over, told of in the end.
-    fn pass_over(&self, problem: String) {
-        let mut problems = lock(&self.problems);
-        problems.0 += 1;
-        problems.1.get_or_insert(problem);
-    }
-}
-
-/// The lines of all files, with breaks between them where there is context.
-pub(super) fn joined(files: Vec<Hits>, input: &Input) -> Vec<String> {
-    let has_context = context(input) != (0, 0);
-    let mut all = Vec::new();
-    for file in files {
-        if has_context && !all.is_empty() && !file.lines.is_empty() {
-            all.push("--".to_owned());
-        }
-        all.extend(file.lines);
-    }
-    all
-}
 
 /// One thread's search.
 pub(super) struct Search<'q> {
@@ -92,7 +44,7 @@ struct Show {
 }
 
 /// Lines to show before and after a match.
-fn context(input: &Input) -> (usize, usize) {
+pub(super) fn context(input: &Input) -> (usize, usize) {
     let around = input.context.or(input.around);
     let is_content = input.output_mode == OutputMode::Content && !input.only_matching;
     let size = |lines: Option<u64>| {
@@ -255,19 +207,6 @@ fn cut(text: &str) -> Option<usize> {
         return None;
     }
     text.char_indices().nth(LINE_CHARS_MAX).map(|(at, _)| at)
-}
-
-/// The order of a listing: by name, directory by directory.
-pub(super) fn by_path(one: &Path, other: &Path) -> std::cmp::Ordering {
-    let (one, other) = (one.as_os_str().as_encoded_bytes(), other.as_os_str().as_encoded_bytes());
-    // A separator comes before every letter, or `a-b` would come between `a` and `a/c`.
-    let rank = |bytes: &[u8], at: usize| {
-        bytes.get(at).map(|byte| if *byte == b'/' { 0 } else { u16::from(*byte) + 1 })
-    };
-    match one.iter().zip(other).position(|(a, b)| a != b) {
-        Some(at) => rank(one, at).cmp(&rank(other, at)),
-        None => one.len().cmp(&other.len()),
-    }
 }
 
 /// A file whose reading ends when the search must.
