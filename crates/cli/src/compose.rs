@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::{Builder, Durability, Endpoint, Registry, Settings, Subagents, Surroundings};
+use windlass_driver::{
+    AgentDefinition, Builder, Durability, Endpoint, NoteFolder, Registry, Settings, SkillFolders,
+    Subagents, Surroundings,
+};
 use windlass_permission::{Policy, Rule};
 use windlass_vocabulary::{Mode, ModelName, Wire};
 
@@ -23,7 +26,7 @@ use crate::rules::listed;
 use crate::server::{self, Place, Proofs, Server};
 use crate::session::{self, Kept};
 use crate::settings::{settings, wishes};
-use crate::{chance, date, offer, prompt};
+use crate::{agents, chance, date, folder, memory, offer, prompt, skills};
 
 /// A run that only has to be started.
 #[derive(Debug)]
@@ -77,6 +80,12 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     settings.system_prompt = system_prompt(args);
     settings.system_context = system_context(&cwd);
     settings.policy = policy(&args.permission, &cwd, &directories)?;
+    let found = if args.bare {
+        Found::default()
+    } else {
+        Found::look(&cwd, &config, &mut settings, lookup)
+    };
+    notes.extend(found.notes);
     let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
     choice::check(&cast, wishes(&args.model, &registry))?;
     // A slow pipe is worth waiting for only when the rest is right.
@@ -101,7 +110,13 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
     if agents {
-        builder = builder.agents(Subagents::default());
+        builder = builder.agents(Subagents { definitions: found.agents, ..Subagents::default() });
+    }
+    if let Some(memory) = found.memory {
+        builder = builder.memory(memory);
+    }
+    if let Some(skills) = found.skills {
+        builder = builder.skills(skills);
     }
     if let Some(journal) = &kept.journal {
         builder = builder.journal(journal, DURABILITY);
@@ -120,6 +135,36 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
         scratch,
         notes,
     })
+}
+
+/// What people keep in files for all their sessions.
+#[derive(Default)]
+struct Found {
+    agents: Vec<AgentDefinition>,
+    memory: Option<NoteFolder>,
+    skills: Option<SkillFolders>,
+    /// What was left out, and why.
+    notes: Vec<String>,
+}
+
+impl Found {
+    /// Looks for it. A few small files: a first request must not wait for more.
+    fn look(cwd: &Path, config: &Config, settings: &mut Settings, lookup: &impl Lookup) -> Self {
+        // A byte for each token of the window: instructions fill about a quarter of it at most.
+        let window = usize::try_from(settings.model.window.0).unwrap_or(usize::MAX);
+        let instructions = memory::load(cwd, window.min(INSTRUCTIONS_MAX), lookup);
+        settings.user_context = instructions.text.map(Arc::from);
+        let (agents, mut notes) = agents::definitions(cwd, config, lookup);
+        notes.splice(0..0, instructions.notes);
+        let memory = folder::config(lookup).map(|folder| folder.join("memory"));
+        let memory = memory.filter(|folder| folder.is_dir()).map(NoteFolder::new);
+        let folders = skills::folders(cwd, lookup);
+        // The model is shown where a skill lies and reads it itself.
+        settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
+        let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
+        settings.prefetch = memory.is_some() || skills.is_some();
+        Self { agents, memory, skills, notes }
+    }
 }
 
 /// What the prompt asks for. One that only looks at a session that is new leaves none behind.
@@ -311,4 +356,6 @@ fn scratch_directory() -> PathBuf {
 
 /// A session survives the loss of power, not only the end of the process.
 const DURABILITY: Durability = Durability::Synced;
+/// Bytes of instructions.
+const INSTRUCTIONS_MAX: usize = 256 * 1024;
 const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();

@@ -1,7 +1,7 @@
 //! Where the user's folders are: configuration, state, and the home of other programs' files. Names
 //! only; nothing is made or looked at here. An empty or relative value counts as none.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::environment::Lookup;
 
@@ -18,6 +18,17 @@ pub(crate) fn config(lookup: &impl Lookup) -> Option<PathBuf> {
 /// `$XDG_STATE_HOME/windlass`, or the same below `~/.local/state`.
 pub(crate) fn state(lookup: &impl Lookup) -> Option<PathBuf> {
     ours(lookup, "XDG_STATE_HOME", ".local/state")
+}
+
+/// `$CLAUDE_CONFIG_DIR`, or `~/.claude`: instructions, skills and agents that people already have.
+pub(crate) fn claude(lookup: &impl Lookup) -> Option<PathBuf> {
+    absolute(lookup, "CLAUDE_CONFIG_DIR").or_else(|| Some(home(lookup)?.join(".claude")))
+}
+
+/// The directory that holds `.git`, from here upwards; where we are, if there is none.
+pub(crate) fn project(cwd: &Path) -> PathBuf {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(cwd).to_owned()
 }
 
 fn ours(lookup: &impl Lookup, variable: &str, usual: &str) -> Option<PathBuf> {

@@ -1,5 +1,6 @@
 //! The windlass command: parse, compose, run, exit code.
 
+mod agents;
 mod args;
 mod chance;
 mod choice;
@@ -11,7 +12,9 @@ mod environment;
 mod exit;
 mod folder;
 mod front;
+mod frontmatter;
 mod keyring;
+mod memory;
 mod nearest;
 mod offer;
 mod program;
@@ -22,6 +25,7 @@ mod server;
 mod session;
 mod settings;
 mod signals;
+mod skills;
 mod subcommand;
 
 use std::future::Future;

@@ -3,7 +3,7 @@
 //! Nothing is looked up here and no server is needed: `windlass bound` rests on the same settings.
 
 use windlass_driver::{Limits, Registry, Settings};
-use windlass_vocabulary::{Effort, MicroUsd, Prices, ThinkingMode};
+use windlass_vocabulary::{Effort, MicroUsd, ModelName, Prices, ThinkingMode};
 
 use crate::args::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};
 use crate::chance;
@@ -42,6 +42,9 @@ pub(crate) fn settings(
     settings.thinking = choice::thinking(cast, thinking(model));
     settings.effort = effort(model).or(settings.effort);
     settings.jitter_seed = chance::seed();
+    let clearing = cast.all().filter(|chosen| chosen.model().clears_results == Some(true));
+    settings.context.cleared_by_provider =
+        clearing.map(|chosen| ModelName::from(chosen.name.as_str())).collect();
     let notes = cast.all().filter(|chosen| !chosen.known.is_listed);
     let notes = notes.map(|chosen| note(chosen, model.price.is_some())).collect();
     Ok((settings, notes))

@@ -32,6 +32,8 @@ pub(crate) struct Model {
     pub(crate) effort: Option<Vec<Effort>>,
     /// Images and documents in one request.
     pub(crate) media_max: Option<u64>,
+    /// Does the provider take old tool results out itself when asked to?
+    pub(crate) clears_results: Option<bool>,
 }
 
 /// Whether a model thinks.
@@ -60,6 +62,7 @@ impl Model {
             thinking: self.thinking.or(base.thinking),
             effort: self.effort.or_else(|| base.effort.clone()),
             media_max: self.media_max.or(base.media_max),
+            clears_results: self.clears_results.or(base.clears_results),
         }
     }
 
@@ -112,6 +115,7 @@ pub(super) fn read(entry: &Entry<'_>, config: &Config) -> Result<Model, Mistake>
             entry.list()?.iter().map(|entry| entry.word(EFFORTS)).collect()
         })?,
         media_max: table.read("media_max", |entry| entry.number(0..=100_000))?,
+        clears_results: flag("clears_results")?,
     })
 }
 
@@ -187,6 +191,7 @@ const KEYS: &[&str] = &[
     "thinking",
     "effort",
     "media_max",
+    "clears_results",
 ];
 const TOKENS_MAX: u64 = 100_000_000;
 /// For a model nobody has described.

@@ -21,6 +21,7 @@ mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
 mod local;
+mod memory;
 mod model;
 mod models;
 mod offer;

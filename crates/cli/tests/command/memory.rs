@@ -1,0 +1,190 @@
+//! Instructions, skills, notes and agents that people keep in files reach the model, in order and in
+//! bounds.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::stage::{World, play, run};
+
+fn write(path: impl AsRef<Path>, text: &str) {
+    let path = path.as_ref();
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+/// The first message the model sees.
+fn first(server: &Rehearsal) -> String {
+    let body = server.requests().pop().expect("a request").json().expect("JSON");
+    let content = &body["messages"][0]["content"];
+    let texts = content.as_array().cloned().unwrap_or_default();
+    texts.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> String {
+    run(&mut world.asking(&server.url(), arguments)).answer().to_owned()
+}
+
+fn server() -> Rehearsal {
+    play(Script::new().answer(Answer::text("ok").repeat(0)))
+}
+
+#[test]
+fn instructions_come_first_from_broad_to_narrow_with_what_they_take_in() {
+    let (world, server) = (World::new(), server());
+    let deep = world.work().join("sub/deep");
+    std::fs::create_dir_all(&deep).expect("a folder");
+    std::fs::create_dir(world.file(".git")).expect("a folder");
+    write(world.home().join(".claude/CLAUDE.md"), "user-says @~/mine.md");
+    write(world.home().join("mine.md"), "mine-says");
+    write(
+        world.file("CLAUDE.md"),
+        "root-says @docs/style.md <!-- kept\n<!-- secret-words -->\n`@no.md`",
+    );
+    write(world.file("AGENTS.md"), "not-read");
+    write(world.file("docs/style.md"), "style-says @../CLAUDE.md @more.md");
+    write(world.file("docs/more.md"), "more-says");
+    write(world.file("no.md"), "not-imported");
+    write(world.file("sub/AGENTS.md"), "agents-says");
+    write(world.file("CLAUDE.local.md"), "local-says");
+    write(deep.join(".claude/CLAUDE.md"), "deep-says");
+    let mut command = world.asking(&server.url(), &["-p", "hi"]);
+    run(command.current_dir(&deep)).answer();
+    let said = first(&server);
+    let order = [
+        "user-says",
+        "mine-says",
+        "root-says",
+        "style-says",
+        "more-says",
+        "local-says",
+        "agents-says",
+        "deep-says",
+    ];
+    let places: Vec<_> = order.iter().map(|words| said.find(words)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} {said}");
+    for words in ["not-read", "not-imported", "secret-words"] {
+        assert!(!said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(said.matches("root-says").count(), 1, "{said}");
+    // A reproducible run reads none of it.
+    let mut command = world.asking(&server.url(), &["-p", "hi", "--bare"]);
+    run(command.current_dir(&deep)).answer();
+    assert!(!first(&server).contains("-says"));
+}
+
+#[test]
+fn a_project_cannot_take_in_what_is_not_its_own() {
+    let (world, server) = (World::new(), server());
+    std::fs::create_dir(world.file(".git")).expect("a folder");
+    write(world.home().join("secret.txt"), "private-words");
+    write(world.file("CLAUDE.md"), "Take @~/secret.txt and @../home/secret.txt too.");
+    std::os::unix::fs::symlink(world.home().join("secret.txt"), world.file("CLAUDE.local.md"))
+        .expect("a link");
+    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--verbose"]));
+    assert!(finished.stderr.contains("lies outside the project"), "{finished:?}");
+    let said = first(&server);
+    assert!(said.contains("Take @~") && !said.contains("private-words"), "{said}");
+}
+
+#[test]
+fn too_much_is_left_out_and_said() {
+    let (world, server) = (World::new(), server());
+    write(world.home().join(".claude/CLAUDE.md"), &format!("broad-says {}", "x".repeat(200_000)));
+    write(world.file("CLAUDE.md"), &format!("narrow-says {}", "y".repeat(200_000)));
+    write(world.file("CLAUDE.local.md"), &"z".repeat((4 << 20) + 1));
+    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--verbose"]));
+    assert!(finished.stderr.contains("over 4 MiB"), "{finished:?}");
+    assert!(finished.stderr.contains("was left out"), "{finished:?}");
+    let said = first(&server);
+    assert!(said.contains("narrow-says") && !said.contains("broad-says"), "{}", said.len());
+}
+
+#[test]
+fn instructions_and_what_was_said_survive_a_summary() {
+    let world = World::new();
+    write(world.file("CLAUDE.md"), "Always answer in verse.");
+    let script = Script::new()
+        .answer(Answer::text("long ".repeat(4_000)))
+        .answer(Answer::text("more ".repeat(4_000)))
+        .answer(Answer::text("A summary."))
+        .answer(Answer::text("ok").repeat(0));
+    let server = play(script);
+    ask(&world, &server, &["-p", "one"]);
+    ask(&world, &server, &["-p", "two", "-c"]);
+    ask(&world, &server, &["-p", "/compact", "-c"]);
+    ask(&world, &server, &["-p", "three", "-c"]);
+    let body = server.requests().pop().expect("a request").json().expect("JSON").to_string();
+    assert!(body.contains("Always answer in verse.") && !body.contains("long long"), "{body}");
+    let drawn = run(&mut world.windlass(&["context"])).answer().to_owned();
+    assert!(drawn.contains("memory"), "{drawn}");
+}
+
+#[test]
+fn skills_and_notes_that_fit_the_prompt_are_shown_and_may_be_read() {
+    let world = World::new();
+    let skill = world.home().join(".claude/skills/leap-years/SKILL.md");
+    write(
+        &skill,
+        "---\nname: leap-years\ndescription: Calendar rules for February\n---\nCount days.\n",
+    );
+    let notes = world.home().join(".config/windlass/memory/dates.md");
+    write(notes, "The calendar module handles February badly.");
+    write(world.file("a.txt"), "text\n");
+    let script = Script::new()
+        .answer(Answer::call("Read", json!({"file_path": skill.to_string_lossy()})))
+        .answer(Answer::call("Read", json!({"file_path": world.file("a.txt").to_string_lossy()})))
+        .answer(Answer::text("ok"));
+    let server = play(script);
+    ask(&world, &server, &["-p", "the calendar module is wrong in February"]);
+    let body =
+        server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string();
+    assert!(body.contains("Skills that may help") && body.contains("leap-years"), "{body}");
+    assert!(body.contains("handles February badly"), "{body}");
+    assert!(body.contains("Count days.") && !body.contains("\"is_error\":true"), "{body}");
+}
+
+fn agent_tool(server: &Rehearsal, request: usize) -> Value {
+    let body = server.requests()[request].json().expect("JSON");
+    let tools = body["tools"].as_array().cloned().expect("tools");
+    tools.into_iter().find(|tool| tool["name"] == "Agent").unwrap_or(Value::Null)
+}
+
+#[test]
+fn agents_of_the_project_run_with_their_own_prompt_and_tools_and_are_paid_for() {
+    let world = World::new();
+    let page = "---\nname: reviewer\ndescription: Reviews changes\ntools: Read, Grep\nmaxTurns: 3\n---\n\
+                You review with care.\n";
+    write(world.file(".claude/agents/reviewer.md"), page);
+    write(world.home().join(".claude/agents/reviewer.md"), &page.replace("with care", "badly"));
+    write(world.file(".claude/agents/broken.md"), "no name");
+    let task =
+        json!({"description": "review", "prompt": "Look at it.", "subagent_type": "reviewer"});
+    let script = Script::new()
+        .answer(Answer::call("Agent", task))
+        .answer(Answer::text("It is fine.").when("Look at it."))
+        .answer(Answer::text("The reviewer is content."));
+    let server = play(script);
+    let flags = ["-p", "review it", "--allowedTools", "Agent", "--price", "3,15"];
+    assert_eq!(ask(&world, &server, &flags), "The reviewer is content.\n");
+    let tool = agent_tool(&server, 0);
+    assert!(tool["description"].to_string().contains("reviewer: Reviews changes"), "{tool}");
+    let nested = server.requests()[1].json().expect("JSON");
+    assert!(nested["system"].to_string().contains("You review with care."), "{nested}");
+    let names = nested["tools"].as_array().cloned().unwrap_or_default();
+    let names: Vec<&str> = names.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["Read", "Grep"]);
+    // What the agent cost is part of what the session cost.
+    let cost = run(&mut world.windlass(&["cost", "--json"])).answer().to_owned();
+    let cost: Value = serde_json::from_str(&cost).expect("one object");
+    assert_eq!(cost["account"]["all"]["requests"], 3);
+    let list = run(&mut world.windlass(&["sessions", "list", "--json"])).answer().to_owned();
+    let list: Value = serde_json::from_str(&list).expect("one object");
+    assert_eq!(list["total"], 1);
+    assert_eq!(list["sessions"][0]["cost_micro_usd"], cost["account"]["all"]["cost_micro_usd"]);
+    let id = list["sessions"][0]["session_id"].as_str().expect("an id").to_owned();
+    run(&mut world.windlass(&["sessions", "delete", &id])).answer();
+    let folder = world.journals();
+    assert!(folder.is_empty(), "{folder:?}");
+}
