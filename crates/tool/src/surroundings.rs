@@ -46,7 +46,6 @@ pub struct Surroundings {
     lists: Mutex<Lists>,
     offered: Mutex<BTreeSet<ToolName>>,
     files: Mutex<Memory>,
-    spills: AtomicU64,
 }
 
 /// Bounds that settings may change.
@@ -102,7 +101,6 @@ impl Surroundings {
             lists: Mutex::default(),
             offered: Mutex::default(),
             files: Mutex::default(),
-            spills: AtomicU64::new(0),
             cwd,
         }
     }
@@ -245,10 +243,13 @@ impl Surroundings {
 
     /// A name in the spill directory that no other call of this process uses.
     pub(crate) fn spill_path(&self, kind: &str) -> PathBuf {
-        let number = self.spills.fetch_add(1, Ordering::Relaxed);
+        let number = SPILLS.fetch_add(1, Ordering::Relaxed);
         self.spill.join(format!("{kind}-{}-{number}", std::process::id()))
     }
 }
+
+/// Sessions may share a spill directory, so the names are counted for the whole process.
+static SPILLS: AtomicU64 = AtomicU64::new(0);
 
 /// Nothing is left half-done under these locks, so a poisoned one is as good as new.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

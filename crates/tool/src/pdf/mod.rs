@@ -4,8 +4,7 @@
 //! fonts that say which characters they show. It draws nothing, runs nothing, and does not open
 //! what is encrypted. Whatever a file claims, time and memory are bounded and nothing recurses
 //! without end. `object` reads values, `document` finds them, `font` and `glyph` turn codes into
-//! characters,
-//! `content` follows a page as it is written.
+//! characters, `content` follows a page as it is written.
 
 mod content;
 mod document;

@@ -127,6 +127,21 @@ async fn waiting_can_be_interrupted_and_the_command_runs_on() {
     assert!(wrong.problem.unwrap().contains("field `until`"));
 }
 
+/// A nested session keeps its outputs in the same place.
+#[tokio::test]
+async fn sessions_that_share_a_place_do_not_share_files() {
+    let world = World::new();
+    let mut other = World::new();
+    other.surroundings = std::sync::Arc::new(world.surroundings.for_another());
+    for world in [&world, &other] {
+        start(world, "echo hi").await;
+        let outcome = world.bash("seq 1 20000").await;
+        assert!(text(&outcome).contains("[All 108894 bytes are in"), "{}", text(&outcome));
+    }
+    let outputs = [&world, &other].map(|it| it.surroundings.background().tasks()[0].output.clone());
+    assert_ne!(outputs[0], outputs[1]);
+}
+
 const OWNER: &str = "WINDLASS_TEST_OWNER";
 
 /// J14: what a killed process left running is ended by the next one.
