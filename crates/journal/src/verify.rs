@@ -2,7 +2,7 @@
 //! events when they happened; here it is compared with what follows from them now.
 //!
 //! Notes may be missing (a process can die before it writes them). One that does not follow is a
-//! difference: other settings, another engine, or a fault.
+//! difference: settings that are not those it ran with, another engine, or a fault.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -46,7 +46,8 @@ struct Comparison {
     difference: Option<(u64, Note)>,
 }
 
-/// Replays a journal and compares. The settings must be those the session ran with.
+/// Replays a journal and compares. Decided under the settings the journal holds; a journal that holds
+/// none, under these.
 ///
 /// # Errors
 ///
