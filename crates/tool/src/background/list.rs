@@ -13,7 +13,8 @@ const ENDED_MAX: usize = 64;
 /// Characters of a command that are shown.
 const COMMAND_CHARS_MAX: usize = 200;
 
-/// The background commands of a session. Ends all of them when dropped.
+/// The background commands of a session. Kills all of them when dropped; [`Background::close`] asks
+/// them first.
 #[derive(Debug, Default)]
 pub struct Background {
     tasks: Mutex<Tasks>,
@@ -155,8 +156,11 @@ impl Background {
 }
 
 impl Drop for Background {
+    /// Whoever supervises them may never run again, so there is no time to ask.
     fn drop(&mut self) {
-        self.stop_all();
+        for task in &lock(&self.tasks).list {
+            task.kill();
+        }
     }
 }
 

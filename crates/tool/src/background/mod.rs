@@ -11,7 +11,7 @@ mod record;
 mod stop;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bash::report::{cause_note, not_started, status_note};
 use crate::output::Spill;
-use crate::process::{Cause, Ended, Order, Output, Program, spawn, stay};
+use crate::process::{self, Cause, Ended, Order, Output, Program, spawn, stay};
 use crate::surroundings::{Surroundings, lock};
 use crate::tool::Progress;
 
@@ -39,6 +39,8 @@ pub(crate) struct Task {
     pub(crate) output: PathBuf,
     pub(crate) cancel: CancellationToken,
     pub(crate) started: Instant,
+    /// Its process, as it can be known again.
+    identity: OnceLock<String>,
     /// Rung whenever something was written, and at the end.
     pub(crate) bell: Arc<Notify>,
     state: Mutex<State>,
@@ -69,6 +71,7 @@ impl Task {
             output,
             cancel: CancellationToken::new(),
             started: Instant::now(),
+            identity: OnceLock::new(),
             bell: Arc::default(),
             state: Mutex::default(),
         }
@@ -90,6 +93,14 @@ impl Task {
     pub(crate) fn tell(&self) -> bool {
         let mut state = lock(&self.state);
         state.end.is_some() && !std::mem::replace(&mut state.is_told, true)
+    }
+
+    /// Ends it here and now, without asking.
+    fn kill(&self) {
+        if self.end().is_none() {
+            self.cancel.cancel();
+            self.identity.get().map(|identity| process::end(identity));
+        }
     }
 
     fn ended(&self, end: End) {
@@ -123,6 +134,7 @@ pub(crate) async fn start(
         }
     };
     record::write(&task.output, &process);
+    let _ = task.identity.set(process.identity());
     let order = Order {
         limit,
         output: Output {

@@ -59,7 +59,7 @@ async fn an_end_nobody_waited_for_is_told_to_the_driver_once() {
 
 #[tokio::test]
 async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
-    let world = World::new();
+    let mut world = World::new();
     let command = "setsid bash -c 'echo $$ > child; exec sleep 60' & echo $$ > leader; wait";
     let id = start(&world, &format!("{command} # ready")).await;
     let both = ["leader", "child"].map(|name| world.path(name));
@@ -85,6 +85,18 @@ async fn stopping_ends_all_of_it_and_so_does_the_end_of_the_session() {
     world.surroundings.background().close().await;
     assert_eq!(world.surroundings.background().running(), 0);
     assert!(both.iter().all(|file| !is_running(file)));
+
+    // Without anybody to wait for them they are killed at once.
+    for file in &both {
+        std::fs::remove_file(file).unwrap();
+    }
+    start(&world, &format!("trap '' TERM; {command}")).await;
+    tokio::time::timeout(Duration::from_secs(5), ready()).await.unwrap();
+    world.surroundings = std::sync::Arc::new(Surroundings::new(&world.root, "/nowhere"));
+    let gone = Instant::now();
+    while both.iter().any(|file| is_running(file)) {
+        assert!(gone.elapsed() < Duration::from_secs(1), "they were not killed");
+    }
 }
 
 /// T1 and T5 hold in the background too.
