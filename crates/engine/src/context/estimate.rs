@@ -16,6 +16,12 @@ pub fn message(message: &Message) -> u64 {
     FRAME + message.content.iter().map(block).sum::<u64>()
 }
 
+/// Raw estimate of what is around the content of a message.
+#[must_use]
+pub fn frame() -> u64 {
+    FRAME
+}
+
 /// Raw estimate of the tools on offer.
 #[must_use]
 pub fn tools(specs: &[ToolSpec]) -> u64 {

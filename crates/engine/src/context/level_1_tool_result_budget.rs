@@ -55,8 +55,13 @@ fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<
                 if result.bytes() <= limit {
                     return block.clone();
                 }
-                is_cut = true;
-                Block::ToolResult(cut(result, limit, context, report))
+                match cut(result, limit, context, report) {
+                    Some(short) => {
+                        is_cut = true;
+                        Block::ToolResult(short)
+                    }
+                    None => block.clone(),
+                }
             }
             other => other.clone(),
         })
@@ -73,7 +78,13 @@ fn limit_of(result: &ToolResult, view: &View<'_>) -> usize {
         .map_or(view.settings.context.message_result_bytes_max, |spec| spec.result_bytes_max)
 }
 
-fn cut(result: &ToolResult, limit: usize, context: &Context, report: &mut Report) -> ToolResult {
+/// The result within its limit, or `None` if that would make it no shorter.
+fn cut(
+    result: &ToolResult,
+    limit: usize,
+    context: &Context,
+    report: &mut Report,
+) -> Option<ToolResult> {
     let kept = context.result_bytes_kept.min(limit / 2);
     let mut number = 0u32;
     let content = result
@@ -82,16 +93,26 @@ fn cut(result: &ToolResult, limit: usize, context: &Context, report: &mut Report
         .map(|part| match part {
             ResultPart::Text(text) if text.len() > kept.saturating_mul(2) => {
                 let name: Arc<str> = Arc::from(spill_name(result.call.as_str(), number));
-                number += 1;
-                report.spills.push((name.clone(), text.clone()));
                 let pointer = format!("{}/{name}", context.spill_directory);
-                ResultPart::Text(head_and_tail(text, kept, &pointer))
+                // The note takes room too.
+                let kept = kept.min(limit.saturating_sub(NOTE + pointer.len()) / 2);
+                let short = head_and_tail(text, kept, &pointer);
+                if short.len() >= text.len() {
+                    return part.clone();
+                }
+                number += 1;
+                report.spills.push((name, text.clone()));
+                ResultPart::Text(short)
             }
             other => other.clone(),
         })
         .collect();
-    ToolResult { call: result.call.clone(), content, is_error: result.is_error }
+    let short = ToolResult { call: result.call.clone(), content, is_error: result.is_error };
+    (number > 0).then_some(short)
 }
+
+/// Bytes of the note that stands between head and tail, its path apart.
+const NOTE: usize = 110;
 
 /// A file name made of the call id alone, so that it is the same on every replay. An id that does
 /// not make a good name gets its digest too, so that no two ids share a file.

@@ -63,7 +63,12 @@ const QUOTED_BYTES: usize = 200;
 pub(crate) fn plan(memory: &mut Memory, view: &View<'_>) -> Option<Plan> {
     let now = view.tokens(memory);
     let target = Tokens(view.room.threshold.0 / 2).min(Tokens(now.0 / 2));
-    plan_with_tail(memory, view, target, Tokens(target.0 / 2))
+    let plan = plan_with_tail(memory, view, target, Tokens(target.0 / 2));
+    match plan {
+        // All that could go is recent: it must go all the same.
+        None if now > view.room.threshold => plan_with_tail(memory, view, target, Tokens(0)),
+        plan => plan,
+    }
 }
 
 fn plan_with_tail(
@@ -93,7 +98,18 @@ fn plan_with_tail(
         .filter(|(index, message)| is_permanent(message) || Some(old.len() + index) == request)
         .map(|(_, message)| message.id)
         .collect();
-    (!dropped.is_empty()).then_some(Plan { before, after, dropped, must_keep, target })
+    if dropped.is_empty() {
+        return None;
+    }
+    let mut plan = Plan { before, after, dropped, must_keep, target };
+    // What must stay may be more than the target. Then a summary still has to fit beside it.
+    let stays = plan.before.iter().chain(&plan.must_keep);
+    let stays: u64 =
+        stays.filter_map(|id| view.transcript.entry(*id)).map(|e| memory.shown(e).raw).sum();
+    let summary = view.settings.context.summary_tokens.min(Tokens(view.room.limit.0 / 4));
+    let reachable = (view.estimate)(view.overhead + stays) + summary;
+    plan.target = target.max(reachable).min(view.room.threshold.max(target));
+    Some(plan)
 }
 
 /// Messages at the end that fit the room and begin where a turn or a request begins.
@@ -135,14 +151,16 @@ pub(crate) fn place(
 ) -> (Shrunk, Option<Arc<Message>>) {
     let raw_before = memory.projection(transcript).raw;
     let before = tokens(raw_before);
-    let summary =
-        wish.summary.map(|summary| (Shrunk::Summary, text::summary(summary), &plan.after));
+    let summaries = wish.summary.into_iter().flat_map(|summary| {
+        let words = text::summary(summary);
+        [&plan.after, &plan.must_keep].map(|after| (Shrunk::Summary, words.clone(), after))
+    });
     let quotes = quotes(transcript, &plan.dropped);
     let cuts = [&plan.after, &plan.must_keep].map(|after| {
         let words = text::cut(plan.gone(after), &quotes);
         (Shrunk::Cut, words, after)
     });
-    let candidates = summary.into_iter().chain(cuts.into_iter().filter(|_| wish.may_cut));
+    let candidates = summaries.chain(cuts.into_iter().filter(|_| wish.may_cut));
     for (shrunk, mut words, after) in candidates {
         words.push_str(wish.carried);
         let message = Message::user_text(transcript.next_id(), Origin::Summary, words);
@@ -150,7 +168,8 @@ pub(crate) fn place(
         let kept: u64 = kept.map(|entry| memory.shown(entry).raw).sum();
         let raw_now = kept + estimate::message(&message);
         let now = tokens(raw_now);
-        let is_kept = now <= plan.target || shrunk == Shrunk::Cut;
+        let is_last = shrunk == Shrunk::Cut && core::ptr::eq(after, &plan.must_keep);
+        let is_kept = now <= plan.target || is_last;
         if !is_kept || now >= before {
             continue;
         }

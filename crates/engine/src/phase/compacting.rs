@@ -146,6 +146,7 @@ impl Loop<'_> {
         let carried = self.state.tool_context.carried();
         let wish = Wish { summary, carried: &carried, may_cut: !self.is_by_hand() };
         let State { context, transcript, ledger, .. } = &mut self.state;
+        let raw_before = context.projection(transcript).raw;
         let (shrunk, message) = level_5_autocompact::place(
             context,
             transcript,
@@ -157,7 +158,7 @@ impl Loop<'_> {
         if let Some(message) = message {
             self.compacted(&message);
             self.tell(Notice::MessageAdded(message));
-            self.add_files_in_hand();
+            self.add_files_in_hand(raw_before);
         }
         let (limit, failures) =
             (self.limits.summary_failures_max, self.state.control.auto_compact.failures);
@@ -181,9 +182,9 @@ impl Loop<'_> {
         }
     }
 
-    /// What was read again beside the summary goes behind it, as far as it fits. What is not ready
-    /// yet follows at the next tool boundary.
-    fn add_files_in_hand(&mut self) {
+    /// What was read again beside the summary goes behind it, as far as it fits and what is sent stays
+    /// smaller than it was. What is not ready yet follows at the next tool boundary.
+    fn add_files_in_hand(&mut self, raw_before: u64) {
         let room = Room::new(self.settings, self.state.control.model);
         let arrived = core::mem::take(&mut self.state.inbox.arrived);
         for (kind, text) in arrived {
@@ -191,12 +192,12 @@ impl Loop<'_> {
                 self.state.inbox.arrived.push((kind, text));
                 continue;
             }
-            let raw = estimate::text(&text);
-            let now = self.with_context(|memory, view| {
+            let raw = estimate::frame() + estimate::text(&text);
+            let (tokens, sent) = self.with_context(|memory, view| {
                 let sent = memory.projection(view.transcript).raw;
-                (view.estimate)(view.overhead + sent + raw)
+                ((view.estimate)(view.overhead + sent + raw), sent + raw)
             });
-            match now.0 <= room.threshold.0 / 4 * 3 {
+            match tokens.0 <= room.threshold.0 / 4 * 3 && sent < raw_before {
                 true => self.add_attachment(kind, text),
                 false => self.warn("the files in hand do not fit beside the summary"),
             }
