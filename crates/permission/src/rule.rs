@@ -3,12 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use crate::path::{PathPattern, Sense};
 
 /// One rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The tool it speaks of.
     pub tool: String,
@@ -17,7 +15,7 @@ pub struct Rule {
 }
 
 /// The rules in force, by what they do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// These run without a question.
     pub allow: Vec<Rule>,

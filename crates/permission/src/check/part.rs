@@ -24,6 +24,10 @@ pub(super) fn judged(
     let Matter::Command(command) = &subject.matter else {
         return vec![whole(subject, said)];
     };
+    if command.script.parts.len() > PARTS_MAX {
+        let effects = vec![format!("{} commands", command.script.parts.len())];
+        return vec![PartReport { effects, ..whole(subject, said) }];
+    }
     let names = names(command);
     let judge = Judge::new(policy, ground, command);
     let is_whole = matches!(said, Verdict::Allow { .. });
@@ -43,8 +47,7 @@ pub(super) fn judged(
             rule,
         }
     };
-    let mut reports: Vec<PartReport> =
-        command.script.parts.iter().enumerate().map(one).take(PARTS_MAX).collect();
+    let mut reports: Vec<PartReport> = command.script.parts.iter().enumerate().map(one).collect();
     if let Some(doubt) = command.script.doubts.first() {
         let effects = vec![format!("not understood: {}", doubt.why)];
         let decision = if is_whole { Decision::Allow } else { Decision::Ask };

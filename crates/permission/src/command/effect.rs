@@ -5,9 +5,9 @@ use super::reading::{Look, look};
 use super::risk::writes_its_words;
 use super::script::{Does, Part};
 use super::script_text::{sed_is_plain, sed_scripts};
+use super::transparent::unwrapped;
 use super::variable::{is_harmless, is_own};
 use super::word::Word;
-use super::wrapper::unwrapped;
 
 /// What a command comes to when it is looked at alone, redirects aside.
 #[derive(Debug)]

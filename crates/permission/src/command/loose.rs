@@ -8,7 +8,7 @@
 use super::quote::Letters;
 use super::script::{Does, Part, Places, Redirect, Script};
 use super::walk::{NESTED_MAX, Scene};
-use super::word::Word;
+use super::word::{Unit, Word, words};
 use super::wrapper;
 
 /// Adds what may be commands in this text. What is found is never taken for the whole.
@@ -140,6 +140,11 @@ impl Guess<'_, '_> {
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
         match self.redirect.take() {
+            None if word.text.contains('{') => {
+                let letter = |letter| Unit::Letter { letter, is_quoted: false };
+                let units: Vec<Unit> = word.text.chars().map(letter).collect();
+                self.part.words.extend(words(&units).unwrap_or_else(|| vec![word]));
+            }
             None => self.part.words.push(word),
             Some(does) => self.part.redirects.push(Redirect { does, target: word }),
         }

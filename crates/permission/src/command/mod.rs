@@ -18,6 +18,7 @@ mod risk;
 mod script;
 mod script_text;
 mod table;
+mod transparent;
 mod variable;
 mod walk;
 mod word;
@@ -30,9 +31,10 @@ pub use reading::{Reading, reading};
 pub(crate) use removal::removes_critical;
 pub(crate) use risk::reaches_beyond_rule;
 pub(crate) use script::{Does, Doubt, Part, Places, Script};
+pub(crate) use transparent::unwrapped;
 pub(crate) use walk::Scene;
 pub(crate) use word::Word;
-pub(crate) use wrapper::{base_name, is_runner, unwrapped};
+pub(crate) use wrapper::{base_name, is_runner};
 
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,10 @@
 use super::plain::plain_words;
 use super::risk::reaches_beyond_rule;
 use super::script::Part;
+use super::transparent::unwrapped;
 use super::variable::is_assignment;
 use super::word::Word;
-use super::wrapper::{base_name, is_runner, unwrapped};
+use super::wrapper::{base_name, is_runner};
 use crate::glob::matches_text;
 
 /// The content of a `Bash` rule.
@@ -18,17 +19,8 @@ pub(crate) struct Pattern<'a> {
     is_prefix: bool,
 }
 
-/// The words without the options in front of a sub-command, which say how and not what. Whether an
-/// option takes the next word as its value is not known, so both are tried.
-fn without_options(words: &[Word], take_values: bool) -> Option<Vec<Word>> {
-    let (program, rest) = words.split_first()?;
-    let mut at = 0;
-    while let Some(word) = rest.get(at).filter(|word| word.text.starts_with('-')) {
-        let has_value = take_values && !word.text.contains('=');
-        at += if has_value { 2 } else { 1 };
-    }
-    (at > 0).then(|| [std::slice::from_ref(program), rest.get(at..).unwrap_or_default()].concat())
-}
+/// Options in front of a sub-command that are looked behind.
+const OPTIONS_MAX: usize = 32;
 
 /// Does a rule speak of a command?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +48,7 @@ impl<'a> Pattern<'a> {
         let end = text.find([' ', ':', '*', '\'', '"', '\\', '=']).unwrap_or(text.len());
         let (name, rest) = text.split_at_checked(end).unwrap_or((text, ""));
         let is_plain = rest.is_empty() || rest.starts_with(' ') || rest.starts_with(":*");
-        !is_plain || names.contains(&name)
+        !is_plain || names.iter().any(|other| other.eq_ignore_ascii_case(name))
     }
 
     /// May this command run under the rule? It must begin with the rule's words; and what follows
@@ -108,12 +100,27 @@ impl<'a> Pattern<'a> {
                 return plain;
             }
             let short =
-                without_options(words, false).map(|words| self.begins_by(&words, base_name));
+                self.without_options(words, false).map(|words| self.begins_by(&words, base_name));
             let shorter =
-                without_options(words, true).map(|words| self.begins_by(&words, base_name));
+                self.without_options(words, true).map(|words| self.begins_by(&words, base_name));
             plain.max(short.unwrap_or(Touch::No)).max(shorter.unwrap_or(Touch::No))
         };
         (0..reach).map(at).max().unwrap_or(Touch::No)
+    }
+
+    /// As many words as the rule has, and one more, without the options in front of a sub-command,
+    /// which say how and not what. Whether an option takes the next word as its value is not known,
+    /// so both are tried.
+    fn without_options(&self, words: &[Word], take_values: bool) -> Option<Vec<Word>> {
+        let (program, rest) = words.split_first()?;
+        let mut at = 0;
+        let is_option = |word: &&Word| word.text.starts_with('-');
+        while let Some(word) = rest.get(at).filter(is_option).filter(|_| at < OPTIONS_MAX) {
+            let has_value = take_values && !word.text.contains('=');
+            at += if has_value { 2 } else { 1 };
+        }
+        let behind = rest.iter().skip(at).take(self.words.len());
+        (at > 0).then(|| std::iter::once(program).chain(behind).cloned().collect())
     }
 
     /// The rule's words, one by one; a word that is not certain may be any.
@@ -122,7 +129,8 @@ impl<'a> Pattern<'a> {
         for (at, wanted) in self.words.iter().enumerate() {
             let Some(word) = given.get(at) else { return Touch::No };
             let text = if at == 0 { name(&word.text) } else { &word.text };
-            let is_same = text == wanted;
+            // On some systems letter case does not count in the name of a program.
+            let is_same = if at == 0 { text.eq_ignore_ascii_case(wanted) } else { text == wanted };
             // A word that may be several, or none, shifts all that follow.
             if word.is_split && word.known.is_none() {
                 return Touch::Maybe;

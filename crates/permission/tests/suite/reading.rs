@@ -101,3 +101,37 @@ fn what_only_reads_may_run_beside_others() {
         assert!(!reads_only(command) || command.is_empty(), "{command}");
     }
 }
+
+#[test]
+fn text_made_to_confuse_asks_and_ends_soon() {
+    let pieces = [
+        "$(",
+        "(",
+        "{ ",
+        "<<A ",
+        "`",
+        "\"$(",
+        "${a:-",
+        "if ;then (",
+        "[[ ( ",
+        "a=( ",
+        "f() ",
+        "{a,b}",
+        "eval '",
+        "bash -c \"",
+        "case x in a) ",
+        "a & b && c || d | e ; ( ",
+        "<(",
+        "x[",
+        "$((",
+        "\\\n",
+        "'\n",
+    ];
+    for piece in pieces {
+        for count in [50, 700, 15_000] {
+            let command = format!("{}rm x", piece.repeat(count));
+            assert!(bash(&["+Bash(ls:*)"], &command).0 >= Ask, "{piece} {count}");
+            assert!(bash(&["+Bash", "-Bash(rm:*)"], &command).0 >= Ask, "{piece} {count}");
+        }
+    }
+}

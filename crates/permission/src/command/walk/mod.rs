@@ -10,6 +10,7 @@ mod condition;
 mod declaration;
 mod expansion;
 mod gap;
+mod known;
 mod letters;
 mod names;
 mod redirect;
@@ -21,7 +22,7 @@ use std::path::Path;
 
 use tree_sitter::Node;
 
-use super::grammar::{UNDERSTOOD_BYTES_MAX, parse};
+use super::grammar::parse;
 use super::script::{Doubt, Places, Script};
 use super::wrapper;
 use crate::world::World;
@@ -57,9 +58,6 @@ pub(crate) fn read(text: &str, scene: Scene<'_>) -> Script {
     read_at(text, scene, places, 0, &mut script);
     if text.contains('\0') {
         doubt(&mut script, "a letter no command can hold", text);
-    }
-    if text.len() > UNDERSTOOD_BYTES_MAX {
-        doubt(&mut script, "longer than what is taken for understood", text);
     }
     script
 }
