@@ -1,11 +1,12 @@
 //! Everything a ruling rests on besides the call itself.
 
+use serde::{Deserialize, Serialize};
 use windlass_vocabulary::Mode;
 
 use crate::rule::Rules;
 
 /// The policy in force. Part of the context a tool result may update.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// What happens when no rule speaks.
     pub mode: Mode,

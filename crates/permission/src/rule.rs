@@ -3,10 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::path::{PathPattern, Sense};
 
 /// One rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// The tool it speaks of.
     pub tool: String,
@@ -15,7 +17,7 @@ pub struct Rule {
 }
 
 /// The rules in force, by what they do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// These run without a question.
     pub allow: Vec<Rule>,
