@@ -15,6 +15,7 @@ pub struct Policy {
     /// Working directories, absolute, without a slash at the end; the first is where we are.
     pub directories: Vec<String>,
     /// Where the shell stands, when it has moved away from the first of them; absolute.
+    #[serde(default)]
     pub standing: Option<String>,
     /// Is there somebody who can answer a question?
     pub can_ask: bool,
