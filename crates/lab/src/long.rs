@@ -56,7 +56,7 @@ impl Kind {
     #[must_use]
     pub fn bytes(self, turn: usize) -> usize {
         match self {
-            Self::Roomy => 4_000,
+            Self::Roomy => 2_000,
             Self::Small if turn % 60 == 59 => 31_000,
             Self::Small => 200 + turn * 7_919 % 400,
             Self::Real | Self::Snipped if turn % 60 == 59 => 40_000,

@@ -33,14 +33,21 @@ fn tenths(kind: Kind, turns: usize) -> Vec<Duration> {
     least.chunks(turns / 10).map(median).collect()
 }
 
-fn assert_flat(kind: Kind, turns: usize) {
-    let tenths = tenths(kind, turns);
-    let (first, most) = (tenths[0], *tenths.iter().max().expect("there are ten"));
-    assert!(most <= first * RATIO_MAX, "{kind:?}: the median of each tenth: {tenths:?}");
+fn assert_flat(kind: Kind) {
+    let tenths = tenths(kind, 3_000);
+    // In the first tenth the engine of a test build checks what it keeps against what it would make.
+    let (early, later) = tenths[1..].split_first().expect("there are ten");
+    let most = *later.iter().max().expect("there are more");
+    assert!(most <= *early * RATIO_MAX, "{kind:?}: the median of each tenth: {tenths:?}");
+}
+
+#[test]
+fn a_late_turn_costs_what_an_early_one_costs() {
+    assert_flat(Kind::Roomy);
 }
 
 /// The window fills up and is emptied again and again; every level that is on by default acts.
 #[test]
-fn a_late_turn_costs_what_an_early_one_costs() {
-    assert_flat(Kind::Small, 2_000);
+fn a_late_turn_in_a_full_window_costs_what_an_early_one_costs() {
+    assert_flat(Kind::Small);
 }
