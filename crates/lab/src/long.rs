@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use windlass_engine::{Event, Settings};
-use windlass_vocabulary::{Block, Json, ModelRequest, ResultPart, ToolName, ToolSpec};
+use windlass_vocabulary::{Json, Tokens, ToolName, ToolSpec};
 
 use crate::session::{Session, settings};
 
@@ -36,7 +36,10 @@ impl Kind {
         settings.tools = ["Read", "Bash", "Edit"].into_iter().map(tool).collect();
         match self {
             Self::Snipped => settings.context.turns_kept = Some(150),
-            Self::Small => settings.context.verbose_bytes = 200,
+            Self::Small => {
+                settings.context.verbose_bytes = 200;
+                settings.context.summary_tokens = Tokens(1_600);
+            }
             Self::Roomy | Self::Real => {}
         }
         settings
@@ -94,7 +97,7 @@ pub fn turn(session: &mut Session, kind: Kind, turn: usize) -> Option<Duration> 
     });
     // The user speaks now and then; that is no turn.
     if turn % 40 == 39 {
-        let billed = session.request.as_deref().map_or(0, billed);
+        let billed = session.estimate.0;
         for event in [session.text("It is done.".to_owned()), session.end(billed)] {
             session.take(event);
         }
@@ -113,7 +116,8 @@ pub fn turn_with(
     turn: usize,
     take: &mut dyn FnMut(&mut Session, Event),
 ) {
-    let billed = session.request.as_deref().map_or(0, billed);
+    // Counting it here would fetch the whole history into the caches, or out of them.
+    let billed = session.estimate.0;
     let says = session.text(format!("Now I look at part {turn} of it, because of what I saw."));
     let call = session.call("Read", &format!("{{\"file_path\":\"/w/src/part_{turn}.rs\"}}"));
     let end = session.end(billed);
@@ -131,18 +135,6 @@ pub fn turn_with(
 const SUMMARY: &str = "What was asked, what was done, which files matter and what is left to do: \
     the parts were read one after the other, each was found to be as it should, and the next one \
     is to be looked at. ";
-
-/// What a provider would count: about four bytes to a token, and some framing.
-fn billed(request: &ModelRequest) -> u64 {
-    let bytes = |block: &Block| match block {
-        Block::Text(text) => text.len(),
-        Block::ToolUse(call) => call.input.as_str().len() + 40,
-        Block::ToolResult(result) => result.content.iter().map(ResultPart::bytes).sum(),
-        _ => 0,
-    };
-    let all: usize = request.messages.iter().flat_map(|message| &message.content).map(bytes).sum();
-    (all / 4 + request.messages.len() * 4 + 2_000) as u64
-}
 
 /// A result, different each time.
 fn words(turn: usize, bytes: usize) -> String {

@@ -20,6 +20,8 @@ pub struct Session {
     state: Option<State>,
     /// The request that waits for its answer.
     pub request: Option<Box<ModelRequest>>,
+    /// What the engine thinks the last request is.
+    pub estimate: Tokens,
     /// The summary that waits for its answer.
     pub summary: Option<(Ticket, Box<ModelRequest>)>,
     /// Calls that wait for their results.
@@ -37,6 +39,7 @@ impl Session {
             state: Some(State::new(&settings)),
             settings,
             request: None,
+            estimate: Tokens(0),
             summary: None,
             tools: VecDeque::new(),
             ending: None,
@@ -72,6 +75,10 @@ impl Session {
                     self.ending = Some(ending);
                     (self.request, self.summary) = (None, None);
                     self.tools.clear();
+                }
+                Effect::Tell(Notice::RequestStarted { input_estimate, .. }) => {
+                    self.estimate = input_estimate;
+                    others.push(effect);
                 }
                 other => others.push(other),
             }
