@@ -44,10 +44,11 @@ pub(crate) struct Answer {
     pub(crate) file: bool,
 }
 
-/// What the summariser does when it is asked.
+/// What the summariser does when it is asked, and how much is read again beside it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
     pub(crate) manner: Manner,
+    pub(crate) files: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ fn summary() -> impl Strategy<Value = Summary> {
         3 => Just(Good), 1 => Just(TooLong), 1 => Just(Empty), 1 => Just(Fails),
         1 => Just(NeverShorter), 1 => Just(Lies)
     ];
-    manner.prop_map(|manner| Summary { manner })
+    (manner, option::of(bytes())).prop_map(|(manner, files)| Summary { manner, files })
 }
 
 fn answer() -> impl Strategy<Value = Answer> {

@@ -1,5 +1,6 @@
 //! Whatever happened before, and whatever a summariser says: preparation ends with a request that
-//! fits, or with `blocking_limit` or `prompt_too_long` and a reason; never with more than before.
+//! fits, or with `blocking_limit` or `prompt_too_long` and a reason; never with more than before. No run
+//! ends so as long as what must be kept would fit and a compaction can be had.
 //!
 //! The smallest window this is promised for is [`WINDOW_MIN`] tokens. "Fits" is by the engine's own
 //! estimate; the provider in here counts as the engine does, and refuses what does not fit.

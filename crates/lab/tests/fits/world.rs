@@ -7,8 +7,9 @@ use windlass_engine::context::{Room, estimate};
 use windlass_engine::{Effect, Event};
 use windlass_lab::session::{Session, estimated};
 use windlass_vocabulary::{
-    AttachmentKind, Block, ContextUpdate, FailureKind, Media, Message, MessageId, ModelFailure,
-    ModelRequest, Notice, Origin, ResultPart, Terminal, ToolCallId, ToolOutcome, Usage,
+    AttachmentKind, Block, ContextUpdate, FailureKind, Media, Message, MessageId, MetaKind,
+    ModelFailure, ModelRequest, Notice, Origin, ResultPart, Terminal, ToolCallId, ToolOutcome,
+    Usage,
 };
 
 use crate::any::{Answer, Manner, Script, Step, Summary};
@@ -24,6 +25,10 @@ pub(crate) struct World {
     before: Option<(u64, MessageId)>,
     /// Words that the last compaction had to carry over and that are still as they were.
     carried: Vec<Arc<str>>,
+    /// The provider refused something that fits, so a way out is used up.
+    is_forced: bool,
+    /// Files in hand are to be read again.
+    reads_files: bool,
     /// Words are numbered, so that no two are alike.
     number: usize,
     seen: Seen,
@@ -56,8 +61,8 @@ impl Seen {
     }
 }
 
-/// What level 1 says of what it left out; a result a little over its limit may grow by this.
-const NOTE_MAX: usize = 250;
+/// Raw estimate of the words of a cut: ten earlier requests of 200 bytes, and what is said of them.
+const CUT_MAX: u64 = 1_100;
 
 type Checked = Result<(), String>;
 
@@ -74,6 +79,8 @@ impl World {
             forms: BTreeMap::new(),
             before: None,
             carried: Vec::new(),
+            reads_files: false,
+            is_forced: false,
             number: 0,
             seen: Seen::default(),
         }
@@ -122,6 +129,7 @@ impl World {
         }
         let end = self.end();
         self.take(end, GOOD)?;
+        self.is_forced = false;
         for answer in results {
             let Some(ticket) = self.session.tools.pop_front() else { break };
             let outcome = self.outcome(answer);
@@ -148,6 +156,7 @@ impl World {
 
     fn fail(&mut self, kind: FailureKind, summary: Summary) -> Checked {
         let Some(request) = self.session.request.take() else { return Ok(()) };
+        self.is_forced = true;
         let failure = ModelFailure::new(kind, "no");
         self.take(Event::ModelFailed { attempt: request.attempt, failure }, summary)
     }
@@ -194,6 +203,12 @@ impl World {
         let held = &held[..held.len() - 1];
         let raw: u64 = held.iter().map(|message| estimate::message(message)).sum();
         let next = self.session.state().transcript.next_id();
+        if let Some(bytes) = summary.files.filter(|_| self.reads_files) {
+            let text = self.words("as it is now", bytes);
+            let kind = AttachmentKind::FilesInHand;
+            self.step(Event::AttachmentArrived { kind, text })?;
+        }
+        self.reads_files = false;
         self.before = Some((raw, next));
         let result = match summary.manner {
             Manner::Good => Ok(self.words("They worked", 100)),
@@ -224,6 +239,8 @@ impl World {
         let effects = self.session.take(event);
         let mut is_compacted = false;
         for effect in &effects {
+            self.reads_files |=
+                matches!(effect, Effect::Prefetch { kind: AttachmentKind::FilesInHand, .. });
             if let Effect::Tell(Notice::ContextShrunk { level, losses, .. }) = effect {
                 self.seen.levels[usize::from(*level) - 1] += 1;
                 is_compacted |= *level == 5;
@@ -266,7 +283,13 @@ impl World {
     }
 
     fn check_ending(&mut self) -> Checked {
-        let Some(ending) = &self.session.ending else { return Ok(()) };
+        let Some(ending) = self.session.ending.clone() else { return Ok(()) };
+        let is_stuck = matches!(ending.terminal, Terminal::BlockingLimit | Terminal::PromptTooLong)
+            && !ending.why.contains("as fast as it is emptied");
+        if is_stuck && self.has_way_out() {
+            return Err(format!("{:?}, but what must be kept would fit", ending.terminal));
+        }
+        self.is_forced = false;
         match ending.terminal {
             Terminal::BlockingLimit => self.seen.blocked += 1,
             Terminal::PromptTooLong => self.seen.too_long += 1,
@@ -278,6 +301,35 @@ impl World {
             true => Err(format!("{:?} without a reason", ending.terminal)),
             false => Ok(()),
         }
+    }
+
+    /// What must be kept fits, with the words of a cut, and a compaction could be had.
+    fn has_way_out(&self) -> bool {
+        let (state, settings) = (self.session.state(), &self.session.settings);
+        let is_auto = settings.limits.auto_compact
+            && state.control.auto_compact.failures < settings.limits.summary_failures_max;
+        // Input that was waiting has begun the next run: what the last one was about is gone.
+        let is_over = !state.control.phase.is_running();
+        if !is_over || self.is_forced || !is_auto && !settings.limits.reactive_compact {
+            return false;
+        }
+        let requests = [Origin::User, Origin::Attachment(AttachmentKind::QueuedInput)];
+        let last = state.transcript.messages().rfind(|message| requests.contains(&message.origin));
+        let kept = state
+            .transcript
+            .messages()
+            .filter(|message| message.pinned || message.origin == Origin::Meta(MetaKind::Context));
+        let kept = kept.chain(last.filter(|last| !last.pinned));
+        let kept: u64 = kept.map(|message| estimate::message(message)).sum();
+        let carried: u64 = self.carried_now().map(|words| estimate::text(words)).sum();
+        let system = estimate::text(&settings.system_prompt) + estimate::tools(&settings.tools);
+        let room = Room::new(settings, state.control.model);
+        state.ledger.estimate(system + kept + carried + CUT_MAX) <= room.limit
+    }
+
+    fn carried_now(&self) -> impl Iterator<Item = &Arc<str>> {
+        let context = &self.session.state().tool_context;
+        context.tasks.iter().chain(&context.working_directory)
     }
 
     fn raw(&self, request: &ModelRequest) -> u64 {
@@ -315,7 +367,7 @@ impl World {
             }
             let original = &self.originals[&result.call];
             let shorter = forms.last().unwrap_or(original);
-            if &result.content != original && bytes(&result.content) > bytes(shorter) + NOTE_MAX {
+            if &result.content != original && bytes(&result.content) > bytes(shorter) {
                 return Err(format!(
                     "the result of {} grew from {} to {} bytes",
                     result.call,
@@ -381,7 +433,7 @@ impl World {
     }
 }
 
-const GOOD: Summary = Summary { manner: Manner::Good };
+const GOOD: Summary = Summary { manner: Manner::Good, files: None };
 
 fn texts(message: &Message) -> impl Iterator<Item = &String> {
     message.content.iter().filter_map(|block| match block {
