@@ -40,6 +40,7 @@ pub use error::{SendError, StartError};
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
 pub use session::{Builder, Session, Submission};
+pub use tool::confine::{Confined, Confinement};
 pub use tool::subagent::{AgentDefinition, Subagents};
 
 pub use windlass_dialect::{Credential, Law, law};

@@ -4,6 +4,7 @@
 //! run together, and in which order their results are shown, is the engine's to say. A nested
 //! session is a tool like any other: see `subagent`.
 
+pub(crate) mod confine;
 mod context;
 mod execute;
 pub(crate) mod subagent;
