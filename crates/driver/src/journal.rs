@@ -96,36 +96,28 @@ impl Journal {
         }
     }
 
-    /// Writes the event down and gives it back, or keeps it if it could not be written.
-    pub(crate) async fn record(self, event: Event) -> (Self, Option<Event>) {
-        let Self::On(mut book) = self else {
-            return (self, Some(event));
-        };
-        match book.hold(event) {
-            Held::Later(event) => (Self::On(book), Some(event)),
-            Held::Now(event) => match book.write(Some(event)).await {
-                Ok((book, event)) => (Self::On(book), event),
-                Err(error) => (Self::Broken(error), None),
-            },
+    /// Looks at an event before it is decided: what of it must be on disk before anything is done
+    /// about it.
+    pub(crate) fn hold(&mut self, event: &Event) -> Option<Event> {
+        match self {
+            Self::On(book) => book.hold(event),
+            Self::Off | Self::Broken(_) => None,
         }
     }
 
-    /// Notes down what follows from the last event, before its effects are performed. A tool must
-    /// not start before its intent is on disk; the rest goes with the next event.
-    pub(crate) async fn note(
-        self,
-        state: &State,
-        settings: &Settings,
-        effects: &[Effect],
-        teller: &Teller,
-    ) -> Self {
+    /// Writes down what was held of an event together with what follows from it, before its effects
+    /// are performed. What need not be on disk yet goes with the next event.
+    pub(crate) async fn write(self, event: Option<Event>, step: Decided<'_>) -> Self {
         let Self::On(mut book) = self else { return self };
-        let is_urgent = book.scribe.write(state, settings, effects, &mut book.notes);
-        if !is_urgent {
+        let Decided { state, settings, effects, teller } = step;
+        let mut notes = Vec::new();
+        let is_urgent = book.scribe.write(state, settings, effects, &mut notes);
+        if event.is_none() && !is_urgent {
+            book.notes.append(&mut notes);
             return Self::On(book);
         }
-        match book.write(None).await {
-            Ok((mut book, _)) => {
+        match book.write(event, notes).await {
+            Ok(mut book) => {
                 for trouble in book.writer.take_troubles() {
                     teller.warn(trouble);
                 }
@@ -139,59 +131,63 @@ impl Journal {
     pub(crate) async fn finish(self) {
         if let Self::On(book) = self {
             // Only text and notes that nothing followed; the session is over without them.
-            let _ = book.write(None).await;
+            let _ = book.write(None, Vec::new()).await;
         }
     }
 }
 
-/// When an event is written.
-enum Held {
-    /// With or before the next one that must be, or never.
-    Later(Event),
-    /// At once.
-    Now(Event),
+/// An event that was decided.
+pub(crate) struct Decided<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) settings: &'a Settings,
+    pub(crate) effects: &'a [Effect],
+    pub(crate) teller: &'a Teller,
 }
 
 impl Book {
-    /// Holds text back, joined to what is already held.
-    fn hold(&mut self, event: Event) -> Held {
-        match &event {
+    /// What must be written now. Text is held back, joined to what is already held; raw wire events
+    /// and words of progress are not written at all.
+    fn hold(&mut self, event: &Event) -> Option<Event> {
+        match event {
             Event::ToolProgressed { .. } | Event::ModelDelta { delta: Delta::Raw(_), .. } => {
-                return Held::Later(event);
+                return None;
             }
             Event::ModelDelta {
                 delta: Delta::Text(_) | Delta::Thinking(_) | Delta::CallInput(_),
                 ..
             } => {}
-            _ => return Held::Now(event),
+            _ => return Some(event.clone()),
         }
         match &mut self.pending {
             None => self.pending = Some(event.clone()),
-            Some(pending) => match same_text(pending, &event) {
+            Some(pending) => match same_text(pending, event) {
                 Some((held, more)) if held.len() < HELD_BYTES_MAX => held.push_str(more),
-                _ => return Held::Now(event),
+                _ => return Some(event.clone()),
             },
         }
-        Held::Later(event)
+        None
     }
 
-    /// Writes what is held and then this, as one.
+    /// Writes what is held, then this and what follows from it, as one: all of it will be there or
+    /// nothing.
     async fn write(
         self: Box<Self>,
         event: Option<Event>,
-    ) -> Result<(Box<Self>, Option<Event>), JournalError> {
+        follows: Vec<Note>,
+    ) -> Result<Box<Self>, JournalError> {
         let mut book = self;
         let durability = book.writer.durability();
         let at = clock::unix_millis();
         let write = move || {
             let (notes, pending) = (std::mem::take(&mut book.notes), book.pending.take());
-            let notes = notes.iter().map(NewItem::Note);
+            let held = notes.iter().map(NewItem::Note);
             let events = pending.iter().chain(&event).map(NewItem::Event);
-            let items: Vec<NewItem<'_>> = notes.chain(events).collect();
+            let follows = follows.iter().map(NewItem::Note);
+            let items: Vec<NewItem<'_>> = held.chain(events).chain(follows).collect();
             if !items.is_empty() {
                 book.writer.record(at, &items)?;
             }
-            Ok((book, event))
+            Ok(book)
         };
         match durability {
             // With the operating system in microseconds.

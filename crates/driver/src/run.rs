@@ -20,7 +20,7 @@ use windlass_vocabulary::{Answer, Ticket};
 
 use crate::clock;
 use crate::guard;
-use crate::journal::Journal;
+use crate::journal::{Decided, Journal};
 use crate::notices::Teller;
 use crate::perform::Performer;
 use crate::session::Submission;
@@ -127,19 +127,21 @@ impl Run {
         }
     }
 
-    /// One event: written down, decided, performed.
+    /// One event: decided, written down with what follows from it, performed.
     async fn take(mut self, event: Event) -> Self {
-        let (journal, event) = self.journal.record(event).await;
-        self.journal = journal;
-        if let Some(event) = event {
-            let Step { state, effects } = step(self.state, event, &self.settings);
-            self.state = state;
-            let teller = self.performer.teller();
-            self.journal = self.journal.note(&self.state, &self.settings, &effects, teller).await;
-            if !self.journal.is_broken() {
-                self.perform(effects);
-                return self;
-            }
+        let held = self.journal.hold(&event);
+        let Step { state, effects } = step(self.state, event, &self.settings);
+        self.state = state;
+        let decided = Decided {
+            state: &self.state,
+            settings: &self.settings,
+            effects: &effects,
+            teller: self.performer.teller(),
+        };
+        self.journal = self.journal.write(held, decided).await;
+        if !self.journal.is_broken() {
+            self.perform(effects);
+            return self;
         }
         // What could not be written down is not done. What was told to run is called off.
         self.performer.warn(self.journal.complaint());

@@ -274,7 +274,7 @@ async fn fill_the_journal() {
     let warned = |notice: &Notice| matches!(notice, Notice::Warning(text) if text.contains("could not be written"));
     assert!(told.iter().any(warned), "{told:#?}");
     let Some(Notice::RunEnded(ending)) = told.last() else { panic!("no ending") };
-    assert_ended(ending, Terminal::AbortedTools);
+    assert_ended(ending, Terminal::AbortedStreaming);
     while notices.next().await.is_some() {}
     assert!(session.is_closed() || session.submit("more").is_err());
     // The result that could not be written down went nowhere.

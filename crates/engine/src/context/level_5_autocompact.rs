@@ -106,7 +106,8 @@ fn plan_with_tail(
     let stays = plan.before.iter().chain(&plan.must_keep);
     let stays: u64 =
         stays.filter_map(|id| view.transcript.entry(*id)).map(|e| memory.shown(e).raw).sum();
-    let summary = view.settings.context.summary_tokens.min(Tokens(view.room.limit.0 / 4));
+    let most = view.room.limit.min(view.tokens(memory));
+    let summary = view.settings.context.summary_tokens.min(Tokens(most.0 / 4));
     let reachable = (view.estimate)(view.overhead + stays) + summary;
     plan.target = target.max(reachable).min(view.room.threshold.max(target));
     Some(plan)
