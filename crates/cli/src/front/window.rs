@@ -18,7 +18,7 @@ pub(crate) fn drawn(inventory: &Inventory) -> String {
         percent(*total, *window),
         count(threshold.0)
     );
-    let mut rows: Vec<[String; 5]> = Vec::new();
+    let mut rows = vec![["part", "tokens", "share", "", "pieces"].map(str::to_owned)];
     for part in &inventory.parts {
         let pieces = if part.count > 1 { count(wide(part.count)) } else { String::new() };
         rows.push(row(&name(&part.component), part.tokens, *window, pieces));

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use windlass_journal::{Account, Booked, Catalogue, JournalError, account};
 
-/// The requests of a session and of its agents; what it took over from another is left out.
+/// The requests of a session and of its agents, the oldest first; what it took over from another is left out.
 pub(crate) fn rows(journal: &Path) -> Result<Vec<Booked>, JournalError> {
     let mut rows = own(journal)?;
     for agent in agents(journal, DEPTH_MAX) {
         // An agent that was cut off before its first line has paid for nothing.
         rows.extend(own(&agent).unwrap_or_default());
     }
+    rows.sort_by_key(|booked| booked.at);
     Ok(rows)
 }
 

@@ -76,7 +76,9 @@ fn offered<'a>(sessions: impl Iterator<Item = &'a Listed>) -> String {
         .collect();
     match words.is_empty() {
         true => "there are none yet".to_owned(),
-        false => format!("there is {}; `windlass sessions list --all` lists all", words.join(", ")),
+        false => {
+            format!("choose one: {}; `windlass sessions list --all` lists all", words.join(", "))
+        }
     }
 }
 

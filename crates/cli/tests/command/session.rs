@@ -219,3 +219,28 @@ fn two_processes_do_not_write_one_session() {
     running.signal(Signal::TERM);
     assert_eq!(running.finish().code, Some(143));
 }
+
+#[test]
+fn a_session_goes_on_as_it_was_under_other_flags_and_files() {
+    let world = World::new();
+    std::fs::write(world.file("CLAUDE.md"), "The first instructions.").expect("a file");
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "touch made && echo it-was-made"})))
+        .answer(Answer::text("Made."))
+        .answer(Answer::text("Going on.").repeat(0));
+    let server = play(script);
+    ask(&world, &server, &["-p", "make it", "--allowedTools", "Bash(touch:*)", "Bash(echo:*)"]);
+    let before = server.requests()[1].json().expect("JSON")["messages"].to_string();
+    assert!(before.contains("it-was-made"), "{before}");
+    std::fs::write(world.file("CLAUDE.md"), "Other instructions.").expect("a file");
+    // What ran then ran, whatever may run now; another model, other limits, other tools.
+    let flags = ["--tools", "Read", "--model", "haiku", "--max-turns", "3", "--bare"];
+    for flags in [&flags[..0], &flags[..2], &flags[..4], &flags] {
+        let mut arguments = vec!["-p", "go on", "-c"];
+        arguments.extend(flags);
+        ask(&world, &server, &arguments);
+        let words = said(&server);
+        assert!(words.contains("it-was-made") && words.contains("Made."), "{flags:?}: {words}");
+        assert!(words.contains("The first instructions."), "{flags:?}: {words}");
+    }
+}
