@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windlass_driver::{
-    AgentDefinition, Builder, Durability, Endpoint, NoteFolder, Registry, Settings, SkillFolders,
-    Subagents, Surroundings,
+    AgentDefinition, Builder, Endpoint, NoteFolder, Registry, Settings, SkillFolders, Subagents,
+    Surroundings,
 };
 use windlass_permission::{Policy, Rule};
 use windlass_vocabulary::{Mode, ModelName, Wire};
@@ -106,7 +106,7 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     let inherited = kept.inherited();
     settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
     let surroundings = prepared(surroundings, directories, &settings.policy, &config);
-    let prices = config.facts.clone().unwrap_or_default();
+    let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
     if agents {
@@ -119,7 +119,7 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
         builder = builder.skills(skills);
     }
     if let Some(journal) = &kept.journal {
-        builder = builder.journal(journal, DURABILITY);
+        builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);
     }
     kept.make()?;
@@ -354,8 +354,6 @@ fn scratch_directory() -> PathBuf {
     std::env::temp_dir().join(format!("windlass-{}", chance::name()))
 }
 
-/// A session survives the loss of power, not only the end of the process.
-const DURABILITY: Durability = Durability::Synced;
 /// Bytes of instructions.
 const INSTRUCTIONS_MAX: usize = 256 * 1024;
 const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
+use windlass_driver::Durability;
 
 use crate::environment::Lookup;
 use crate::refusal::Refusal;
@@ -38,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) small_model: Option<String>,
     /// Asked when the first is overloaded or gone.
     pub(crate) fallback_models: Vec<String>,
+    /// What sessions that are kept survive.
+    pub(crate) durability: Durability,
     /// The day the table of facts was made.
     pub(crate) facts: Option<String>,
     /// The user's file, whether or not it is there.
@@ -144,6 +147,9 @@ impl Config {
             }
             Ok(())
         })?;
+        if let Some(survives) = root.read("sessions_survive", |entry| entry.word(SURVIVE))? {
+            self.durability = survives;
+        }
         self.facts = root.read("facts", |entry| entry.text())?.or(self.facts);
         self.default_model =
             root.read("default_model", |entry| entry.text())?.or(self.default_model);
@@ -194,8 +200,19 @@ pub(crate) fn without_date(name: &str) -> &str {
 }
 
 const KNOWN: &str = include_str!("known.toml");
-const KEYS: &[&str] =
-    &["default_model", "fallback_models", "small_model", "short", "provider", "model", "facts"];
+const KEYS: &[&str] = &[
+    "default_model",
+    "fallback_models",
+    "small_model",
+    "sessions_survive",
+    "short",
+    "provider",
+    "model",
+    "facts",
+];
+/// A killed process by default: to wait for the disk makes every turn some milliseconds longer.
+const SURVIVE: &[(&str, Durability)] =
+    &[("kill", Durability::Written), ("power_loss", Durability::Synced)];
 /// How far a row may be like a row that is like a row.
 const LIKE_MAX: usize = 4;
 

@@ -244,3 +244,13 @@ fn a_session_goes_on_as_it_was_under_other_flags_and_files() {
         assert!(words.contains("The first instructions."), "{flags:?}: {words}");
     }
 }
+
+#[test]
+fn what_sessions_survive_is_configured_by_name() {
+    let (world, server) = (World::new(), talkative());
+    let path = world.config("sessions_survive = \"power_loss\"\n");
+    ask(&world, &server, &["-p", "hi"]);
+    std::fs::write(path, "sessions_survive = \"fire\"\n").expect("a file");
+    let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
+    assert!(finished.refusal(2).contains("power_loss"), "{finished:?}");
+}
