@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::{Effect, Event};
 use windlass_hook::HookSet;
 use windlass_permission::Policy;
-use windlass_tool::{Registry, Terms};
+use windlass_tool::{Registry, Surroundings, Terms};
 use windlass_vocabulary::{
     Answer, AttachmentKind, AttemptId, FailureKind, Millis, ModelFailure, ModelRequest, Notice,
     Ticket,
@@ -19,6 +19,7 @@ use windlass_vocabulary::{
 
 use crate::attachment::Attachments;
 use crate::guard::caught;
+use crate::inspect::Inspector;
 use crate::model::ModelPort;
 use crate::notices::Teller;
 use crate::permission::Questions;
@@ -47,6 +48,7 @@ pub(crate) struct Performer {
 pub(crate) struct Parts {
     pub(crate) model: Arc<ModelPort>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) inspector: Arc<Inspector>,
     pub(crate) attachments: Attachments,
     pub(crate) hooks: HookSet,
     pub(crate) teller: Teller,
@@ -55,12 +57,12 @@ pub(crate) struct Parts {
 
 impl Performer {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { model, registry, attachments, hooks, teller, events } = parts;
+        let Parts { model, registry, inspector, attachments, hooks, teller, events } = parts;
         let surroundings = Arc::clone(&attachments.surroundings);
         Self {
             model,
             spills: Spills::new(surroundings.spill.clone(), teller.clone()),
-            questions: Questions::new(Arc::clone(&registry), teller.clone()),
+            questions: Questions::new(inspector, teller.clone()),
             tools: Tools::new(registry, surroundings, events.clone()),
             attachments: Arc::new(attachments),
             hooks,
@@ -104,6 +106,11 @@ impl Performer {
     /// A question was answered by a front end.
     pub(crate) fn answered(&mut self, ticket: Ticket, answer: Answer) -> Event {
         self.questions.answered(ticket, answer)
+    }
+
+    /// Where tools work.
+    pub(crate) fn surroundings(&self) -> Arc<Surroundings> {
+        Arc::clone(&self.attachments.surroundings)
     }
 
     /// Where people are told things.

@@ -7,22 +7,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use windlass_engine::Event;
-use windlass_tool::Registry;
 use windlass_vocabulary::{Answer, Notice, PermissionQuestion, Ticket, ToolCall};
 
-use crate::model::inspect;
+use crate::inspect::Inspector;
 use crate::notices::Teller;
 
 /// The questions that wait for an answer.
 pub(crate) struct Questions {
-    registry: Arc<Registry>,
+    inspector: Arc<Inspector>,
     teller: Teller,
     open: HashMap<Ticket, ToolCall>,
 }
 
 impl Questions {
-    pub(crate) fn new(registry: Arc<Registry>, teller: Teller) -> Self {
-        Self { registry, teller, open: HashMap::new() }
+    pub(crate) fn new(inspector: Arc<Inspector>, teller: Teller) -> Self {
+        Self { inspector, teller, open: HashMap::new() }
     }
 
     pub(crate) fn ask(&mut self, ticket: Ticket, question: PermissionQuestion) {
@@ -39,7 +38,7 @@ impl Questions {
         let call = self.open.remove(&ticket);
         let inspection = match (&answer, call) {
             (Answer::Allow { updated_input: Some(input), .. }, Some(call)) => {
-                Some(inspect(&self.registry, &ToolCall { input: input.clone(), ..call }))
+                Some(self.inspector.inspect(&ToolCall { input: input.clone(), ..call }))
             }
             _ => None,
         };

@@ -80,6 +80,10 @@ impl Run {
     /// Nothing of what the last process had under way is still there: its run goes on without it, or
     /// is closed.
     async fn take_up(mut self) -> Self {
+        for left in self.performer.surroundings().end_left_over() {
+            let words = "a command that the last process left in the background was ended";
+            self.performer.warn(format!("{words}; what it wrote is in {}", left.display()));
+        }
         if !self.continues_run {
             return self.take(Event::Interrupted(Interrupt::Crashed)).await;
         }
@@ -166,6 +170,9 @@ impl Run {
         }
         self.performer.cancel_all();
         let deadline = clock::now() + TOOLS_GONE_MAX;
+        // What was left in the background has no owner after this.
+        let surroundings = self.performer.surroundings();
+        let _ = timeout_at(deadline, surroundings.background().close()).await;
         while self.performer.is_busy() {
             let event = tokio::select! {
                 Some(event) = self.events.recv() => Some(event),

@@ -22,6 +22,7 @@ use windlass_vocabulary::{Answer, Block, ModelName, Ticket};
 
 use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
+use crate::inspect::Inspector;
 use crate::journal::{Journal, Place};
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
 use crate::notices::{self, Notices, Teller};
@@ -247,11 +248,16 @@ impl Builder {
         }
         let settings = Arc::new(self.settings);
         let registry = Arc::new(registry);
+        let inspector = Arc::new(Inspector {
+            registry: Arc::clone(&registry),
+            surroundings: Arc::clone(&surroundings),
+            policy: settings.policy.clone(),
+        });
         let model = ModelPort {
             routes,
             timeouts: self.timeouts,
             keeps_raw: self.raw_events,
-            registry: Arc::clone(&registry),
+            inspector: Arc::clone(&inspector),
             teller: teller.clone(),
             notes: Mutex::default(),
         };
@@ -260,6 +266,7 @@ impl Builder {
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
         let performer = Performer::new(Parts {
             model: Arc::new(model),
+            inspector,
             registry,
             attachments: Attachments { surroundings, memory: self.memory, skills: self.skills },
             hooks: self.hooks,

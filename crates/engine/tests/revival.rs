@@ -72,6 +72,7 @@ impl World {
                             concurrency: Concurrency::Exclusive,
                             class: EffectClass::Effect,
                             spends: false,
+                            seen: Vec::new(),
                         },
                     },
                     false => Delta::Block(Block::Text("done".to_owned())),

@@ -20,7 +20,7 @@ use crate::rule::Rule;
 use crate::scope::Does;
 use crate::subject::{Matter, Subject};
 use crate::suggest::suggestions;
-use crate::world::{Blind, World};
+use crate::world::{Remembered, World};
 
 /// What may happen with a call.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,14 +58,14 @@ pub(crate) enum Verdict {
     Deny { why: String, rule: Option<String> },
 }
 
-/// Rules on one call, taking paths as they are spelled.
+/// Rules on one call. Links are followed as far as the inspection has seen them.
 pub fn decide(
     policy: &Policy,
     call: ToolCall,
     inspection: &Inspection,
     opinion: Opinion,
 ) -> Ruling {
-    decide_in(policy, call, inspection, opinion, &Blind)
+    decide_in(policy, call, inspection, opinion, &Remembered(&inspection.seen))
 }
 
 /// Rules on one call in a world where links can be followed.

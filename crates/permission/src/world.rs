@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_vocabulary::Seen;
 
 use crate::path::resolve;
 
@@ -47,6 +50,39 @@ pub struct Blind;
 impl World for Blind {
     fn at(&self, _: &Path) -> Entry {
         Entry::Unknown
+    }
+}
+
+/// The name under which a home is remembered.
+pub const HOME: &str = "~";
+
+/// What somebody saw and wrote down. Where nobody looked, paths mean what they spell.
+#[derive(Clone, Copy, Debug)]
+pub struct Remembered<'a>(pub &'a [(Arc<str>, Seen)]);
+
+impl Remembered<'_> {
+    fn of(&self, path: &str) -> Option<&Seen> {
+        self.0.iter().find(|(known, _)| **known == *path).map(|(_, seen)| seen)
+    }
+}
+
+impl World for Remembered<'_> {
+    fn at(&self, path: &Path) -> Entry {
+        match path.to_str().and_then(|path| self.of(path)) {
+            None => Entry::Unknown,
+            Some(Seen::Missing) => Entry::Missing,
+            Some(Seen::File) => Entry::File,
+            Some(Seen::Directory) => Entry::Directory,
+            Some(Seen::Symlink(target)) => Entry::Symlink(PathBuf::from(&**target)),
+            Some(Seen::Special) => Entry::Special,
+        }
+    }
+
+    fn home(&self) -> Option<&Path> {
+        match self.of(HOME) {
+            Some(Seen::Symlink(home)) => Some(Path::new(&**home)),
+            _ => None,
+        }
     }
 }
 

@@ -39,6 +39,7 @@ pub use reason::{Outcome, Terminal, Transition};
 pub use request::{Clearing, ModelRequest, Source};
 pub use time::Millis;
 pub use tool::{
-    Concurrency, ContextUpdate, EffectClass, Inspection, ToolCall, ToolName, ToolOutcome, ToolSpec,
+    Concurrency, ContextUpdate, EffectClass, Inspection, Seen, ToolCall, ToolName, ToolOutcome,
+    ToolSpec,
 };
 pub use usage::{MicroUsd, Tokens, Usage};

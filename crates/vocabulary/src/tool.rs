@@ -55,6 +55,25 @@ pub struct Inspection {
     pub class: EffectClass,
     /// It starts a nested session that draws on our purse.
     pub spends: bool,
+    /// What lies at the paths it names, absolute, as far as somebody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<(Arc<str>, Seen)>,
+}
+
+/// What lies at a path, without following a link at its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// Nothing.
+    Missing,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link and what it says.
+    Symlink(Arc<str>),
+    /// A pipe, a socket, a device.
+    Special,
 }
 
 /// May a call run beside others?
@@ -124,6 +143,7 @@ impl Inspection {
         concurrency: Concurrency::Exclusive,
         class: EffectClass::Effect,
         spends: false,
+        seen: Vec::new(),
     };
 
     /// A call that only reads.
@@ -132,6 +152,7 @@ impl Inspection {
         concurrency: Concurrency::Shared,
         class: EffectClass::Pure,
         spends: false,
+        seen: Vec::new(),
     };
 
     /// A call that cannot run.

@@ -1,4 +1,4 @@
-//! Files: which changed behind the model's back, and what the ones it works on hold now.
+//! What happened behind the model's back, and what the files it works on hold now.
 
 use std::path::Path;
 
@@ -8,21 +8,18 @@ use windlass_tool::Surroundings;
 const FILES_MAX: usize = 5;
 const FILE_BYTES_MAX: usize = 20_000;
 
-/// What changed since the model last saw it.
+/// What changed since the model last saw it: files, and commands in the background that ended.
 pub(super) fn changed(surroundings: &Surroundings) -> Option<String> {
+    let ended = surroundings.background().take_ended();
+    let mut lines: Vec<String> = ended.into_iter().map(|end| end.note).collect();
     let changes = surroundings.changed_behind();
-    if changes.is_empty() {
-        return None;
+    if !changes.is_empty() {
+        let words = "Files you have seen changed since, by somebody else's hand or by a command. \
+                     Read them again before you rely on them.";
+        lines.push(words.to_owned());
+        lines.extend(changes.into_iter().map(|change| change.note));
     }
-    let mut words = String::from(
-        "Files you have seen changed since, by somebody else's hand or by a command. Read them \
-         again before you rely on them.",
-    );
-    for change in changes {
-        words.push('\n');
-        words.push_str(&change.note);
-    }
-    Some(words)
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// The files as they are now, the one used last first.

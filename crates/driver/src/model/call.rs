@@ -9,10 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use reqwest::Response;
 use tokio::time::timeout_at;
 use windlass_dialect::{Decoded, offender};
-use windlass_tool::Registry;
-use windlass_vocabulary::{
-    AttemptId, Delta, FailureKind, Inspection, ModelFailure, ModelRequest, ToolCall,
-};
+use windlass_vocabulary::{AttemptId, Delta, FailureKind, Inspection, ModelFailure, ModelRequest};
 
 use super::Timeouts;
 use super::answer::{Answering, Tail, named, silence};
@@ -20,7 +17,7 @@ use super::refusal::{header, is_stream, refusal};
 use super::route::{Route, Routes};
 use super::watchdog::{Alarm, Watchdog, seconds};
 use crate::clock;
-use crate::guard::caught_now;
+use crate::inspect::Inspector;
 use crate::notices::Teller;
 use windlass_engine::Event;
 
@@ -29,7 +26,7 @@ pub(crate) struct ModelPort {
     pub(crate) routes: Routes,
     pub(crate) timeouts: Timeouts,
     pub(crate) keeps_raw: bool,
-    pub(crate) registry: Arc<Registry>,
+    pub(crate) inspector: Arc<Inspector>,
     pub(crate) teller: Teller,
     /// Notes already told: the same history gives the same notes with every request.
     pub(crate) notes: Mutex<BTreeSet<String>>,
@@ -164,7 +161,7 @@ impl ModelPort {
             Decoded::Call { call, problem } => {
                 let inspection = match problem {
                     Some(problem) => Inspection::refused(problem),
-                    None => inspect(&self.registry, &call),
+                    None => self.inspector.inspect(&call),
                 };
                 Delta::Call { call, inspection }
             }
@@ -183,13 +180,6 @@ impl ModelPort {
             }
         }
     }
-}
-
-/// Asks the registry; a tool that panics here is one that cannot run.
-pub(crate) fn inspect(registry: &Registry, call: &ToolCall) -> Inspection {
-    caught_now(|| registry.inspect(call.name.as_str(), &call.input)).unwrap_or_else(|words| {
-        Inspection::refused(format!("The tool `{}` broke on this input: {words}", call.name))
-    })
 }
 
 /// Notes remembered as told.

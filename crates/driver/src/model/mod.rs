@@ -14,6 +14,6 @@ mod refusal;
 mod route;
 mod watchdog;
 
-pub(crate) use call::{ModelPort, inspect};
+pub(crate) use call::ModelPort;
 pub use endpoint::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub(crate) use route::Routes;

@@ -1,5 +1,5 @@
 //! What a call changed in the context of the following ones, read off the surroundings: files in
-//! hand, the shell's directory. Told when it differs from what was told last.
+//! hand, the shell's directory, the task list. Told when it differs from what was told last.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +19,7 @@ pub(crate) struct Told {
 struct Last {
     files: Vec<Arc<str>>,
     directory: Option<Arc<str>>,
+    tasks: Option<Arc<str>>,
 }
 
 impl Told {
@@ -42,6 +43,12 @@ impl Told {
         if is_moved && last.directory.as_ref() != Some(&directory) {
             last.directory = Some(directory.clone());
             outcome.update.get_or_insert_default().working_directory = Some(directory);
+        }
+        let tasks: Option<Arc<str>> = surroundings.lists().text().map(Arc::from);
+        if tasks != last.tasks {
+            last.tasks.clone_from(&tasks);
+            let update = outcome.update.get_or_insert_default();
+            update.tasks = Some(tasks.unwrap_or_else(|| Arc::from("")));
         }
     }
 }

@@ -4,13 +4,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::stage::{Setting, assert_ended, streamed};
+use crate::stage::{Setting, assert_completed, assert_ended, last_request, streamed};
 use serde_json::json;
 use windlass_driver::{Interrupt, Job, Registry, Running, Tool};
 use windlass_permission::Granted;
 use windlass_rehearsal::Answer as Says;
 use windlass_vocabulary::{
-    Inspection, Json, Notice, Terminal, ToolCall, ToolName, ToolOutcome, ToolSpec,
+    Inspection, Json, Mode, Notice, Terminal, ToolCall, ToolName, ToolOutcome, ToolSpec,
 };
 
 type Inspect = fn(&Json) -> Inspection;
@@ -135,4 +135,29 @@ async fn a_long_result_is_kept_on_disk_where_the_model_is_told() {
     let request = stage.rehearsal.requests().pop().unwrap();
     assert!(request.body.contains(kept[0].path().to_str().unwrap()), "{}", request.body);
     assert!(request.body.len() < 40_000);
+}
+
+/// A link in the project leads where it leads: what it points to is judged, not how it is spelled.
+#[tokio::test]
+async fn a_link_out_of_the_project_is_no_way_out() {
+    let setting = Setting::default().with(|settings| settings.policy.mode = Mode::Default);
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.txt"), "the secret").unwrap();
+    let folder = setting.directory.path().to_owned();
+    std::os::unix::fs::symlink(outside.path(), folder.join("out")).unwrap();
+    std::fs::write(folder.join("inside.txt"), "the inside").unwrap();
+    let answers = [
+        Says::call("Read", json!({ "file_path": folder.join("out/secret.txt") })),
+        Says::call("Bash", json!({ "command": "cat out/secret.txt" })),
+        Says::call("Read", json!({ "file_path": folder.join("inside.txt") })),
+        Says::call("Bash", json!({ "command": "cat inside.txt | head -1" })),
+        Says::text("done"),
+    ];
+    let mut stage = setting.play(answers).await;
+    let (ending, told) = stage.run("look").await;
+    assert_completed(&ending);
+    let denied = told.iter().filter(|notice| matches!(notice, Notice::ToolDenied { .. })).count();
+    let sent = last_request(&stage.rehearsal).to_string();
+    assert!(!sent.contains("the secret"), "{sent}");
+    assert_eq!((denied, sent.matches("the inside").count()), (2, 2), "{sent}");
 }

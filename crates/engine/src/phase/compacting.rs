@@ -10,7 +10,7 @@ use windlass_vocabulary::{
 
 use crate::context::level_5_autocompact::{self, Wish};
 use crate::context::quarantine::{Refused, leave_out};
-use crate::context::{Report, Room, estimate};
+use crate::context::{self, Report, Room, estimate};
 use crate::control::{Compaction, Phase};
 use crate::effect::{Effect, HookSubject};
 use crate::ledger::Account;
@@ -33,6 +33,9 @@ impl Loop<'_> {
                 return Some(Signal::Summarized(Shrunk::Stripped));
             }
         }
+        // Results that no request has carried yet are cut to their limits first.
+        let report = self.with_context(|memory, view| context::prepare(memory, view, false));
+        self.report(report);
         if self.with_context(level_5_autocompact::plan).is_none() {
             return Some(Signal::Summarized(Shrunk::Nothing));
         }

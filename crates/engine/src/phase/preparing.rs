@@ -52,11 +52,11 @@ impl Loop<'_> {
         Signal::Prepared { size, staged: facts::is_staged(&self.state), funds }
     }
 
-    /// Has the files in hand looked at beside the call: what changed behind the model's back is told
-    /// at the next tool boundary.
+    /// Has the files in hand, and what runs in the background, looked at beside the call: what changed
+    /// behind the model's back is told at the next tool boundary.
     fn look_for_changes(&mut self) {
         let files = &self.state.tool_context.files;
-        if self.settings.prefetch && !files.is_empty() {
+        if self.settings.prefetch {
             let about = files.join("\n");
             self.effects.push(Effect::Prefetch { kind: AttachmentKind::ChangedFiles, about });
         }

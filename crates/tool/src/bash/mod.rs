@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use windlass_permission::command::{plain_words, reading};
+use windlass_permission::command::{plain_words, reading, reads_only};
 use windlass_vocabulary::Inspection;
 
 use crate::action::{Action, Doing, Done};
@@ -156,10 +156,9 @@ impl Action for Bash {
         if input.command.contains('\0') {
             return Err(Wrong::field("command", "contains a NUL byte"));
         }
-        Ok(match plain_words(&input.command).and_then(|words| reading(&words)) {
-            _ if input.run_in_background => Inspection::EXCLUSIVE_EFFECT,
-            Some(reading) if !reading.moves => Inspection::SHARED_READ,
-            _ => Inspection::EXCLUSIVE_EFFECT,
+        Ok(match !input.run_in_background && reads_only(&input.command) {
+            true => Inspection::SHARED_READ,
+            false => Inspection::EXCLUSIVE_EFFECT,
         })
     }
 

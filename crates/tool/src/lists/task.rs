@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use windlass_vocabulary::{Concurrency, Inspection, Json, ToolOutcome};
+use windlass_vocabulary::{Concurrency, EffectClass, Inspection, Json, ToolOutcome};
 
 use super::change::{self, Change};
 use super::{ENTRIES_MAX, TEXT_CHARS_MAX, Task, line};
@@ -14,8 +14,13 @@ use crate::tool::Job;
 const RESULT_BYTES_MAX: usize = 60_000;
 
 /// Changes nothing but the list, one call at a time.
-const ALONE: Inspection =
-    Inspection { concurrency: Concurrency::Exclusive, ..Inspection::SHARED_READ };
+const ALONE: Inspection = Inspection {
+    problem: None,
+    concurrency: Concurrency::Exclusive,
+    class: EffectClass::Pure,
+    spends: false,
+    seen: Vec::new(),
+};
 
 /// Makes a task.
 #[derive(Debug)]

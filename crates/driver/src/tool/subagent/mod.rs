@@ -58,6 +58,7 @@ impl Tool for AgentTool {
                 concurrency: Concurrency::Shared,
                 class: EffectClass::Effect,
                 spends: true,
+                seen: Vec::new(),
             },
             Err(problem) => Inspection::refused(problem),
         }
