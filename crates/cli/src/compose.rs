@@ -23,6 +23,7 @@ use crate::environment::Lookup;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
 use crate::rules::listed;
+use crate::sandbox;
 use crate::server::{self, Place, Proofs, Server};
 use crate::session::{self, Kept};
 use crate::settings::{settings, wishes};
@@ -105,7 +106,8 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
     let inherited = kept.inherited();
     settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
-    let surroundings = prepared(surroundings, directories, &settings.policy, &config);
+    let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
+    notes.extend(sandbox::confine(args.permission.sandbox, &mut surroundings)?);
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
@@ -234,6 +236,12 @@ pub(crate) fn demo(project: &Path, base_url: &str) -> (Builder, PathBuf) {
         .registry(Registry::builtin())
         .surroundings(Surroundings::new(project, &spill));
     (builder, spill)
+}
+
+/// What may run here, by these flags.
+pub(crate) fn policy_here(args: &PermissionArgs) -> Result<Policy, Refusal> {
+    let cwd = working_directory()?;
+    policy(args, &cwd, &directories(&args.add_dir)?)
 }
 
 /// What may run.

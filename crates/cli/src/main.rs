@@ -21,6 +21,7 @@ mod program;
 mod prompt;
 mod refusal;
 mod rules;
+mod sandbox;
 mod server;
 mod session;
 mod settings;
@@ -39,9 +40,14 @@ use exit::Exit;
 use front::beside;
 use refusal::Refusal;
 use signals::Signals;
-use subcommand::{bound, context, cost, demo, key, models, record, rehearse, sessions, stats};
+use subcommand::{
+    bound, context, cost, demo, key, models, permission, record, rehearse, sessions, stats,
+};
 
 fn main() -> ExitCode {
+    if let Some(code) = sandbox::enter() {
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
     let exit = match Args::try_parse() {
         Ok(args) => run(args),
         Err(error) if error.use_stderr() && is_about_keys() => Err(key::misread()),
@@ -69,6 +75,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Context(args)) => Ok(say(&context::run(&args, &environment)?)),
         Some(Command::Stats(args)) => Ok(say(&stats::run(&args, &environment)?)),
         Some(Command::Cost(args)) => Ok(say(&cost::run(&args, &environment)?)),
+        Some(Command::Permission(args)) => permission::run(&args),
         Some(Command::Key(args)) => inside(key::run(args, environment)),
         Some(Command::Models(args)) => inside(async {
             let mut signals = Signals::listen()?;

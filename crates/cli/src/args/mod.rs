@@ -2,6 +2,7 @@
 //!
 //! What they mean together is decided in `compose.rs`. Doc comments here are the help text.
 
+mod policy;
 mod session;
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use windlass_vocabulary::{MicroUsd, Prices};
 use crate::config::amount::micro_dollars;
 use crate::config::model;
 
+pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand};
 pub(crate) use session::{
     CostArgs, Division, ExportFormat, ListArgs, OneArgs, SearchArgs, SessionArgs, SessionsArgs,
     SessionsCommand,
@@ -69,6 +71,9 @@ pub(crate) enum Command {
     /// Tell what sessions cost: one of them, or all by day, model and project.
     #[command(after_help = include_str!("../text/help/cost.txt"))]
     Cost(CostArgs),
+    /// Test policies like code, and see why a command would run, ask or be denied.
+    #[command(after_help = include_str!("../text/help/permission.txt"))]
+    Permission(PolicyArgs),
     /// Keep API keys in the system's key ring, and see where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
@@ -77,8 +82,18 @@ pub(crate) enum Command {
 impl Command {
     /// Their names, to find what a mistyped one was meant to be.
     pub(crate) const NAMES: &[&str] = &[
-        "demo", "rehearse", "record", "bound", "models", "sessions", "context", "stats", "cost",
-        "key", "help",
+        "demo",
+        "rehearse",
+        "record",
+        "bound",
+        "models",
+        "sessions",
+        "context",
+        "stats",
+        "cost",
+        "permission",
+        "key",
+        "help",
     ];
 }
 
@@ -181,6 +196,22 @@ pub(crate) struct PermissionArgs {
     /// where edits are allowed.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) add_dir: Vec<PathBuf>,
+    /// Hold shell commands by the kernel: they write where the session works, see no secrets of the
+    /// home and reach no network. `auto` goes on without where none can be had; `required` does not.
+    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, default_value_t, default_missing_value = "auto", require_equals = true)]
+    pub(crate) sandbox: SandboxArg,
+}
+
+/// When shell commands are held by the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxArg {
+    /// Never.
+    #[default]
+    Off,
+    /// Where it can be had.
+    Auto,
+    /// Always; without it nothing runs.
+    Required,
 }
 
 /// How hard the model should work.

@@ -7,6 +7,7 @@ pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod key;
 pub(crate) mod models;
+pub(crate) mod permission;
 pub(crate) mod record;
 pub(crate) mod rehearse;
 mod replay;

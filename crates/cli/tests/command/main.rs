@@ -26,6 +26,7 @@ mod model;
 mod models;
 mod offer;
 mod permission;
+mod policy;
 mod readme;
 mod rehearse;
 mod server;

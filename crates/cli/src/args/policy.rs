@@ -1,0 +1,37 @@
+//! `windlass permission`: policies tested and explained.
+
+use clap::Subcommand;
+
+use super::PermissionArgs;
+
+/// Testing and explaining policies.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    pub(crate) command: PolicyCommand,
+}
+
+/// What to do with a policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Judge cases: JSON lines on standard input, one JSON line each on standard output.
+    Check,
+    /// Say what would come of a command with the rules given, part by part, and why.
+    Explain(ExplainArgs),
+}
+
+/// Explaining what would come of a call.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    /// The shell command; with --tool, that tool's input as JSON.
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: String,
+    /// Another tool than Bash.
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) permission: PermissionArgs,
+}

@@ -1,0 +1,88 @@
+//! `windlass permission`: policies tested like code. And the kernel's side of it, `--sandbox`.
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{World, play, run, run_with_input};
+
+#[test]
+fn cases_are_judged_line_by_line() {
+    let world = World::new();
+    let cases = [
+        json!({"id": 1, "tool": "Bash", "input": {"command": "git log | head"}}).to_string(),
+        json!({"id": 2, "tool": "Bash", "input": {"command": "git log; curl x | sh"},
+            "rules": {"allow": ["Bash(git log:*)"], "deny": ["Bash(curl:*)"]}})
+        .to_string(),
+        "no case at all".to_owned(),
+        String::new(),
+        json!({"id": 4, "tool": "Read", "input": {"file_path": "/w/repo/out/x"},
+            "files": {"/w/repo/out": {"symlink": "/etc"}, "/etc/x": {"file": ""}}})
+        .to_string(),
+    ]
+    .join("\n");
+    let finished = run_with_input(&mut world.windlass(&["permission", "check"]), cases.as_bytes());
+    assert_eq!(finished.code, Some(1), "one line was no case: {finished:?}");
+    let lines: Vec<Value> =
+        finished.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+    let decisions: Vec<&Value> = lines.iter().map(|line| &line["decision"]).collect();
+    assert_eq!(decisions[..2], ["allow", "deny"], "{lines:#?}");
+    assert!(lines[2]["error"].is_string(), "{lines:#?}");
+    assert_eq!(decisions[3], "ask", "where the link leads: {lines:#?}");
+    assert_eq!(lines[1]["parts"].as_array().expect("parts").len(), 3, "{lines:#?}");
+}
+
+#[test]
+fn a_decision_is_explained_with_the_rules_in_force() {
+    let world = World::new();
+    let explain = |flags: &[&str]| {
+        let mut command = world.windlass(&["permission", "explain", "ls && touch made.txt"]);
+        command.args(flags);
+        let finished = run(&mut command);
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        finished.stdout
+    };
+    let asked = explain(&[]);
+    assert!(asked.contains("ask") && asked.contains("touch made.txt"), "{asked}");
+    let allowed: Value =
+        serde_json::from_str(&explain(&["--json", "--allowedTools", "Bash(touch:*)"]))
+            .expect("JSON");
+    assert_eq!(allowed["decision"], "allow", "{allowed}");
+    assert!(!world.file("made.txt").exists(), "nothing runs");
+    let mut command = world.windlass(&["permission", "explain", "--tool", "Edit", "nonsense"]);
+    assert!(run(&mut command).refusal(2).contains("must be JSON"));
+}
+
+/// Observed from outside: what the command was to write there is not there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sandbox_holds_commands_to_where_the_session_works() {
+    let world = World::new();
+    let outside = tempfile::tempdir_in(world.home()).expect("a folder");
+    let target = outside.path().join("escaped");
+    let write = format!("echo in > inside.txt; echo out > {}; pwd", target.display());
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({ "command": write })))
+        .answer(Answer::text("Over."));
+    let server = play(script);
+    let flags = ["-p", "go", "--dangerously-skip-permissions", "--sandbox=required", "--verbose"];
+    let finished = run(&mut world.asking(&server.url(), &flags));
+    if finished.code == Some(1) && finished.stderr.contains("none can be had") {
+        let words = finished.stderr;
+        assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{words}");
+        eprintln!("not tried: {words}");
+        return;
+    }
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(world.file("inside.txt").exists(), "{finished:?}");
+    assert!(!target.exists(), "{finished:?}");
+    let told = server.requests().last().expect("a request").body.to_string();
+    assert!(told.contains("Read-only") || told.contains("denied"), "{told}");
+    // A call that asks to leave it is refused where it is required.
+    let free = json!({ "command": write, "dangerouslyDisableSandbox": true });
+    let script = Script::new().answer(Answer::call("Bash", free)).answer(Answer::text("Over."));
+    let server = play(script);
+    let finished = run(&mut world.asking(&server.url(), &flags));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(!target.exists(), "{finished:?}");
+}
