@@ -79,6 +79,8 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     let directories = directories(&args.permission.add_dir)?;
     let mut kept = session::choose(&args.session, &cwd, lookup)?;
     settings.system_prompt = system_prompt(args);
+    // Also tells which files changed behind the model's back, so it is on whatever else there is.
+    settings.prefetch = true;
     settings.system_context = system_context(&cwd);
     settings.policy = policy(&args.permission, &cwd, &directories)?;
     let found = if args.bare {
@@ -164,7 +166,6 @@ impl Found {
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
-        settings.prefetch = memory.is_some() || skills.is_some();
         Self { agents, memory, skills, notes }
     }
 }

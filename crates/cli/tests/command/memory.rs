@@ -188,3 +188,23 @@ fn agents_of_the_project_run_with_their_own_prompt_and_tools_and_are_paid_for() 
     let folder = world.journals();
     assert!(folder.is_empty(), "{folder:?}");
 }
+
+/// Without any notes or skills, too: a file that changed behind the model's back is told.
+#[test]
+fn a_file_that_changed_meanwhile_is_told() {
+    let world = World::new();
+    let path = world.file("plan.txt");
+    std::fs::write(&path, "first\n").expect("a file");
+    let change = format!("echo second >> {}", path.display());
+    let script = Script::new()
+        .answer(Answer::call("Read", json!({ "file_path": path })))
+        .answer(Answer::call("Bash", json!({ "command": change })))
+        .answer(Answer::call("Bash", json!({ "command": "true" })))
+        .answer(Answer::call("Bash", json!({ "command": "true" })))
+        .answer(Answer::text("Over."));
+    let server = play(script);
+    let flags = ["-p", "go", "--dangerously-skip-permissions"];
+    assert_eq!(run(&mut world.asking(&server.url(), &flags)).answer(), "Over.\n");
+    let last = server.requests().last().expect("a request").body.to_string();
+    assert!(last.contains("Files you have seen changed since"), "{last}");
+}
