@@ -8,7 +8,7 @@
 use windlass_vocabulary::{Inspection, Mode, ToolCall};
 
 use crate::command::Touch;
-use crate::demand::{Demand, demand};
+use crate::demand::{Demand, answers_itself, demand};
 use crate::explain;
 use crate::granted::{Granted, Question};
 use crate::ground::Ground;
@@ -38,7 +38,7 @@ pub enum Ruling {
     },
 }
 
-/// What a hook said before the rules were asked.
+/// What a hook, or whoever was asked, said before the rules were asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Opinion {
     /// Nothing.
@@ -48,6 +48,9 @@ pub enum Opinion {
     Allow,
     /// Ask, whatever the rules say.
     Ask(String),
+    /// Not a hook's: whoever was asked about the call said yes to it with this input. Nobody is
+    /// asked twice; what is forbidden stays forbidden.
+    Answered,
 }
 
 /// A ruling before it is put into words for the loop.
@@ -87,10 +90,16 @@ pub fn decide_in(
                 false => Vec::new(),
             };
             if policy.mode == Mode::DontAsk {
-                return Ruling::Deny { call, why: explain::dont_ask(&demand, &suggestions) };
+                return Ruling::Deny {
+                    call,
+                    why: explain::dont_ask(&subject, &demand, &suggestions),
+                };
             }
             if !policy.can_ask {
-                return Ruling::Deny { call, why: explain::nobody_to_ask(&demand, &suggestions) };
+                return Ruling::Deny {
+                    call,
+                    why: explain::nobody_to_ask(&subject, &demand, &suggestions),
+                };
             }
             Ruling::Ask(Question::new(call, demand.why, suggestions))
         }
@@ -125,7 +134,10 @@ pub(crate) fn verdict(
     if policy.mode == Mode::Plan && !is_pure(subject, inspection) {
         return Verdict::Deny { why: explain::denied_by_plan(), rule: None };
     }
-    let allows_hook = opinion == Opinion::Allow;
+    if opinion != Opinion::Answered && answers_itself(subject) {
+        return Verdict::Deny { why: explain::answered_itself(), rule: None };
+    }
+    let allows_hook = matches!(opinion, Opinion::Allow | Opinion::Answered);
     if let Some(demand) = demand(policy, ground, subject, &names, perhaps, opinion) {
         return Verdict::Ask { demand };
     }

@@ -1,5 +1,6 @@
 //! Questions that no allow rule and no hook can answer.
 
+use serde_json::Value;
 use windlass_vocabulary::Mode;
 
 use crate::command::{Command, Part, only_reads, removes_critical};
@@ -48,6 +49,9 @@ pub(crate) fn demand(
     perhaps: Option<(&Rule, String)>,
     opinion: Opinion,
 ) -> Option<Demand> {
+    if opinion == Opinion::Answered {
+        return None;
+    }
     let cwd = policy.cwd();
     let asked = |rule: &Rule| {
         let spoken = rule.touches(subject, cwd, Does::Ask, names)?;
@@ -59,7 +63,7 @@ pub(crate) fn demand(
     if let Opinion::Ask(why) = opinion {
         return Some(Demand::always(explain::asked_by_hook(&why)));
     }
-    if NEEDS_A_PERSON.contains(&subject.tool.as_str()) {
+    if needs_a_person(policy, subject) {
         return Some(Demand::always(explain::needs_a_person(&subject.tool)));
     }
     if let Matter::Command(command) = &subject.matter
@@ -103,8 +107,25 @@ fn of_command(policy: &Policy, ground: &Ground<'_>, command: &Command) -> Option
     Some(Demand::by(rule, why))
 }
 
-/// Tools that are a question to a person themselves.
-const NEEDS_A_PERSON: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
+/// Is the call a question to a person itself? Who waves everything through approves every plan,
+/// but has still not said what to answer.
+fn needs_a_person(policy: &Policy, subject: &Subject) -> bool {
+    match subject.tool.as_str() {
+        "AskUserQuestion" => true,
+        "ExitPlanMode" => policy.mode != Mode::BypassPermissions,
+        _ => false,
+    }
+}
+
+/// Does a call bring the answers that only the person who is asked can give?
+pub(crate) fn answers_itself(subject: &Subject) -> bool {
+    let is_something = |value: &Value| match value {
+        Value::Null => false,
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    subject.tool == "AskUserQuestion" && subject.fields.get("answers").is_some_and(is_something)
+}
 
 fn protected(subject: &Subject) -> Option<&'static str> {
     match &subject.matter {

@@ -125,7 +125,27 @@ pub(crate) fn no_rule(
     (format!("No allow rule covers it, and {mode} mode asks before {what}."), is_edit)
 }
 
-pub(crate) fn dont_ask(demand: &Demand, suggestions: &[String]) -> String {
+/// What to do where a question to a person finds none.
+fn without_a_person(tool: &str) -> Option<&'static str> {
+    match tool {
+        "AskUserQuestion" => {
+            Some("Nobody can be asked here; decide yourself and say what you assumed.")
+        }
+        "ExitPlanMode" => {
+            Some("The plan stands; nobody can approve it here. Give it as your answer.")
+        }
+        _ => None,
+    }
+}
+
+pub(crate) fn answered_itself() -> String {
+    "The field `answers` is for whoever is asked. Leave it out.".to_owned()
+}
+
+pub(crate) fn dont_ask(subject: &Subject, demand: &Demand, suggestions: &[String]) -> String {
+    if let Some(words) = without_a_person(&subject.tool) {
+        return words.to_owned();
+    }
     format!(
         "{} In dontAsk mode what would be asked is denied.{}",
         demand.why,
@@ -133,7 +153,10 @@ pub(crate) fn dont_ask(demand: &Demand, suggestions: &[String]) -> String {
     )
 }
 
-pub(crate) fn nobody_to_ask(demand: &Demand, suggestions: &[String]) -> String {
+pub(crate) fn nobody_to_ask(subject: &Subject, demand: &Demand, suggestions: &[String]) -> String {
+    if let Some(words) = without_a_person(&subject.tool) {
+        return words.to_owned();
+    }
     format!(
         "{} Nobody can be asked here, so it is denied.{}",
         demand.why,

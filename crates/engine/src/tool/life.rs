@@ -223,7 +223,7 @@ impl Loop<'_> {
                 match self.replace_input(place, input, inspection) {
                     Some(problem) => self.done(place, ToolOutcome::failure(problem)),
                     // Whoever changed the input wants it to run; deny rules still hold.
-                    None => self.judge(place, Opinion::Allow),
+                    None => self.judge(place, Opinion::Answered),
                 }
             }
         }

@@ -92,9 +92,19 @@ pub fn report(policy: &Policy, call: &ToolCall, world: &dyn World) -> Report {
             };
             let rule = demand.rule.clone();
             if policy.mode == Mode::DontAsk {
-                (Decision::Deny, words::dont_ask(&demand, &suggestions), rule, suggestions)
+                (
+                    Decision::Deny,
+                    words::dont_ask(&subject, &demand, &suggestions),
+                    rule,
+                    suggestions,
+                )
             } else if !policy.can_ask {
-                (Decision::Deny, words::nobody_to_ask(&demand, &suggestions), rule, suggestions)
+                (
+                    Decision::Deny,
+                    words::nobody_to_ask(&subject, &demand, &suggestions),
+                    rule,
+                    suggestions,
+                )
             } else {
                 (Decision::Ask, demand.why, rule, suggestions)
             }

@@ -15,6 +15,8 @@ mod layer;
 #[cfg(test)]
 mod mode;
 #[cfg(test)]
+mod person;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod suggestion;

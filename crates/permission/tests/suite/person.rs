@@ -1,0 +1,116 @@
+//! Calls that are a question to a person: asked in every mode, and never answered by anybody else.
+
+use serde_json::{Value, json};
+use windlass_permission::{Opinion, Policy, Ruling, decide};
+use windlass_vocabulary::{EffectClass, Mode};
+
+use crate::case::{Allow, Ask, Deny, Got, call, inspection, policy};
+
+const MODES: [Mode; 5] =
+    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+
+fn rule_on(policy: &Policy, tool: &str, input: &Value, opinion: Opinion) -> (Got, String) {
+    match decide(policy, call(tool, input), &inspection(EffectClass::Pure), opinion) {
+        Ruling::Allow(_) => (Allow, String::new()),
+        Ruling::Ask(question) => {
+            let view = question.view();
+            assert_eq!(view.call, call(tool, input), "whoever answers sees all of the call");
+            assert!(view.suggestions.is_empty(), "no rule can answer it: {view:?}");
+            (Ask, view.why.clone())
+        }
+        Ruling::Deny { why, .. } => (Deny, why),
+    }
+}
+
+#[test]
+fn every_mode_asks_and_without_a_person_says_what_to_do() {
+    let plan = json!({"plan": "dig"});
+    let question = json!({"questions": []});
+    let yourself = "Nobody can be asked here; decide yourself and say what you assumed.";
+    let stands = "The plan stands; nobody can approve it here.";
+    type Row<'a> = (&'a str, &'a Value, [Got; 5], [Got; 5], &'a str);
+    let rows: [Row<'_>; 3] = [
+        (
+            "ExitPlanMode",
+            &plan,
+            [Ask, Ask, Ask, Deny, Allow],
+            [Deny, Deny, Deny, Deny, Allow],
+            stands,
+        ),
+        ("AskUserQuestion", &question, [Ask, Ask, Ask, Deny, Ask], [Deny; 5], yourself),
+        // It makes everything stricter, and that needs nobody.
+        ("EnterPlanMode", &json!({}), [Allow; 5], [Allow; 5], ""),
+    ];
+    // Neither a rule nor a hook can say yes in a person's place.
+    let tries: [(&[&str], Opinion); 3] = [
+        (&[], Opinion::None),
+        (&["+*", "+ExitPlanMode", "+AskUserQuestion"], Opinion::None),
+        (&[], Opinion::Allow),
+    ];
+    for (tool, input, with, without, words) in rows {
+        for (rules, opinion) in &tries {
+            for (can_ask, expected) in [(true, with), (false, without)] {
+                for (mode, expected) in MODES.into_iter().zip(expected) {
+                    let policy = Policy { can_ask, ..policy(mode, rules) };
+                    let (got, why) = rule_on(&policy, tool, input, opinion.clone());
+                    let about = format!("{tool} in {mode:?}, {can_ask}, {rules:?}: {why}");
+                    assert_eq!(got, expected, "{about}");
+                    assert!(got != Deny || why.starts_with(words), "{about}");
+                }
+            }
+        }
+        for mode in MODES {
+            let policy = policy(mode, &[&format!("-{tool}")]);
+            for opinion in [Opinion::None, Opinion::Allow, Opinion::Answered] {
+                assert_eq!(rule_on(&policy, tool, input, opinion).0, Deny, "{tool} in {mode:?}");
+            }
+        }
+    }
+}
+
+/// The words for a lonely model stay the same where a rule or a hook wanted the question.
+#[test]
+fn it_does_not_matter_who_wanted_the_question() {
+    let alone = |rules| Policy { can_ask: false, ..policy(Mode::BypassPermissions, rules) };
+    let hook = Opinion::Ask("look first".to_owned());
+    for (rules, opinion) in [(&["?*"][..], Opinion::None), (&[][..], hook)] {
+        let (got, why) = rule_on(&alone(rules), "AskUserQuestion", &json!({}), opinion);
+        assert!(got == Deny && why.contains("decide yourself"), "{why}");
+    }
+}
+
+#[test]
+fn only_who_was_asked_gives_answers_and_is_not_asked_twice() {
+    let answered = json!({"questions": [], "answers": {"Which?": "That"}});
+    let empty = json!({"questions": [], "answers": {}});
+    let ask = || Opinion::Ask("look first".to_owned());
+    for mode in MODES {
+        for opinion in [Opinion::None, Opinion::Allow, ask()] {
+            let policy = policy(mode, &["+AskUserQuestion"]);
+            let (got, why) = rule_on(&policy, "AskUserQuestion", &answered, opinion.clone());
+            assert!(got == Deny && why.contains("`answers`"), "{mode:?} {opinion:?}: {why}");
+            let expected = if mode == Mode::DontAsk { Deny } else { Ask };
+            let (got, why) = rule_on(&policy, "AskUserQuestion", &empty, opinion);
+            assert_eq!((got, why.contains("`answers`")), (expected, false), "{mode:?}: {why}");
+        }
+        for (tool, input) in
+            [("AskUserQuestion", &answered), ("ExitPlanMode", &json!({"plan": "x"}))]
+        {
+            let (got, why) = rule_on(&policy(mode, &["?*"]), tool, input, Opinion::Answered);
+            assert_eq!(got, Allow, "{tool} in {mode:?}: {why}");
+        }
+    }
+    // What holds for these holds for every question: it is put once, and forbids as before.
+    let edit = json!({"file_path": ".git/config"});
+    let changed = |policy: &Policy| {
+        let effect = inspection(EffectClass::Effect);
+        match decide(policy, call("Edit", &edit), &effect, Opinion::Answered) {
+            Ruling::Allow(_) => Allow,
+            Ruling::Ask(_) => Ask,
+            Ruling::Deny { .. } => Deny,
+        }
+    };
+    assert_eq!(changed(&policy(Mode::Default, &["?Edit"])), Allow);
+    assert_eq!(changed(&policy(Mode::Default, &["-Edit"])), Deny);
+    assert_eq!(changed(&policy(Mode::Plan, &[])), Deny);
+}
