@@ -16,8 +16,12 @@ use crate::glob::Glob;
 use crate::grep::Grep;
 use crate::lists::{TaskCreate, TaskGet, TaskList, TaskUpdate, TodoWrite};
 use crate::notebook::NotebookEdit;
+use crate::plan::{EnterPlanMode, ExitPlanMode};
+use crate::question::AskUserQuestion;
 use crate::read::Read;
 use crate::search::ToolSearch;
+use crate::skill::Skill;
+use crate::surroundings::Surroundings;
 use crate::tool::Tool;
 use crate::web::WebFetch;
 use crate::write::Write;
@@ -59,12 +63,27 @@ impl Registry {
             tool(Monitor),
             tool(TaskStop),
         ];
-        let deferred =
-            [tool(NotebookEdit), tool(TaskCreate), tool(TaskGet), tool(TaskList), tool(TaskUpdate)];
+        let deferred = [
+            tool(NotebookEdit),
+            tool(TaskCreate),
+            tool(TaskGet),
+            tool(TaskList),
+            tool(TaskUpdate),
+            tool(EnterPlanMode),
+            tool(ExitPlanMode),
+            tool(AskUserQuestion),
+        ];
         registry.tools.extend(offered.map(|tool| Entry { tool, is_deferred: false }));
         registry.tools.extend(deferred.map(|tool| Entry { tool, is_deferred: true }));
         registry.settle();
         registry
+    }
+
+    /// Adds the tool that loads skills, behind the others, where there are folders with skills.
+    pub fn insert_skills(&mut self, surroundings: &Surroundings) {
+        if !surroundings.skills.is_empty() {
+            self.insert(tool(Skill));
+        }
     }
 
     /// Adds a tool behind the others. One of the same name is replaced where it stands, and

@@ -38,6 +38,8 @@ pub struct Surroundings {
     pub launcher: Option<Arc<dyn Launcher>>,
     /// What of the network may be fetched from besides the public part.
     pub network: Network,
+    /// Folders that hold skills, the one that wins first.
+    pub skills: Vec<PathBuf>,
     directories: Mutex<Vec<PathBuf>>,
     shell: Mutex<PathBuf>,
     exported: Mutex<Exported>,
@@ -93,6 +95,7 @@ impl Surroundings {
             hidden: Hidden::default(),
             launcher: None,
             network: Network::default(),
+            skills: Vec::new(),
             directories: Mutex::new(vec![cwd.clone()]),
             shell: Mutex::new(cwd.clone()),
             exported: Mutex::default(),
@@ -115,6 +118,7 @@ impl Surroundings {
         other.limits = self.limits;
         other.launcher.clone_from(&self.launcher);
         other.network = self.network;
+        other.skills.clone_from(&self.skills);
         *lock(&other.directories) = self.directories();
         other
     }

@@ -14,6 +14,7 @@ mod fault;
 mod interrupt;
 mod journal;
 mod media;
+mod plan;
 #[path = "../stage/mod.rs"]
 mod stage;
 mod tls;

@@ -21,6 +21,8 @@ mod notebook;
 #[cfg(test)]
 mod pdf;
 #[cfg(test)]
+mod person;
+#[cfg(test)]
 mod picture;
 #[cfg(test)]
 mod process;
@@ -28,6 +30,8 @@ mod process;
 mod read;
 #[cfg(test)]
 mod registry;
+#[cfg(test)]
+mod skill;
 #[cfg(test)]
 mod web;
 #[cfg(test)]

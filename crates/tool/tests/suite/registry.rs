@@ -65,7 +65,16 @@ const OFFERED: [&str; 11] = [
     "TaskStop",
     "ToolSearch",
 ];
-const DEFERRED: [&str; 5] = ["NotebookEdit", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"];
+const DEFERRED: [&str; 8] = [
+    "NotebookEdit",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "AskUserQuestion",
+];
 
 #[tokio::test]
 async fn deferred_tools_are_found_and_offered_once() {
@@ -73,7 +82,7 @@ async fn deferred_tools_are_found_and_offered_once() {
     world.registry.insert_deferred(custom("mcp__disk__format"));
     let deferred: Vec<String> =
         world.registry.deferred().iter().map(|spec| spec.name.to_string()).collect();
-    assert_eq!(deferred[..5], DEFERRED);
+    assert_eq!(deferred[..8], DEFERRED);
     let offered = |outcome: &ToolOutcome| -> Vec<String> {
         let tools = outcome.update.iter().flat_map(|update| &update.tools);
         tools.map(|spec| spec.name.to_string()).collect()
@@ -91,7 +100,7 @@ async fn deferred_tools_are_found_and_offered_once() {
     // Without anything to find there is nothing to search with.
     world.registry.defer(|_| false);
     assert!(world.registry.get("ToolSearch").is_none());
-    assert_eq!(world.registry.specs().len(), 16);
+    assert_eq!(world.registry.specs().len(), 19);
     world.registry.retain(|spec| spec.name.as_str() == "Bash");
     assert_eq!(world.registry.names().collect::<Vec<_>>(), ["Bash"]);
 }

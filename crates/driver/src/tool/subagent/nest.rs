@@ -110,6 +110,8 @@ impl Nest {
         let mut surroundings = surroundings.for_another();
         surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
         let mut registry = registry;
+        // What a plan is for belongs to the parent: nobody leaves its plan mode from below.
+        registry.retain(|spec| !matches!(spec.name.as_str(), "EnterPlanMode" | "ExitPlanMode"));
         if let Some(tools) = &definition.tools {
             registry.retain(|spec| tools.contains(&spec.name));
         }

@@ -1,0 +1,179 @@
+//! Loads a skill: the `SKILL.md` of a folder among those that the session was given.
+//!
+//! A skill is found by its name in the list of those that are there, never by a path made of the
+//! name. Its text is handed over with the arguments in their place; nothing in it is run here. The
+//! file itself may not be a link: a project could make one that leads to somebody's secrets.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+
+use crate::action::{Action, Doing, Done};
+use crate::file;
+use crate::input::Wrong;
+use crate::surroundings::Surroundings;
+use crate::tool::{Job, blocking};
+
+/// The tool.
+#[derive(Debug)]
+pub(crate) struct Skill;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Input {
+    /// Its name.
+    skill: String,
+    /// What to use it on, if it takes anything.
+    #[serde(default)]
+    args: Option<String>,
+}
+
+const DESCRIPTION: &str = "Loads a skill: instructions for a kind of task. When a skill is named \
+to you or fits the task, load it first, then follow it.";
+
+/// Skills looked at in one folder.
+const SKILLS_MAX: usize = 256;
+/// A longer file is not a skill, and no more than this is handed over.
+const SKILL_BYTES_MAX: usize = 100_000;
+const ARGUMENTS_CHARS_MAX: usize = 10_000;
+const ARGUMENTS: &str = "$ARGUMENTS";
+const NAMES_SHOWN_MAX: usize = 60;
+const NAME_CHARS_SHOWN_MAX: usize = 100;
+
+impl Action for Skill {
+    type Input = Input;
+
+    fn words(&self) -> (&str, &str, usize) {
+        ("Skill", DESCRIPTION, SKILL_BYTES_MAX)
+    }
+
+    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+        if input.skill.trim().is_empty() {
+            return Err(Wrong::field("skill", "empty"));
+        }
+        if input.args.as_ref().is_some_and(|args| args.chars().count() > ARGUMENTS_CHARS_MAX) {
+            return Err(Wrong::field(
+                "args",
+                format!("more than {ARGUMENTS_CHARS_MAX} characters"),
+            ));
+        }
+        Ok(Inspection::SHARED_READ)
+    }
+
+    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+        Box::pin(blocking(job, move |job| load(&input, &job)))
+    }
+}
+
+fn load(input: &Input, job: &Job) -> Done {
+    // People write `/name`, and models repeat it.
+    let wanted = input.skill.trim().trim_start_matches('/');
+    let known = known(job);
+    let Some(found) = known.iter().find(|found| found.name == wanted) else {
+        return Err(unknown(wanted, &known));
+    };
+    let args = input.args.as_deref().map(str::trim).unwrap_or_default();
+    let body = filled(&found.body, args).ok_or_else(|| {
+        format!("With its arguments the skill `{wanted}` has over {SKILL_BYTES_MAX} bytes.")
+    })?;
+    let folder = found.folder.display().to_string();
+    let structured = json!({"skill": found.name, "folder": folder});
+    Ok(ToolOutcome {
+        structured: Some(Json::from_checked(&structured.to_string())),
+        ..ToolOutcome::text(format!("The skill `{wanted}`, whose files are in {folder}:\n\n{body}"))
+    })
+}
+
+struct Found {
+    name: String,
+    body: String,
+    folder: PathBuf,
+}
+
+/// All skills; where two have one name, the first folder's is meant.
+fn known(job: &Job) -> Vec<Found> {
+    let mut known: Vec<Found> = Vec::new();
+    for folder in &job.surroundings.skills {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(SKILLS_MAX).collect();
+        paths.sort();
+        for path in paths {
+            if job.cancel.is_cancelled() {
+                return known;
+            }
+            match read(&job.surroundings, &path) {
+                Some(found) if known.iter().all(|one| one.name != found.name) => known.push(found),
+                _ => {}
+            }
+        }
+    }
+    known
+}
+
+fn read(surroundings: &Surroundings, folder: &Path) -> Option<Found> {
+    let folder = folder.canonicalize().ok()?;
+    let path = folder.join("SKILL.md");
+    if surroundings.hidden.covers(&path) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(&folder, flags, Mode::empty()).ok()?;
+    let file = file::open_below(&directory, Path::new("SKILL.md"), &path).ok()?;
+    let bytes = file::read_bounded(&file, SKILL_BYTES_MAX as u64).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (name, body) = parted(&text);
+    let name = match name {
+        Some(name) => name,
+        None => folder.file_name()?.to_str()?.to_owned(),
+    };
+    Some(Found { name, body: body.to_owned(), folder })
+}
+
+/// The name a skill gives itself between its first two `---`, and what follows them.
+fn parted(text: &str) -> (Option<String>, &str) {
+    let mut lines = text.split_inclusive('\n');
+    if lines.next().map(str::trim_end) != Some("---") {
+        return (None, text);
+    }
+    let mut name = None;
+    let mut at = text.find('\n').map_or(text.len(), |end| end + 1);
+    for line in lines {
+        at += line.len();
+        if line.trim_end() == "---" {
+            return (name, text.get(at..).unwrap_or_default().trim_start());
+        }
+        if let Some(value) = line.strip_prefix("name:") {
+            let value = value.trim().trim_matches(['"', '\'']);
+            name = Some(value.to_owned()).filter(|value| !value.is_empty());
+        }
+    }
+    (None, text)
+}
+
+/// The body with the arguments in their place, or behind it where it has none for them; nothing
+/// where that is too long.
+fn filled(body: &str, args: &str) -> Option<String> {
+    let places = body.matches(ARGUMENTS).count();
+    let long = places.saturating_mul(args.len()).saturating_add(body.len());
+    if long > SKILL_BYTES_MAX {
+        return None;
+    }
+    Some(match (places, args) {
+        (0, "") => body.to_owned(),
+        (0, args) => format!("{}\n\nARGUMENTS: {args}", body.trim_end()),
+        (_, args) => body.replace(ARGUMENTS, args),
+    })
+}
+
+fn unknown(wanted: &str, known: &[Found]) -> String {
+    let names: Vec<&str> =
+        known.iter().map(|found| found.name.as_str()).take(NAMES_SHOWN_MAX).collect();
+    let wanted: String = wanted.chars().take(NAME_CHARS_SHOWN_MAX).collect();
+    match names.is_empty() {
+        true => format!("There is no skill `{wanted}`, nor any other."),
+        false => format!("There is no skill `{wanted}`. There are: {}.", names.join(", ")),
+    }
+}

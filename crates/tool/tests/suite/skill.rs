@@ -1,0 +1,124 @@
+//! Skills: found by name, filled with arguments, never run.
+
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+use serde_json::json;
+use windlass_permission::{Rule, Rules};
+use windlass_tool::{Registry, Surroundings};
+use windlass_vocabulary::Inspection;
+
+use crate::world::{World, text};
+
+/// A world with two folders of skills.
+fn world() -> World {
+    let mut world = World::with(|surroundings| {
+        surroundings.skills = ["mine", "theirs"].map(|name| surroundings.cwd.join(name)).into();
+    });
+    world.registry.insert_skills(&world.surroundings);
+    let skills = [
+        (
+            "mine/deploy",
+            "---\nname: deploy\ndescription: d\n---\n\nShip $ARGUMENTS now: $ARGUMENTS!\n",
+        ),
+        ("mine/plain", "Just do it.\n"),
+        ("mine/folder", "---\nname: \"other-name\"\n---\n!`touch ran` $(touch ran)\n"),
+        ("mine/open", "---\nname: never closed\n"),
+        ("theirs/deploy", "The second of its name.\n"),
+        ("theirs/review", "---\r\nname: review\r\n---\r\nReview.\r\n"),
+    ];
+    for (folder, body) in skills {
+        world.write(&format!("{folder}/SKILL.md"), body);
+    }
+    world.write("mine/no-skill/README.md", "nothing");
+    world
+}
+
+#[tokio::test]
+async fn a_skill_is_loaded_with_its_arguments() {
+    let world = world();
+    let cases = [
+        (json!({"skill": "deploy", "args": "it all"}), ":\n\nShip it all now: it all!\n"),
+        (json!({"skill": "/deploy"}), ":\n\nShip  now: !\n"),
+        (json!({"skill": "plain"}), ":\n\nJust do it.\n"),
+        (json!({"skill": "plain", "args": "twice"}), ":\n\nJust do it.\n\nARGUMENTS: twice"),
+        (json!({"skill": "other-name"}), ":\n\n!`touch ran` $(touch ran)\n"),
+        (json!({"skill": "review"}), ":\n\nReview.\r\n"),
+        (json!({"skill": "open"}), ":\n\n---\nname: never closed\n"),
+    ];
+    for (input, expected) in cases {
+        assert_eq!(world.inspect("Skill", &input), Inspection::SHARED_READ);
+        let outcome = world.call("Skill", input.clone()).await;
+        assert!(!outcome.is_error && text(&outcome).ends_with(expected), "{input}: {outcome:?}");
+    }
+    let outcome = world.call("Skill", json!({"skill": "deploy"})).await;
+    let folder = world.path("mine/deploy").display().to_string();
+    assert!(text(&outcome).contains(&folder), "its other files can be found: {outcome:?}");
+    assert!(!world.path("ran").exists());
+}
+
+#[tokio::test]
+async fn an_unknown_skill_is_answered_with_those_there_are() {
+    let world = world();
+    for name in ["depoly", "folder", "../mine/plain", "no-skill", "mine/plain"] {
+        let outcome = world.call("Skill", json!({ "skill": name })).await;
+        let expected = format!(
+            "There is no skill `{name}`. There are: deploy, other-name, open, plain, review."
+        );
+        assert_eq!((outcome.is_error, text(&outcome)), (true, expected.as_str()));
+    }
+    for (input, why) in [
+        (json!({}), "missing field `skill`"),
+        (json!({"skill": " / "}), "There is no skill"),
+        (json!({"skill": ""}), "field `skill`: empty"),
+        (json!({"skill": "plain", "args": "x".repeat(10_001)}), "field `args`: more than"),
+    ] {
+        let outcome = world.call("Skill", input).await;
+        assert!(outcome.is_error && text(&outcome).contains(why), "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_skill_shows_nothing_but_itself() {
+    let mut world = world();
+    let secret = world.write("secret", "the secret");
+    world.write("elsewhere/linked/SKILL.md", "A folder may be a link.");
+    symlink(world.path("elsewhere/linked"), world.path("mine/linked")).unwrap();
+    std::fs::create_dir(world.path("mine/thief")).unwrap();
+    symlink(&secret, world.path("mine/thief/SKILL.md")).unwrap();
+    std::fs::create_dir_all(world.path("mine/directory/SKILL.md")).unwrap();
+    world.write("mine/huge/SKILL.md", "x".repeat(100_001));
+    world.write("mine/binary/SKILL.md", [0xff, 0xfe, 0x00]);
+    world.write("mine/greedy/SKILL.md", "$ARGUMENTS".repeat(9_000));
+    let load = async |world: &World, name: &str, args: &str| {
+        world.call("Skill", json!({"skill": name, "args": args})).await
+    };
+    for name in ["thief", "directory", "huge", "binary"] {
+        let outcome = load(&world, name, "").await;
+        assert!(outcome.is_error && text(&outcome).contains("There is no skill"), "{outcome:?}");
+    }
+    assert!(!load(&world, "linked", "").await.is_error);
+    let outcome = load(&world, "greedy", &"x".repeat(10_000)).await;
+    assert!(outcome.is_error && text(&outcome).contains("over 100000 bytes"));
+    // What may not be read is not loaded either.
+    let deny = vec![Rule::parse("Read(./mine/plain/**)").unwrap()];
+    let rules = Rules { deny, ..Rules::default() };
+    let mut surroundings = Surroundings::new(&world.root, world.path("spill"));
+    surroundings.skills = world.surroundings.skills.clone();
+    surroundings.hidden = rules.hidden(&[world.root.display().to_string()]);
+    world.surroundings = Arc::new(surroundings);
+    assert!(load(&world, "plain", "").await.is_error);
+    assert!(!load(&world, "deploy", "").await.is_error);
+}
+
+#[test]
+fn the_tool_is_there_when_there_are_folders() {
+    let mut registry = Registry::builtin();
+    let mut surroundings = Surroundings::new("/w", "/w/spill");
+    registry.insert_skills(&surroundings);
+    assert!(registry.get("Skill").is_none());
+    surroundings.skills.push("/w/skills".into());
+    registry.insert_skills(&surroundings);
+    assert!(registry.specs().iter().any(|spec| spec.name.as_str() == "Skill"));
+    assert_eq!(surroundings.for_another().skills, surroundings.skills);
+}
