@@ -271,11 +271,13 @@ fn reading_below(directory: &Path) -> Rule {
 
 fn rules(values: &[String]) -> Result<Vec<Rule>, Refusal> {
     let parse = |text: &str| {
-        Rule::parse(text).map_err(|error| {
+        let rule = Rule::parse(text).map_err(|error| {
             Refusal::usage(format!(
                 "{error}; write `Tool` or `Tool(what)`, and the prompt right after -p"
             ))
-        })
+        })?;
+        offer::check_name(&rule.tool)?;
+        Ok(rule)
     };
     values.iter().flat_map(|value| listed(value)).map(parse).collect()
 }

@@ -74,6 +74,24 @@ fn named(wish: &[String], registry: &Registry) -> Result<Wanted, Refusal> {
     Ok(wanted)
 }
 
+/// A rule for a tool that does not exist is a slip of the pen, and one that denies would protect
+/// nothing.
+pub(crate) fn check_name(tool: &str) -> Result<(), Refusal> {
+    let registry = Registry::builtin();
+    let known: Vec<&str> = registry.names().chain(ELSEWHERE.iter().copied()).collect();
+    if known.contains(&tool) || tool.starts_with("mcp__") {
+        return Ok(());
+    }
+    let advice = match nearest(tool, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "rules come after the prompt, and name a tool first".to_owned(),
+    };
+    Err(Refusal::usage(format!("a rule names the tool `{tool}`, which there is not; {advice}")))
+}
+
+/// Tools that rules may name and that are not built in, or not always.
+const ELSEWHERE: &[&str] = &[AGENT, AGENT_OLD, "Skill", "WebSearch"];
+
 /// The tool that starts nested sessions, and what it was called elsewhere.
 const AGENT: &str = "Agent";
 const AGENT_OLD: &str = "Task";

@@ -34,7 +34,8 @@ pub(crate) fn confine(
         home: std::env::home_dir(),
         hidden: Vec::new(),
         network: Network::Off,
-        may_be_left: wish == SandboxArg::Auto,
+        // A model that could leave it at will would be held by nothing.
+        may_be_left: false,
     };
     let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
     match Confined::probe(&Wanted::any(ourselves, [ENTRY]), confinement) {

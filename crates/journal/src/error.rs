@@ -1,9 +1,10 @@
 //! What can go wrong with a journal, sorted by who must act. No transcript inside an error.
 
 use std::io;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::record::Holder;
+use crate::record::{Holder, PREFIX};
 
 /// A journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,12 @@ pub enum JournalError {
         found: u64,
         /// The newest format known here.
         known: u64,
+    },
+    /// Something else is in the file. It is left as it is.
+    #[error("{path} is not a journal; choose another file", path = path.display())]
+    NotAJournal {
+        /// The file.
+        path: PathBuf,
     },
     /// There is no such session, or more than one.
     #[error("{found} sessions are called `{wanted}`; give more of the id")]
@@ -175,7 +182,23 @@ fn named(holder: Option<&Holder>) -> String {
 pub(crate) fn check_file(path: &Path) -> Result<(), JournalError> {
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(JournalError::NotAFile { path: path.to_owned() }),
+        Ok(_) if !may_be_journal(path) => Err(JournalError::NotAJournal { path: path.to_owned() }),
         // A missing file is the caller's to judge, and what else is wrong opening it will say.
         _ => Ok(()),
     }
 }
+
+/// Is there a record anywhere near the beginning, or nothing yet? A damaged first line does not make a
+/// journal something else; a file without any record is not ours to repair.
+fn may_be_journal(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut beginning));
+    // What cannot be read is told when it is opened.
+    read.is_err()
+        || PREFIX.starts_with(&beginning)
+        || beginning.split(|byte| *byte == b'\n').any(|line| line.starts_with(PREFIX))
+}
+
+/// Bytes looked at to tell a journal from something else.
+const LOOKED_AT: u64 = 1024 * 1024;

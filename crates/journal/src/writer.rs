@@ -118,6 +118,7 @@ impl Writer {
         settings: &Settings,
         see: impl FnMut(Replayed<'_>),
     ) -> Result<(Self, Folded), JournalError> {
+        check_file(path)?;
         let lock = lock(&*opening.disk, path)?;
         let reader = Reader::open_on(&*opening.disk, path)?;
         let mut headed = 0;

@@ -140,3 +140,27 @@ fn an_environment_that_makes_no_sense_is_refused() {
         assert_eq!(world.leftovers(), Vec::<String>::new());
     }
 }
+
+/// What somebody else's file holds is not ours to repair.
+#[test]
+fn a_file_that_is_no_journal_is_left_as_it_is() {
+    let world = World::new();
+    for text in ["notes without an end", "# Notes\nmore\n", "\u{89}PNG\u{1a}\n\0\0"] {
+        let path = world.file("notes.md");
+        std::fs::write(&path, text).expect("a file");
+        let path = path.to_str().expect("a path");
+        let mut command = world.asking("http://127.0.0.1:1", &["-p", "hi", "--journal", path]);
+        let finished = run(&mut command);
+        assert!(finished.refusal(1).contains("is not a journal"), "{finished:?}");
+        assert_eq!(std::fs::read_to_string(path).expect("a file"), text);
+    }
+}
+
+#[test]
+fn a_rule_for_a_tool_that_does_not_exist_is_refused() {
+    let world = World::new();
+    for flag in ["--disallowedTools", "--allowedTools"] {
+        let mut command = world.asking("http://127.0.0.1:1", &["-p", "hi", flag, "Bsh(rm:*)"]);
+        assert!(run(&mut command).refusal(2).contains("did you mean Bash?"));
+    }
+}
