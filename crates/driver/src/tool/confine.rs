@@ -68,7 +68,7 @@ impl Launcher for Confined {
             return Ok(Box::new(Free(Some(free(launch)))));
         }
         if launch.unconfined {
-            return Err("It asks to run without the sandbox, which is required here.".to_owned());
+            return Err("the call asks to run without the sandbox, which may not be left here".to_owned());
         }
         // The place where the shell leaves word is mounted, so it has to be there.
         std::fs::create_dir_all(launch.scratch)
@@ -77,7 +77,7 @@ impl Launcher for Confined {
         let held = self
             .sandbox
             .command(&plan, launch.program, launch.arguments)
-            .map_err(|refused| format!("The sandbox cannot hold it: {refused}"))?;
+            .map_err(|refused| format!("the sandbox cannot hold it: {refused}"))?;
         let sandbox = std::sync::Arc::clone(&self.sandbox);
         Ok(Box::new(Held { sandbox, plan, launch: held }))
     }

@@ -219,6 +219,8 @@ impl Loop<'_> {
             }
             Answer::Allow { updated_input: Some(input), remember } => {
                 self.remember(&remember);
+                // Also where the input is handed back as it was: nobody is asked the same twice.
+                self.state.circle.forgive(&question.view().call);
                 let inspection = inspection.unwrap_or(Inspection::EXCLUSIVE_EFFECT);
                 match self.replace_input(place, input, inspection) {
                     Some(problem) => self.done(place, ToolOutcome::failure(problem)),
