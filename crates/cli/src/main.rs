@@ -136,6 +136,13 @@ fn not_asked(args: &RunArgs) -> Refusal {
 /// Prints an answer. A reader that went away early had enough.
 fn say(text: &str) -> Exit {
     let mut stdout = std::io::stdout();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    Exit::DONE
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let line = format!("it could not be written to standard output: {error}");
+            let _ = writeln!(std::io::stderr(), "{}", Refusal::failed(line));
+            Exit::FAILED
+        }
+        // A closed pipe means that nobody wants to read on.
+        _ => Exit::DONE,
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Output {
 #[derive(Debug)]
 struct Writer {
     pieces: mpsc::Sender<String>,
-    done: oneshot::Receiver<()>,
+    done: oneshot::Receiver<Option<io::Error>>,
 }
 
 impl Output {
@@ -50,12 +50,12 @@ impl Output {
         }
     }
 
-    /// Waits until everything is written, however slow the reader is.
-    pub(crate) async fn finish(&mut self) {
-        if let Some(Writer { pieces, done }) = self.writer.take() {
-            drop(pieces);
-            let _ = done.await;
-        }
+    /// Waits until everything is written, however slow the reader is. Says what went wrong, unless
+    /// nobody wanted to read it.
+    pub(crate) async fn finish(&mut self) -> Option<io::Error> {
+        let Writer { pieces, done } = self.writer.take()?;
+        drop(pieces);
+        done.await.ok().flatten()
     }
 }
 
@@ -64,11 +64,11 @@ impl Writer {
         let (pieces, inbox) = mpsc::channel(PIECES_MAX);
         let (finished, done) = oneshot::channel();
         let work = move || {
-            match target {
+            let problem = match target {
                 Target::Stdout => pass_on(inbox, io::stdout()),
                 Target::Stderr => pass_on(inbox, io::stderr()),
-            }
-            let _ = finished.send(());
+            };
+            let _ = finished.send(problem);
         };
         // Without a thread the pieces are dropped with the inbox, as behind a closed pipe.
         let _ = std::thread::Builder::new().name("output".to_owned()).spawn(work);
@@ -76,13 +76,14 @@ impl Writer {
     }
 }
 
-/// Ends with the pieces, or when nobody takes them.
-fn pass_on(mut pieces: mpsc::Receiver<String>, mut to: impl Write) {
+/// Ends with the pieces, or when nobody takes them. A closed pipe is nobody's fault.
+fn pass_on(mut pieces: mpsc::Receiver<String>, mut to: impl Write) -> Option<io::Error> {
     while let Some(piece) = pieces.blocking_recv() {
-        if to.write_all(piece.as_bytes()).and_then(|()| to.flush()).is_err() {
-            return;
+        if let Err(error) = to.write_all(piece.as_bytes()).and_then(|()| to.flush()) {
+            return Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
         }
     }
+    None
 }
 
 /// Pieces that may wait for a slow reader.

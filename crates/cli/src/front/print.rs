@@ -178,8 +178,13 @@ impl Printer {
         // If nobody reads it, the code still tells.
         let _ = output.write(self.rendered(&ending, problem.as_deref()));
         // However slow the reader is, it gets everything, unless somebody wants us to stop.
-        if let Err(caught) = unless_signalled(signals, output.finish()).await {
-            return caught.exit();
+        match unless_signalled(signals, output.finish()).await {
+            Err(caught) => return caught.exit(),
+            Ok(Some(error)) => {
+                let line = format!("the answer could not be written to standard output: {error}");
+                return self.fail(&line, signals).await;
+            }
+            Ok(None) => {}
         }
         self.tell_denials();
         match (signal, problem) {

@@ -52,7 +52,8 @@ impl View<'_> {
         let _ = output.write(self.rendered(name, text, &object));
         Ok(match unless_signalled(signals, output.finish()).await {
             Err(signal) => signal.exit(),
-            Ok(()) => Exit::DONE,
+            Ok(Some(_)) => Exit::FAILED,
+            Ok(None) => Exit::DONE,
         })
     }
 

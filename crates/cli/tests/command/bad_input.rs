@@ -164,3 +164,19 @@ fn a_rule_for_a_tool_that_does_not_exist_is_refused() {
         assert!(run(&mut command).refusal(2).contains("did you mean Bash?"));
     }
 }
+
+/// A script that redirects to a full disk must not believe that it has the answer.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_could_not_be_written_is_no_success() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("An answer.")));
+    let full = || std::fs::File::create("/dev/full").expect("a full disk");
+    for arguments in [&["-p", "hi"][..], &["bound"], &["sessions", "list", "--json"]] {
+        let mut command = world.asking(&server.url(), arguments);
+        let output = command.stdout(full()).output().expect("it runs");
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {words}");
+        assert!(words.contains("could not be written to standard output"), "{words}");
+    }
+}
