@@ -68,7 +68,9 @@ impl Launcher for Confined {
             return Ok(Box::new(Free(Some(free(launch)))));
         }
         if launch.unconfined {
-            return Err("the call asks to run without the sandbox, which may not be left here".to_owned());
+            return Err(
+                "the call asks to run without the sandbox, which may not be left here".to_owned()
+            );
         }
         // The place where the shell leaves word is mounted, so it has to be there.
         std::fs::create_dir_all(launch.scratch)
