@@ -40,7 +40,11 @@ def exhaust(value):
 
 
 def anthropic_messages(body):
-    from anthropic.types import message_create_params
+    # What needs a header of its own is typed apart.
+    if "context_management" in body:
+        from anthropic.types.beta import message_create_params
+    else:
+        from anthropic.types import message_create_params
 
     exhaust(adapter(message_create_params.MessageCreateParamsStreaming).validate_python(body))
 
