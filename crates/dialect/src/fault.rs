@@ -137,7 +137,8 @@ pub(crate) fn by_phrase(table: &[Phrase], message: &str) -> Option<FailureKind> 
 /// What a status says by itself.
 pub(crate) fn by_status(status: u16) -> FailureKind {
     match status {
-        300..=399 | 407 => FailureKind::Misconfigured,
+        // 405 and 501: whoever answers there takes no requests of this kind, and never will.
+        300..=399 | 405 | 407 | 501 => FailureKind::Misconfigured,
         401 | 403 => FailureKind::Unauthorised,
         402 => FailureKind::Quota,
         404 => FailureKind::ModelGone,

@@ -200,3 +200,16 @@ fn one_block_is_found_by_the_words_of_its_refusal() {
         }
     }
 }
+
+/// A web server that takes no such requests is told of at once, and not asked again and again.
+#[test]
+fn a_server_that_is_none_is_not_asked_again() {
+    for wire in [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
+        for status in [405, 501] {
+            let page = b"<!DOCTYPE HTML>\n<title>Error response</title>";
+            let speak = dialect(wire).expect("spoken");
+            let failure = speak.classify(status, &|_: &str| None, page, 0);
+            assert_eq!(failure.kind, FailureKind::Misconfigured, "{wire:?} {status}");
+        }
+    }
+}
