@@ -65,7 +65,7 @@ impl Confined {
 impl Launcher for Confined {
     fn prepare(&self, launch: &Launch<'_>) -> Result<Box<dyn Prepared>, String> {
         if launch.unconfined && self.confinement.may_be_left {
-            return Ok(Box::new(Free(Some(free(launch)))));
+            return Ok(Box::new(Free(Some(launch.command()))));
         }
         if launch.unconfined {
             return Err(
@@ -133,11 +133,4 @@ impl Prepared for Free {
     fn settle(self: Box<Self>, _: &LaunchEnd) -> Vec<String> {
         Vec::new()
     }
-}
-
-fn free(launch: &Launch<'_>) -> std::process::Command {
-    let mut command = std::process::Command::new(launch.program);
-    command.args(launch.arguments).current_dir(launch.directory).env_clear();
-    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-    command
 }

@@ -36,6 +36,17 @@ pub struct Launch<'a> {
     pub unconfined: bool,
 }
 
+impl Launch<'_> {
+    /// Just the program, started as it is.
+    #[must_use]
+    pub fn command(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(self.program);
+        command.args(self.arguments).current_dir(self.directory).env_clear();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
 /// Says how processes are really started: behind which program, held by what.
 pub trait Launcher: fmt::Debug + Send + Sync {
     /// Makes everything ready.
@@ -151,7 +162,7 @@ pub(crate) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Resul
             (child, Some(prepared))
         }
         // The leader of a group cannot begin a session: it would start a second process for that.
-        None => (start(plain(&launch), session.is_none())?, None),
+        None => (start(launch.command(), session.is_none())?, None),
     };
     match Tree::of(&child, name, program.is_plain) {
         Some(tree) => Ok(Process { child, tree, is_plain: program.is_plain, prepared }),
@@ -170,14 +181,6 @@ fn start(mut command: std::process::Command, leads_group: bool) -> io::Result<Ch
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-}
-
-/// Just the program.
-fn plain(launch: &Launch<'_>) -> std::process::Command {
-    let mut command = std::process::Command::new(launch.program);
-    command.args(launch.arguments).current_dir(launch.directory).env_clear();
-    command.envs(launch.environment.iter().map(|(name, value)| (name, value)));
-    command
 }
 
 /// A program that starts nothing needs no session where there is no terminal to protect; starting
