@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::stage::{Setting, Stage, WIRES, again, assert_ended, block_on, is_again};
+use crate::stage::{PATIENCE, Setting, Stage, WIRES, again, assert_ended, block_on, is_again};
 use serde_json::json;
 use windlass_driver::{Durability, Head};
 use windlass_engine::Event;
@@ -218,9 +218,12 @@ async fn a_run_that_was_cut_off_goes_on_if_it_is_wanted() {
     let (session, mut notices) = builder(&journal).start().unwrap();
     session.submit("go").unwrap();
     crate::stage::until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
-    while !log.exists() {
-        tokio::task::yield_now().await;
-    }
+    let written = async {
+        while !log.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, written).await.unwrap();
     // What a crash would leave: everything up to here.
     let crashed = setting.directory.path().join("crashed.jsonl");
     std::fs::copy(&journal, &crashed).unwrap();
