@@ -271,15 +271,16 @@ fn reading_below(directory: &Path) -> Rule {
 
 fn rules(values: &[String]) -> Result<Vec<Rule>, Refusal> {
     let parse = |text: &str| {
-        let rule = Rule::parse(text).map_err(|error| {
+        Rule::parse(text).map_err(|error| {
             Refusal::usage(format!(
                 "{error}; write `Tool` or `Tool(what)`, and the prompt right after -p"
             ))
-        })?;
-        offer::check_name(&rule.tool)?;
-        Ok(rule)
+        })
     };
-    values.iter().flat_map(|value| listed(value)).map(parse).collect()
+    let rules = values.iter().flat_map(|value| listed(value)).map(parse);
+    let rules: Vec<Rule> = rules.collect::<Result<_, Refusal>>()?;
+    offer::check_names(&rules)?;
+    Ok(rules)
 }
 
 fn system_prompt(args: &RunArgs) -> Arc<str> {

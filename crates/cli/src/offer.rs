@@ -2,7 +2,7 @@
 //! hides. A tool that was wished for by its name is offered from the start.
 
 use windlass_driver::Registry;
-use windlass_permission::Rules;
+use windlass_permission::{Rule, Rules};
 
 use crate::nearest::nearest;
 use crate::refusal::Refusal;
@@ -76,12 +76,17 @@ fn named(wish: &[String], registry: &Registry) -> Result<Wanted, Refusal> {
 
 /// A rule for a tool that does not exist is a slip of the pen, and one that denies would protect
 /// nothing.
-pub(crate) fn check_name(tool: &str) -> Result<(), Refusal> {
-    let registry = Registry::builtin();
-    let known: Vec<&str> = registry.names().chain(ELSEWHERE.iter().copied()).collect();
-    if known.contains(&tool) || tool.starts_with("mcp__") {
+pub(crate) fn check_names(rules: &[Rule]) -> Result<(), Refusal> {
+    if rules.is_empty() {
         return Ok(());
     }
+    let registry = Registry::builtin();
+    let known: Vec<&str> = registry.names().chain(ELSEWHERE.iter().copied()).collect();
+    let is_known = |tool: &str| known.contains(&tool) || tool.starts_with("mcp__");
+    let Some(tool) = rules.iter().map(|rule| rule.tool.as_str()).find(|tool| !is_known(tool))
+    else {
+        return Ok(());
+    };
     let advice = match nearest(tool, known.iter().copied()) {
         Some(near) => format!("did you mean {near}?"),
         None => "rules come after the prompt, and name a tool first".to_owned(),
