@@ -53,7 +53,8 @@ pub use windlass_hook::HookSet;
 pub use windlass_journal::{Durability, Head};
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
-    Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings, Tool,
+    Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings,
+    Tool,
 };
 pub use windlass_vocabulary as vocabulary;
 

@@ -10,6 +10,7 @@ mod bash;
 mod edit;
 pub mod environment;
 mod file;
+pub mod git;
 mod glob;
 mod grep;
 mod input;
@@ -33,6 +34,7 @@ mod write;
 
 pub use background::{Background, BackgroundEnd, BackgroundTask};
 pub use file::FileChange;
+pub use git::{Git, GitEnd, GitFailure};
 pub use lists::Lists;
 pub use picture::{Fitted, PictureLimits, fit};
 pub use process::{Launch, LaunchEnd, Launcher, Prepared, Start};

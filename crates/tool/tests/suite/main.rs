@@ -9,6 +9,8 @@ mod bash;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]
+mod git;
+#[cfg(test)]
 mod glob;
 #[cfg(test)]
 mod grep;
