@@ -14,6 +14,9 @@ const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Folders that hold what tools made.
 const SKIPPED_FOLDERS: &[&str] = &["target", ".git", ".venv", "node_modules"];
 
+/// In a worktree, a file that says where its repository is.
+const WORKTREE: &str = ".git";
+
 /// The repository.
 pub struct Tree {
     /// Where it is.
@@ -121,7 +124,10 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), String
             if !SKIPPED_FOLDERS.contains(&name.as_str()) {
                 walk(&entry.path(), &path, files)?;
             }
-        } else if kind.is_file() && entry.metadata().map_err(wrong)?.len() <= FILE_BYTES_MAX {
+        } else if kind.is_file()
+            && name != WORKTREE
+            && entry.metadata().map_err(wrong)?.len() <= FILE_BYTES_MAX
+        {
             let bytes = fs::read(entry.path()).map_err(wrong)?;
             if let Ok(text) = String::from_utf8(bytes) {
                 files.push(File { path, text });
