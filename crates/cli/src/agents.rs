@@ -9,7 +9,7 @@ use windlass_vocabulary::{ModelName, ToolName};
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::folder;
-use crate::frontmatter::Page;
+use crate::frontmatter::{Page, pages};
 
 /// Reads them. What cannot be used is left out and noted.
 pub(crate) fn definitions(
@@ -19,7 +19,7 @@ pub(crate) fn definitions(
 ) -> (Vec<AgentDefinition>, Vec<String>) {
     let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
     for folder in folders(cwd, lookup) {
-        for path in pages(&folder, FOLDERS_DEEP) {
+        for path in pages(&folder) {
             match read(&path, config) {
                 Ok(agent) if found.iter().any(|known| known.name == agent.name) => {}
                 Ok(agent) if found.len() < AGENTS_MAX => found.push(agent),
@@ -37,27 +37,6 @@ fn folders(cwd: &Path, lookup: &impl Lookup) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude/agents")).collect();
     folders.extend(folder::claude(lookup).map(|folder| folder.join("agents")));
     folders
-}
-
-/// Markdown files of a folder and the folders in it, by name.
-fn pages(folder: &Path, depth: u8) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut entries: Vec<_> = entries.flatten().take(FILES_MAX).collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.path();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            if let Some(depth) = depth.checked_sub(1) {
-                found.extend(pages(&path, depth));
-            }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
-        }
-    }
-    found
 }
 
 fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
@@ -98,6 +77,4 @@ fn model(name: &str, config: &Config) -> ModelName {
 }
 
 const AGENTS_MAX: usize = 64;
-const FILES_MAX: usize = 256;
-const FOLDERS_DEEP: u8 = 4;
 const BYTES_MAX: u64 = 256 * 1024;

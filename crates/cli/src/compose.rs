@@ -20,6 +20,7 @@ use crate::command::{self, Order};
 use crate::config::Config;
 use crate::config::model::Model;
 use crate::environment::Lookup;
+use crate::memory::NearbyFiles;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
 use crate::rules::listed;
@@ -119,6 +120,9 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     if let Some(memory) = found.memory {
         builder = builder.memory(memory);
     }
+    if let Some(nearby) = found.nearby {
+        builder = builder.nearby(nearby);
+    }
     if let Some(skills) = found.skills {
         builder = builder.skills(skills);
     }
@@ -147,6 +151,7 @@ struct Found {
     agents: Vec<AgentDefinition>,
     memory: Option<NoteFolder>,
     skills: Option<SkillFolders>,
+    nearby: Option<Arc<NearbyFiles>>,
     /// What was left out, and why.
     notes: Vec<String>,
 }
@@ -156,7 +161,14 @@ impl Found {
     fn look(cwd: &Path, config: &Config, settings: &mut Settings, lookup: &impl Lookup) -> Self {
         // A byte for each token of the window: instructions fill about a quarter of it at most.
         let window = usize::try_from(settings.model.window.0).unwrap_or(usize::MAX);
-        let instructions = memory::load(cwd, window.min(INSTRUCTIONS_MAX), lookup);
+        let wanted = memory::Wanted {
+            user: true,
+            project: true,
+            local: true,
+            excludes: Vec::new(),
+            bytes_max: window.min(INSTRUCTIONS_MAX),
+        };
+        let instructions = memory::load(cwd, &wanted, lookup);
         settings.user_context = instructions.text.map(Arc::from);
         let (agents, mut notes) = agents::definitions(cwd, config, lookup);
         notes.splice(0..0, instructions.notes);
@@ -166,7 +178,7 @@ impl Found {
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
-        Self { agents, memory, skills, notes }
+        Self { agents, memory, skills, nearby: instructions.nearby, notes }
     }
 }
 

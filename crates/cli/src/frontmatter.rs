@@ -1,7 +1,8 @@
 //! The lines between the first two `---` of a Markdown file: keys with texts or lists. The part of
-//! YAML that people write there; what is not understood is left out.
+//! YAML that people write there; what is not understood is left out. Also where such files lie.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// A file with such lines.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,16 +60,29 @@ impl<'a> Page<'a> {
 
     /// A list, whether it stands on lines, in brackets or between commas.
     pub(crate) fn list(&self, key: &str) -> Option<Vec<String>> {
-        let values = self.fields.get(key)?.iter().flat_map(|value| value.split(','));
+        let values = self.fields.get(key)?.iter().flat_map(|value| apart(value));
         Some(values.map(plain).filter(|value| !value.is_empty()).collect())
     }
 }
 
 fn listed(value: &str) -> Vec<String> {
     match value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        Some(items) => items.split(',').map(plain).collect(),
+        Some(items) => apart(items).map(plain).collect(),
         None => vec![plain(value)],
     }
+}
+
+/// What stands between commas, but not those inside braces or brackets.
+fn apart(value: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    value.split(move |sign: char| {
+        match sign {
+            '{' | '(' | '[' => depth += 1,
+            '}' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        sign == ',' && depth == 0
+    })
 }
 
 fn plain(value: &str) -> String {
@@ -77,6 +91,34 @@ fn plain(value: &str) -> String {
     quoted('"').or_else(|| quoted('\'')).unwrap_or(value).to_owned()
 }
 
+/// Markdown files of a folder and the folders in it, by name.
+pub(crate) fn pages(folder: &Path) -> Vec<PathBuf> {
+    pages_below(folder, FOLDERS_DEEP)
+}
+
+fn pages_below(folder: &Path, depth: u8) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut entries: Vec<_> = entries.flatten().take(FILES_MAX).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if let Some(depth) = depth.checked_sub(1) {
+                found.extend(pages_below(&path, depth));
+            }
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+const FILES_MAX: usize = 256;
+const FOLDERS_DEEP: u8 = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,13 +126,16 @@ mod tests {
     #[test]
     fn the_forms_people_write_are_read() {
         let text = "---\nname: \"reviewer\"\n# a comment\ndescription: >\n  Looks at\n  changes: all\n\
-                    tools: Read, Grep\nmore:\n  - one\n  - 'two'\nflow: [a, b]\n---\nThe body.\n---\n";
+                    tools: Read, Grep\nglobs: a.{b,c}, 'Bash(x, y)'\nmore:\n  - one\n  - 'two'\nflow: [a, b]\n---\nThe body.\n---\n";
         let page = Page::parse(text).unwrap();
         assert_eq!(page.text("name").as_deref(), Some("reviewer"));
         assert_eq!(page.text("description").as_deref(), Some("Looks at changes: all"));
-        for (key, list) in
-            [("tools", ["Read", "Grep"]), ("more", ["one", "two"]), ("flow", ["a", "b"])]
-        {
+        for (key, list) in [
+            ("tools", ["Read", "Grep"]),
+            ("globs", ["a.{b,c}", "Bash(x, y)"]),
+            ("more", ["one", "two"]),
+            ("flow", ["a", "b"]),
+        ] {
             assert_eq!(page.list(key).unwrap(), list, "{key}");
         }
         assert_eq!(page.body, "The body.\n---\n");

@@ -35,6 +35,7 @@ mod tool;
 use std::time::Duration;
 
 pub use attachment::Finder;
+pub use attachment::nearby::{Instruction, Nearby};
 pub use attachment::note::NoteFolder;
 pub use attachment::skill::SkillFolders;
 pub use error::{SendError, StartError};

@@ -63,7 +63,12 @@ impl Performer {
             model,
             spills: Spills::new(surroundings.spill.clone(), teller.clone()),
             questions: Questions::new(inspector, teller.clone()),
-            tools: Tools::new(registry, surroundings, events.clone()),
+            tools: Tools::new(
+                registry,
+                surroundings,
+                Arc::clone(&attachments.neighbours),
+                events.clone(),
+            ),
             attachments: Arc::new(attachments),
             hooks,
             teller,

@@ -20,6 +20,7 @@ use windlass_tool::{Registry, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, ModelName, Ticket};
 
+use crate::attachment::nearby::{Nearby, Neighbours};
 use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
 use crate::inspect::Inspector;
@@ -57,6 +58,7 @@ pub struct Builder {
     hooks: HookSet,
     memory: Option<Arc<dyn Finder>>,
     skills: Option<Arc<dyn Finder>>,
+    nearby: Option<Arc<dyn Nearby>>,
     journal: Option<Place>,
     timeouts: Timeouts,
     raw_events: bool,
@@ -79,6 +81,7 @@ impl Builder {
             hooks: HookSet::default(),
             memory: None,
             skills: None,
+            nearby: None,
             journal: None,
             timeouts: Timeouts::default(),
             raw_events: false,
@@ -133,6 +136,13 @@ impl Builder {
     #[must_use]
     pub fn skills(mut self, finder: impl Finder + 'static) -> Self {
         self.skills = Some(Arc::new(finder));
+        self
+    }
+
+    /// Says what counts for a file when the model first holds it, here and in nested sessions.
+    #[must_use]
+    pub fn nearby(mut self, nearby: Arc<dyn Nearby>) -> Self {
+        self.nearby = Some(nearby);
         self
     }
 
@@ -238,6 +248,7 @@ impl Builder {
                 registry: registry.clone(),
                 surroundings: Arc::clone(&surroundings),
                 hooks: self.hooks.clone(),
+                nearby: self.nearby.clone(),
                 journal: self.journal.clone(),
                 timeouts: self.timeouts,
             };
@@ -268,7 +279,12 @@ impl Builder {
             model: Arc::new(model),
             inspector,
             registry,
-            attachments: Attachments { surroundings, memory: self.memory, skills: self.skills },
+            attachments: Attachments {
+                surroundings,
+                memory: self.memory,
+                skills: self.skills,
+                neighbours: Arc::new(Neighbours::new(self.nearby)),
+            },
             hooks: self.hooks,
             teller: teller.clone(),
             events: report,

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::import;
+use crate::frontmatter::Page;
 
 /// What a file says.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,8 +17,19 @@ pub(super) struct Content {
     pub(super) imports: Vec<String>,
 }
 
-/// Reads it, or says why not.
+/// Reads it, or says why not. Lines between `---` at its beginning are not for the model.
 pub(super) fn read(path: &Path) -> Result<Content, String> {
+    let text = text(path)?;
+    Ok(parsed(Page::parse(&text).map_or(text.as_str(), |page| page.body)))
+}
+
+/// The files it counts for alone, if it says so.
+pub(super) fn paths(path: &Path) -> Result<Option<Vec<String>>, String> {
+    let text = text(path)?;
+    Ok(Page::parse(&text).and_then(|page| page.list("paths")).filter(|paths| !paths.is_empty()))
+}
+
+fn text(path: &Path) -> Result<String, String> {
     let found = path.metadata().map_err(|error| error.to_string())?;
     if !found.is_file() {
         return Err("it is not a file".to_owned());
@@ -28,8 +40,7 @@ pub(super) fn read(path: &Path) -> Result<Content, String> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
     file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
-    Ok(parsed(&text))
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
 }
 
 fn parsed(text: &str) -> Content {

@@ -2,152 +2,81 @@
 //! and how much of them.
 //!
 //! From broad to narrow: the machine's, the user's, then from the root down to where we are. A
-//! directory's `AGENTS.md` is read where it has no `CLAUDE.md`. A project's files may take in other
-//! files of the project and nothing else: nobody can be asked here, and what somebody else wrote must
-//! not choose which of the user's files are sent away.
+//! directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What lies below where we are, and
+//! rules for some files alone, are said when such a file is first read: see `nearby`. A project's
+//! files may take in other files of the project and nothing else: nobody can be asked here, and what
+//! somebody else wrote must not choose which of the user's files are sent away.
 
+mod excluded;
 mod file;
 mod import;
+mod loader;
+mod nearby;
+mod share;
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::environment::Lookup;
 use crate::folder;
-use file::{Content, read};
+use excluded::Excluded;
+use loader::{Author, Loader, Section};
+pub(crate) use nearby::NearbyFiles;
 
 /// What was put together.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     /// The text, if there is any.
     pub(crate) text: Option<String>,
+    /// What is said later, when a file it counts for is read.
+    pub(crate) nearby: Option<Arc<NearbyFiles>>,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
 }
 
-/// Who wrote a file, which decides what it may take in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Author {
-    /// Whoever runs the machine.
-    System,
-    /// The user, for all projects.
-    User,
-    /// Whoever wrote the project.
-    Project,
+/// What is wanted of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// The user's own.
+    pub(crate) user: bool,
+    /// The project's.
+    pub(crate) project: bool,
+    /// What somebody keeps in the project for himself.
+    pub(crate) local: bool,
+    /// Globs over absolute paths; what they match is not read, unless it is the machine's.
+    pub(crate) excludes: Vec<String>,
+    /// Bytes of text that is always there. Over it, the longest files are cut, so that a large one
+    /// does not push out the others.
+    pub(crate) bytes_max: usize,
 }
 
-/// One file in the text.
-#[derive(Debug)]
-struct Section {
-    author: Author,
-    path: PathBuf,
-    text: String,
-}
-
-/// Puts them together. At most so many bytes: the broad ones give way to the narrow ones.
-pub(crate) fn load(cwd: &Path, bytes_max: usize, lookup: &impl Lookup) -> Memory {
-    let mut loader = Loader {
-        project: folder::project(cwd),
-        home: folder::home(lookup),
-        seen: BTreeSet::new(),
-        sections: Vec::new(),
-        notes: Vec::new(),
-    };
+/// Puts them together.
+pub(crate) fn load(cwd: &Path, wanted: &Wanted, lookup: &impl Lookup) -> Memory {
+    let mut loader = Loader::new(folder::project(cwd), folder::home(lookup));
+    let (excluded, problems) = Excluded::new(&wanted.excludes);
+    loader.excluded = excluded;
+    loader.notes = problems;
     loader.take(Path::new(MANAGED), Author::System);
-    if let Some(folder) = folder::claude(lookup) {
+    let own = folder::claude(lookup).filter(|_| wanted.user);
+    if let Some(folder) = &own {
         loader.take(&folder.join("CLAUDE.md"), Author::User);
+        loader.rules(&folder.join("rules"), Author::User);
     }
     let mut folders: Vec<&Path> = cwd.ancestors().collect();
     folders.reverse();
     for folder in folders {
-        let own = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
-        let _ = own.iter().any(|name| loader.take(&folder.join(name), Author::Project));
-        loader.take(&folder.join("CLAUDE.local.md"), Author::Project);
-    }
-    loader.finish(bytes_max)
-}
-
-struct Loader {
-    project: PathBuf,
-    home: Option<PathBuf>,
-    /// By their real paths: what is linked or taken in twice is said once.
-    seen: BTreeSet<PathBuf>,
-    sections: Vec<Section>,
-    notes: Vec<String>,
-}
-
-impl Loader {
-    /// Takes in a file and what it takes in. Says whether it is there.
-    fn take(&mut self, path: &Path, author: Author) -> bool {
-        let Ok(real) = path.canonicalize() else { return false };
-        if author == Author::Project && !self.is_trusted(path, &real) {
-            let why = "it belongs to somebody else, or lies outside the project";
-            self.notes.push(format!("{} was not read: {why}", path.display()));
-            return true;
-        }
-        self.add(&real, author, IMPORTS_DEEP);
-        true
-    }
-
-    fn add(&mut self, real: &Path, author: Author, depth: u8) {
-        if !self.seen.insert(real.to_owned()) {
-            return;
-        }
-        let Content { text, imports } = match read(real) {
-            Ok(content) => content,
-            Err(problem) => {
-                self.notes.push(format!("{} was not read: {problem}", real.display()));
-                return;
-            }
-        };
-        if !text.trim().is_empty() {
-            self.sections.push(Section { author, path: real.to_owned(), text });
-        }
-        for import in imports {
-            let Some(target) = import::target(&import, real, self.home.as_deref()) else {
-                continue;
-            };
-            if author == Author::Project && !target.starts_with(&self.project) {
-                let place = real.display();
-                self.notes.push(format!("@{import} of {place} lies outside the project"));
-            } else if depth == 0 {
-                self.notes.push(format!("@{import} of {} is taken in too deep", real.display()));
-            } else {
-                self.add(&target, author, depth - 1);
-            }
+        loader.folder(folder, wanted.project, wanted.local);
+        if wanted.project && folder.starts_with(&loader.project) {
+            loader.rules(&folder.join(".claude/rules"), Author::Project);
         }
     }
-
-    /// A file of the project must lie in it; one above it must be the user's own, because others may
-    /// write to directories such as the one for temporary files.
-    fn is_trusted(&self, path: &Path, real: &Path) -> bool {
-        if path.starts_with(&self.project) {
-            return real.starts_with(&self.project);
-        }
-        let ours = rustix::process::getuid().as_raw();
-        real.metadata().is_ok_and(|found| [0, ours].contains(&found.uid()))
-    }
-
-    fn finish(self, bytes_max: usize) -> Memory {
-        let Self { mut sections, mut notes, .. } = self;
-        let total = |sections: &[Section]| sections.iter().map(|one| one.text.len()).sum::<usize>();
-        while total(&sections) > bytes_max && sections.len() > 1 {
-            let broadest = sections.iter().position(|one| one.author != Author::System);
-            let left_out = sections.remove(broadest.unwrap_or(0));
-            let place = left_out.path.display();
-            notes.push(format!("{place} was left out: instructions are over {bytes_max} bytes"));
-        }
-        if let [only] = sections.as_mut_slice()
-            && only.text.len() > bytes_max
-        {
-            only.text.truncate(only.text.floor_char_boundary(bytes_max));
-            only.text.push_str("\n(The rest was cut.)");
-            notes.push(format!("{} was cut at {bytes_max} bytes", only.path.display()));
-        }
-        let text = (!sections.is_empty()).then(|| rendered(&sections));
-        Memory { text, notes }
-    }
+    let mut sections = std::mem::take(&mut loader.sections);
+    let cut = share::cut_to(&mut sections, wanted.bytes_max);
+    loader.notes.extend(cut);
+    let text = (!sections.is_empty()).then(|| rendered(&sections));
+    let notes = std::mem::take(&mut loader.notes);
+    let nearby = NearbyFiles::new(loader, cwd, wanted);
+    Memory { text, nearby: Some(Arc::new(nearby)), notes }
 }
 
 fn rendered(sections: &[Section]) -> String {
@@ -165,8 +94,6 @@ fn rendered(sections: &[Section]) -> String {
 
 const INTRODUCTION: &str = "Standing instructions for this work, from broad to narrow. Follow them; \
 where two differ, the later one counts, and what the user asks for in the conversation counts more.";
-/// Files taken in by files that were taken in.
-const IMPORTS_DEEP: u8 = 4;
 #[cfg(not(target_os = "macos"))]
 const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
 #[cfg(target_os = "macos")]

@@ -89,16 +89,63 @@ fn a_project_cannot_take_in_what_is_not_its_own() {
 }
 
 #[test]
-fn too_much_is_left_out_and_said() {
+fn what_is_too_long_is_cut_and_said_and_pushes_nothing_out() {
     let (world, server) = (World::new(), server());
-    write(world.home().join(".claude/CLAUDE.md"), &format!("broad-says {}", "x".repeat(200_000)));
-    write(world.file("CLAUDE.md"), &format!("narrow-says {}", "y".repeat(200_000)));
+    write(world.home().join(".claude/CLAUDE.md"), "broad-says");
+    write(world.file("CLAUDE.md"), &format!("narrow-says {}", "y".repeat(300_000)));
     write(world.file("CLAUDE.local.md"), &"z".repeat((4 << 20) + 1));
     let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--verbose"]));
     assert!(finished.stderr.contains("over 4 MiB"), "{finished:?}");
-    assert!(finished.stderr.contains("was left out"), "{finished:?}");
+    assert!(finished.stderr.contains("was cut at"), "{finished:?}");
     let said = first(&server);
-    assert!(said.contains("narrow-says") && !said.contains("broad-says"), "{}", said.len());
+    assert!(said.contains("narrow-says") && said.contains("broad-says"), "{}", said.len());
+    assert!(said.len() < 270_000, "{}", said.len());
+}
+
+/// What the model was told with the results of its calls, one text for each request.
+fn told(server: &Rehearsal) -> Vec<String> {
+    let bodies = server.requests().into_iter().map(|request| request.json().expect("JSON"));
+    let last = |body: Value| body["messages"].as_array().and_then(|all| all.last().cloned());
+    bodies.map(|body| last(body).unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn what_counts_for_some_files_is_said_once_with_the_first_of_them() {
+    let world = World::new();
+    std::fs::create_dir(world.file(".git")).expect("a folder");
+    write(world.file("CLAUDE.md"), "root-says");
+    write(world.file(".claude/rules/all.md"), "everywhere-says");
+    write(
+        world.file(".claude/rules/rust/tests.md"),
+        "---\npaths:\n  - \"**/*_test.{rs,py}\"\n---\ntests-says @more.md\n",
+    );
+    write(world.file(".claude/rules/rust/more.md"), "---\npaths: none/*\n---\nmore-says\n");
+    write(world.home().join(".claude/rules/mine.md"), "mine-says");
+    write(world.file("api/AGENTS.md"), "api-says");
+    write(world.file("api/v1/one_test.rs"), "1\n");
+    write(world.file("api/v1/two.rs"), "2\n");
+    write(world.file("top.rs"), "0\n");
+    let read = |path: &str| Answer::call("Read", json!({ "file_path": world.file(path) }));
+    let script = Script::new()
+        .answer(read("top.rs"))
+        .answer(read("api/v1/two.rs"))
+        .answer(read("api/v1/one_test.rs"))
+        .answer(read("api/v1/two.rs"))
+        .answer(Answer::text("ok"));
+    let server = play(script);
+    ask(&world, &server, &["-p", "hi"]);
+    let told = told(&server);
+    let first = &told[0];
+    for words in ["root-says", "everywhere-says", "mine-says"] {
+        assert!(first.contains(words), "{words}: {first}");
+    }
+    for words in ["api-says", "tests-says", "more-says"] {
+        assert!(!first.contains(words) && !told[1].contains(words), "{words}");
+    }
+    assert!(told[2].contains("api-says") && !told[2].contains("tests-says"), "{}", told[2]);
+    assert!(told[3].contains("tests-says") && told[3].contains("more-says"), "{}", told[3]);
+    assert!(!told[3].contains("api-says"), "{}", told[3]);
+    assert!(!told[4].contains("-says"), "{}", told[4]);
 }
 
 #[test]

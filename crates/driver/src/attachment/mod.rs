@@ -5,6 +5,7 @@
 //! or takes too long, says nothing. A turn never waits for any of it.
 
 mod file;
+pub mod nearby;
 pub mod note;
 pub mod skill;
 
@@ -18,6 +19,8 @@ use windlass_engine::Event;
 use windlass_tool::Surroundings;
 use windlass_vocabulary::AttachmentKind;
 
+use self::nearby::Neighbours;
+
 /// Looks for something that may help with what the user asked.
 pub trait Finder: Debug + Send + Sync {
     /// Words for the model, or `None`. May block on the file system; given up after some seconds.
@@ -29,6 +32,7 @@ pub(crate) struct Attachments {
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) memory: Option<Arc<dyn Finder>>,
     pub(crate) skills: Option<Arc<dyn Finder>>,
+    pub(crate) neighbours: Arc<Neighbours>,
 }
 
 /// The longest anything is looked for.
@@ -52,7 +56,10 @@ impl Attachments {
             AttachmentKind::Memory => self.memory.as_ref()?.find(about),
             AttachmentKind::Skills => self.skills.as_ref()?.find(about),
             AttachmentKind::ChangedFiles => file::changed(&self.surroundings),
-            AttachmentKind::FilesInHand => file::read_again(&self.surroundings, about),
+            AttachmentKind::FilesInHand => {
+                self.neighbours.forget();
+                file::read_again(&self.surroundings, about)
+            }
             // Typed by a person; nobody has to look for it.
             AttachmentKind::QueuedInput => None,
         }

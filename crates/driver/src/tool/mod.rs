@@ -21,6 +21,7 @@ use windlass_tool::{Job, Progress, Registry, Surroundings, Terms};
 use windlass_vocabulary::{Ticket, ToolCall};
 
 use self::context::Told;
+use crate::attachment::nearby::Neighbours;
 use crate::clock;
 
 /// The calls under way.
@@ -31,16 +32,18 @@ pub(crate) struct Tools {
     cancels: HashMap<Ticket, CancellationToken>,
     running: JoinSet<Ticket>,
     told: Arc<Told>,
+    neighbours: Arc<Neighbours>,
 }
 
 impl Tools {
     pub(crate) fn new(
         registry: Arc<Registry>,
         surroundings: Arc<Surroundings>,
+        neighbours: Arc<Neighbours>,
         events: mpsc::Sender<Event>,
     ) -> Self {
         let (cancels, running) = (HashMap::new(), JoinSet::new());
-        Self { registry, surroundings, events, cancels, running, told: Arc::default() }
+        Self { registry, surroundings, events, cancels, running, told: Arc::default(), neighbours }
     }
 
     /// Starts a call.
@@ -59,12 +62,14 @@ impl Tools {
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
         let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));
+        let neighbours = Arc::clone(&self.neighbours);
         self.running.spawn(async move {
             let begun = clock::now();
             let mut outcome =
                 execute::execute(&registry, ticket, granted, job, said, &events).await;
             outcome.took = clock::since(begun);
             told.add(&surroundings, &mut outcome);
+            neighbours.add(&mut outcome).await;
             let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
             ticket
         });

@@ -14,6 +14,7 @@ use windlass_vocabulary::{AgentId, MicroUsd, ModelName};
 
 use super::definition::{AgentDefinition, Subagents};
 use super::question::Shared;
+use crate::attachment::nearby::Nearby;
 use crate::journal::Place;
 use crate::model::{Endpoint, Timeouts};
 use crate::notices::Teller;
@@ -29,6 +30,7 @@ pub(crate) struct Parent {
     pub(crate) registry: Registry,
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) hooks: HookSet,
+    pub(crate) nearby: Option<Arc<dyn Nearby>>,
     pub(crate) journal: Option<Place>,
     pub(crate) timeouts: Timeouts,
 }
@@ -102,6 +104,7 @@ impl Nest {
             registry,
             surroundings,
             hooks,
+            nearby,
             journal,
             timeouts,
         } = self.parent.clone();
@@ -123,6 +126,9 @@ impl Nest {
             .beneath(self.depth, self.tree.clone());
         for (model, endpoint) in endpoints {
             builder = builder.endpoint_for(model, endpoint);
+        }
+        if let Some(nearby) = nearby {
+            builder = builder.nearby(nearby);
         }
         if let Some(place) = journal {
             let folder = agents_folder(&place);
