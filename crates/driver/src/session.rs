@@ -239,26 +239,11 @@ impl Builder {
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
         let (teller, notices) = notices::channel();
         let surroundings = Arc::new(surroundings);
-        let mut registry = self.registry;
-        if let Some(subagents) = self.agents {
-            let parent = Parent {
-                settings: self.settings.clone(),
-                endpoint: self.endpoint,
-                endpoints: self.endpoints,
-                registry: registry.clone(),
-                surroundings: Arc::clone(&surroundings),
-                hooks: self.hooks.clone(),
-                nearby: self.nearby.clone(),
-                journal: self.journal.clone(),
-                timeouts: self.timeouts,
-            };
-            let (tree, teller) = (self.tree.clone(), teller.clone());
-            let nest = Nest { subagents, parent, depth: self.depth + 1, tree, teller };
-            registry.insert(Arc::new(AgentTool::new(Arc::new(nest))));
-            self.settings.tools = registry.specs().into();
+        if let Some(subagents) = self.agents.take() {
+            self.insert_agents(subagents, &surroundings, &teller);
         }
         let settings = Arc::new(self.settings);
-        let registry = Arc::new(registry);
+        let registry = Arc::new(self.registry);
         let inspector = Arc::new(Inspector {
             registry: Arc::clone(&registry),
             surroundings: Arc::clone(&surroundings),
@@ -301,6 +286,30 @@ impl Builder {
             continues_run: self.continues_run,
         };
         Ok(Assembled { run, teller, scratch, commands: orders, notices })
+    }
+
+    /// Offers nested sessions, made of everything this one has.
+    fn insert_agents(
+        &mut self,
+        subagents: Subagents,
+        surroundings: &Arc<Surroundings>,
+        teller: &Teller,
+    ) {
+        let parent = Parent {
+            settings: self.settings.clone(),
+            endpoint: self.endpoint.clone(),
+            endpoints: self.endpoints.clone(),
+            registry: self.registry.clone(),
+            surroundings: Arc::clone(surroundings),
+            hooks: self.hooks.clone(),
+            nearby: self.nearby.clone(),
+            journal: self.journal.clone(),
+            timeouts: self.timeouts,
+        };
+        let (tree, teller) = (self.tree.clone(), teller.clone());
+        let nest = Nest { subagents, parent, depth: self.depth + 1, tree, teller };
+        self.registry.insert(Arc::new(AgentTool::new(Arc::new(nest))));
+        self.settings.tools = self.registry.specs().into();
     }
 
     /// An endpoint for a model that is never asked is a slip of the pen, and the model that was
