@@ -230,7 +230,7 @@ impl Builder {
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
         self.check_models()?;
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
-        let (surroundings, scratch) = match self.surroundings {
+        let (surroundings, scratch) = match self.surroundings.take() {
             Some(surroundings) => (surroundings, None),
             None => own_surroundings(self.journal.as_ref().map(|place| place.path.as_path()))?,
         };
