@@ -1,4 +1,13 @@
-//! The room of the MCP client, which will offer the tools of remote servers as ours.
+//! An MCP client that offers remote tools as ours.
 //!
-//! It is empty: no server can be configured yet. A remote tool will be a `windlass_tool::Tool` put
-//! into the registry behind the built-in ones, so nothing above this crate will have to know.
+//! Reading order: [`connection`] (one server, in our own words), `transport` (how messages get
+//! there). The official library is used inside and never shown, so that its changes stay in here.
+
+pub mod connection;
+mod failure;
+mod transport;
+
+pub use connection::{CallTerms, Channel, Connection, Era, Host};
+pub use failure::Failure;
+pub use transport::http::HttpOrder;
+pub use transport::process::ProcessOrder;

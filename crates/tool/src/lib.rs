@@ -37,7 +37,7 @@ pub use file::FileChange;
 pub use git::{Git, GitEnd, GitFailure};
 pub use lists::Lists;
 pub use picture::{Fitted, PictureLimits, fit};
-pub use process::{Launch, LaunchEnd, Launcher, Prepared, Start};
+pub use process::{Lasting, LastingProgram, Launch, LaunchEnd, Launcher, Prepared, Start};
 pub use registry::Registry;
 pub use surroundings::{Limits, Surroundings};
 pub use tool::{Job, Progress, Running, Terms, Tool};

@@ -125,11 +125,21 @@ pub(crate) fn end(identity: &str) -> bool {
     Tree::known(identity).map(drop).is_some()
 }
 
-/// Starts it.
+/// Starts it, without input.
 pub(crate) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Result<Process> {
+    let environment = surroundings.child_environment();
+    spawn_in(program, surroundings, environment, Stdio::null)
+}
+
+/// Starts it in this environment, with this input.
+pub(super) fn spawn_in(
+    program: &Program,
+    surroundings: &Surroundings,
+    mut environment: Vec<(OsString, OsString)>,
+    input: fn() -> Stdio,
+) -> io::Result<Process> {
     let number = CALLS.fetch_add(1, Ordering::Relaxed);
     let name = format!("{}.{number}.", std::process::id());
-    let mut environment = surroundings.child_environment();
     let outer = environment.iter().find(|(name, _)| name == MARK).map(|(_, value)| value.clone());
     environment.retain(|(name, _)| name != MARK && name != "PWD");
     let mut mark = outer.unwrap_or_default();
@@ -158,11 +168,11 @@ pub(crate) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Resul
     let (child, prepared) = match &surroundings.launcher {
         Some(launcher) => {
             let mut prepared = launcher.prepare(&launch).map_err(io::Error::other)?;
-            let child = prepared.spawn(&mut |command| start(command, true))?;
+            let child = prepared.spawn(&mut |command| start(command, true, input()))?;
             (child, Some(prepared))
         }
         // The leader of a group cannot begin a session: it would start a second process for that.
-        None => (start(launch.command(), session.is_none())?, None),
+        None => (start(launch.command(), session.is_none(), input())?, None),
     };
     match Tree::of(&child, name, program.is_plain) {
         Some(tree) => Ok(Process { child, tree, is_plain: program.is_plain, prepared }),
@@ -170,13 +180,13 @@ pub(crate) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Resul
     }
 }
 
-fn start(mut command: std::process::Command, leads_group: bool) -> io::Result<Child> {
+fn start(mut command: std::process::Command, leads_group: bool, input: Stdio) -> io::Result<Child> {
     use std::os::unix::process::CommandExt;
     if leads_group {
         command.process_group(0);
     }
     tokio::process::Command::from(command)
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)

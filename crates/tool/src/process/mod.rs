@@ -4,6 +4,7 @@
 //! door to stand in. `tree` knows everything a process started, wherever it went. `watch` keeps
 //! pipes drained and deadlines kept. What is run, and whether it may, is decided elsewhere.
 
+mod lasting;
 mod launch;
 mod stream;
 mod swarm;
@@ -11,6 +12,7 @@ mod table;
 mod tree;
 mod watch;
 
+pub use lasting::{Lasting, LastingProgram};
 pub use launch::{Launch, LaunchEnd, Launcher, Prepared, Start};
 pub(crate) use launch::{Process, Program, began, end, spawn};
 pub(crate) use watch::{Cause, Ended, Order, Output, stay};

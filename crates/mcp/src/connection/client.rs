@@ -1,0 +1,229 @@
+//! Our side of a connection: what a server may ask of us and tell us.
+#![expect(deprecated, reason = "servers of older revisions ask for roots and log this way")]
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::ClientHandler;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+    Root, RootsCapabilities, UrlElicitationCapability,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::health::Health;
+
+/// What a server may ask for and tell of its own accord.
+pub trait Host: Send + Sync + 'static {
+    /// The directories a session works in.
+    fn roots(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// There is somebody who can be asked.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// Asks whoever sits in front. Dropped when the server no longer waits.
+    fn ask(&self, question: Question) -> Asking {
+        drop(question);
+        Box::pin(std::future::ready(Reply::Decline))
+    }
+
+    /// One of its lists is another now.
+    fn changed(&self, list: List) {
+        let _ = list;
+    }
+}
+
+/// A question under way.
+pub type Asking = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// What a server wants to know of its user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The server, as it is configured.
+    pub server: String,
+    /// Its words.
+    pub message: String,
+    /// The form to fill in, as JSON Schema; or none, and a place to go to.
+    pub schema: Option<Value>,
+    /// Where the user has to go instead.
+    pub url: Option<String>,
+    /// What the server calls the question, where there is a place to go to.
+    pub id: Option<String>,
+}
+
+/// What the user said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// Yes, and this.
+    Accept(Option<Value>),
+    /// No.
+    Decline,
+    /// Neither.
+    Cancel,
+}
+
+/// A list a server keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Its tools.
+    Tools,
+    /// Its prompts.
+    Prompts,
+    /// Its resources.
+    Resources,
+}
+
+/// Words of progress that may wait.
+const PROGRESS_MAX: usize = 4;
+
+/// Our side of a connection.
+pub(crate) struct Client {
+    pub(crate) server: String,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) health: Arc<Health>,
+    watchers: Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>,
+}
+
+impl Client {
+    pub(crate) fn new(server: String, host: Arc<dyn Host>, health: Arc<Health>) -> Self {
+        Self { server, host, health, watchers: Mutex::default() }
+    }
+
+    /// Words of progress on one call, until `unwatch`.
+    pub(crate) fn watch(&self, token: ProgressToken) -> mpsc::Receiver<String> {
+        let (sender, receiver) = mpsc::channel(PROGRESS_MAX);
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).insert(token, sender);
+        receiver
+    }
+
+    pub(crate) fn unwatch(&self, token: &ProgressToken) {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    }
+
+    /// Asks whoever sits in front.
+    pub(crate) async fn ask(&self, request: ElicitRequestParams) -> ElicitResult {
+        let server = self.server.clone();
+        let question = match request {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let schema = serde_json::to_value(requested_schema).ok();
+                Question { server, message, schema, url: None, id: None }
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, elicitation_id, .. } => {
+                Question { server, message, schema: None, url: Some(url), id: Some(elicitation_id) }
+            }
+            _ => return ElicitResult::new(ElicitationAction::Decline),
+        };
+        if !self.host.can_ask() {
+            return ElicitResult::new(ElicitationAction::Decline);
+        }
+        match self.host.ask(question).await {
+            Reply::Accept(Some(content)) => {
+                ElicitResult::new(ElicitationAction::Accept).with_content(content)
+            }
+            Reply::Accept(None) => ElicitResult::new(ElicitationAction::Accept),
+            Reply::Decline => ElicitResult::new(ElicitationAction::Decline),
+            Reply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+        }
+    }
+
+    pub(crate) fn roots(&self) -> ListRootsResult {
+        let roots = self.host.roots();
+        ListRootsResult::new(roots.iter().map(|path| Root::new(file_url(path))).collect())
+    }
+}
+
+impl ClientHandler for Client {
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.ask(request).await)
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        Ok(self.roots())
+    }
+
+    async fn on_progress(
+        &self,
+        told: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = watchers.get(&told.progress_token) {
+            let done = match told.total {
+                Some(total) => format!("{}/{total}", told.progress),
+                None => format!("{}", told.progress),
+            };
+            let text = told.message.map_or(done.clone(), |message| format!("{done} {message}"));
+            // What cannot be taken at once is dropped: progress is decoration.
+            let _ = sender.try_send(super::health::short(&text, 300));
+        }
+    }
+
+    async fn on_logging_message(
+        &self,
+        told: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.health.log(&told.data.to_string());
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.host.changed(List::Tools);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.host.changed(List::Prompts);
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.host.changed(List::Resources);
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        if self.host.can_ask() {
+            let mut elicitation = ElicitationCapability::default();
+            elicitation.form = Some(FormElicitationCapability::default());
+            elicitation.url = Some(UrlElicitationCapability::default());
+            capabilities.elicitation = Some(elicitation);
+        }
+        let ours = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, ours)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}
+
+/// A path as a URL, with what has a meaning there written in hex.
+fn file_url(path: &std::path::Path) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut url = "file://".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                url.push(char::from(*byte));
+            }
+            other => {
+                let _ = write!(url, "%{other:02X}");
+            }
+        }
+    }
+    url
+}

@@ -1,0 +1,66 @@
+//! What can go wrong between us and a server, in words that say what to do.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Why something could not be had of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It did not answer in time.
+    TimedOut {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        after: Duration,
+    },
+    /// It answered with an error.
+    Refused {
+        /// Its code.
+        code: i32,
+        /// Its words.
+        message: String,
+    },
+    /// The connection is gone.
+    Gone {
+        /// Why, as far as it is known.
+        reason: String,
+    },
+    /// It wants to know who we are first.
+    NeedsLogin {
+        /// What it said about that.
+        challenge: String,
+    },
+    /// It could not be started or reached.
+    Unreachable {
+        /// Why.
+        reason: String,
+    },
+    /// It answered with something that makes no sense.
+    Nonsense {
+        /// What.
+        reason: String,
+    },
+    /// We gave up first.
+    Cancelled,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut { what, after } => {
+                write!(f, "no answer to {what} within {} s", after.as_secs_f32())
+            }
+            Self::Refused { code, message } => write!(f, "it answered: {message} ({code})"),
+            Self::Gone { reason } => write!(f, "the connection is gone: {reason}"),
+            Self::NeedsLogin { challenge } if challenge.is_empty() => {
+                f.write_str("it needs a login")
+            }
+            Self::NeedsLogin { challenge } => write!(f, "it needs a login ({challenge})"),
+            Self::Unreachable { reason } => write!(f, "it cannot be reached: {reason}"),
+            Self::Nonsense { reason } => write!(f, "it broke the protocol: {reason}"),
+            Self::Cancelled => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,85 @@
+//! Messages over HTTP: each its own request, answers as JSON or as a stream of events.
+//!
+//! Redirects are followed within an origin only, so that what we say about ourselves goes to nobody
+//! else.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+use super::MESSAGE_BYTES_MAX;
+use crate::failure::Failure;
+
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+const HOPS_MAX: usize = 5;
+
+/// A server to be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HttpOrder {
+    /// Where.
+    pub url: String,
+    /// What goes with every request.
+    pub headers: Vec<(String, String)>,
+}
+
+/// The transport to it.
+pub(crate) fn transport(
+    order: &HttpOrder,
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, Failure> {
+    let config = config(order)?;
+    Ok(StreamableHttpClientTransport::with_client(client(&order.url)?, config))
+}
+
+pub(crate) fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Failure> {
+    let unusable = |reason: String| Failure::Unreachable { reason };
+    reqwest::Url::parse(&order.url)
+        .map_err(|error| unusable(format!("`{}` is not a URL: {error}", order.url)))?;
+    let mut headers = HashMap::new();
+    for (name, value) in &order.headers {
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| unusable(format!("`{name}` is not the name of a header")))?;
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| unusable(format!("the value of the header `{name}` cannot be sent")))?;
+        headers.insert(key, value);
+    }
+    Ok(StreamableHttpClientTransportConfig::with_uri(order.url.as_str())
+        .custom_headers(headers)
+        .max_sse_event_size(MESSAGE_BYTES_MAX)
+        .reinit_on_expired_session(true))
+}
+
+pub(crate) fn client(url: &str) -> Result<reqwest::Client, Failure> {
+    // Somebody else may have been first with the same provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let policy = Policy::custom(|attempt| {
+        let is_same = attempt.previous().first().is_some_and(|first| {
+            first.origin() == attempt.url().origin() && attempt.previous().len() <= HOPS_MAX
+        });
+        match is_same {
+            true => attempt.follow(),
+            false => attempt.error("it redirects to another place"),
+        }
+    });
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT_MAX)
+        .pool_max_idle_per_host(0)
+        .referer(false)
+        .redirect(policy);
+    if is_loopback(url) {
+        // A proxy meant for the world would not find this machine, or the wrong one.
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| Failure::Unreachable { reason: error.to_string() })
+}
+
+fn is_loopback(url: &str) -> bool {
+    let url = reqwest::Url::parse(url).ok();
+    let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}

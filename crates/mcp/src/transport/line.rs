@@ -1,0 +1,183 @@
+//! Lines of a stream, each up to a cap. Of a longer one only the request it answers is kept.
+//!
+//! Reading may be given up at any point and taken up again; nothing is lost in between.
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// One line, without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// The line.
+    Whole(Vec<u8>),
+    /// It was too long; the value of `id` at its top level, if there was one.
+    TooLong(Option<String>),
+}
+
+/// Cuts a stream into lines.
+pub(super) struct Lines<R> {
+    stream: R,
+    chunk: Box<[u8]>,
+    /// What of the chunk has not been looked at.
+    left: std::ops::Range<usize>,
+    line: Vec<u8>,
+    bytes_max: usize,
+    /// The line has become too long; only looked through.
+    scan: Option<Scan>,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(super) fn new(stream: R, bytes_max: usize) -> Self {
+        let chunk = vec![0; 64 * 1024].into_boxed_slice();
+        Self { stream, chunk, left: 0..0, line: Vec::new(), bytes_max, scan: None }
+    }
+
+    /// The next line; `None` at the end of the stream. What lacks an end of line there is dropped.
+    pub(super) async fn next(&mut self) -> Option<Line> {
+        loop {
+            while let Some(bytes) =
+                self.chunk.get(self.left.clone()).filter(|left| !left.is_empty())
+            {
+                let end = bytes.iter().position(|byte| *byte == b'\n');
+                let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+                match &mut self.scan {
+                    Some(scan) => scan.push(part),
+                    None => self.line.extend_from_slice(part),
+                }
+                self.left.start += part.len() + usize::from(end.is_some());
+                if self.scan.is_none() && self.line.len() > self.bytes_max {
+                    let mut scan = Scan::default();
+                    scan.push(&std::mem::take(&mut self.line));
+                    self.scan = Some(scan);
+                }
+                if end.is_some() {
+                    return Some(self.finish());
+                }
+            }
+            let read = self.stream.read(&mut self.chunk).await.ok().filter(|read| *read > 0)?;
+            self.left = 0..read;
+        }
+    }
+
+    fn finish(&mut self) -> Line {
+        let mut line = std::mem::take(&mut self.line);
+        match self.scan.take() {
+            Some(scan) => Line::TooLong(scan.id()),
+            None => {
+                if line.last() == Some(&b'\r') {
+                    line.pop();
+                }
+                Line::Whole(line)
+            }
+        }
+    }
+}
+
+/// Looks through an object for the value of `id` at its top level, in constant memory.
+#[derive(Default)]
+struct Scan {
+    depth: u32,
+    in_text: bool,
+    is_escaped: bool,
+    /// The text or number read last at the top level, if it is short.
+    token: Vec<u8>,
+    is_key: bool,
+    id: Option<Vec<u8>>,
+}
+
+/// No `id` is longer.
+const TOKEN_MAX: usize = 64;
+
+impl Scan {
+    fn push(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.take(*byte);
+        }
+    }
+
+    fn take(&mut self, byte: u8) {
+        if self.in_text {
+            if self.depth == 1 {
+                self.keep(byte);
+            }
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => self.in_text = false,
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'{' | b'[' => self.depth = self.depth.saturating_add(1),
+            b'}' | b']' => {
+                self.settle();
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' => self.settle(),
+            b':' if self.depth == 1 => {
+                self.is_key = self.token == b"\"id\"";
+                self.token.clear();
+            }
+            b'"' => {
+                self.in_text = true;
+                if self.depth == 1 {
+                    self.keep(byte);
+                }
+            }
+            byte if self.depth == 1 && !byte.is_ascii_whitespace() => self.keep(byte),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.token.len() < TOKEN_MAX {
+            self.token.push(byte);
+        }
+    }
+
+    /// A value at the top level has ended.
+    fn settle(&mut self) {
+        if self.depth == 1 {
+            let token = std::mem::take(&mut self.token);
+            if std::mem::take(&mut self.is_key) && self.id.is_none() {
+                self.id = Some(token);
+            }
+        }
+    }
+
+    fn id(self) -> Option<String> {
+        self.id.and_then(|id| String::from_utf8(id).ok()).filter(|id| !id.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn all(text: &[u8], bytes_max: usize) -> Vec<Line> {
+        let mut lines = Lines::new(text, bytes_max);
+        let mut found = Vec::new();
+        while let Some(line) = lines.next().await {
+            found.push(line);
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn a_line_too_long_leaves_its_id() {
+        let cases: &[(&str, Option<&str>)] = &[
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"id":8,"x":"aaaaaaaaaaaa"}}"#, Some("7")),
+            (r#"{"result":{"id":8,"x":["]}\"}{"]},"id":"a:,b"}"#, Some("\"a:,b\"")),
+            (r#"{"jsonrpc":"2.0","method":"id","params":{"id":1}}        "#, None),
+            (r#"["id",4,"id",5,{"id":6}]                            "#, None),
+            (r#"{"x":"id" , "id" : -12 , "y":1, "z":"aaaaaaaaaaaaaaaa"}"#, Some("-12")),
+        ];
+        for (text, id) in cases {
+            let text = format!("first\r\n{text}\nlast\nno end");
+            let found = all(text.as_bytes(), 20).await;
+            let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
+            let wanted = [whole("first"), Line::TooLong(id.map(str::to_owned)), whole("last")];
+            assert_eq!(found, wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Messages over the standard streams of a process: one JSON document per line.
+//!
+//! The process is ours alone: its own group, ended with everything it started. What it writes to
+//! standard error is kept for whoever asks why it failed, and means nothing else.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use windlass_tool::{Lasting, LastingProgram, Surroundings};
+
+use super::line::{Line, Lines};
+use super::{Hangup, MESSAGE_BYTES_MAX, Read, read};
+use crate::connection::Health;
+
+/// Messages that may wait to be written.
+const OUTGOING_MAX: usize = 16;
+/// How long a process may take to go by itself, and again when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// After its exit, this long for what is still in the pipe.
+const DRAIN: Duration = Duration::from_millis(250);
+const STDERR_LINE_MAX: usize = 8 * 1024;
+
+/// A server to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessOrder {
+    /// The program: a path, or a name looked up in `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What its environment holds besides the base.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs.
+    pub directory: PathBuf,
+}
+
+/// A process that is spoken to.
+pub(crate) struct Spoken {
+    lasting: Option<Lasting>,
+    lines: Lines<ChildStdout>,
+    /// `None` once closed: the process sees the end of its input.
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    health: Arc<Health>,
+    has_exited: bool,
+}
+
+impl Spoken {
+    /// Starts it.
+    pub(crate) fn start(
+        order: &ProcessOrder,
+        surroundings: &Surroundings,
+        health: Arc<Health>,
+    ) -> io::Result<Self> {
+        let environment = environment(order, surroundings);
+        let path = found(&order.command, &order.directory, &environment)?;
+        let program = LastingProgram {
+            path,
+            arguments: order.arguments.iter().map(OsString::from).collect(),
+            directory: order.directory.clone(),
+            environment,
+        };
+        let mut lasting = Lasting::start(program, surroundings)?;
+        let (stdin, stdout, stderr) =
+            lasting.streams().ok_or_else(|| io::Error::other("it has no streams"))?;
+        let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
+        tokio::spawn(write_all(stdin, messages));
+        tokio::spawn(log_all(stderr, Arc::clone(&health)));
+        Ok(Self {
+            lasting: Some(lasting),
+            lines: Lines::new(stdout, MESSAGE_BYTES_MAX),
+            outgoing: Some(outgoing),
+            health,
+            has_exited: false,
+        })
+    }
+
+    /// The next line; `None` when there will be none.
+    async fn line(&mut self) -> Option<Line> {
+        if self.has_exited {
+            return tokio::time::timeout(DRAIN, self.lines.next()).await.ok().flatten();
+        }
+        let lasting = self.lasting.as_mut()?;
+        tokio::select! {
+            biased;
+            line = self.lines.next() => line,
+            code = lasting.exit() => {
+                self.has_exited = true;
+                self.health.because(&match code {
+                    Some(code) => format!("its process exited with code {code}"),
+                    None => "its process was ended by a signal".to_owned(),
+                });
+                tokio::time::timeout(DRAIN, self.lines.next()).await.ok().flatten()
+            }
+        }
+    }
+
+    fn understand(&self, line: Line) -> Read {
+        let bytes = match line {
+            Line::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => {
+                return Read::Nothing;
+            }
+            Line::Whole(bytes) => bytes,
+            Line::TooLong(id) => return self.too_long(id.as_deref()),
+        };
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(value) => read(value, &self.health),
+            Err(_) => {
+                let start = String::from_utf8_lossy(bytes.get(..80).unwrap_or(&bytes)).into_owned();
+                match self.health.bad(&format!("not JSON: {start}")) {
+                    true => Read::Enough,
+                    false => Read::Nothing,
+                }
+            }
+        }
+    }
+
+    /// Whoever waits for it is told that it was too long.
+    fn too_long(&self, id: Option<&str>) -> Read {
+        let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
+        self.health.log(&format!("skipped: a message over {megabytes} MiB"));
+        match id.and_then(|id| serde_json::from_str::<Value>(id).ok()) {
+            Some(id) => {
+                let message = format!("the answer was over {megabytes} MiB and was dropped");
+                let error = json!({"code": -32000, "message": message});
+                read(json!({"jsonrpc": "2.0", "id": id, "error": error}), &self.health)
+            }
+            None => Read::Nothing,
+        }
+    }
+}
+
+impl Transport<RoleClient> for Spoken {
+    type Error = Hangup;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Hangup>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        async move {
+            let mut line = serde_json::to_vec(&message).map_err(|_| Hangup)?;
+            line.push(b'\n');
+            outgoing.ok_or(Hangup)?.send(line).await.map_err(|_| Hangup)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = self.line().await?;
+            match self.understand(line) {
+                Read::Message(message) => return Some(*message),
+                Read::Nothing => {}
+                Read::Enough => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Hangup> {
+        self.outgoing = None;
+        if let Some(lasting) = self.lasting.take() {
+            lasting.end(GRACE).await;
+        }
+        Ok(())
+    }
+}
+
+async fn write_all(mut stdin: ChildStdin, mut messages: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = messages.recv().await {
+        if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn log_all(stderr: ChildStderr, health: Arc<Health>) {
+    let mut lines = Lines::new(stderr, STDERR_LINE_MAX);
+    while let Some(line) = lines.next().await {
+        if let Line::Whole(line) = line
+            && !line.iter().all(u8::is_ascii_whitespace)
+        {
+            health.log(&String::from_utf8_lossy(&line));
+        }
+    }
+}
+
+/// The base, then what the order says.
+fn environment(order: &ProcessOrder, surroundings: &Surroundings) -> Vec<(OsString, OsString)> {
+    let is_own = |name: &OsString| order.environment.iter().any(|(own, _)| name == own.as_str());
+    let is_base = |name: &OsString| name.to_str().is_some_and(is_base);
+    let base = surroundings.environment.iter();
+    let mut all: Vec<_> =
+        base.filter(|(name, _)| is_base(name) && !is_own(name)).cloned().collect();
+    let project = ("CLAUDE_PROJECT_DIR".to_owned(), surroundings.cwd.display().to_string());
+    let own = order.environment.iter().filter(|(name, _)| *name != project.0);
+    all.extend(own.chain([&project]).map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+/// What every server may know: where things are, who the user is, how to reach the network.
+fn is_base(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "PWD",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "REQUESTS_CA_BUNDLE",
+        "VIRTUAL_ENV",
+        "JAVA_HOME",
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+        "GOPATH",
+        "DOCKER_HOST",
+        "CLAUDECODE",
+    ];
+    const PREFIXES: &[&str] = &["LC_", "XDG_", "NVM_", "VOLTA_", "FNM_", "PYENV_", "UV_"];
+    let upper = name.to_ascii_uppercase();
+    NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || upper.starts_with("NPM_CONFIG_")
+            && !upper.contains("AUTH")
+            && !upper.contains("PASSWORD")
+        || ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"].contains(&upper.as_str())
+}
+
+/// Where the program is, by the `PATH` the server will have.
+fn found(
+    command: &str,
+    directory: &Path,
+    environment: &[(OsString, OsString)],
+) -> io::Result<PathBuf> {
+    if command.contains('/') {
+        return Ok(directory.join(command));
+    }
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+    let folders = path.map(std::env::split_paths).into_iter().flatten();
+    let mut candidates = folders.map(|folder| directory.join(folder).join(command));
+    candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("there is no program `{command}` in PATH"))
+    })
+}

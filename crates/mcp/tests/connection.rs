@@ -1,0 +1,123 @@
+//! One connection to one server: in this process, over standard streams, over HTTP.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod place;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use place::{Place, text};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use windlass_mcp::connection::{Asking, Question, Reply, ReplyPart};
+use windlass_mcp::{CallTerms, Channel, Connection, Era, Failure, Host};
+
+const LONG: Duration = Duration::from_secs(60);
+
+struct Nobody;
+
+impl Host for Nobody {}
+
+/// Answers one message as a server inside this process would.
+fn reply(message: &Value) -> Option<Value> {
+    let id = message.get("id")?;
+    let result = match message["method"].as_str()? {
+        "initialize" => json!({
+            "protocolVersion": message["params"]["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "calculator", "version": "1"},
+        }),
+        "tools/list" => json!({"tools": [
+            {"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}}]}),
+        "tools/call" => {
+            let numbers = &message["params"]["arguments"];
+            let sum = numbers["a"].as_i64()? + numbers["b"].as_i64()?;
+            json!({"content": [{"type": "text", "text": sum.to_string()}]})
+        }
+        _ => json!({}),
+    };
+    Some(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+}
+
+#[tokio::test]
+async fn a_server_inside_this_process_is_spoken_to_over_values() {
+    let (outgoing, mut asked) = mpsc::channel::<Value>(8);
+    let (answers, incoming) = mpsc::channel(8);
+    tokio::spawn(async move {
+        while let Some(message) = asked.recv().await {
+            if let Some(reply) = reply(&message) {
+                answers.send(reply).await.unwrap();
+            }
+        }
+    });
+    let channel = Channel::Values { outgoing, incoming };
+    let open = Connection::open("calc", channel, Era::Handshake, Arc::new(Nobody), LONG);
+    let connection = open.await.unwrap();
+    assert_eq!(connection.facts().name, "calculator");
+    let tools = connection.tools(LONG).await.unwrap();
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["add"]);
+    let arguments = Map::from_iter([("a".to_owned(), json!(2)), ("b".to_owned(), json!(3))]);
+    let reply = connection.call("add", arguments, &CallTerms::within(LONG)).await.unwrap();
+    assert_eq!(reply.parts, [ReplyPart::Text("5".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_process_gets_the_base_environment_and_its_own_entries() {
+    let place = Place::new();
+    let mut order = place.order("good");
+    order.environment = vec![("TOKEN".to_owned(), "own".to_owned())];
+    let connection = place.connect(&order).await.unwrap();
+    assert_eq!((connection.facts().name.as_str(), connection.era()), ("fault", Era::Handshake));
+    let seen = text(&connection, "environment", "").await.unwrap();
+    let value = |name: &str| {
+        let line = seen.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
+        line.map(str::to_owned)
+    };
+    assert_eq!(value("TOKEN").as_deref(), Some("own"));
+    assert_eq!(value("PATH"), std::env::var("PATH").ok());
+    assert_eq!(value("CLAUDE_PROJECT_DIR").map(PathBuf::from), Some(place.folder()));
+    // What cargo sets for tests is somebody else's business.
+    assert_eq!(value("CARGO_PKG_NAME"), None);
+    connection.close().await;
+}
+
+#[tokio::test]
+async fn progress_roots_and_questions_go_through() {
+    struct Present(PathBuf);
+    impl Host for Present {
+        fn roots(&self) -> Vec<PathBuf> {
+            vec![self.0.clone()]
+        }
+        fn can_ask(&self) -> bool {
+            true
+        }
+        fn ask(&self, question: Question) -> Asking {
+            let reply = json!({"colour": format!("{} {}", question.server, question.message)});
+            Box::pin(std::future::ready(Reply::Accept(Some(reply))))
+        }
+    }
+    let place = Place::new();
+    let host = Arc::new(Present(PathBuf::from("/a b")));
+    let connection = place.connect_as(&place.order("good"), host).await.unwrap();
+    let (said, mut heard) = mpsc::channel(8);
+    let mut terms = CallTerms::within(LONG);
+    terms.progress = windlass_tool::Progress::into_channel(said);
+    connection.call("progress", Map::new(), &terms).await.unwrap();
+    drop(terms);
+    assert!(heard.recv().await.is_some_and(|words| words.ends_with("/3 working")));
+    let roots = text(&connection, "roots", "").await.unwrap();
+    assert!(roots.contains("file:///a%20b"), "{roots}");
+    let reply = text(&connection, "ask", "").await.unwrap();
+    assert!(reply.contains("fault Which colour?"), "{reply}");
+}
+
+#[tokio::test]
+async fn an_error_of_the_server_is_told_in_its_words() {
+    let place = Place::new();
+    let connection = place.connect(&place.order("good")).await.unwrap();
+    let refused = text(&connection, "refuse", "").await.unwrap_err();
+    assert_eq!(refused, Failure::Refused { code: -32602, message: "not like this".to_owned() });
+    let missing = place.connect(&place.named("no-such-program-at-all")).await.unwrap_err();
+    assert!(missing.to_string().contains("there is no program `no-such-program-at-all` in PATH"));
+}

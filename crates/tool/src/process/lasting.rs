@@ -1,0 +1,89 @@
+//! A process that stays beside a session and is spoken to over its standard streams.
+//!
+//! Started through the same door as every other process, so whatever confines those confines this
+//! one. What it says, and what that means, is the caller's affair; here it is only ended as one with
+//! everything it started.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use super::launch::{LaunchEnd, Process, Program, spawn_in};
+use crate::surroundings::Surroundings;
+
+/// What is to be started.
+#[derive(Clone, Debug)]
+pub struct LastingProgram {
+    /// The program, absolute.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Its environment, complete.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// A process that stays. Dropped, it is killed with everything it started.
+#[derive(Debug)]
+pub struct Lasting {
+    process: Process,
+}
+
+impl Lasting {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started, or cannot be held as it must be.
+    pub fn start(program: LastingProgram, surroundings: &Surroundings) -> io::Result<Self> {
+        let LastingProgram { path, arguments, directory, environment } = program;
+        let program = Program {
+            path,
+            arguments,
+            directory,
+            is_plain: false,
+            is_lasting: true,
+            unconfined: false,
+        };
+        let process = spawn_in(&program, surroundings, environment, Stdio::piped)?;
+        Ok(Self { process })
+    }
+
+    /// Its standard streams, once.
+    pub fn streams(&mut self) -> Option<(ChildStdin, ChildStdout, ChildStderr)> {
+        let child = &mut self.process.child;
+        Some((child.stdin.take()?, child.stdout.take()?, child.stderr.take()?))
+    }
+
+    /// Waits for its exit: the code, or `None` when a signal ended it.
+    pub async fn exit(&mut self) -> Option<i32> {
+        self.process.child.wait().await.ok().and_then(|status| status.code())
+    }
+
+    /// Ends it: waits for it to go by itself, asks it, kills it. Its input has to be closed before.
+    /// Takes at most three times `grace`.
+    pub async fn end(mut self, grace: Duration) {
+        let mut code = timeout(grace, self.exit()).await;
+        if code.is_err() {
+            self.process.tree.terminate();
+            code = timeout(grace, self.exit()).await;
+        }
+        self.process.tree.kill();
+        if code.is_err() {
+            self.process.tree.kill_leader();
+            code = timeout(grace, self.exit()).await;
+        }
+        self.process.tree.gone().await;
+        if let Some(prepared) = self.process.prepared.take() {
+            let end = LaunchEnd { code: code.ok().flatten(), stderr: String::new() };
+            // It may have to wait for a moment, which must not hold up the thread.
+            let _ = tokio::task::spawn_blocking(move || prepared.settle(&end)).await;
+        }
+    }
+}
