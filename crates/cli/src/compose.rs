@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use windlass_driver::{
     AgentDefinition, Builder, Endpoint, NoteFolder, Registry, Settings, SkillFolders, Subagents,
-    Surroundings,
+    Submission, Surroundings,
 };
 use windlass_permission::{Policy, Rule};
-use windlass_vocabulary::{Mode, ModelName, Wire};
+use windlass_vocabulary::{Block, Mode, ModelName, Wire};
 
 use crate::args::{OutputFormat, PermissionArgs, PermissionMode, RunArgs};
 use crate::choice::{self, Cast, Chosen};
@@ -20,6 +21,7 @@ use crate::command::{self, Order};
 use crate::config::Config;
 use crate::config::model::Model;
 use crate::environment::Lookup;
+use crate::expansion::{Hands, Names, Pages};
 use crate::memory::NearbyFiles;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
@@ -28,7 +30,8 @@ use crate::sandbox;
 use crate::server::{self, Place, Proofs, Server};
 use crate::session::{self, Kept};
 use crate::settings::{settings, wishes};
-use crate::{agents, chance, date, folder, memory, offer, prompt, skills};
+use crate::topic::InForce;
+use crate::{agents, chance, date, expansion, folder, memory, offer, prompt, skills};
 
 /// A run that only has to be started.
 #[derive(Debug)]
@@ -111,6 +114,23 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
     notes.extend(sandbox::confine(args.permission.sandbox, &mut surroundings)?);
+    let names = Names {
+        session_id: kept.id.clone(),
+        project: folder::project(&cwd).to_string_lossy().into_owned(),
+    };
+    let hands = Hands {
+        registry: registry.clone(),
+        surroundings: Arc::new(surroundings),
+        policy: settings.policy.clone(),
+        trusts_project: false,
+    };
+    let in_force = InForce { settings: &settings, agents: &found.agents, pages: &found.pages };
+    let order = match order {
+        Order::Show { topic, .. } => Order::Show { topic, text: in_force.words(topic) },
+        order => order,
+    };
+    let (order, allow, surroundings) = expanded(order, &found.pages, &names, hands)?;
+    settings.policy.rules.allow.extend(allow);
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
@@ -152,6 +172,7 @@ struct Found {
     memory: Option<NoteFolder>,
     skills: Option<SkillFolders>,
     nearby: Option<Arc<NearbyFiles>>,
+    pages: Pages,
     /// What was left out, and why.
     notes: Vec<String>,
 }
@@ -178,7 +199,8 @@ impl Found {
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
-        Self { agents, memory, skills, nearby: instructions.nearby, notes }
+        let pages = Pages::find(cwd, true, true, lookup);
+        Self { agents, memory, skills, nearby: instructions.nearby, pages, notes }
     }
 }
 
@@ -194,6 +216,36 @@ fn ordered(asked: String, kept: &mut Kept) -> Result<Order, Refusal> {
         kept.journal = None;
     }
     Ok(order)
+}
+
+/// The order with what a page says in the place of its name. Commands in it run before anything is
+/// asked, on the runtime this was started from.
+fn expanded(
+    order: Order,
+    pages: &Pages,
+    names: &Names,
+    hands: Hands,
+) -> Result<(Order, Vec<Rule>, Surroundings), Refusal> {
+    let surroundings = Arc::clone(&hands.surroundings);
+    let (order, allow) = match order {
+        Order::Say(Submission { mut content, pinned: false }) => {
+            let mut allow = Vec::new();
+            if let [Block::Text(text)] = content.as_mut_slice() {
+                let prompt = std::mem::take(text);
+                let expanding = expansion::expand(prompt, pages, names, hands);
+                let expanded = Handle::current().block_on(expanding)?;
+                *text = expanded.text;
+                allow = expanded.allow;
+            }
+            (Order::Say(Submission { content, pinned: false }), allow)
+        }
+        other => {
+            drop(hands);
+            (other, Vec::new())
+        }
+    };
+    let surroundings = Arc::try_unwrap(surroundings).unwrap_or_else(|shared| shared.for_another());
+    Ok((order, allow, surroundings))
 }
 
 /// The server of everybody who may be asked. Each is looked for now: a fallback without a key would

@@ -10,6 +10,7 @@ mod config;
 mod date;
 mod environment;
 mod exit;
+mod expansion;
 mod folder;
 mod front;
 mod frontmatter;
@@ -28,6 +29,7 @@ mod settings;
 mod signals;
 mod skills;
 mod subcommand;
+mod topic;
 
 use std::future::Future;
 use std::io::Write;

@@ -26,6 +26,33 @@ pub enum Mode {
     BypassPermissions,
 }
 
+impl Mode {
+    /// The name people write.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::DontAsk => "dontAsk",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+
+    /// The mode of that name; `manual` is another word for the default.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "default" | "manual" => Self::Default,
+            "acceptEdits" => Self::AcceptEdits,
+            "plan" => Self::Plan,
+            "dontAsk" => Self::DontAsk,
+            "bypassPermissions" => Self::BypassPermissions,
+            _ => return None,
+        })
+    }
+}
+
 /// A question put to whoever can answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionQuestion {

@@ -4,5 +4,7 @@ use super::{Command, Order};
 
 pub(super) const COMMAND: Command = Command {
     name: "compact",
+    hint: "[FOCUS]",
+    about: "make history shorter, perhaps with a view to something",
     order: |rest| Ok(Order::Compact((!rest.is_empty()).then(|| rest.to_owned()))),
 };

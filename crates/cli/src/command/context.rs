@@ -2,5 +2,9 @@
 
 use super::{Command, Order, alone};
 
-pub(super) const COMMAND: Command =
-    Command { name: "context", order: |rest| alone("context", rest, Order::Context) };
+pub(super) const COMMAND: Command = Command {
+    name: "context",
+    hint: "",
+    about: "show what fills the window",
+    order: |rest| alone("context", rest, Order::Context),
+};

@@ -2,5 +2,9 @@
 
 use super::{Command, Order, alone};
 
-pub(super) const COMMAND: Command =
-    Command { name: "cost", order: |rest| alone("cost", rest, Order::Cost) };
+pub(super) const COMMAND: Command = Command {
+    name: "cost",
+    hint: "",
+    about: "show what the session cost",
+    order: |rest| alone("cost", rest, Order::Cost),
+};

@@ -6,11 +6,14 @@
 mod compact;
 mod context;
 mod cost;
+mod init;
 mod pin;
+mod topic;
 
 use windlass_driver::Submission;
 
 use crate::refusal::Refusal;
+pub(crate) use topic::Topic;
 
 /// What a prompt asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,13 @@ pub(crate) enum Order {
     Context,
     /// Show what the session cost.
     Cost,
+    /// Show what is in force; the words are found when everything else is.
+    Show {
+        /// What is asked about.
+        topic: Topic,
+        /// What there is to say.
+        text: String,
+    },
 }
 
 impl Order {
@@ -33,18 +43,34 @@ impl Order {
 
     /// Is nothing said or changed by it?
     pub(crate) fn only_looks(&self) -> bool {
-        matches!(self, Self::Context | Self::Cost)
+        matches!(self, Self::Context | Self::Cost | Self::Show { .. })
     }
 }
 
 /// A command: its name, and what is made of the words after it.
-struct Command {
-    name: &'static str,
+pub(crate) struct Command {
+    /// Without the slash.
+    pub(crate) name: &'static str,
+    /// What may be written after it.
+    pub(crate) hint: &'static str,
+    /// What it does, in a line.
+    pub(crate) about: &'static str,
     order: fn(&str) -> Result<Order, Refusal>,
 }
 
 /// All there are.
-const ALL: &[Command] = &[compact::COMMAND, context::COMMAND, cost::COMMAND, pin::COMMAND];
+pub(crate) const ALL: &[Command] = &[
+    topic::AGENTS,
+    compact::COMMAND,
+    context::COMMAND,
+    cost::COMMAND,
+    topic::HELP,
+    init::COMMAND,
+    topic::MEMORY,
+    topic::MODEL,
+    topic::PERMISSIONS,
+    pin::COMMAND,
+];
 
 /// What is meant by a prompt.
 pub(crate) fn order(prompt: String) -> Result<Order, Refusal> {

@@ -52,7 +52,7 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
         .start()
         .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
     let exit = match order {
-        Order::Context | Order::Cost => {
+        Order::Context | Order::Cost | Order::Show { .. } => {
             let view = View { order, format, session_id: &printer.session_id, journal };
             view.show(&session, &mut signals).await?
         }
@@ -60,7 +60,7 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
             let sent = match order {
                 Order::Say(submission) => session.submit(submission),
                 Order::Compact(focus) => session.compact(focus),
-                Order::Context | Order::Cost => Ok(()),
+                Order::Context | Order::Cost | Order::Show { .. } => Ok(()),
             };
             sent.map_err(|error| Refusal::failed(format!("the prompt was not taken: {error}")))?;
             let curtain = conduct(&session, &mut notices, &mut signals, &mut printer).await;

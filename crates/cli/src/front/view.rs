@@ -38,6 +38,7 @@ impl View<'_> {
                 let account = cost::of_one(journal, None)?;
                 ("cost", cost::drawn(&account, Division::Model), cost::object(&account))
             }
+            (Order::Show { topic, text }, _) => (topic.name(), text.clone(), json!(text)),
             _ => match unless_signalled(signals, session.inventory()).await {
                 Err(signal) => return Ok(signal.exit()),
                 Ok(None) => return Err(Refusal::failed("the session ended; try again")),

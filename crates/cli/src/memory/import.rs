@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The files named in a line, as they are written; not those in code.
-pub(super) fn named(line: &str) -> Vec<String> {
+pub(crate) fn named(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let plain = without_code(line);
     for word in plain.split_whitespace() {

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use crate::environment::Lookup;
 use crate::folder;
 use excluded::Excluded;
+pub(crate) use import::named as mentioned;
 use loader::{Author, Loader, Section};
 pub(crate) use nearby::NearbyFiles;
 

@@ -16,6 +16,7 @@ mod context;
 mod demo;
 #[cfg(target_os = "linux")]
 mod desk;
+mod expansion;
 mod fault;
 mod key;
 #[cfg(target_os = "linux")]

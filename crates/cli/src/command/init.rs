@@ -1,0 +1,14 @@
+//! `/init`: asks the model to look at the project and write down what a newcomer must know.
+
+use windlass_driver::Submission;
+
+use super::{Command, Order, alone};
+
+pub(super) const COMMAND: Command = Command {
+    name: "init",
+    hint: "",
+    about: "look at the project and write AGENTS.md for those who come after",
+    order: |rest| alone("init", rest, Order::Say(Submission::from(INIT))),
+};
+
+const INIT: &str = include_str!("../text/init.md").trim_ascii_end();

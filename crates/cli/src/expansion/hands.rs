@@ -1,0 +1,64 @@
+//! The hands of a prompt: the session's own tools under the session's own rules. What would have to
+//! be asked is not done, because the user has just spoken and nobody waits for a question.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windlass_driver::{Disk, Job, Registry, Surroundings};
+use windlass_permission::{Opinion, Policy, Ruling, decide_in};
+use windlass_vocabulary::{Json, ResultPart, ToolCall, ToolCallId, ToolName};
+
+/// What a prompt may use.
+#[derive(Clone, Debug)]
+pub(crate) struct Hands {
+    /// The tools.
+    pub(crate) registry: Registry,
+    /// Where they work.
+    pub(crate) surroundings: Arc<Surroundings>,
+    /// What may run.
+    pub(crate) policy: Policy,
+    /// The user trusts what the project brings along.
+    pub(crate) trusts_project: bool,
+}
+
+impl Hands {
+    /// What a command prints, or why it was not run.
+    pub(super) async fn run(&self, command: &str) -> Result<String, String> {
+        let input = json!({"command": command, "timeout": COMMAND_MILLIS_MAX});
+        self.call("Bash", &input).await.map(|outcome| outcome.trim_end().to_owned())
+    }
+
+    /// What a file holds, or why it cannot be shown.
+    pub(super) async fn read(&self, path: &str) -> Result<String, String> {
+        self.call("Read", &json!({ "file_path": path })).await
+    }
+
+    async fn call(&self, name: &str, input: &Value) -> Result<String, String> {
+        let Some(tool) = self.registry.get(name) else {
+            return Err(format!("the tool {name} is not offered in this session"));
+        };
+        let input = Json::from_checked(&input.to_string());
+        let inspection = self.registry.inspect(name, &input);
+        let call = ToolCall {
+            id: ToolCallId::from("prompt"),
+            name: ToolName::from(name),
+            input,
+            signature: None,
+        };
+        let ruling = decide_in(&self.policy, call, &inspection, Opinion::None, &Disk::new());
+        let granted = match ruling {
+            Ruling::Allow(granted) => granted,
+            Ruling::Ask(question) => return Err(question.view().why.clone()),
+            Ruling::Deny { why, .. } => return Err(why),
+        };
+        let outcome = tool.run(granted, Job::new(Arc::clone(&self.surroundings))).await;
+        let texts = outcome.content.into_iter().filter_map(|part| match part {
+            ResultPart::Text(text) => Some(text),
+            _ => None,
+        });
+        Ok(texts.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// How long a command in a page may take.
+const COMMAND_MILLIS_MAX: u64 = 60_000;

@@ -1,0 +1,91 @@
+//! Prompts that stand for longer ones: `/name words` for a page that somebody keeps, with the words
+//! in their places, commands replaced by what they print, and `@file` by what the file holds.
+//!
+//! Nothing here may do more than a tool may: a command and a file go through the same rules and the
+//! same tools as the model's own calls. A project's page runs nothing and grants nothing before the
+//! project is trusted.
+
+mod fill;
+mod hands;
+mod mention;
+mod page;
+mod snippet;
+
+use windlass_permission::Rule;
+
+use crate::refusal::Refusal;
+pub(crate) use hands::Hands;
+use page::Author;
+pub(crate) use page::Pages;
+use snippet::Piece;
+
+/// What a prompt became.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Expanded {
+    /// What the model is told.
+    pub(crate) text: String,
+    /// What may run besides, for this prompt alone.
+    pub(crate) allow: Vec<Rule>,
+}
+
+/// What pages may name besides their arguments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// The session.
+    pub(crate) session_id: String,
+    /// The project's folder.
+    pub(crate) project: String,
+}
+
+/// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
+/// it mentions are put behind them.
+pub(crate) async fn expand(
+    prompt: String,
+    pages: &Pages,
+    names: &Names,
+    mut hands: Hands,
+) -> Result<Expanded, Refusal> {
+    let Some((custom, words)) = pages.called(&prompt) else {
+        let text = mention::attach(prompt, &hands).await;
+        return Ok(Expanded { text, allow: Vec::new() });
+    };
+    let page = custom.read().map_err(|problem| {
+        Refusal::failed(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
+    })?;
+    let may_run = custom.author == Author::User || hands.trusts_project;
+    let allow = if may_run { page.allow.clone() } else { Vec::new() };
+    hands.policy.rules.allow.extend(allow.iter().cloned());
+    let folder = custom.folder();
+    let filling = fill::Filling::new(words, &page.arguments, names, &folder);
+    let mut text = String::new();
+    let mut used = false;
+    for piece in snippet::pieces(&page.body) {
+        match piece {
+            Piece::Text(part) => {
+                let (part, has_used) = filling.fill(part);
+                text.push_str(&part);
+                used |= has_used;
+            }
+            Piece::Command(_) if !may_run => {
+                return Err(Refusal::failed(format!(
+                    "/{} of this project runs commands, and the project is not trusted; look at {}, \
+                     then trust the project",
+                    custom.name,
+                    custom.path.display()
+                )));
+            }
+            Piece::Command(command) => {
+                let (command, has_used) = filling.fill(command);
+                used |= has_used;
+                let said = hands.run(&command).await.map_err(|why| {
+                    Refusal::failed(format!("/{}: `{command}` was not run: {why}", custom.name))
+                })?;
+                text.push_str(&said);
+            }
+        }
+    }
+    if !used && !words.is_empty() {
+        text = format!("{}\n\nARGUMENTS: {words}", text.trim_end());
+    }
+    Ok(Expanded { text: mention::attach(text, &hands).await, allow })
+}

@@ -1,0 +1,84 @@
+//! What is in force, in words: for `/help`, `/memory`, `/permissions`, `/agents` and `/model`.
+
+use windlass_driver::{AgentDefinition, Settings};
+use windlass_permission::Rule;
+
+use crate::command::{ALL, Topic};
+use crate::expansion::Pages;
+
+/// Everything that may be asked about.
+pub(crate) struct InForce<'a> {
+    /// What the session is set to.
+    pub(crate) settings: &'a Settings,
+    /// Agents kept in files.
+    pub(crate) agents: &'a [AgentDefinition],
+    /// Pages kept as commands.
+    pub(crate) pages: &'a Pages,
+}
+
+impl InForce<'_> {
+    /// The words.
+    pub(crate) fn words(&self, topic: Topic) -> String {
+        match topic {
+            Topic::Help => self.help(),
+            Topic::Agents => listed(
+                self.agents.iter().map(|agent| (agent.name.clone(), agent.description.clone())),
+                "There are no agents of your own; put them into .claude/agents.",
+            ),
+            Topic::Memory => match &self.settings.user_context {
+                Some(text) => format!("{}\n", text.trim_end()),
+                None => "There are no standing instructions; `/init` writes them.\n".to_owned(),
+            },
+            Topic::Model => self.model(),
+            Topic::Permissions => self.permissions(),
+        }
+    }
+
+    fn help(&self) -> String {
+        let title = |name: &str, hint: &str| format!("/{name} {hint}").trim_end().to_owned();
+        let own = ALL.iter().map(|one| (title(one.name, one.hint), one.about.to_owned()));
+        let pages = self.pages.iter().map(|page| {
+            let hint = page.hint.as_deref().unwrap_or_default();
+            (title(&page.name, hint), page.description.clone())
+        });
+        listed(own.chain(pages), "")
+    }
+
+    fn model(&self) -> String {
+        let mut words = format!("{}\n", self.settings.model.name);
+        for fallback in &self.settings.fallbacks {
+            words.push_str(&format!("{} stands in for it\n", fallback.name));
+        }
+        words
+    }
+
+    fn permissions(&self) -> String {
+        let policy = &self.settings.policy;
+        let mut words = format!("mode {}\n", policy.mode.name());
+        let kinds = [
+            ("deny", &policy.rules.deny),
+            ("ask", &policy.rules.ask),
+            ("allow", &policy.rules.allow),
+        ];
+        for (kind, rules) in kinds {
+            let line = |rule: &Rule| format!("{kind:5} {rule}\n");
+            words.extend(rules.iter().map(line));
+        }
+        for directory in &policy.directories {
+            words.push_str(&format!("works in {directory}\n"));
+        }
+        words
+    }
+}
+
+/// Two columns, the second as it is.
+fn listed(rows: impl Iterator<Item = (String, String)>, nothing: &str) -> String {
+    let rows: Vec<(String, String)> = rows.collect();
+    if rows.is_empty() {
+        return format!("{nothing}\n");
+    }
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(WIDTH_MAX);
+    rows.iter().map(|(name, about)| format!("{name:width$}  {about}\n")).collect()
+}
+
+const WIDTH_MAX: usize = 32;

@@ -1,0 +1,123 @@
+//! Pages that people keep as commands: their words in place, their commands run under the rules, the
+//! files a prompt mentions behind it.
+
+use std::path::Path;
+
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::stage::{World, play, run};
+
+fn write(path: impl AsRef<Path>, text: &str) {
+    let path = path.as_ref();
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+fn server() -> Rehearsal {
+    play(Script::new().answer(Answer::text("ok").repeat(0)))
+}
+
+/// What the user said last, as the model sees it.
+fn asked(server: &Rehearsal) -> String {
+    let body = server.requests().pop().expect("a request").json().expect("JSON");
+    let last = body["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
+    let blocks = last["content"].as_array().cloned().unwrap_or_default();
+    let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+    texts.last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_page_is_said_with_its_words_in_place() {
+    let (world, server) = (World::new(), server());
+    let own = world.home().join(".claude/commands");
+    write(own.join("fix.md"), "---\nargument-hint: ISSUE\n---\nFix $0, then tell $ARGUMENTS[1].\n");
+    write(own.join("team/plain.md"), "# Do it\nJust do it.\n");
+    write(world.file(".claude/commands/fix.md"), "the project's");
+    write(world.file(".claude/commands/near.md"), "Look around.");
+    for (prompt, said) in [
+        ("/fix 12 'Ada L.'", "Fix 12, then tell Ada L.."),
+        ("/plain and well", "# Do it\nJust do it.\n\nARGUMENTS: and well"),
+        ("/team:plain", "# Do it\nJust do it."),
+        ("/other:plain", "/other:plain"),
+        ("/near", "Look around."),
+        ("/etc/passwd is what?", "/etc/passwd is what?"),
+    ] {
+        run(&mut world.asking(&server.url(), &["-p", prompt])).answer();
+        assert_eq!(asked(&server).trim_end(), said, "{prompt}");
+    }
+    let help = run(&mut world.asking(&server.url(), &["-p", "/help"])).answer().to_owned();
+    for line in ["/compact [FOCUS]", "/fix ISSUE", "/plain", "/near"] {
+        assert!(help.contains(line), "{line}: {help}");
+    }
+}
+
+#[test]
+fn commands_of_a_page_run_under_the_rules_and_a_project_must_be_trusted() {
+    let (world, server) = (World::new(), server());
+    let own = world.home().join(".claude/commands");
+    write(world.file("note.txt"), "from the note\n");
+    write(own.join("look.md"), "It says !`cat note.txt` and\n```!\necho $0\n```\n.");
+    write(
+        own.join("make.md"),
+        "---\nallowed-tools: Bash(touch:*), Read\n---\nMade !`touch made.txt && echo it`.",
+    );
+    write(own.join("never.md"), "!`touch forbidden.txt`");
+    write(world.file(".claude/commands/theirs.md"), "!`echo hello`");
+    let ask = |prompt: &str| run(&mut world.asking(&server.url(), &["-p", prompt]));
+    ask("/look twice").answer();
+    assert_eq!(asked(&server), "It says from the note and\ntwice\n.");
+    ask("/make").answer();
+    assert_eq!(asked(&server), "Made it.");
+    assert!(world.file("made.txt").exists());
+    let before = server.requests().len();
+    for (prompt, why) in [("/never", "was not run"), ("/theirs", "is not trusted")] {
+        let finished = ask(prompt);
+        assert_eq!(finished.code, Some(1), "{finished:?}");
+        assert!(finished.stderr.contains(why), "{finished:?}");
+    }
+    assert!(!world.file("forbidden.txt").exists());
+    assert_eq!(server.requests().len(), before, "nothing was asked of the model");
+}
+
+#[test]
+fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
+    let (world, server) = (World::new(), server());
+    write(world.file("docs/a.md"), "alpha\n");
+    write(world.file("secret/key"), "hush\n");
+    let flags = [
+        "-p",
+        "Compare @docs/a.md, @secret/key and mail@docs/a.md @nothing",
+        "--disallowedTools",
+        "Read(secret/**)",
+    ];
+    run(&mut world.asking(&server.url(), &flags)).answer();
+    let said = asked(&server);
+    assert!(said.starts_with("Compare @docs/a.md,"), "{said}");
+    assert!(said.contains("@docs/a.md:\n") && said.contains("alpha"), "{said}");
+    assert!(
+        said.contains("@secret/key:\n(It was not attached") && !said.contains("hush"),
+        "{said}"
+    );
+    assert!(!said.contains("@nothing:"), "{said}");
+}
+
+#[test]
+fn what_is_in_force_can_be_looked_at() {
+    let (world, server) = (World::new(), server());
+    write(world.file("CLAUDE.md"), "Be brief.");
+    write(
+        world.file(".claude/agents/reviewer.md"),
+        "---\nname: reviewer\ndescription: Reviews changes\n---\nReview.\n",
+    );
+    for (prompt, words) in [
+        ("/memory", "Be brief."),
+        ("/agents", "reviewer  Reviews changes"),
+        ("/permissions", "deny  Bash(rm:*)"),
+        ("/model", "claude-"),
+    ] {
+        let flags = ["-p", prompt, "--disallowedTools", "Bash(rm:*)"];
+        let shown = run(&mut world.asking(&server.url(), &flags)).answer().to_owned();
+        assert!(shown.contains(words), "{prompt}: {shown}");
+    }
+    assert!(server.requests().is_empty(), "nothing was asked of the model");
+}
