@@ -10,10 +10,10 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use windlass_driver::{
     AgentDefinition, Builder, Endpoint, NoteFolder, Registry, Settings, SkillFolders, Subagents,
-    Submission, Surroundings,
+    Surroundings,
 };
 use windlass_permission::{Policy, Rule};
-use windlass_vocabulary::{Block, Mode, ModelName, Wire};
+use windlass_vocabulary::{Mode, ModelName, Wire};
 
 use crate::args::{OutputFormat, PermissionArgs, PermissionMode, RunArgs};
 use crate::choice::{self, Cast, Chosen};
@@ -87,12 +87,12 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     settings.prefetch = true;
     settings.system_context = system_context(&cwd);
     settings.policy = policy(&args.permission, &cwd, &directories)?;
-    let found = if args.bare {
+    let mut found = if args.bare {
         Found::default()
     } else {
         Found::look(&cwd, &config, &mut settings, lookup)
     };
-    notes.extend(found.notes);
+    notes.append(&mut found.notes);
     let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
     choice::check(&cast, wishes(&args.model, &registry))?;
     // A slow pipe is worth waiting for only when the rest is right.
@@ -114,38 +114,17 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
     notes.extend(sandbox::confine(args.permission.sandbox, &mut surroundings)?);
-    let names = Names {
-        session_id: kept.id.clone(),
-        project: folder::project(&cwd).to_string_lossy().into_owned(),
-    };
     let hands = Hands {
         registry: registry.clone(),
         surroundings: Arc::new(surroundings),
         policy: settings.policy.clone(),
         trusts_project: false,
     };
-    let in_force = InForce { settings: &settings, agents: &found.agents, pages: &found.pages };
-    let order = match order {
-        Order::Show { topic, .. } => Order::Show { topic, text: in_force.words(topic) },
-        order => order,
-    };
-    let (order, allow, surroundings) = expanded(order, &found.pages, &names, hands)?;
-    settings.policy.rules.allow.extend(allow);
+    let (order, surroundings) = worded(order, hands, &found, &kept.id, &mut settings)?;
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
-    if agents {
-        builder = builder.agents(Subagents { definitions: found.agents, ..Subagents::default() });
-    }
-    if let Some(memory) = found.memory {
-        builder = builder.memory(memory);
-    }
-    if let Some(nearby) = found.nearby {
-        builder = builder.nearby(nearby);
-    }
-    if let Some(skills) = found.skills {
-        builder = builder.skills(skills);
-    }
+    builder = found.equip(builder, agents);
     if let Some(journal) = &kept.journal {
         builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);
@@ -178,6 +157,24 @@ struct Found {
 }
 
 impl Found {
+    /// Gives it to a session.
+    fn equip(self, mut builder: Builder, agents: bool) -> Builder {
+        if agents {
+            let definitions = self.agents;
+            builder = builder.agents(Subagents { definitions, ..Subagents::default() });
+        }
+        if let Some(memory) = self.memory {
+            builder = builder.memory(memory);
+        }
+        if let Some(nearby) = self.nearby {
+            builder = builder.nearby(nearby);
+        }
+        if let Some(skills) = self.skills {
+            builder = builder.skills(skills);
+        }
+        builder
+    }
+
     /// Looks for it. A few small files: a first request must not wait for more.
     fn look(cwd: &Path, config: &Config, settings: &mut Settings, lookup: &impl Lookup) -> Self {
         // A byte for each token of the window: instructions fill about a quarter of it at most.
@@ -218,34 +215,37 @@ fn ordered(asked: String, kept: &mut Kept) -> Result<Order, Refusal> {
     Ok(order)
 }
 
-/// The order with what a page says in the place of its name. Commands in it run before anything is
-/// asked, on the runtime this was started from.
-fn expanded(
+/// The order in the words it stands for: what a page says in the place of its name, and what is in
+/// force for whoever asks. Commands of a page run now, on the runtime this was started from.
+fn worded(
     order: Order,
-    pages: &Pages,
-    names: &Names,
     hands: Hands,
-) -> Result<(Order, Vec<Rule>, Surroundings), Refusal> {
+    found: &Found,
+    session_id: &str,
+    settings: &mut Settings,
+) -> Result<(Order, Surroundings), Refusal> {
     let surroundings = Arc::clone(&hands.surroundings);
-    let (order, allow) = match order {
-        Order::Say(Submission { mut content, pinned: false }) => {
-            let mut allow = Vec::new();
-            if let [Block::Text(text)] = content.as_mut_slice() {
-                let prompt = std::mem::take(text);
-                let expanding = expansion::expand(prompt, pages, names, hands);
-                let expanded = Handle::current().block_on(expanding)?;
-                *text = expanded.text;
-                allow = expanded.allow;
-            }
-            (Order::Say(Submission { content, pinned: false }), allow)
+    let order = match order {
+        Order::Show { topic, .. } => {
+            drop(hands);
+            let in_force = InForce { settings, agents: &found.agents, pages: &found.pages };
+            Order::Show { topic, text: in_force.words(topic) }
+        }
+        Order::Say(submission) if !submission.pinned => {
+            let project = folder::project(&surroundings.cwd).to_string_lossy().into_owned();
+            let names = Names { session_id: session_id.to_owned(), project };
+            let expanding = expansion::submission(submission, &found.pages, &names, hands);
+            let (submission, allow) = Handle::current().block_on(expanding)?;
+            settings.policy.rules.allow.extend(allow);
+            Order::Say(submission)
         }
         other => {
             drop(hands);
-            (other, Vec::new())
+            other
         }
     };
     let surroundings = Arc::try_unwrap(surroundings).unwrap_or_else(|shared| shared.for_another());
-    Ok((order, allow, surroundings))
+    Ok((order, surroundings))
 }
 
 /// The server of everybody who may be asked. Each is looked for now: a fallback without a key would

@@ -11,7 +11,9 @@ mod mention;
 mod page;
 mod snippet;
 
+use windlass_driver::Submission;
 use windlass_permission::Rule;
+use windlass_vocabulary::Block;
 
 use crate::refusal::Refusal;
 pub(crate) use hands::Hands;
@@ -21,11 +23,11 @@ use snippet::Piece;
 
 /// What a prompt became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Expanded {
+struct Expanded {
     /// What the model is told.
-    pub(crate) text: String,
+    text: String,
     /// What may run besides, for this prompt alone.
-    pub(crate) allow: Vec<Rule>,
+    allow: Vec<Rule>,
 }
 
 /// What pages may name besides their arguments.
@@ -37,9 +39,27 @@ pub(crate) struct Names {
     pub(crate) project: String,
 }
 
+/// Makes of a message what the model is told, and says what may run besides for it alone. Only words
+/// stand for others; a message with pictures keeps what it says.
+pub(crate) async fn submission(
+    said: Submission,
+    pages: &Pages,
+    names: &Names,
+    hands: Hands,
+) -> Result<(Submission, Vec<Rule>), Refusal> {
+    let Submission { mut content, pinned } = said;
+    let mut allow = Vec::new();
+    if let [Block::Text(text)] = content.as_mut_slice() {
+        let expanded = expand(std::mem::take(text), pages, names, hands).await?;
+        *text = expanded.text;
+        allow = expanded.allow;
+    }
+    Ok((Submission { content, pinned }, allow))
+}
+
 /// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
 /// it mentions are put behind them.
-pub(crate) async fn expand(
+async fn expand(
     prompt: String,
     pages: &Pages,
     names: &Names,

@@ -22,8 +22,8 @@ fn asked(server: &Rehearsal) -> String {
     let body = server.requests().pop().expect("a request").json().expect("JSON");
     let last = body["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
     let blocks = last["content"].as_array().cloned().unwrap_or_default();
-    let texts = blocks.iter().filter_map(|block| block["text"].as_str());
-    texts.last().unwrap_or_default().to_owned()
+    let mut texts = blocks.iter().filter_map(|block| block["text"].as_str());
+    texts.next_back().unwrap_or_default().to_owned()
 }
 
 #[test]
