@@ -48,8 +48,23 @@ pub struct Layer<'a> {
 pub struct Problem {
     /// The layer.
     pub layer: String,
+    /// Where in it, as a JSON pointer; empty for all of it.
+    pub pointer: String,
     /// What is wrong, and what happens because of it.
     pub what: String,
+    /// What comes of it.
+    pub kind: Kind,
+}
+
+/// What comes of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Everything asks.
+    Everything,
+    /// An entry is left out, or its tool asks.
+    Entry,
+    /// It is left out until the layer is trusted.
+    Untrusted,
 }
 
 impl fmt::Display for Problem {
@@ -98,15 +113,17 @@ impl Reader<'_, '_> {
     fn read(&mut self) {
         let settings: Value = match serde_json::from_str(self.layer.text) {
             Ok(settings) => settings,
-            Err(error) => return self.ask_everything(&format!("not JSON: {error}")),
+            Err(error) => return self.ask_everything("", &format!("not JSON: {error}")),
         };
         let Some(settings) = settings.as_object() else {
-            return self.ask_everything("settings must be an object");
+            return self.ask_everything("", "settings must be an object");
         };
         let permissions = match settings.get("permissions") {
             None | Some(Value::Null) => return,
             Some(Value::Object(permissions)) => permissions,
-            Some(_) => return self.ask_everything("`permissions` must be an object"),
+            Some(_) => {
+                return self.ask_everything("/permissions", "`permissions` must be an object");
+            }
         };
         self.rules(permissions);
         self.mode(permissions.get("defaultMode"));
@@ -119,8 +136,13 @@ impl Reader<'_, '_> {
                 Some(texts) if self.layer.is_trusted => {
                     self.merged.directories.extend(texts.map(str::to_owned));
                 }
-                Some(_) => self.problem("additionalDirectories are ignored until it is trusted"),
-                None => self.problem("`additionalDirectories` must be a list of texts"),
+                Some(_) => self.untrusted(
+                    DIRECTORIES,
+                    "additionalDirectories are ignored until it is trusted",
+                ),
+                None => {
+                    self.problem(DIRECTORIES, "`additionalDirectories` must be a list of texts");
+                }
             }
         }
     }
@@ -134,38 +156,46 @@ impl Reader<'_, '_> {
         if self.layer.is_trusted {
             self.merged.rules.allow.extend(allow);
         } else if !allow.is_empty() {
-            self.problem("its allow rules are ignored until it is trusted");
+            self.untrusted("/permissions/allow", "its allow rules are ignored until it is trusted");
         }
     }
 
     fn list(&mut self, permissions: &Map<String, Value>, name: &str, restricts: bool) -> Vec<Rule> {
+        let pointer = format!("/permissions/{name}");
         let list = match permissions.get(name) {
             None | Some(Value::Null) => return Vec::new(),
             Some(Value::Array(list)) => list,
             Some(_) if restricts => {
-                self.ask_everything(&format!("`permissions.{name}` must be a list"));
+                self.ask_everything(&pointer, &format!("`permissions.{name}` must be a list"));
                 return Vec::new();
             }
             Some(_) => {
-                self.problem(&format!("`permissions.{name}` must be a list, and is ignored"));
+                let what = format!("`permissions.{name}` must be a list, and is ignored");
+                self.problem(&pointer, &what);
                 return Vec::new();
             }
         };
         let mut rules = Vec::new();
-        for entry in list {
+        for (index, entry) in list.iter().enumerate() {
+            let pointer = format!("{pointer}/{index}");
             match entry.as_str().map(Rule::parse) {
                 Some(Ok(rule)) => rules.push(self.rooted(rule)),
                 Some(Err(error)) if restricts => {
                     let tool = error.rule.split('(').next().unwrap_or_default().trim().to_owned();
-                    self.problem(&format!("{error}; until it is mended, that tool asks"));
+                    let what = format!("{error}; until it is mended, that tool asks");
+                    self.problem(&pointer, &what);
                     let whole = Rule::parse(&tool).or_else(|_| Rule::parse("*"));
                     self.merged.rules.ask.extend(whole);
                 }
                 None if restricts => {
-                    self.ask_everything(&format!("`permissions.{name}` holds {entry}"));
+                    let what = format!("`permissions.{name}` holds {entry}");
+                    self.ask_everything(&pointer, &what);
                 }
-                Some(Err(error)) => self.problem(&format!("{error}; it is ignored")),
-                None => self.problem(&format!("`permissions.{name}` holds {entry}; it is ignored")),
+                Some(Err(error)) => self.problem(&pointer, &format!("{error}; it is ignored")),
+                None => {
+                    let what = format!("`permissions.{name}` holds {entry}; it is ignored");
+                    self.problem(&pointer, &what);
+                }
             }
         }
         rules
@@ -196,23 +226,35 @@ impl Reader<'_, '_> {
             Some(Some("plan")) => Mode::Plan,
             Some(Some("dontAsk")) => Mode::DontAsk,
             Some(Some("bypassPermissions")) => Mode::BypassPermissions,
-            Some(_) => return self.problem("`defaultMode` is not a mode, and is ignored"),
+            Some(_) => return self.problem(MODE, "`defaultMode` is not a mode, and is ignored"),
         };
         let loosens = matches!(mode, Mode::AcceptEdits | Mode::BypassPermissions);
         if loosens && !self.layer.is_trusted {
-            return self.problem("`defaultMode` is ignored until it is trusted");
+            return self.untrusted(MODE, "`defaultMode` is ignored until it is trusted");
         }
         self.merged.mode = Some(mode);
     }
 
-    fn problem(&mut self, what: &str) {
-        let layer = self.layer.name.to_owned();
-        self.merged.problems.push(Problem { layer, what: what.to_owned() });
+    fn problem(&mut self, pointer: &str, what: &str) {
+        self.tell(pointer, what, Kind::Entry);
+    }
+
+    fn untrusted(&mut self, pointer: &str, what: &str) {
+        self.tell(pointer, what, Kind::Untrusted);
+    }
+
+    fn tell(&mut self, pointer: &str, what: &str, kind: Kind) {
+        let (layer, pointer) = (self.layer.name.to_owned(), pointer.to_owned());
+        self.merged.problems.push(Problem { layer, pointer, what: what.to_owned(), kind });
     }
 
     /// Its deny rules cannot be known, so nothing may pass them by.
-    fn ask_everything(&mut self, what: &str) {
-        self.problem(&format!("{what}; until it is mended, everything asks"));
+    fn ask_everything(&mut self, pointer: &str, what: &str) {
+        let what = format!("{what}; until it is mended, everything asks");
+        self.tell(pointer, &what, Kind::Everything);
         self.merged.rules.ask.extend(Rule::parse("*"));
     }
 }
+
+const DIRECTORIES: &str = "/permissions/additionalDirectories";
+const MODE: &str = "/permissions/defaultMode";

@@ -13,6 +13,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["vocabulary", "permission"]),
     ("dialect", &["vocabulary"]),
     ("sandbox", &["vocabulary", "permission"]),
+    ("settings", &["vocabulary", "permission"]),
     ("tool", &["vocabulary", "permission", "sandbox"]),
     ("hook", &["vocabulary", "sandbox"]),
     ("mcp", &["vocabulary", "sandbox", "tool"]),
@@ -33,7 +34,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "rehearsal",
         ],
     ),
-    ("cli", &["vocabulary", "permission", "sandbox", "journal", "driver", "rehearsal"]),
+    ("cli", &["vocabulary", "permission", "sandbox", "settings", "journal", "driver", "rehearsal"]),
     ("lab", &["vocabulary", "permission", "engine", "dialect", "journal", "rehearsal"]),
     ("xtask", &[]),
 ];

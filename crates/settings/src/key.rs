@@ -1,0 +1,165 @@
+//! What is known of each key besides its type: whether anything comes of it here, and what a project
+//! may say by it before the user trusted it.
+//!
+//! A key that is not listed as harmless waits for trust: a new key is held back until somebody has
+//! thought about it.
+
+use serde_json::{Map, Value};
+
+use crate::settings::{Attribution, Filesystem, Network, Permissions, Sandbox, Settings};
+
+/// The keys below a pointer; `None` where anything may stand.
+pub(crate) fn known(pointer: &str) -> Option<Vec<String>> {
+    let keys = match pointer {
+        "" => keys_of(&Settings::default()),
+        "/permissions" => keys_of(&Permissions::default()),
+        "/sandbox" => keys_of(&Sandbox::default()),
+        "/sandbox/network" => keys_of(&Network::default()),
+        "/sandbox/filesystem" => keys_of(&Filesystem::default()),
+        "/attribution" => keys_of(&Attribution::default()),
+        _ => return None,
+    };
+    Some(keys)
+}
+
+fn keys_of(settings: &impl serde::Serialize) -> Vec<String> {
+    match serde_json::to_value(settings) {
+        Ok(Value::Object(map)) => map.into_iter().map(|(key, _)| key).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Is this a key that others know and that has no meaning here?
+pub(crate) fn is_elsewhere(key: &str) -> bool {
+    ELSEWHERE.contains(&key)
+}
+
+/// Does something come of this key here?
+pub(crate) fn is_used(key: &str) -> bool {
+    !IDLE.contains(&key)
+}
+
+/// May a project say this before it is trusted? `permissions` is judged on its own.
+pub(crate) fn is_harmless(key: &str, value: &Value) -> bool {
+    match key {
+        "model" => value.as_str().is_some_and(stays_with_the_provider),
+        "disableSkillShellExecution" => value == &Value::Bool(true),
+        _ => HARMLESS.contains(&key),
+    }
+}
+
+/// A model of the usual family: naming it sends nothing elsewhere.
+fn stays_with_the_provider(name: &str) -> bool {
+    let short = ["opus", "sonnet", "haiku", "fable", "default"];
+    short.contains(&name) || (name.starts_with("claude-") && !name.contains('/'))
+}
+
+/// What a project may say about the sandbox before it is trusted: only what holds more.
+pub(crate) fn restricting(sandbox: &Map<String, Value>) -> Map<String, Value> {
+    let mut kept = Map::new();
+    for key in ["enabled", "failIfUnavailable"] {
+        if sandbox.get(key) == Some(&Value::Bool(true)) {
+            kept.insert(key.to_owned(), Value::Bool(true));
+        }
+    }
+    for (part, keys) in
+        [("network", &["deniedDomains"][..]), ("filesystem", &["denyWrite", "denyRead"][..])]
+    {
+        let Some(Value::Object(found)) = sandbox.get(part) else { continue };
+        let found = found.iter().filter(|(key, _)| keys.contains(&key.as_str()));
+        let found: Map<String, Value> = found.map(|(k, v)| (k.clone(), v.clone())).collect();
+        if !found.is_empty() {
+            kept.insert(part.to_owned(), Value::Object(found));
+        }
+    }
+    for key in ["autoAllowBashIfSandboxed", "allowUnsandboxedCommands"] {
+        if sandbox.get(key) == Some(&Value::Bool(false)) {
+            kept.insert(key.to_owned(), Value::Bool(false));
+        }
+    }
+    kept
+}
+
+/// Nothing runs, nothing is granted and nothing goes elsewhere because of these.
+const HARMLESS: &[&str] = &[
+    "$schema",
+    "effortLevel",
+    "alwaysThinkingEnabled",
+    "outputStyle",
+    "language",
+    "includeCoAuthoredBy",
+    "attribution",
+    "disabledMcpjsonServers",
+    "autoCompactEnabled",
+    "autoCompactWindow",
+    "claudeMdExcludes",
+    "respectGitignore",
+    "theme",
+];
+
+/// Known, and without effect here for now.
+const IDLE: &[&str] = &[
+    "attribution",
+    "includeCoAuthoredBy",
+    "language",
+    "statusLine",
+    "enabledPlugins",
+    "extraKnownMarketplaces",
+    "respectGitignore",
+    "theme",
+    "plansDirectory",
+    "fileCheckpointingEnabled",
+    "availableModels",
+];
+
+/// Keys of other programs that share these files. Nobody is warned about them.
+const ELSEWHERE: &[&str] = &[
+    "advisorModel",
+    "agent",
+    "allowedHttpHookUrls",
+    "allowedMcpServers",
+    "allowManagedMcpServersOnly",
+    "autoMemoryDirectory",
+    "autoMemoryEnabled",
+    "autoMode",
+    "autoUpdatesChannel",
+    "awsAuthRefresh",
+    "awsCredentialExport",
+    "blockedMarketplaces",
+    "companyAnnouncements",
+    "defaultShell",
+    "deniedMcpServers",
+    "disableAutoMode",
+    "editorMode",
+    "fastMode",
+    "feedbackSurveyRate",
+    "fileSuggestion",
+    "forceLoginMethod",
+    "forceLoginOrgUUID",
+    "gcpAuthRefresh",
+    "httpHookAllowedEnvVars",
+    "includeGitInstructions",
+    "minimumVersion",
+    "modelOverrides",
+    "otelHeadersHelper",
+    "pluginConfigs",
+    "prefersReducedMotion",
+    "preferredNotifChannel",
+    "showThinkingSummaries",
+    "showTurnDuration",
+    "skipDangerousModePermissionPrompt",
+    "skipWebFetchPreflight",
+    "skippedMarketplaces",
+    "skippedPlugins",
+    "spinnerTipsEnabled",
+    "spinnerTipsOverride",
+    "spinnerVerbs",
+    "strictKnownMarketplaces",
+    "syntaxHighlightingDisabled",
+    "teammateMode",
+    "terminalProgressBarEnabled",
+    "verbose",
+    "viewMode",
+    "voiceEnabled",
+    "worktree",
+];

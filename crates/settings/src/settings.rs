@@ -1,0 +1,257 @@
+//! The keys of a settings file and their types. The JSON Schema in `docs/` is made from these.
+//!
+//! Everything is optional. What hooks and plugins mean is known elsewhere; here they are JSON.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+
+/// The settings of one file, or of all layers together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    /// The schema this file is checked against by an editor.
+    #[serde(rename = "$schema")]
+    pub schema: Option<String>,
+    /// What may run.
+    pub permissions: Option<Permissions>,
+    /// Programs of the user's, run at fixed points: event, then matchers and handlers.
+    pub hooks: Option<Map<String, Value>>,
+    /// Run no hooks.
+    pub disable_all_hooks: Option<bool>,
+    /// Managed: run only managed hooks.
+    pub allow_managed_hooks_only: Option<bool>,
+    /// Managed: only managed allow, ask and deny rules count.
+    pub allow_managed_permission_rules_only: Option<bool>,
+    /// Variables to set, for the session and its tools.
+    pub env: Option<BTreeMap<String, Scalar>>,
+    /// The model to ask.
+    pub model: Option<String>,
+    /// Whom to ask when it is overloaded or gone, in order.
+    pub fallback_model: Option<OneOrMany>,
+    /// The models people may choose from.
+    pub available_models: Option<Vec<String>>,
+    /// How hard the model should work.
+    pub effort_level: Option<EffortLevel>,
+    /// Think before speaking, where the model can be told.
+    pub always_thinking_enabled: Option<bool>,
+    /// The style of answers, by name.
+    pub output_style: Option<String>,
+    /// The language of answers.
+    pub language: Option<String>,
+    /// A program that prints the line of status.
+    pub status_line: Option<StatusLine>,
+    /// A program that prints the API key.
+    pub api_key_helper: Option<String>,
+    /// Days after which sessions are removed.
+    pub cleanup_period_days: Option<u32>,
+    /// Name the agent as co-author of commits; replaced by `attribution`.
+    pub include_co_authored_by: Option<bool>,
+    /// What is added to commits and pull requests.
+    pub attribution: Option<Attribution>,
+    /// Use every server of the project's `.mcp.json`.
+    pub enable_all_project_mcp_servers: Option<bool>,
+    /// Servers of `.mcp.json` to use.
+    pub enabled_mcpjson_servers: Option<Vec<String>>,
+    /// Servers of `.mcp.json` not to use.
+    pub disabled_mcpjson_servers: Option<Vec<String>>,
+    /// The fence around shell commands.
+    pub sandbox: Option<Sandbox>,
+    /// Plugins, by `name@marketplace`.
+    pub enabled_plugins: Option<Map<String, Value>>,
+    /// Where plugins come from.
+    pub extra_known_marketplaces: Option<Map<String, Value>>,
+    /// Make a summary when the window is full.
+    pub auto_compact_enabled: Option<bool>,
+    /// The window to stay within, in tokens.
+    pub auto_compact_window: Option<u64>,
+    /// Globs of instruction files not to read, on absolute paths.
+    pub claude_md_excludes: Option<Vec<String>>,
+    /// Leave ignored files out where files are offered.
+    pub respect_gitignore: Option<bool>,
+    /// The colours.
+    pub theme: Option<String>,
+    /// Where plans are written.
+    pub plans_directory: Option<String>,
+    /// Keep what edits replace, to take them back.
+    pub file_checkpointing_enabled: Option<bool>,
+    /// Do not run the shell snippets of skills and commands.
+    pub disable_skill_shell_execution: Option<bool>,
+}
+
+/// What may run. Rules are `Tool` or `Tool(what)`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Permissions {
+    /// These run without a question.
+    pub allow: Option<Vec<String>>,
+    /// These always ask.
+    pub ask: Option<Vec<String>>,
+    /// These never run.
+    pub deny: Option<Vec<String>>,
+    /// What happens when no rule speaks: default, acceptEdits, plan, dontAsk, bypassPermissions.
+    pub default_mode: Option<String>,
+    /// More directories to work in.
+    pub additional_directories: Option<Vec<String>>,
+    /// `disable`: nobody may wave everything through.
+    pub disable_bypass_permissions_mode: Option<String>,
+}
+
+/// How hard the model should work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum EffortLevel {
+    /// Quick and cheap.
+    Low,
+    /// In between.
+    Medium,
+    /// Thorough.
+    High,
+    /// More than that.
+    Xhigh,
+    /// All it can.
+    Max,
+}
+
+/// A program that prints the line of status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct StatusLine {
+    /// Always `command`.
+    #[serde(rename = "type")]
+    pub kind: StatusKind,
+    /// The program.
+    pub command: String,
+    /// Space around it.
+    #[serde(default)]
+    pub padding: Option<u32>,
+}
+
+/// The only kind there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StatusKind {
+    /// A program.
+    Command,
+}
+
+/// What is added to commits and pull requests; empty texts add nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Attribution {
+    /// To commits.
+    pub commit: Option<String>,
+    /// To pull requests.
+    pub pr: Option<String>,
+}
+
+/// The fence around shell commands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sandbox {
+    /// Hold shell commands.
+    pub enabled: Option<bool>,
+    /// Run nothing where no sandbox can be had.
+    pub fail_if_unavailable: Option<bool>,
+    /// Commands that are held run without a question.
+    pub auto_allow_bash_if_sandboxed: Option<bool>,
+    /// Commands that run outside.
+    pub excluded_commands: Option<Vec<String>>,
+    /// A command may ask to run outside.
+    pub allow_unsandboxed_commands: Option<bool>,
+    /// The network.
+    pub network: Option<Network>,
+    /// Files.
+    pub filesystem: Option<Filesystem>,
+    /// Make do with less inside a container.
+    pub enable_weaker_nested_sandbox: Option<bool>,
+}
+
+/// What commands in the sandbox may reach.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Network {
+    /// Hosts that may be reached.
+    pub allowed_domains: Option<Vec<String>>,
+    /// Hosts that may not.
+    pub denied_domains: Option<Vec<String>>,
+    /// Sockets in the file system that may be reached.
+    pub allow_unix_sockets: Option<Vec<String>>,
+    /// Commands may listen on this machine.
+    pub allow_local_binding: Option<bool>,
+    /// A proxy of the user's for HTTP.
+    pub http_proxy_port: Option<u16>,
+    /// A proxy of the user's for everything.
+    pub socks_proxy_port: Option<u16>,
+}
+
+/// What commands in the sandbox may touch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Filesystem {
+    /// More places to write.
+    pub allow_write: Option<Vec<String>>,
+    /// Places not to write.
+    pub deny_write: Option<Vec<String>>,
+    /// Places not to read.
+    pub deny_read: Option<Vec<String>>,
+    /// Places to read all the same.
+    pub allow_read: Option<Vec<String>>,
+    /// Hold no files back.
+    pub disabled: Option<bool>,
+}
+
+/// One text or several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// Several.
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    /// As a list.
+    #[must_use]
+    pub fn list(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Many(many) => many,
+        }
+    }
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Scalar {
+    /// As it is.
+    Text(String),
+    /// As it is written.
+    Number(#[cfg_attr(test, schemars(with = "f64"))] Number),
+    /// `true` or `false`.
+    Flag(bool),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => number.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! The door with real files: layers, broken files, trust.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a panic is how a test says no"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tempfile::TempDir;
+use windlass_permission::Rule;
+use windlass_settings::trust::TrustStore;
+use windlass_settings::{
+    Given, Loaded, Places, Request, Severity, Source, Sources, State, TrustState, load,
+};
+
+struct House {
+    folder: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let house = Self { folder: TempDir::new().expect("a folder") };
+        for folder in ["home/.claude", "project/.git", "project/.claude", "etc", "state"] {
+            fs::create_dir_all(house.path(folder)).expect("a folder");
+        }
+        house
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().expect("a path").join(name)
+    }
+
+    fn write(&self, name: &str, text: impl ToString) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text.to_string()).expect("written");
+    }
+
+    fn request(&self) -> Request {
+        Request {
+            places: Places {
+                managed: vec![self.path("etc")],
+                user: vec![self.path("home/.claude"), self.path("home/.config/windlass")],
+                claude_json: Some(self.path("home/.claude.json")),
+                home: Some(self.path("home")),
+                state: Some(self.path("state")),
+            },
+            cwd: self.path("project"),
+            ..Request::default()
+        }
+    }
+
+    fn load(&self) -> Loaded {
+        load(&self.request())
+    }
+
+    fn trust(&self) {
+        let store = TrustStore::new(&self.path("state"));
+        store.accept(&self.load().trust).expect("written");
+    }
+}
+
+fn texts(rules: &[Rule]) -> Vec<String> {
+    rules.iter().map(ToString::to_string).collect()
+}
+
+const USER: &str = "home/.claude/settings.json";
+const PROJECT: &str = "project/.claude/settings.json";
+const LOCAL: &str = "project/.claude/settings.local.json";
+const MANAGED: &str = "etc/managed-settings.json";
+
+#[test]
+fn every_layer_is_read_and_the_highest_wins() {
+    let house = House::new();
+    let names = [
+        ("home/.claude/settings.json", "claude-1"),
+        ("home/.config/windlass/settings.json", "claude-2"),
+        (PROJECT, "claude-3"),
+        ("project/.windlass/settings.json", "claude-4"),
+        (LOCAL, "claude-5"),
+        ("project/.windlass/settings.local.json", "claude-6"),
+        ("etc/managed-settings.json", "claude-9"),
+        ("etc/managed-settings.d/10-a.json", "claude-10"),
+        ("etc/managed-settings.d/20-b.json", "claude-11"),
+    ];
+    let mut wanted = Vec::new();
+    for (index, (name, model)) in names.iter().enumerate() {
+        // Each layer denies something of its own.
+        let deny = format!("Tool{index}");
+        house.write(name, json!({"model": model, "permissions": {"deny": [deny]}}));
+        let mut request = house.request();
+        wanted.push(deny);
+        assert_eq!(load(&request).settings.model.as_deref(), Some(*model));
+        let loaded = load(&request);
+        assert_eq!(loaded.origin("model"), [house.path(name).display().to_string()]);
+        assert_eq!(texts(&loaded.rules.deny), wanted);
+        // The command line stands over files, and under the administrator.
+        request.given = Some(Given::parse(r#"{"model": "flag"}"#));
+        let is_managed = name.starts_with("etc");
+        let loaded = load(&request);
+        assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "flag" }));
+        request.given_managed = Some(r#"{"model": "host"}"#.to_owned());
+        let loaded = load(&request);
+        assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "host" }));
+        assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
+    }
+}
+
+#[test]
+fn sources_can_be_left_out_but_not_the_administrators() {
+    let house = House::new();
+    for (name, rule) in [(USER, "U"), (PROJECT, "P"), (LOCAL, "L"), (MANAGED, "M")] {
+        house.write(name, json!({"permissions": {"deny": [rule]}}));
+    }
+    for (list, wanted) in [
+        ("user,project,local", &["U", "P", "L", "M"][..]),
+        ("project", &["P", "M"]),
+        (" user , local ", &["U", "L", "M"]),
+        ("", &["M"]),
+    ] {
+        let request =
+            Request { sources: Sources::parse(list).expect("sources"), ..house.request() };
+        assert_eq!(texts(&load(&request).rules.deny), wanted, "{list}");
+    }
+    assert_eq!(Sources::parse("user,projects"), Err("projects".to_owned()));
+}
+
+#[test]
+fn a_broken_file_is_named_with_its_place_and_makes_everything_ask() {
+    let cases = [
+        ("{\n  \"permissions\": {\"deny\": [\"Bash(rm:*)\"],}\n}", Some((2, 42))),
+        ("", Some((1, 1))),
+        ("[]", Some((1, 1))),
+        ("{\"a\": 1} x", Some((1, 10))),
+        ("// settings\n{}", Some((1, 1))),
+        ("{\"permissions\": {\"deny\": [\"A\"]},\n \"permissions\": {}}", Some((2, 2))),
+        ("{\"permissions\": {\"deny\": \"Bash\"}}", Some((1, 18))),
+        ("{\"permissions\": []}", Some((1, 2))),
+        ("{\"permissions\": {\"deny\": [\"A\", 7]}}", Some((1, 32))),
+    ];
+    for name in [USER, PROJECT, LOCAL, MANAGED] {
+        for (text, place) in cases {
+            let house = House::new();
+            house.write(name, text);
+            house.write(
+                "home/.config/windlass/settings.json",
+                json!({"permissions": {"allow": ["Bash"]}}),
+            );
+            let loaded = house.load();
+            assert!(texts(&loaded.rules.ask).contains(&"*".to_owned()), "{name}: {text}");
+            let problem = &loaded.problems[0];
+            assert_eq!(problem.severity, Severity::File, "{problem}");
+            let found = problem.place.map(|place| (place.line, place.column));
+            assert_eq!(found, place, "{problem}");
+            assert_eq!(problem.name, house.path(name).display().to_string());
+            assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_broken_too() {
+    let house = House::new();
+    fs::create_dir(house.path(USER)).expect("a folder");
+    house.write(PROJECT, "x".repeat(2 * 1024 * 1024 + 1));
+    std::os::unix::fs::symlink("nowhere", house.path(LOCAL)).expect("a link");
+    fs::write(house.path(MANAGED), [b'{', 0xff, b'}']).expect("written");
+    let loaded = house.load();
+    let broken = loaded.files.iter().filter(|file| file.state == State::Broken).count();
+    assert_eq!(broken, 4, "{:?}", loaded.files);
+    assert_eq!(loaded.problems.len(), 4, "{:?}", loaded.problems);
+}
+
+#[test]
+fn one_wrong_entry_is_left_out_alone() {
+    let house = House::new();
+    let text = r#"{
+  "model": 7,
+  "env": {"A": "1", "B": ["x"], "C": 2, "D": true},
+  "claudeMdExcludes": ["a", {}, "b"],
+  "effortLevel": "huge",
+  "sandbox": {"enabled": "yes", "failIfUnavailable": true, "network": {"allowedDomains": [1, "x"]}},
+  "statusLine": {"type": "command"},
+  "hooks": {"Stop": [{"hooks": []}]},
+  "permisions": {"deny": ["Bash"]},
+  "permissions": {"allow": ["Bash(ls", "Read"], "denny": []},
+  "voiceEnabled": true
+}"#;
+    house.write(USER, text);
+    let loaded = house.load();
+    let settings = &loaded.settings;
+    assert_eq!(settings.model, None);
+    let env: Vec<(&str, String)> = loaded.variables().collect();
+    let text = |text: &str| text.to_owned();
+    assert_eq!(env, [("A", text("1")), ("C", text("2")), ("D", text("true"))]);
+    assert_eq!(settings.claude_md_excludes, Some(vec![text("a"), text("b")]));
+    let sandbox = settings.sandbox.as_ref().expect("a sandbox");
+    assert_eq!((sandbox.enabled, sandbox.fail_if_unavailable), (None, Some(true)));
+    assert_eq!(loaded.hooks.len(), 1);
+    assert_eq!(texts(&loaded.rules.allow), ["Read"]);
+    assert!(loaded.rules.ask.is_empty());
+    let told: Vec<(usize, Severity)> = loaded
+        .problems
+        .iter()
+        .map(|problem| (problem.place.map_or(0, |place| place.line), problem.severity))
+        .collect();
+    for (line, severity) in [
+        (2, Severity::Entry),
+        (3, Severity::Entry),
+        (4, Severity::Entry),
+        (5, Severity::Entry),
+        (6, Severity::Entry),
+        (7, Severity::Entry),
+        (9, Severity::Idle),
+        (10, Severity::Entry),
+        (10, Severity::Idle),
+    ] {
+        assert!(told.contains(&(line, severity)), "{line}: {:#?}", loaded.problems);
+    }
+    assert_eq!(told.len(), 10, "{:#?}", loaded.problems);
+    let words = loaded.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    assert!(words.contains("did you mean `permissions`"), "{words}");
+    assert!(words.contains("did you mean `deny`"), "{words}");
+}
+
+const WANTS: &str = r#"{
+  "permissions": {"allow": ["Bash"], "deny": ["Edit"], "additionalDirectories": ["/"]},
+  "env": {"ANTHROPIC_BASE_URL": "http://example.org"},
+  "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sh .claude/hooks/guard.sh"}]}]},
+  "apiKeyHelper": "./key.sh",
+  "outputStyle": "Terse"
+}"#;
+
+fn assert_nothing(loaded: &Loaded) {
+    assert!(loaded.rules.allow.is_empty() && loaded.directories.is_empty());
+    assert!(loaded.settings.env.is_none() && loaded.settings.api_key_helper.is_none());
+    assert!(loaded.hooks.is_empty() && loaded.mcp_servers.is_empty());
+    // What forbids and what harms nobody applies.
+    assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
+    assert_eq!(loaded.settings.output_style.as_deref(), Some("Terse"));
+    assert!(loaded.trust.warning().is_some());
+}
+
+fn assert_everything(loaded: &Loaded) {
+    assert_eq!(texts(&loaded.rules.allow), ["Bash"]);
+    assert_eq!(loaded.directories.len(), 1);
+    assert!(loaded.settings.env.is_some() && loaded.settings.api_key_helper.is_some());
+    assert_eq!((loaded.hooks.len(), loaded.mcp_servers.len()), (1, 1));
+    assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
+    assert_eq!(loaded.trust.warning(), None);
+}
+
+#[test]
+fn nothing_of_a_project_takes_effect_before_it_is_trusted() {
+    for name in [PROJECT, LOCAL] {
+        let house = House::new();
+        house.write(name, WANTS);
+        house.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
+        house.write("project/.claude/hooks/guard.sh", "exit 0");
+        assert_nothing(&house.load());
+        assert_eq!(house.load().trust.state, TrustState::Never);
+        assert_everything(&load(&Request { is_trusted: true, ..house.request() }));
+        // For one run only.
+        assert_nothing(&house.load());
+        house.trust();
+        assert_everything(&house.load());
+        assert_eq!(house.load().trust.state, TrustState::Given);
+    }
+}
+
+#[test]
+fn whatever_changes_asks_again_and_what_comes_back_does_not() {
+    let changes: &[(&str, &str, &str)] = &[
+        (PROJECT, "guard.sh", "guard.sh; x"),
+        (PROJECT, "example.org", "example.net"),
+        (PROJECT, "\"Bash\"", "\"Bash(*)\", \"Edit\""),
+        ("project/.claude/hooks/guard.sh", "exit 0", "exit 1"),
+        ("project/.mcp.json", "\"x\"", "\"y\""),
+    ];
+    let house = House::new();
+    house.write(PROJECT, WANTS);
+    house.write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "x"}}}"#);
+    house.write("project/.claude/hooks/guard.sh", "exit 0");
+    house.trust();
+    for (name, old, new) in changes {
+        let text = fs::read_to_string(house.path(name)).expect("text");
+        house.write(name, text.replace(old, new));
+        let loaded = house.load();
+        assert_eq!(loaded.trust.state, TrustState::Changed, "{name}: {new}");
+        assert!(loaded.hooks.is_empty() && loaded.rules.allow.is_empty());
+        house.write(name, text);
+        assert_everything(&house.load());
+    }
+    // How it is written does not matter, nor what needs no trust.
+    let value: serde_json::Value = serde_json::from_str(WANTS).expect("JSON");
+    house.write(PROJECT, value);
+    assert_everything(&house.load());
+}
+
+#[test]
+fn trust_is_the_real_paths() {
+    let house = House::new();
+    house.write(PROJECT, WANTS);
+    house.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
+    house.trust();
+    std::os::unix::fs::symlink(house.path("project"), house.path("linked")).expect("a link");
+    assert_everything(&load(&Request { cwd: house.path("linked"), ..house.request() }));
+    // The same contents elsewhere are another project.
+    copy(&house.path("project"), &house.path("copied"));
+    assert_nothing(&load(&Request { cwd: house.path("copied"), ..house.request() }));
+    let store = TrustStore::new(&house.path("state"));
+    assert_eq!(store.list().expect("a list").len(), 1);
+    assert!(store.forget(&house.path("project")).expect("forgotten"));
+    assert_nothing(&house.load());
+    assert!(!store.forget(&house.path("project")).expect("nothing to forget"));
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).expect("a copy")),
+        }
+    }
+}
+
+#[test]
+fn a_broken_record_of_trust_trusts_nothing_and_is_not_overwritten() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = House::new();
+    house.write(PROJECT, WANTS);
+    house.trust();
+    let path = house.path("state/trust.json");
+    assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    let good = fs::read_to_string(&path).expect("text");
+    house.write("state/trust.json", &good[..good.len() / 2]);
+    let loaded = house.load();
+    assert!(loaded.hooks.is_empty());
+    assert!(loaded.problems[0].to_string().contains("trust.json"), "{:?}", loaded.problems);
+    assert!(TrustStore::new(&house.path("state")).accept(&loaded.trust).is_err());
+    house.write("state/trust.json", good);
+    assert_eq!(house.load().hooks.len(), 1);
+}
+
+#[test]
+fn only_what_restricts_is_taken_when_nothing_else_is_wanted() {
+    let house = House::new();
+    for name in [USER, PROJECT] {
+        house.write(name, WANTS);
+    }
+    let request = Request {
+        only_restricts: true,
+        given: Some(Given::parse(r#"{"permissions": {"allow": ["Read"]}, "model": "m"}"#)),
+        ..house.request()
+    };
+    let loaded = load(&request);
+    assert_eq!(texts(&loaded.rules.allow), ["Read"]);
+    assert_eq!(texts(&loaded.rules.deny), ["Edit", "Edit"]);
+    assert!(loaded.hooks.is_empty() && loaded.settings.env.is_none());
+    assert_eq!(loaded.settings.model.as_deref(), Some("m"));
+    assert_eq!(loaded.trust.warning(), None);
+}
+
+#[test]
+fn the_administrator_has_the_last_word_on_hooks_and_rules() {
+    let house = House::new();
+    let hooks = json!({"Stop": [{"hooks": []}]});
+    house
+        .write(USER, json!({"hooks": hooks, "permissions": {"allow": ["Bash"], "deny": ["Edit"]}}));
+    house.write(MANAGED, json!({"hooks": hooks, "allowManagedHooksOnly": true}));
+    let sources =
+        |loaded: Loaded| -> Vec<Source> { loaded.hooks.iter().map(|one| one.source).collect() };
+    assert_eq!(sources(house.load()), [Source::Managed]);
+    house.write(MANAGED, json!({"hooks": hooks}));
+    assert_eq!(sources(house.load()), [Source::User, Source::Managed]);
+    // The user may switch off the user's, not the administrator's.
+    let off = Given::parse(r#"{"disableAllHooks": true, "allowManagedHooksOnly": false}"#);
+    let request = Request { given: Some(off), ..house.request() };
+    assert_eq!(sources(load(&request)), [Source::Managed]);
+    house.write(MANAGED, json!({"hooks": hooks, "disableAllHooks": true}));
+    assert!(sources(house.load()).is_empty());
+    house.write(
+        MANAGED,
+        json!({"allowManagedPermissionRulesOnly": true, "permissions": {"allow": ["Read"]}}),
+    );
+    let loaded = house.load();
+    assert_eq!(texts(&loaded.rules.allow), ["Read"]);
+    assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
+}
+
+#[test]
+fn servers_come_from_where_people_keep_them() {
+    let house = House::new();
+    house.write("project/.mcp.json", json!({"mcpServers": {"p": {"command": "p"}, "q": {}}}));
+    let root = house.path("project").display().to_string();
+    house.write(
+        "home/.claude.json",
+        json!({"numStartups": 3, "mcpServers": {"u": {}}, "projects": {
+            (root): {"mcpServers": {"l": {}}, "hasTrustDialogAccepted": true},
+            "/elsewhere": {"mcpServers": {"e": {}}},
+        }}),
+    );
+    let names = |loaded: &Loaded| -> Vec<(Source, Vec<String>)> {
+        let one = |one: &windlass_settings::Sourced<serde_json::Map<String, serde_json::Value>>| {
+            (one.source, one.value.keys().cloned().collect())
+        };
+        loaded.mcp_servers.iter().map(one).collect()
+    };
+    let own = |text: &str| vec![text.to_owned()];
+    // Another program's word for trust is not taken: it is bound to no contents.
+    let untrusted = [(Source::User, own("u")), (Source::Local, own("l"))];
+    assert_eq!(names(&house.load()), untrusted);
+    house.write(USER, json!({"disabledMcpjsonServers": ["q"]}));
+    house.trust();
+    let [user, local] = untrusted;
+    assert_eq!(names(&house.load()), [user, (Source::Project, own("p")), local]);
+    house.write("project/.mcp.json", "{\n\"mcpServers\": [}");
+    let loaded = house.load();
+    assert_eq!(loaded.mcp_servers.len(), 2);
+    assert!(loaded.problems[0].to_string().contains("line 2"), "{:?}", loaded.problems);
+    assert!(loaded.rules.ask.is_empty(), "servers forbid nothing");
+}
+
+#[test]
+fn the_file_of_the_home_is_not_a_projects() {
+    let house = House::new();
+    house.write(USER, WANTS);
+    let loaded = load(&Request { cwd: house.path("home"), ..house.request() });
+    assert_eq!(loaded.hooks.len(), 1);
+    assert_eq!(loaded.trust.state, TrustState::Needless);
+}
+
+#[test]
+fn rules_are_found_where_they_stand() {
+    let house = House::new();
+    house.write(
+        USER,
+        "{\"permissions\": {\n\"deny\": [\n\"Read(~/x)\",\n\"Bad(\",\n\"Read(/y)\"\n]}}",
+    );
+    let loaded = house.load();
+    let home = house.path("home").display().to_string();
+    let name = house.path(USER).display().to_string();
+    for (rule, line) in [(format!("Read(/{home}/x)"), 3), (format!("Read(/{home}/.claude/y)"), 5)] {
+        assert_eq!(loaded.rule_origin(&rule), Some(format!("{name}:{line}").as_str()), "{rule}");
+    }
+    assert_eq!(loaded.rule_origin("Bad"), Some(name.as_str()));
+    assert_eq!(texts(&loaded.rules.ask), ["Bad"]);
+}
