@@ -81,7 +81,7 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     let (mut settings, mut notes) = settings(&cast, &args.model, &args.limit)?;
     let cwd = working_directory()?;
     let directories = directories(&args.permission.add_dir)?;
-    let mut kept = session::choose(&args.session, &cwd, lookup)?;
+    let mut kept = session::choose(&args.session, &cwd, &config, lookup)?;
     settings.system_prompt = system_prompt(args);
     // Also tells which files changed behind the model's back, so it is on whatever else there is.
     settings.prefetch = true;
@@ -125,6 +125,7 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     let (mut builder, atlas) = casted(settings, servers, config)?;
     builder = builder.registry(registry).surroundings(surroundings);
     builder = found.equip(builder, agents);
+    builder = builder.transcript(kept.transcript());
     if let Some(journal) = &kept.journal {
         builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);

@@ -4,16 +4,21 @@
 //! does; raw wire events and words of progress are not written at all. A journal that cannot be
 //! written is broken for good: the event in hand is not acted on, and the session ends.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 use windlass_engine::{Effect, Event, Settings, State};
-use windlass_journal::{Durability, Folded, Head, JournalError, NewItem, Note, Opening, Writer};
+use windlass_journal::{
+    Durability, Entry, Folded, Head, JournalError, NewItem, Note, Opening, Replayed, Writer,
+};
 use windlass_vocabulary::Delta;
 
 use crate::clock;
 use crate::notices::Teller;
 use crate::scribe::Scribe;
+use crate::transcript::Pen;
 
 /// The journal of a session, if it has one.
 pub(crate) enum Journal {
@@ -50,15 +55,20 @@ impl Journal {
     /// Opens the journal, if there is to be one, and gives the state to begin with.
     pub(crate) fn open(
         place: Option<Place>,
-        settings: &Settings,
+        settings: &Arc<Settings>,
         teller: &Teller,
+        pen: &mut Pen,
     ) -> Result<(Self, State), JournalError> {
         let Some(Place { path, durability, head, prices }) = place else {
+            pen.begin(None);
             return Ok((Self::Off, State::new(settings)));
         };
         let mut opening = Opening::new(durability);
         opening.head = Head { created: opening.at, ..head };
-        let (writer, folded) = Writer::open_with(&path, opening, settings)?;
+        let shared = RefCell::new(&mut *pen);
+        let see = |step: Replayed<'_>| shared.borrow_mut().replayed(step.effects);
+        let met = |entry: &Entry| shared.borrow_mut().met(entry);
+        let (writer, folded) = Writer::open_meeting(&path, opening, settings, see, met)?;
         let Folded { state, settings: _, seq, whole_bytes: _, torn_bytes, damages } = folded;
         for (line, damage) in damages {
             let path = path.display();
@@ -68,6 +78,7 @@ impl Journal {
             let path = path.display();
             teller.warn(format!("the last record of the journal {path} was torn and is left out"));
         }
+        pen.begin(Some((path, Arc::clone(settings))));
         let scribe = Scribe::new(&state, prices);
         let (pending, notes, is_continued) = (None, Vec::new(), seq > 0);
         Ok((Self::On(Box::new(Book { writer, pending, notes, scribe, is_continued })), state))
@@ -81,6 +92,13 @@ impl Journal {
     /// Is anything written down?
     pub(crate) fn is_on(&self) -> bool {
         matches!(self, Self::On(_))
+    }
+
+    /// Takes in what is written down with the next event, before it.
+    pub(crate) fn note(&mut self, note: Note) {
+        if let Self::On(book) = self {
+            book.notes.push(note);
+        }
     }
 
     /// Can it no longer be written?

@@ -31,6 +31,7 @@ mod scribe;
 pub mod session;
 mod spill;
 mod tool;
+mod transcript;
 
 use std::time::Duration;
 
@@ -42,15 +43,17 @@ pub use error::{SendError, StartError};
 pub use inspect::Disk;
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
-pub use session::{Builder, Session, Submission};
+pub use session::{Builder, Queued, Session, Submission};
 pub use tool::confine::{Confined, Confinement};
 pub use tool::subagent::{AgentDefinition, Subagents};
+pub use transcript::{Appended, Heard, Transcript};
 
 pub use windlass_dialect::{Credential, Law, law};
 pub use windlass_engine::bound::{Bound, bound};
 pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook::HookSet;
+pub use windlass_journal::transcript::About;
 pub use windlass_journal::{Durability, Head};
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{

@@ -15,16 +15,18 @@ use tokio::time::timeout_at;
 use windlass_engine::context::inventory;
 use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
+use windlass_journal::Note;
 use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Ticket};
+use windlass_vocabulary::{Answer, Block, Ticket};
 
 use crate::clock;
 use crate::guard;
 use crate::journal::{Decided, Journal};
 use crate::notices::Teller;
 use crate::perform::Performer;
-use crate::session::Submission;
+use crate::session::{Queued, Submission};
 use crate::tool::subagent::NestedQuestions;
+use crate::transcript::Pen;
 
 /// What a handle may ask for.
 #[derive(Debug)]
@@ -39,6 +41,17 @@ pub(crate) enum Command {
     Compact(Option<String>),
     /// Say what fills the window.
     Inventory(oneshot::Sender<Inventory>),
+    /// Say what waits for the next tool boundary.
+    Queued(oneshot::Sender<Vec<Queued>>),
+    /// Change what waits there, or take it back.
+    ChangeQueued {
+        /// What is meant.
+        queued: Queued,
+        /// What it says from now on.
+        content: Option<Vec<Block>>,
+        /// Was it still waiting? Answered when the change is on record.
+        reply: oneshot::Sender<bool>,
+    },
     /// Wait no longer before the next try.
     RetryNow,
     /// End the session.
@@ -50,12 +63,15 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) settings: Arc<Settings>,
     pub(crate) journal: Journal,
+    pub(crate) pen: Pen,
     pub(crate) performer: Performer,
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) questions: Arc<NestedQuestions>,
     /// A run that the last process left unfinished goes on.
     pub(crate) continues_run: bool,
+    /// Who is told when the event in hand is on record.
+    pub(crate) awaited: Option<oneshot::Sender<bool>>,
 }
 
 impl Run {
@@ -104,7 +120,10 @@ impl Run {
             tokio::select! {
                 biased;
                 command = self.commands.recv() => match command? {
-                    Command::Submit(Submission { content, pinned }) => {
+                    Command::Submit(Submission { content, pinned, name }) => {
+                        if let Some(name) = name {
+                            self.note(Note::Named(name));
+                        }
                         return Some(Event::UserSubmitted { content, pinned });
                     }
                     Command::Answer(ticket, answer) if NestedQuestions::is_nested(ticket) => {
@@ -119,6 +138,14 @@ impl Run {
                         // Nobody waits for it any more if this fails.
                         let _ = reply.send(inventory(&self.state, &self.settings));
                     }
+                    Command::Queued(reply) => {
+                        let _ = reply.send(self.queued());
+                    }
+                    Command::ChangeQueued { queued, content, reply } => {
+                        if let Some(event) = self.change_queued(&queued, content, reply) {
+                            return Some(event);
+                        }
+                    }
                     Command::RetryNow => {
                         if let Some(event) = self.performer.end_wait() {
                             return Some(event);
@@ -129,6 +156,42 @@ impl Run {
                 Some(event) = self.events.recv() => return Some(event),
             }
         }
+    }
+
+    /// Something that belongs to the next event, for those who read the journal.
+    fn note(&mut self, note: Note) {
+        self.pen.note(&note);
+        self.journal.note(note);
+    }
+
+    fn queued(&self) -> Vec<Queued> {
+        let names = self.pen.waiting().into_iter().chain(std::iter::repeat(None));
+        let queued = self.state.inbox.queued.iter().zip(names).enumerate();
+        let listed = queued.map(|(place, (submission, name))| {
+            let (content, pinned) = (submission.content.clone(), submission.pinned);
+            Queued { place, name, content, pinned }
+        });
+        listed.collect()
+    }
+
+    /// Only what is still there as it was seen is changed.
+    fn change_queued(
+        &mut self,
+        queued: &Queued,
+        content: Option<Vec<Block>>,
+        reply: oneshot::Sender<bool>,
+    ) -> Option<Event> {
+        if self.queued().get(queued.place) != Some(queued) {
+            // Nobody waits for it any more if this fails.
+            let _ = reply.send(false);
+            return None;
+        }
+        let place = queued.place;
+        if content.is_none() {
+            self.note(Note::Unqueued(place as u64));
+        }
+        self.awaited = Some(reply);
+        Some(Event::QueueChanged { place, content })
     }
 
     /// One event: decided, written down with what follows from it, performed.
@@ -143,7 +206,11 @@ impl Run {
             teller: self.performer.teller(),
         };
         self.journal = self.journal.write(held, decided).await;
+        if let Some(awaited) = self.awaited.take() {
+            let _ = awaited.send(!self.journal.is_broken());
+        }
         if !self.journal.is_broken() {
+            self.pen.write(&effects, self.performer.teller());
             self.perform(effects);
             return self;
         }

@@ -30,6 +30,7 @@ use crate::notices::{self, Notices, Teller};
 use crate::perform::{Parts, Performer};
 use crate::run::{self, Command, Run};
 use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
+use crate::transcript::{Heard, Pen, Transcript};
 
 /// Puts a session together.
 ///
@@ -60,6 +61,7 @@ pub struct Builder {
     skills: Option<Arc<dyn Finder>>,
     nearby: Option<Arc<dyn Nearby>>,
     journal: Option<Place>,
+    transcript: Option<Transcript>,
     timeouts: Timeouts,
     raw_events: bool,
     agents: Option<Subagents>,
@@ -83,6 +85,7 @@ impl Builder {
             skills: None,
             nearby: None,
             journal: None,
+            transcript: None,
             timeouts: Timeouts::default(),
             raw_events: false,
             agents: None,
@@ -153,6 +156,21 @@ impl Builder {
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
         let path = path.into();
         self.journal = Some(Place { path, durability, head: Head::default(), prices: None });
+        self
+    }
+
+    /// Also writes the transcript that other programs read, behind the journal.
+    #[must_use]
+    pub fn transcript(mut self, transcript: Transcript) -> Self {
+        self.transcript = Some(transcript);
+        self
+    }
+
+    /// Lets somebody hear of every line of the transcript right after it was written, and before the
+    /// message it belongs to is told; of those of nested sessions too.
+    #[must_use]
+    pub fn hear_transcript(mut self, heard: Heard) -> Self {
+        self.transcript.get_or_insert_default().heard = Some(heard);
         self
     }
 
@@ -257,7 +275,8 @@ impl Builder {
             teller: teller.clone(),
             notes: Mutex::default(),
         };
-        let (journal, state) = Journal::open(self.journal, &settings, &teller)?;
+        let mut pen = Pen::new(self.transcript);
+        let (journal, state) = Journal::open(self.journal, &settings, &teller, &mut pen)?;
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
         let performer = Performer::new(Parts {
@@ -279,11 +298,13 @@ impl Builder {
             state,
             settings,
             journal,
+            pen,
             performer,
             commands,
             events,
             questions,
             continues_run: self.continues_run,
+            awaited: None,
         };
         Ok(Assembled { run, teller, scratch, commands: orders, notices })
     }
@@ -304,6 +325,7 @@ impl Builder {
             hooks: self.hooks.clone(),
             nearby: self.nearby.clone(),
             journal: self.journal.clone(),
+            transcript: self.transcript.clone(),
             timeouts: self.timeouts,
         };
         let (tree, teller) = (self.tree.clone(), teller.clone());
@@ -403,6 +425,22 @@ impl Session {
         answer.await.ok()
     }
 
+    /// The messages that wait for the next tool boundary, the next to be delivered first; `None`
+    /// when the session is over.
+    pub async fn queued(&self) -> Option<Vec<Queued>> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Queued(reply)).await.ok()?;
+        answer.await.ok()
+    }
+
+    /// Changes a message that waits, or takes it back if it is to say nothing. Says whether it was
+    /// still waiting; when it returns, the change is kept like the message was.
+    pub async fn change_queued(&self, queued: Queued, content: Option<Vec<Block>>) -> bool {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.send(Command::ChangeQueued { queued, content, reply }).await;
+        sent.is_ok() && answer.await.unwrap_or(false)
+    }
+
     /// Interrupts what is going on, waits until every process of every tool is gone, and closes
     /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX). May be called again.
     pub async fn close(&self) {
@@ -442,9 +480,31 @@ pub struct Submission {
     pub content: Vec<Block>,
     /// It survives every context level word for word.
     pub pinned: bool,
+    /// What the transcript calls it: a UUID of the sender's. One is made up if there is none.
+    pub name: Option<String>,
+}
+
+/// A message that waits for the next tool boundary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Its place among those that wait, counted from 0.
+    pub place: usize,
+    /// What its sender calls it.
+    pub name: Option<String>,
+    /// What it says.
+    pub content: Vec<Block>,
+    /// It survives every context level word for word.
+    pub pinned: bool,
 }
 
 impl Submission {
+    /// Calls it this in the transcript.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Makes it survive every context level.
     #[must_use]
     pub fn pinned(mut self) -> Self {
@@ -455,7 +515,7 @@ impl Submission {
 
 impl From<Vec<Block>> for Submission {
     fn from(content: Vec<Block>) -> Self {
-        Self { content, pinned: false }
+        Self { content, pinned: false, name: None }
     }
 }
 

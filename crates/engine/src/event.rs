@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::{
-    Answer, AttachmentKind, AttemptId, Block, Delta, HookReport, Inspection, ModelFailure, Stop,
-    Ticket, ToolOutcome, Usage,
+    Answer, AttachmentKind, AttemptId, Block, Delta, HookReport, Inspection, Message, ModelFailure,
+    Stop, Ticket, ToolOutcome, Usage,
 };
 
 use crate::settings::Settings;
@@ -23,6 +23,18 @@ pub enum Event {
         content: Vec<Block>,
         /// It survives every context level.
         pinned: bool,
+    },
+    /// Input that waits for the next tool boundary was changed or taken back.
+    QueueChanged {
+        /// Its place among what waits, counted from 0.
+        place: usize,
+        /// What it says now; nothing takes it back.
+        content: Option<Vec<Block>>,
+    },
+    /// A conversation that was held elsewhere goes on here. Means nothing while a run is going on.
+    Adopted {
+        /// What was said, oldest first, with a result for every call. Numbered anew.
+        messages: Vec<Message>,
     },
     /// The session goes on with these settings: written down when a process takes it up, so that a
     /// replay decides every event as it was decided.

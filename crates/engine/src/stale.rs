@@ -14,6 +14,8 @@ use crate::tool::queue::Stage;
 pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
     match event {
         Event::UserSubmitted { .. }
+        | Event::QueueChanged { .. }
+        | Event::Adopted { .. }
         | Event::Configured(_)
         | Event::CompactionAsked { .. }
         | Event::Interrupted(_)

@@ -70,6 +70,8 @@ pub struct State {
     pub waited: Millis,
     /// The one errand this phase waits for: a timer, a summary, the stop hooks.
     pub errand: Option<Errand>,
+    /// Everything said so far was said elsewhere: the user's context has still to be added.
+    pub is_adopted: bool,
     /// Numbers handed out.
     pub next: Next,
 }
@@ -209,6 +211,7 @@ impl State {
             focus: None,
             waited: Millis(0),
             errand: None,
+            is_adopted: false,
             next: Next::default(),
         }
     }

@@ -51,6 +51,8 @@ impl Loop<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::UserSubmitted { content, pinned } => self.submitted(content, pinned),
+            Event::QueueChanged { place, content } => self.queue_changed(place, content),
+            Event::Adopted { messages } => self.adopted(messages),
             Event::Configured(settings) => self.state.adopt(&settings),
             Event::CompactionAsked { focus } => self.compaction_asked(focus),
             Event::Interrupted(why) => self.interrupted(why),

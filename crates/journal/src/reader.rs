@@ -66,17 +66,16 @@ impl Reader {
     pub fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, JournalError> {
         let first = disk.open(path, Access::Read).map_err(JournalError::disk(path, "opened"))?;
         let mut reader = Self::new(first, path);
-        let mut last: Option<(PathBuf, Box<dyn Read + Send>)> = None;
-        for (_, path) in segment::after_first(disk, path) {
+        // A file that goes back behind several files before it takes records from all of them.
+        let mut limit = u64::MAX;
+        for (_, path) in segment::after_first(disk, path).into_iter().rev() {
             let after = segment::begins_after(disk, &path)?;
             let file =
                 disk.open(&path, Access::Read).map_err(JournalError::disk(&path, "opened"))?;
-            match last.replace((path, file)) {
-                None => reader.limit = after,
-                Some((path, file)) => reader.later.push_back((path, file, after)),
-            }
+            reader.later.push_front((path, file, limit));
+            limit = limit.min(after);
         }
-        reader.later.extend(last.map(|(path, file)| (path, file, u64::MAX)));
+        reader.limit = limit;
         Ok(reader)
     }
 
@@ -199,7 +198,8 @@ impl Reader {
         }
         self.is_gap_told = false;
         self.epoch = self.epoch.max(epoch);
-        for (seq, item) in (seq..).zip(items) {
+        // Where a conversation went back, it may have been into the middle of what was written at once.
+        for (seq, item) in (seq..=self.limit).zip(items) {
             self.seq = seq;
             self.ready.push_back(Ok(Entry::Record(Record { seq, at, item })));
         }

@@ -118,11 +118,28 @@ impl Writer {
         settings: &Settings,
         see: impl FnMut(Replayed<'_>),
     ) -> Result<(Self, Folded), JournalError> {
+        Self::open_meeting(path, opening, settings, see, |_| {})
+    }
+
+    /// Opens or creates a journal like this, and shows every step of the replay, and beside the
+    /// steps every head, claim and note.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_meeting(
+        path: &Path,
+        opening: Opening,
+        settings: &Settings,
+        see: impl FnMut(Replayed<'_>),
+        mut met: impl FnMut(&Entry),
+    ) -> Result<(Self, Folded), JournalError> {
         check_file(path)?;
         let lock = lock(&*opening.disk, path)?;
         let reader = Reader::open_on(&*opening.disk, path)?;
         let mut headed = 0;
         let meet = |entry| {
+            met(&entry);
             if let Entry::Head(head) = entry {
                 headed = head.segment;
             }

@@ -51,12 +51,19 @@ fn check(lines: &[String]) {
     let mut seen: BTreeMap<String, Value> = BTreeMap::new();
     for (number, line) in lines.iter().enumerate() {
         assert!(!line.contains('\n'));
-        assert!(
-            line.starts_with(r#"{"type":"user","#) || line.starts_with(r#"{"type":"assistant","#)
-        );
         let value: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        let kind = value["type"].as_str().unwrap();
+        assert!(line.starts_with(&format!(r#"{{"type":"{kind}","#)), "{line}");
         let parent = value["parentUuid"].as_str();
-        assert_eq!(parent.is_none(), number == 0, "one root: {line}");
+        let is_boundary = value["subtype"] == "compact_boundary";
+        assert_eq!(parent.is_none(), number == 0 || is_boundary, "one root: {line}");
+        if is_boundary {
+            assert!(seen.contains_key(value["logicalParentUuid"].as_str().unwrap()), "{line}");
+            let uuid = value["uuid"].as_str().unwrap().to_owned();
+            assert!(seen.insert(uuid, value).is_none(), "no uuid twice");
+            continue;
+        }
+        assert!(matches!(kind, "user" | "assistant"), "{line}");
         assert!(parent.is_none_or(|parent| seen.contains_key(parent)), "{line}");
         for key in ["sessionId", "timestamp", "cwd"] {
             assert!(value[key].is_string(), "{key} is missing in {line}");
@@ -82,7 +89,7 @@ fn check(lines: &[String]) {
 fn drawn_sessions_give_whole_chains() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
-    let (mut results, mut all) = (0, 0);
+    let (mut results, mut all, mut boundaries) = (0, 0, 0);
     for seed in 0..120 {
         let (settings, events) = recorded(seed, 400, 3);
         let _ = std::fs::remove_file(&path);
@@ -91,9 +98,11 @@ fn drawn_sessions_give_whole_chains() {
         check(&lines);
         assert_eq!(lines, lines_of(&path, &settings, about()), "made anew they are the same");
         results += lines.iter().filter(|line| line.contains(r#""tool_result""#)).count();
+        boundaries += lines.iter().filter(|line| line.contains("compact_boundary")).count();
         all += lines.len();
     }
-    println!("{all} lines, {results} results");
+    println!("{all} lines, {results} results, {boundaries} boundaries");
+    assert!(boundaries > 0);
     assert!(results > 200, "{results}");
 }
 
@@ -129,7 +138,7 @@ fn a_transcript_is_completed_whatever_it_lost_and_others_added() {
         std::fs::write(&transcript, format!("{title}\n{}", &whole[..at])).unwrap();
         let mut file = TranscriptFile::open(&transcript).unwrap();
         file.complete(&lines).unwrap();
-        assert_eq!(TranscriptFile::open(&transcript).unwrap().complete(&lines).unwrap(), 0);
+        assert_eq!(TranscriptFile::open(&transcript).unwrap().complete(&lines).unwrap(), [""; 0]);
         let text = std::fs::read_to_string(&transcript).unwrap();
         assert!(text.starts_with(&title) && text.ends_with('\n'));
         let ours: Vec<&str> = text.lines().filter(|line| lines.iter().any(|l| l == line)).collect();

@@ -18,6 +18,12 @@ pub(crate) struct SessionArgs {
     /// With -c or -r: go on in a copy and leave the session as it is.
     #[arg(long)]
     pub(crate) fork_session: bool,
+    /// With -c or -r: go on behind this message of the transcript, and forget what came after it.
+    #[arg(long, value_name = "UUID")]
+    pub(crate) resume_session_at: Option<String>,
+    /// With --resume-session-at: refuse if more than the turn of this prompt would be forgotten.
+    #[arg(long, value_name = "UUID", requires = "resume_session_at")]
+    pub(crate) resume_drops_turn: Option<String>,
     /// The id of the new session. [default: a random one]
     #[arg(long, value_name = "UUID")]
     pub(crate) session_id: Option<String>,

@@ -41,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) fallback_models: Vec<String>,
     /// What sessions that are kept survive.
     pub(crate) durability: Durability,
+    /// Where transcripts for other programs are written.
+    pub(crate) transcripts: Transcripts,
     /// The day the table of facts was made.
     pub(crate) facts: Option<String>,
     /// The user's file, whether or not it is there.
@@ -150,6 +152,9 @@ impl Config {
         if let Some(survives) = root.read("sessions_survive", |entry| entry.word(SURVIVE))? {
             self.durability = survives;
         }
+        if let Some(transcripts) = root.read("transcripts", transcripts)? {
+            self.transcripts = transcripts;
+        }
         self.facts = root.read("facts", |entry| entry.text())?.or(self.facts);
         self.default_model =
             root.read("default_model", |entry| entry.text())?.or(self.default_model);
@@ -181,6 +186,26 @@ impl Config {
     }
 }
 
+/// Where transcripts for other programs are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Transcripts {
+    /// Where those programs look for them.
+    #[default]
+    Usual,
+    /// Nowhere.
+    Off,
+    /// Below this directory.
+    Below(PathBuf),
+}
+
+fn transcripts(entry: entry::Entry<'_>) -> Result<Transcripts, Mistake> {
+    if let Ok(on) = entry.flag() {
+        return Ok(if on { Transcripts::Usual } else { Transcripts::Off });
+    }
+    let path = entry.text().map(PathBuf::from).ok().filter(|path| path.is_absolute());
+    path.map(Transcripts::Below).ok_or_else(|| entry.must("true, false or an absolute path"))
+}
+
 /// A snapshot is named after its family and a date: `-20251001` or `-2026-04-23`.
 pub(crate) fn without_date(name: &str) -> &str {
     let is_date = |text: &str| {
@@ -205,6 +230,7 @@ const KEYS: &[&str] = &[
     "fallback_models",
     "small_model",
     "sessions_survive",
+    "transcripts",
     "short",
     "provider",
     "model",

@@ -47,14 +47,14 @@ pub(crate) async fn submission(
     names: &Names,
     hands: Hands,
 ) -> Result<(Submission, Vec<Rule>), Refusal> {
-    let Submission { mut content, pinned } = said;
+    let Submission { mut content, pinned, name } = said;
     let mut allow = Vec::new();
     if let [Block::Text(text)] = content.as_mut_slice() {
         let expanded = expand(std::mem::take(text), pages, names, hands).await?;
         *text = expanded.text;
         allow = expanded.allow;
     }
-    Ok((Submission { content, pinned }, allow))
+    Ok((Submission { content, pinned, name }, allow))
 }
 
 /// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files

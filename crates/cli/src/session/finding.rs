@@ -1,9 +1,9 @@
 //! From what somebody calls a session to the session. Nothing is guessed: where several are meant,
 //! or none, the line says which there are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use windlass_journal::{Card, Catalogue, JournalError, Listed};
+use windlass_journal::{Card, Catalogue, JournalError, Listed, transcript};
 
 use super::unusable;
 use crate::front::call::shortened;
@@ -19,6 +19,32 @@ pub(crate) fn newest(catalogue: &Catalogue, cwd: &Path) -> Result<Listed, Refusa
              sessions list --all` lists those of other directories",
         )
     })
+}
+
+/// What a run goes on from.
+#[derive(Debug)]
+pub(super) enum Older {
+    /// A session that is kept here.
+    Kept(Box<Listed>),
+    /// One of which only the transcript for other programs is there: its id, and the file.
+    Transcript(String, PathBuf),
+}
+
+/// The session that is called this, also if only its transcript is there.
+pub(super) fn older(
+    catalogue: &Catalogue,
+    wanted: Option<&str>,
+    cwd: &Path,
+    transcripts: Option<&Path>,
+) -> Result<Older, Refusal> {
+    let id = wanted.filter(|wanted| super::is_uuid(wanted)).map(str::to_ascii_lowercase);
+    let found = find(catalogue, id.as_deref().or(wanted), cwd);
+    if let (Err(_), Some(id), Some(root)) = (&found, id, transcripts)
+        && let Some(path) = transcript::find(root, cwd, &id)
+    {
+        return Ok(Older::Transcript(id, path));
+    }
+    found.map(|listed| Older::Kept(Box::new(listed)))
 }
 
 /// The session that is called this.

@@ -14,10 +14,13 @@ use super::unusable;
 use crate::refusal::Refusal;
 
 /// Copies the journal, and the long outputs that the model was told it can read back.
-pub(super) fn make(source: &Path, journal: &Path, id: &str) -> Result<(), Refusal> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    catalogue::fork(source, None, journal, &SessionId::from(id), now)
+pub(super) fn make(
+    source: &Path,
+    until: Option<u64>,
+    journal: &Path,
+    id: &str,
+) -> Result<(), Refusal> {
+    catalogue::fork(source, until, journal, &SessionId::from(id), now())
         .map_err(|error| unusable(&error))?;
     let (from, to) = (source.with_extension("spill"), journal.with_extension("spill"));
     let Ok(entries) = fs::read_dir(&from) else {
@@ -34,6 +37,12 @@ pub(super) fn make(source: &Path, journal: &Path, id: &str) -> Result<(), Refusa
         }
     }
     Ok(())
+}
+
+/// The time: milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Where long outputs of the sessions lie that this one comes from.

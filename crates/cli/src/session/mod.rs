@@ -6,6 +6,7 @@
 
 pub(crate) mod account;
 mod branch;
+pub(crate) mod cut;
 mod finding;
 mod fork;
 
@@ -13,14 +14,18 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use windlass_journal::{Catalogue, Entry, Head, Listed, Reader};
+use windlass_driver::{About, Transcript};
+use windlass_journal::transcript::{self, Imported, TranscriptFile};
+use windlass_journal::{Catalogue, Entry, Head, Reader, Transcriber, rewind};
 use windlass_vocabulary::SessionId;
 
 use crate::args::SessionArgs;
+use crate::config::{Config, Transcripts};
 use crate::environment::Lookup;
 use crate::refusal::Refusal;
 use crate::{chance, folder};
 
+use finding::Older;
 pub(crate) use finding::{find, newest};
 
 /// The session of a run.
@@ -35,6 +40,12 @@ pub(crate) struct Kept {
     project: PathBuf,
     /// The session it is a copy of.
     source: Option<PathBuf>,
+    /// The last record of what it goes on from that counts.
+    until: Option<u64>,
+    /// What it goes on from, if that is kept nowhere but in a transcript.
+    imported: Option<Imported>,
+    /// Where it is written down for other programs.
+    transcript: Option<PathBuf>,
     /// A name to be given.
     name: Option<String>,
     catalogue: Option<Catalogue>,
@@ -55,22 +66,14 @@ pub(crate) fn catalogue(lookup: &impl Lookup) -> Result<Catalogue, Refusal> {
 pub(crate) fn choose(
     args: &SessionArgs,
     cwd: &Path,
+    config: &Config,
     lookup: &impl Lookup,
 ) -> Result<Kept, Refusal> {
+    check(args)?;
     let id = match &args.session_id {
         Some(id) => checked(id)?,
         None => chance::uuid(),
     };
-    let is_older = args.goes_on || args.resume.is_some();
-    if args.fork_session && !is_older {
-        return Err(Refusal::usage("--fork-session needs a session to copy; add -c or -r ID"));
-    }
-    if args.session_id.is_some() && is_older && !args.fork_session {
-        return Err(Refusal::usage(
-            "--session-id is for a new session, and -c and -r go on with one that has its id; add \
-             --fork-session, or leave it out",
-        ));
-    }
     let (project, name) = (cwd.to_owned(), args.name.clone());
     let new = Kept {
         id,
@@ -78,6 +81,9 @@ pub(crate) fn choose(
         is_continued: false,
         project,
         source: None,
+        until: None,
+        imported: None,
+        transcript: None,
         name,
         catalogue: None,
     };
@@ -88,42 +94,93 @@ pub(crate) fn choose(
         return Ok(by_path(new, &cwd.join(journal)));
     }
     let catalogue = catalogue(lookup)?;
+    let root = transcripts(config, lookup);
     let older = match &args.resume {
-        Some(wanted) => Some(find(&catalogue, wanted.as_deref(), cwd)?),
-        None if args.goes_on => Some(newest(&catalogue, cwd)?),
+        Some(wanted) => Some(finding::older(&catalogue, wanted.as_deref(), cwd, root.as_deref())?),
+        None if args.goes_on => Some(Older::Kept(Box::new(newest(&catalogue, cwd)?))),
         None => None,
     };
-    kept(new, catalogue, older, args.fork_session)
+    let mut kept = kept(new, catalogue, older, args)?;
+    kept.transcript = root.map(|root| transcript::transcript_path(&root, &kept.project, &kept.id));
+    Ok(kept)
+}
+
+/// Flags that make no sense together.
+fn check(args: &SessionArgs) -> Result<(), Refusal> {
+    let is_older = args.goes_on || args.resume.is_some();
+    if args.fork_session && !is_older {
+        return Err(Refusal::usage("--fork-session needs a session to copy; add -c or -r ID"));
+    }
+    if args.resume_session_at.is_some() && !is_older {
+        return Err(Refusal::usage("--resume-session-at needs a session; add -c or -r ID"));
+    }
+    if args.session_id.is_some() && is_older && !args.fork_session {
+        return Err(Refusal::usage(
+            "--session-id is for a new session, and -c and -r go on with one that has its id; add \
+             --fork-session, or leave it out",
+        ));
+    }
+    Ok(())
+}
+
+/// Where transcripts for other programs are written, if they are.
+pub(crate) fn transcripts(config: &Config, lookup: &impl Lookup) -> Option<PathBuf> {
+    match &config.transcripts {
+        Transcripts::Usual => folder::claude(lookup),
+        Transcripts::Off => None,
+        Transcripts::Below(path) => Some(path.clone()),
+    }
 }
 
 fn kept(
     new: Kept,
     catalogue: Catalogue,
-    older: Option<Listed>,
-    is_fork: bool,
+    older: Option<Older>,
+    args: &SessionArgs,
 ) -> Result<Kept, Refusal> {
+    let (at, drops) = (args.resume_session_at.as_deref(), args.resume_drops_turn.as_deref());
+    let mut kept = Kept { is_continued: older.is_some(), catalogue: Some(catalogue), ..new };
     match older {
-        Some(older) if !is_fork => Ok(Kept {
-            id: older.card.id,
-            journal: Some(older.path),
-            is_continued: true,
-            catalogue: Some(catalogue),
-            ..new
-        }),
-        older => {
-            let journal = catalogue.journal_path(&new.project, &new.id);
-            if journal.symlink_metadata().is_ok() {
-                return Err(Refusal::usage(format!(
-                    "there is a session {} already; go on with it: --resume {}",
-                    new.id, new.id
-                )));
+        None => {}
+        Some(Older::Kept(older)) => {
+            let card = older.card;
+            kept.until = at.map(|at| cut::behind(&older.path, &card.id, at, drops)).transpose()?;
+            if !args.fork_session {
+                let project = card.project.map(PathBuf::from).unwrap_or(kept.project);
+                return Ok(Kept { id: card.id, journal: Some(older.path), project, ..kept });
             }
-            let source = older.map(|older| older.path);
-            let is_continued = source.is_some();
-            let catalogue = Some(catalogue);
-            Ok(Kept { journal: Some(journal), is_continued, source, catalogue, ..new })
+            kept.source = Some(older.path);
+        }
+        Some(Older::Transcript(id, path)) => {
+            let mut imported = imported(&path, at)?;
+            if args.fork_session {
+                // The messages of a copy are other messages.
+                imported.lines.clear();
+            } else {
+                kept.id = id;
+            }
+            kept.imported = Some(imported);
         }
     }
+    let journal = kept.catalogue.as_ref().map(|all| all.journal_path(&kept.project, &kept.id));
+    if journal.as_ref().is_some_and(|journal| journal.symlink_metadata().is_ok()) {
+        return Err(Refusal::usage(format!(
+            "there is a session {} already; go on with it: --resume {}",
+            kept.id, kept.id
+        )));
+    }
+    Ok(Kept { journal, ..kept })
+}
+
+fn imported(path: &Path, up_to: Option<&str>) -> Result<Imported, Refusal> {
+    let imported = transcript::import(path, up_to).map_err(|error| unusable(&error))?;
+    imported.ok_or_else(|| match up_to {
+        Some(uuid) => Refusal::usage(format!(
+            "--resume-session-at: there is no message {uuid} in {}",
+            path.display()
+        )),
+        None => Refusal::usage(format!("nothing was said in {}", path.display())),
+    })
 }
 
 /// A journal at a place of the user's own. It says itself which session it holds, if it does.
@@ -170,22 +227,74 @@ impl Kept {
                 folder.display()
             ))
         })?;
-        if let Some(source) = &self.source {
-            fork::make(source, journal, &self.id)?;
+        match (&self.source, &self.imported, self.until) {
+            (Some(source), _, until) => fork::make(source, until, journal, &self.id)?,
+            (None, Some(imported), _) => {
+                let head = Head { created: fork::now(), ..self.head() };
+                let id = SessionId::from(self.id.as_str());
+                transcript::adopt(imported.clone(), journal, &id, &head)
+                    .map_err(|error| unusable(&error))?;
+            }
+            (None, None, Some(until)) => {
+                rewind(journal, until).map_err(|error| unusable(&error))?;
+            }
+            (None, None, None) => {}
         }
-        if let Some(name) = &self.name {
-            catalogue.rename(journal, name).map_err(|error| unusable(&error))?;
+        match &self.name {
+            Some(name) => name_it(catalogue, journal, self.transcript.as_deref(), name),
+            None => Ok(()),
         }
-        Ok(())
     }
+
+    /// What is written down for other programs.
+    pub(crate) fn transcript(&self) -> Transcript {
+        let about = About {
+            session: self.id.clone(),
+            cwd: self.project.to_string_lossy().into_owned(),
+            branch: branch::current(&self.project),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            agent: None,
+        };
+        let path = self.transcript.clone().filter(|_| self.journal.is_some());
+        Transcript::new(path, about, self.title())
+    }
+
+    /// What it is called now.
+    fn title(&self) -> Option<String> {
+        let kept = || {
+            let path = self.journal.as_ref()?.with_extension("title");
+            std::fs::read_to_string(path).ok()
+        };
+        self.name.clone().or_else(kept)
+    }
+}
+
+/// Gives a session a name, here and for other programs.
+pub(crate) fn name_it(
+    catalogue: &Catalogue,
+    journal: &Path,
+    transcript: Option<&Path>,
+    name: &str,
+) -> Result<(), Refusal> {
+    catalogue.rename(journal, name).map_err(|error| unusable(&error))?;
+    if let Some(path) = transcript.filter(|path| path.is_file()) {
+        let session = journal.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let line = Transcriber::new(About { session, ..About::default() }).title(name);
+        // Best effort: the name that counts here is given.
+        let _ = TranscriptFile::open(path).and_then(|mut file| file.append(&[line]));
+    }
+    Ok(())
+}
+
+/// Is it written like a UUID?
+fn is_uuid(id: &str) -> bool {
+    id.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+        && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// Clients name sessions by UUIDs and look for them in files of that name.
 fn checked(id: &str) -> Result<String, Refusal> {
-    let lengths = id.split('-').map(str::len);
-    let is_uuid = lengths.eq([8, 4, 4, 4, 12])
-        && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    match is_uuid {
+    match is_uuid(id) {
         true => Ok(id.to_ascii_lowercase()),
         false => Err(Refusal::usage(format!(
             "--session-id `{id}` is not a UUID; write one such as {}, or leave it out",

@@ -36,3 +36,4 @@ mod sessions;
 mod signal;
 mod stage;
 mod terminal;
+mod transcript;

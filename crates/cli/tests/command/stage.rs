@@ -43,6 +43,10 @@ impl World {
         for name in ["work", "home", "tmp"] {
             for entry in std::fs::read_dir(self.folder.path().join(name)).expect("the folder") {
                 let entry = entry.expect("an entry").file_name();
+                if entry == ".claude" {
+                    // Transcripts for other programs are kept like journals are.
+                    continue;
+                }
                 found.push(format!("{name}/{}", entry.to_string_lossy()));
             }
         }

@@ -22,6 +22,33 @@ impl Loop<'_> {
         self.drive(Signal::Submitted);
     }
 
+    /// Input that was not delivered yet is the sender's to change.
+    pub(crate) fn queue_changed(&mut self, place: usize, content: Option<Vec<Block>>) {
+        let queued = &mut self.state.inbox.queued;
+        match (queued.get_mut(place), content) {
+            (None, _) => self.warn("what was to be changed is no longer waiting"),
+            (Some(submission), Some(content)) => submission.content = content,
+            (Some(_), None) => drop(queued.remove(place)),
+        }
+    }
+
+    /// What was said elsewhere is taken in as it was said there.
+    pub(crate) fn adopted(&mut self, messages: Vec<Message>) {
+        if self.state.control.phase.is_running() {
+            self.warn("a conversation can be taken over when the run is over");
+            return;
+        }
+        self.state.is_adopted |= self.state.transcript.entries().is_empty();
+        for message in messages {
+            for call in message.calls() {
+                // Whoever brings a conversation has seen to it that calls have names of their own.
+                self.state.transcript.claim_call_id(call.id.clone());
+            }
+            let id = self.state.transcript.next_id();
+            self.add(Message { id, ..message });
+        }
+    }
+
     /// Somebody wants history compacted: a run of its own, which asks the model nothing else.
     pub(crate) fn compaction_asked(&mut self, focus: Option<String>) {
         if self.state.control.phase.is_running() {
@@ -62,7 +89,8 @@ impl Loop<'_> {
     /// The user's context goes first, once per session, as a hidden message of the transcript, so
     /// that it is replayed byte for byte.
     fn add_context(&mut self) {
-        if !self.state.transcript.entries().is_empty() {
+        let is_adopted = core::mem::take(&mut self.state.is_adopted);
+        if !is_adopted && !self.state.transcript.entries().is_empty() {
             return;
         }
         if let Some(context) = self.settings.user_context.clone() {

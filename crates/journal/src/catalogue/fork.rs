@@ -55,6 +55,7 @@ pub fn fork(
         session: Some(session.clone()),
         created: at,
         parent: Some((parent, copied)),
+        rewound: 0,
         segment: 1,
         after: 0,
         ..head

@@ -66,12 +66,19 @@ pub struct Head {
     /// The session this one was forked from, and the last record taken over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<(SessionId, u64)>,
+    /// How often the conversation went back to an earlier record until here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rewound: u64,
     /// Which file of the journal this is, counted from 1.
     #[serde(default)]
     pub segment: u64,
     /// The last record that counts in the files before.
     #[serde(default)]
     pub after: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Somebody became the writer.

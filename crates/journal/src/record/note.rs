@@ -26,6 +26,12 @@ pub enum Note {
     Context(Box<Inventory>),
     /// The session got a name.
     Titled(String),
+    /// The message that is submitted next is called this in the transcript.
+    Named(String),
+    /// Input that waited at this place was taken back.
+    Unqueued(u64),
+    /// What the transcript calls each line of the messages that are adopted next.
+    Lines(Vec<Vec<String>>),
     /// A kind that is not known here: its JSON.
     Unknown(String),
 }
@@ -110,23 +116,33 @@ impl Row {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Known<I, R, T, C> {
+enum Known<I, R, T, C, L> {
     Intended(I),
     Billed(R),
     Ended(Ended),
     Titled(T),
     Context(C),
+    Named(T),
+    Unqueued(u64),
+    Lines(L),
 }
+
+type AnyKnown = Known<Intent, Row, String, Box<Inventory>, Vec<Vec<String>>>;
 
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
         match self {
-            Self::Intended(intent) => Known::<_, &Row, &str, &Inventory>::Intended(intent),
+            Self::Intended(intent) => {
+                Known::<_, &Row, &str, &Inventory, &[Vec<String>]>::Intended(intent)
+            }
             Self::Billed(row) => Known::Billed(row),
             Self::Ended(ended) => Known::Ended(*ended),
             Self::Titled(title) => Known::Titled(title.as_str()),
             Self::Context(inventory) => Known::Context(&**inventory),
+            Self::Named(name) => Known::Named(name.as_str()),
+            Self::Unqueued(place) => Known::Unqueued(*place),
+            Self::Lines(lines) => Known::Lines(lines.as_slice()),
             Self::Unknown(json) => {
                 let raw: &RawValue = serde_json::from_str(json).map_err(S::Error::custom)?;
                 return raw.serialize(serializer);
@@ -139,12 +155,15 @@ impl Serialize for Note {
 impl<'de> Deserialize<'de> for Note {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
-        Ok(match serde_json::from_str::<Known<Intent, Row, String, Box<Inventory>>>(raw.get()) {
+        Ok(match serde_json::from_str::<AnyKnown>(raw.get()) {
             Ok(Known::Intended(intent)) => Self::Intended(intent),
             Ok(Known::Billed(row)) => Self::Billed(row),
             Ok(Known::Ended(ended)) => Self::Ended(ended),
             Ok(Known::Titled(title)) => Self::Titled(title),
             Ok(Known::Context(inventory)) => Self::Context(inventory),
+            Ok(Known::Named(name)) => Self::Named(name),
+            Ok(Known::Unqueued(place)) => Self::Unqueued(place),
+            Ok(Known::Lines(lines)) => Self::Lines(lines),
             Err(_) => Self::Unknown(raw.get().to_owned()),
         })
     }

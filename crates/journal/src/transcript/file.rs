@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -49,27 +49,62 @@ impl TranscriptFile {
         self.file.write_all(text.as_bytes()).map_err(JournalError::disk(&self.path, "written"))
     }
 
-    /// Appends those of these lines that are not there yet, and says how many. Lines are known by
+    /// The end of it, where titles are looked for: at most so many bytes as readers look at.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn tail(&mut self) -> Result<String, JournalError> {
+        let mut read = || {
+            let length = self.file.metadata()?.len();
+            self.file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+            let mut bytes = Vec::new();
+            (&self.file).take(TAIL_BYTES).read_to_end(&mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        read().map_err(JournalError::disk(&self.path, "read"))
+    }
+
+    /// Appends those of these lines that are not there yet, and gives them back. Lines are known by
     /// their uuid; what others wrote, and what was torn, stays as it is.
     ///
     /// # Errors
     ///
     /// When the disk says no.
-    pub fn complete(&mut self, lines: &[String]) -> Result<usize, JournalError> {
+    pub fn complete(&mut self, lines: &[String]) -> Result<Vec<String>, JournalError> {
         let mut text = Vec::new();
-        self.file.read_to_end(&mut text).map_err(JournalError::disk(&self.path, "read"))?;
+        let begun = self.file.seek(SeekFrom::Start(0));
+        begun
+            .and_then(|_| self.file.read_to_end(&mut text))
+            .map_err(JournalError::disk(&self.path, "read"))?;
         let known: HashSet<Cow<'_, str>> =
             text.split(|byte| *byte == b'\n').filter_map(uuid_of).collect();
         let is_missing =
             |line: &&String| uuid_of(line.as_bytes()).is_none_or(|u| !known.contains(&u));
         let mut missing: Vec<String> = lines.iter().filter(is_missing).cloned().collect();
-        let count = missing.len();
-        if !text.is_empty() && !text.ends_with(b"\n") {
+        let is_torn = !text.is_empty() && !text.ends_with(b"\n");
+        if is_torn {
             missing.insert(0, String::new());
         }
         self.append(&missing)?;
-        Ok(count)
+        if is_torn {
+            missing.remove(0);
+        }
+        Ok(missing)
     }
+}
+
+/// Puts what is known of an agent beside its transcript.
+///
+/// # Errors
+///
+/// When the disk says no.
+pub fn put_beside(transcript: &Path, meta: &str) -> Result<(), JournalError> {
+    let path = transcript.with_extension("meta.json");
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+    file.and_then(|mut file| file.write_all(meta.as_bytes()))
+        .map_err(JournalError::disk(&path, "written"))
 }
 
 /// The uuid of a whole line. One that was torn is no JSON, wherever it was torn.
@@ -81,3 +116,6 @@ fn uuid_of(line: &[u8]) -> Option<Cow<'_, str>> {
     }
     serde_json::from_slice::<Known<'_>>(line).ok().map(|known| known.uuid)
 }
+
+/// What readers look at of a transcript's end when they list it.
+const TAIL_BYTES: u64 = 64 << 10;

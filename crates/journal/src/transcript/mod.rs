@@ -1,11 +1,16 @@
 //! The transcript that other programs read: one line for each block of each message.
 //!
 //! Derived from what the engine tells, and therefore from the journal: the same events always give
-//! the same lines, uuids included, so a transcript can be made anew or completed at any time. It is
-//! never read to continue a session.
+//! the same lines, uuids included, so a transcript can be made anew or completed at any time. A
+//! session that has a journal is never continued from it; one that has only this is taken in by
+//! [`import`].
 
 mod block;
 mod file;
+mod import;
+mod line;
+mod name;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +20,18 @@ use windlass_vocabulary::{
     AttachmentKind, Block, Json, Message, MessageId, Notice, Origin, Role, ToolCallId, Usage,
 };
 
-use crate::clock::moment;
 use crate::digest::uuid;
 use crate::fold::Replayed;
 use crate::place::project_key;
+use crate::reader::Entry;
+use crate::record::{Item, Note, Record};
 use block::{api_block, api_result, quoted};
+use line::Link;
+use name::Names;
 
-pub use file::TranscriptFile;
+pub use file::{TranscriptFile, put_beside};
+pub use import::{Imported, adopt, find, import};
+pub use trace::{Traced, lines, trace};
 
 /// What every line says of its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,10 +48,23 @@ pub struct About {
     pub agent: Option<String>,
 }
 
+/// What became of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transcribed {
+    /// The message.
+    pub message: MessageId,
+    /// What its lines are called, one for each block.
+    pub uuids: Vec<String>,
+    /// The lines, without their ends; none if nobody wants them.
+    pub lines: Vec<String>,
+}
+
 /// Turns what the engine tells into lines.
 #[derive(Debug)]
 pub struct Transcriber {
     about: About,
+    /// Lines are wanted, and not only their names.
+    is_writing: bool,
     parent: Option<String>,
     /// The line of each call that has no result yet.
     calls: BTreeMap<ToolCallId, String>,
@@ -49,6 +72,11 @@ pub struct Transcriber {
     structured: BTreeMap<ToolCallId, Json>,
     /// The bill of the answer that comes next.
     usage: Option<Usage>,
+    names: Names,
+    /// How often the conversation went back.
+    rewound: u64,
+    /// Records up to this one were taken over from another session.
+    inherited: u64,
 }
 
 impl Transcriber {
@@ -57,41 +85,82 @@ impl Transcriber {
     pub fn new(about: About) -> Self {
         Self {
             about,
+            is_writing: true,
             parent: None,
             calls: BTreeMap::new(),
             structured: BTreeMap::new(),
             usage: None,
+            names: Names::default(),
+            rewound: 0,
+            inherited: 0,
         }
     }
 
-    /// Takes in what the engine tells, at the time its event was written; gives the lines that
-    /// follow from it, without their ends.
-    pub fn take(&mut self, notice: &Notice, at: u64) -> Vec<String> {
-        match notice {
-            Notice::MessageAdded(message) => self.message(message, at),
-            Notice::Billed { usage, .. } => {
-                self.usage = Some(*usage);
-                Vec::new()
+    /// Makes lines, or only follows what they would be called.
+    pub fn write(&mut self, on: bool) {
+        self.is_writing = on;
+    }
+
+    /// The line written last.
+    #[must_use]
+    pub fn last(&self) -> Option<&str> {
+        self.parent.as_deref()
+    }
+
+    /// What messages are called that wait for the next tool boundary.
+    pub fn waiting(&self) -> impl Iterator<Item = Option<&str>> {
+        self.names.waiting()
+    }
+
+    /// Takes in what stands in a journal beside events.
+    pub fn meet(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Head(head) => {
+                self.rewound = self.rewound.max(head.rewound);
+                if let (0 | 1, Some((_, last))) = (head.segment, &head.parent) {
+                    self.inherited = *last;
+                }
             }
+            Entry::Record(Record { seq, item: Item::Note(note), .. }) => {
+                self.names.note(note, *seq <= self.inherited);
+            }
+            Entry::Record(_) | Entry::Claim(_) => {}
+        }
+    }
+
+    /// Takes in a note of this session.
+    pub fn note(&mut self, note: &Note) {
+        self.names.note(note, false);
+    }
+
+    /// Takes in what the engine tells, at the time its event was written.
+    pub fn take(&mut self, notice: &Notice, at: u64) -> Option<Transcribed> {
+        match notice {
+            Notice::MessageAdded(message) => return Some(self.message(message, at)),
+            Notice::Billed { usage, .. } => self.usage = Some(*usage),
+            Notice::InputQueued(_) => self.names.queued(),
             Notice::ToolEnded { call, outcome } => {
                 if let Some(json) = &outcome.structured {
                     self.structured.insert(call.clone(), json.clone());
                 }
-                Vec::new()
             }
-            _ => Vec::new(),
+            _ => {}
         }
+        None
     }
 
-    /// Takes in one step of a replay.
+    /// Takes in everything one event led to.
+    pub fn step(&mut self, effects: &[Effect], at: u64) -> Vec<Transcribed> {
+        let told = effects.iter().filter_map(|effect| match effect {
+            Effect::Tell(notice) => Some(notice),
+            _ => None,
+        });
+        told.filter_map(|notice| self.take(notice, at)).collect()
+    }
+
+    /// Takes in one step of a replay; gives the lines that follow from it.
     pub fn replay(&mut self, step: &Replayed<'_>) -> Vec<String> {
-        let mut lines = Vec::new();
-        for effect in step.effects {
-            if let Effect::Tell(notice) = effect {
-                lines.extend(self.take(notice, step.at));
-            }
-        }
-        lines
+        self.step(step.effects, step.at).into_iter().flat_map(|done| done.lines).collect()
     }
 
     /// A line that names the session.
@@ -104,54 +173,87 @@ impl Transcriber {
         )
     }
 
-    fn message(&mut self, message: &Message, at: u64) -> Vec<String> {
+    fn message(&mut self, message: &Message, at: u64) -> Transcribed {
+        let names = self.lines_of(message);
+        let mut done = Transcribed { message: message.id, uuids: Vec::new(), lines: Vec::new() };
         match (message.role, message.origin) {
-            (Role::Assistant, _) => self.answer(message, at),
-            (Role::User, Origin::ToolResults) => self.results(message, at),
-            (Role::User, origin) => {
-                let content = match message.content.as_slice() {
-                    // Readers recover prompts from plain strings.
-                    [Block::Text(text)] => quoted(text),
-                    blocks => format!("[{}]", joined(blocks.iter().map(api_block))),
-                };
-                let marks = marks(origin);
-                vec![self.user_line(at, &entry_name(message.id, 0), None, &content, marks)]
+            (Role::Assistant, _) => self.answer(message, names, at, &mut done),
+            (Role::User, Origin::ToolResults) => self.results(message, names, at, &mut done),
+            (Role::User, Origin::Summary) => {
+                self.boundary(message, at, &mut done);
+                self.prompt(message, names, at, &mut done);
             }
+            (Role::User, _) => self.prompt(message, names, at, &mut done),
+        }
+        done
+    }
+
+    /// What a message's lines are called, if somebody named them.
+    fn lines_of(&mut self, message: &Message) -> Vec<String> {
+        if let Some(names) = self.names.adopted() {
+            return names;
+        }
+        let is_prompt = matches!(
+            message.origin,
+            Origin::User | Origin::Attachment(AttachmentKind::QueuedInput)
+        );
+        is_prompt.then(|| self.names.delivered()).flatten().into_iter().collect()
+    }
+
+    fn prompt(&mut self, message: &Message, names: Vec<String>, at: u64, done: &mut Transcribed) {
+        let own = self.named(names.into_iter().next(), message.id, 0);
+        let content = || match message.content.as_slice() {
+            // Readers recover prompts from plain strings.
+            [Block::Text(text)] => quoted(text),
+            blocks => format!("[{}]", joined(blocks.iter().map(api_block))),
+        };
+        let link = self.link(own, None);
+        self.user_line(at, link, content, marks(message.origin), done);
+    }
+
+    /// History before this line is no longer what the model sees.
+    fn boundary(&mut self, message: &Message, at: u64, done: &mut Transcribed) {
+        let own = uuid(&self.about.session, &format!("{}/boundary", self.place(message.id, 0)));
+        let before = self.parent.take();
+        let link = self.link(own, None);
+        if self.is_writing {
+            let logical = before.map(|uuid| format!(r#","logicalParentUuid":"{uuid}""#));
+            let head = self.head("system", &link, at);
+            done.lines.push(format!(
+                r#"{head}{},"subtype":"compact_boundary","level":"info","content":"Conversation compacted"}}"#,
+                logical.unwrap_or_default()
+            ));
         }
     }
 
     /// One line for each block; lines of one answer share its id.
-    fn answer(&mut self, message: &Message, at: u64) -> Vec<String> {
-        let usage = self.usage.take().map(|usage| {
-            let Usage { input, output, cache_write, cache_read } = usage;
-            format!(
-                r#","usage":{{"input_tokens":{},"output_tokens":{},"cache_creation_input_tokens":{},"cache_read_input_tokens":{}}}"#,
-                input.0, output.0, cache_write.0, cache_read.0
-            )
-        });
-        let usage = usage.unwrap_or_default();
-        let id = uuid(&self.about.session, &message.id.to_string()).replace('-', "");
+    fn answer(&mut self, message: &Message, names: Vec<String>, at: u64, done: &mut Transcribed) {
+        let usage = self.usage.take().map(line::usage).unwrap_or_default();
+        let id = uuid(&self.about.session, &self.place(message.id, 0)).replace('-', "");
         let model = quoted(message.model.as_ref().map_or("", |model| model.as_str()));
-        let mut lines = Vec::new();
+        let mut names = names.into_iter();
         for (number, block) in message.content.iter().enumerate() {
-            let (head, own) = self.head("assistant", &entry_name(message.id, number), at, None);
-            let content = api_block(block);
-            lines.push(format!(
-                r#"{head},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
-            ));
+            let own = self.named(names.next(), message.id, number);
             if let Block::ToolUse(call) = block {
-                self.calls.insert(call.id.clone(), own);
+                self.calls.insert(call.id.clone(), own.clone());
             }
+            let link = self.link(own, None);
+            if self.is_writing {
+                let (head, content) = (self.head("assistant", &link, at), api_block(block));
+                done.lines.push(format!(
+                    r#"{head},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
+                ));
+            }
+            done.uuids.push(link.own);
         }
-        lines
     }
 
     /// One line for each result, below the line of the call it answers.
-    fn results(&mut self, message: &Message, at: u64) -> Vec<String> {
-        let mut lines = Vec::new();
+    fn results(&mut self, message: &Message, names: Vec<String>, at: u64, done: &mut Transcribed) {
+        let mut names = names.into_iter();
         for (number, block) in message.content.iter().enumerate() {
-            let name = entry_name(message.id, number);
-            let line = match block {
+            let own = self.named(names.next(), message.id, number);
+            match block {
                 Block::ToolResult(result) => {
                     let caller = self.calls.remove(&result.call);
                     let mut marks = String::new();
@@ -161,56 +263,52 @@ impl Transcriber {
                     if let Some(json) = self.structured.remove(&result.call) {
                         marks.push_str(&format!(r#","toolUseResult":{}"#, block::raw(&json)));
                     }
-                    let content = format!("[{}]", api_result(result));
-                    self.user_line(at, &name, caller, &content, &marks)
+                    let link = self.link(own, caller);
+                    self.user_line(at, link, || format!("[{}]", api_result(result)), &marks, done);
                 }
                 other => {
-                    let content = format!("[{}]", api_block(other));
-                    self.user_line(at, &name, None, &content, META)
+                    let link = self.link(own, None);
+                    self.user_line(at, link, || format!("[{}]", api_block(other)), META, done);
                 }
-            };
-            lines.push(line);
+            }
         }
-        lines
     }
 
     fn user_line(
-        &mut self,
+        &self,
         at: u64,
-        name: &str,
-        parent: Option<String>,
-        content: &str,
+        link: Link,
+        content: impl FnOnce() -> String,
         marks: &str,
-    ) -> String {
-        let (head, _) = self.head("user", name, at, parent);
-        format!(r#"{head}{marks},"message":{{"role":"user","content":{content}}}}}"#)
+        done: &mut Transcribed,
+    ) {
+        if self.is_writing {
+            let head = self.head("user", &link, at);
+            let message = format!(r#""message":{{"role":"user","content":{}}}"#, content());
+            done.lines.push(format!("{head}{marks},{message}}}"));
+        }
+        done.uuids.push(link.own);
     }
 
-    /// What every line begins with, up to its own fields; and its uuid, which the next one names.
-    fn head(
-        &mut self,
-        kind: &str,
-        name: &str,
-        at: u64,
-        parent: Option<String>,
-    ) -> (String, String) {
-        let About { session, cwd, branch, version, agent } = &self.about;
-        let own = uuid(session, name);
+    /// Hangs a line below its parent, or below the line before it.
+    fn link(&mut self, own: String, parent: Option<String>) -> Link {
         let parent = parent.or(self.parent.take());
-        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
-        let branch = branch.as_deref().map(|b| format!(r#","gitBranch":{}"#, quoted(b)));
-        let branch = branch.unwrap_or_default();
-        let side = match agent {
-            Some(agent) => format!(r#""isSidechain":true,"agentId":{}"#, quoted(agent)),
-            None => r#""isSidechain":false"#.to_owned(),
-        };
-        let (session, cwd, version) = (quoted(session), quoted(cwd), quoted(version));
-        let at = moment(at);
         self.parent = Some(own.clone());
-        let head = format!(
-            r#"{{"type":"{kind}","uuid":"{own}","parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
-        );
-        (head, own)
+        Link { own, parent }
+    }
+
+    fn named(&self, given: Option<String>, message: MessageId, block: usize) -> String {
+        given.unwrap_or_else(|| uuid(&self.about.session, &self.place(message, block)))
+    }
+
+    /// The name a line is called by if nobody gave it another. A message that took the place of one
+    /// that was taken back is another message.
+    fn place(&self, message: MessageId, block: usize) -> String {
+        let agent = self.about.agent.as_ref().map(|agent| format!("{agent}/")).unwrap_or_default();
+        match self.rewound {
+            0 => format!("{agent}{message}/{block}"),
+            times => format!("{agent}{message}/{block}/{times}"),
+        }
     }
 }
 
@@ -224,10 +322,6 @@ pub fn transcript_path(config: &Path, cwd: &Path, session: &str) -> PathBuf {
 #[must_use]
 pub fn agent_path(transcript: &Path, agent: &str) -> PathBuf {
     transcript.with_extension("").join("subagents").join(format!("agent-{agent}.jsonl"))
-}
-
-fn entry_name(message: MessageId, block: usize) -> String {
-    format!("{message}/{block}")
 }
 
 fn joined(blocks: impl Iterator<Item = String>) -> String {

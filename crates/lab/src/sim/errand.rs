@@ -164,6 +164,8 @@ impl Errands {
 pub fn key_of(event: &Event) -> Option<Key> {
     match event {
         Event::UserSubmitted { .. }
+        | Event::QueueChanged { .. }
+        | Event::Adopted { .. }
         | Event::Configured(_)
         | Event::CompactionAsked { .. }
         | Event::Interrupted(_)

@@ -44,6 +44,10 @@ fn describe(event: &Event) -> String {
         Event::UserSubmitted { pinned, .. } => {
             format!("user{}", if *pinned { " pinned" } else { "" })
         }
+        Event::QueueChanged { place, content } => {
+            format!("queued {place} {}", if content.is_some() { "changed" } else { "taken back" })
+        }
+        Event::Adopted { messages } => format!("adopted {}", messages.len()),
         Event::Configured(_) => "configured".to_owned(),
         Event::CompactionAsked { focus } => format!("compact {focus:?}"),
         Event::Interrupted(why) => format!("interrupt {why:?}"),

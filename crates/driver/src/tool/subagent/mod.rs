@@ -67,7 +67,9 @@ impl Tool for AgentTool {
     fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
         Box::pin(async move {
             match self.checked(&call.get().input) {
-                Ok((input, definition)) => run::run(&self.nest, input, definition, job).await,
+                Ok((input, definition)) => {
+                    run::run(&self.nest, input, definition, &call.get().id, job).await
+                }
                 Err(problem) => ToolOutcome::failure(problem),
             }
         })

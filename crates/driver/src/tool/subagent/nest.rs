@@ -10,7 +10,7 @@ use windlass_hook::HookSet;
 use windlass_journal::Head;
 use windlass_permission::Policy;
 use windlass_tool::{Registry, Surroundings};
-use windlass_vocabulary::{AgentId, MicroUsd, ModelName};
+use windlass_vocabulary::{AgentId, MicroUsd, ModelName, ToolCallId};
 
 use super::definition::{AgentDefinition, Subagents};
 use super::question::Shared;
@@ -19,6 +19,7 @@ use crate::journal::Place;
 use crate::model::{Endpoint, Timeouts};
 use crate::notices::Teller;
 use crate::session::Builder;
+use crate::transcript::Transcript;
 
 /// What of the parent nested sessions are made of.
 #[derive(Clone, Debug)]
@@ -32,6 +33,7 @@ pub(crate) struct Parent {
     pub(crate) hooks: HookSet,
     pub(crate) nearby: Option<Arc<dyn Nearby>>,
     pub(crate) journal: Option<Place>,
+    pub(crate) transcript: Option<Transcript>,
     pub(crate) timeouts: Timeouts,
 }
 
@@ -95,6 +97,7 @@ impl Nest {
         &self,
         id: &AgentId,
         definition: &AgentDefinition,
+        call: &ToolCallId,
         terms: (Policy, Option<MicroUsd>),
     ) -> Builder {
         let Parent {
@@ -106,6 +109,7 @@ impl Nest {
             hooks,
             nearby,
             journal,
+            transcript,
             timeouts,
         } = self.parent.clone();
         let (policy, allowance) = terms;
@@ -129,6 +133,9 @@ impl Nest {
         }
         if let Some(nearby) = nearby {
             builder = builder.nearby(nearby);
+        }
+        if let Some(transcript) = transcript {
+            builder = builder.transcript(transcript.of_agent(id, &definition.name, call));
         }
         if let Some(place) = journal {
             let folder = agents_folder(&place);

@@ -4,7 +4,9 @@ use serde_json::json;
 use windlass_engine::Interrupt;
 use windlass_tool::Job;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{AgentId, Json, Message, MicroUsd, ModelName, Notice, Role, ToolOutcome};
+use windlass_vocabulary::{
+    AgentId, Json, Message, MicroUsd, ModelName, Notice, Role, ToolCallId, ToolOutcome,
+};
 
 use super::definition::AgentDefinition;
 use super::input::Input;
@@ -18,6 +20,7 @@ pub(super) async fn run(
     nest: &Nest,
     input: Input,
     mut definition: AgentDefinition,
+    call: &ToolCallId,
     job: Job,
 ) -> ToolOutcome {
     let Some(_seat) = nest.seat() else {
@@ -32,7 +35,7 @@ pub(super) async fn run(
     }
     let id = nest.name();
     let terms = (job.terms.policy.clone(), job.terms.allowance);
-    let started = nest.builder(&id, &definition, terms).start();
+    let started = nest.builder(&id, &definition, call, terms).start();
     let (session, notices) = match started {
         Ok(started) => started,
         Err(error) => return ToolOutcome::failure(format!("The agent could not start: {error}.")),

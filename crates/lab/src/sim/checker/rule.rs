@@ -74,6 +74,8 @@ fn may_show(event: &Event, signal: Signal) -> bool {
         Event::TimerFired { .. } => signal == Signal::TimerFired,
         Event::ModelStarted { .. }
         | Event::ModelDelta { .. }
+        | Event::QueueChanged { .. }
+        | Event::Adopted { .. }
         | Event::Configured(_)
         | Event::ToolProgressed { .. }
         | Event::AttachmentArrived { .. } => false,

@@ -1,0 +1,390 @@
+//! The transcripts that other programs read: written beside every session that is kept, read here by
+//! the rules of those programs, and gone on from where nothing else is left of a session.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::stage::{World, play, run};
+
+const SESSION: &str = "7c1d3b52-0f4e-4f6a-8d3c-1a2b3c4d5e6f";
+
+fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Value {
+    let mut command = world.asking(&server.url(), &["--output-format", "json"]);
+    let finished = run(command.args(arguments));
+    serde_json::from_str(finished.answer()).expect("one object")
+}
+
+fn projects(world: &World) -> PathBuf {
+    world.home().join(".claude/projects")
+}
+
+/// Every transcript below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+fn entries(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("a transcript");
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
+fn field<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+    entry[key].as_str()
+}
+
+/// The conversation by the rules of the page: leaves, the nearest that was said, the latest in the
+/// file, its parents, and calls and results beside the branch that share its answers.
+fn conversation(entries: &[Value]) -> Vec<Value> {
+    let place: HashMap<&str, usize> = entries
+        .iter()
+        .enumerate()
+        .filter_map(|(at, entry)| Some((field(entry, "uuid")?, at)))
+        .collect();
+    let parents: HashSet<&str> =
+        entries.iter().filter_map(|entry| field(entry, "parentUuid")).collect();
+    let up =
+        |at: usize| field(&entries[at], "parentUuid").and_then(|uuid| place.get(uuid).copied());
+    let is_said = |at: usize| entries[at]["type"] == "user" || entries[at]["type"] == "assistant";
+    let mut leaves = Vec::new();
+    for at in place
+        .values()
+        .filter(|at| field(&entries[**at], "uuid").is_some_and(|uuid| !parents.contains(uuid)))
+    {
+        let mut near = Some(*at);
+        while near.is_some_and(|at| !is_said(at)) {
+            near = near.and_then(up);
+        }
+        let is_shown =
+            |at: &usize| entries[*at]["isSidechain"] != true && entries[*at]["isMeta"] != true;
+        leaves.extend(near.filter(is_shown));
+    }
+    let mut chain = Vec::new();
+    let mut next = leaves.into_iter().max();
+    while let Some(at) = next {
+        chain.push(at);
+        assert!(chain.len() <= entries.len(), "the chain is a circle");
+        next = up(at);
+    }
+    let on_chain: HashSet<usize> = chain.iter().copied().collect();
+    let answers: HashSet<&str> =
+        chain.iter().filter_map(|at| entries[*at]["message"]["id"].as_str()).collect();
+    let is_beside = |at: &usize| {
+        let entry = &entries[*at];
+        let shares = entry["message"]["id"].as_str().is_some_and(|id| answers.contains(id));
+        let source = field(entry, "sourceToolAssistantUUID").and_then(|uuid| place.get(uuid));
+        let of = source.and_then(|at| entries[*at]["message"]["id"].as_str());
+        !on_chain.contains(at) && (shares || of.is_some_and(|id| answers.contains(id)))
+    };
+    chain.extend((0..entries.len()).filter(is_beside));
+    chain.sort_unstable();
+    let shown = chain.into_iter().filter(|at| is_said(*at) && entries[*at]["isMeta"] != true);
+    shown.map(|at| entries[at].clone()).collect()
+}
+
+/// What was said, shortly: prompts, texts, calls, results.
+fn told(entries: &[Value]) -> Vec<String> {
+    let mut told = Vec::new();
+    for entry in conversation(entries) {
+        match &entry["message"]["content"] {
+            Value::String(text) => told.push(format!("> {text}")),
+            content => told.extend(content.as_array().expect("blocks").iter().map(|block| {
+                match block["type"].as_str() {
+                    Some("text") => block["text"].as_str().expect("text").to_owned(),
+                    Some("tool_use") => format!("call {}", block["id"].as_str().expect("an id")),
+                    Some("tool_result") => {
+                        format!("result {}", block["tool_use_id"].as_str().expect("an id"))
+                    }
+                    other => format!("{other:?}"),
+                }
+            })),
+        }
+    }
+    told
+}
+
+fn working() -> Rehearsal {
+    let both = Answer::text("Looking.")
+        .tool_with_id("call_1", "Bash", json!({"command": "echo one"}))
+        .tool_with_id("call_2", "Bash", json!({"command": "echo two"}));
+    let script = Script::new()
+        .answer(both)
+        .answer(Answer::text("One and two."))
+        .answer(Answer::text("Noted.").repeat(0));
+    play(script)
+}
+
+#[test]
+fn every_kept_session_has_one_that_its_readers_understand() {
+    let (world, server) = (World::new(), working());
+    let flags = ["--session-id", SESSION, "--dangerously-skip-permissions", "-p", "look twice"];
+    ask(&world, &server, &flags);
+    let found = files(&projects(&world));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let work = world.work().canonicalize().expect("the folder");
+    let key: String = work
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    assert!(found[0].ends_with(format!("{key}/{SESSION}.jsonl")), "{found:?}");
+    let lines = entries(&found[0]);
+    let expected = [
+        "> look twice",
+        "Looking.",
+        "call call_1",
+        "call call_2",
+        "result call_1",
+        "result call_2",
+        "One and two.",
+    ];
+    assert_eq!(told(&lines), expected);
+    for line in &lines {
+        assert_eq!(line["sessionId"], SESSION);
+        assert_eq!(line["cwd"], work.to_string_lossy().as_ref());
+    }
+    // Goes on in the same chain, with a name near the end.
+    ask(&world, &server, &["-r", SESSION, "-p", "thanks", "-n", "twice"]);
+    let lines = entries(&found[0]);
+    assert_eq!(told(&lines)[expected.len()..], ["> thanks", "Noted."]);
+    assert!(lines.iter().any(|line| line["customTitle"] == "twice"), "{lines:#?}");
+    ask(&world, &server, &["--no-session-persistence", "-p", "nothing of this"]);
+    assert_eq!(files(&projects(&world)), found);
+}
+
+#[test]
+fn one_that_was_lost_or_cut_is_whole_again_when_the_session_goes_on() {
+    let (world, server) = (World::new(), working());
+    ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look"]);
+    let path = files(&projects(&world)).remove(0);
+    let whole = std::fs::read(&path).expect("a transcript");
+    for cut in [0, whole.len() / 3, whole.len() - 1, whole.len()] {
+        std::fs::write(&path, &whole[..cut]).expect("a cut");
+        ask(&world, &server, &["-c", "-p", "and on"]);
+        let text = std::fs::read_to_string(&path).expect("a transcript");
+        let lines: Vec<Value> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let told = told(&lines);
+        assert_eq!(told[..2], ["> look", "Looking."], "{cut}");
+        assert_eq!(told[told.len() - 2..], ["> and on", "Noted."], "{cut}");
+    }
+    std::fs::remove_file(&path).expect("it is there");
+    ask(&world, &server, &["-c", "-p", "once more"]);
+    assert_eq!(told(&entries(&path))[0], "> look");
+}
+
+#[test]
+fn they_can_be_moved_and_switched_off() {
+    let (world, server) = (World::new(), working());
+    let elsewhere = world.home().join("elsewhere");
+    let config = world.config(&format!("transcripts = {:?}\n", elsewhere.to_string_lossy()));
+    ask(&world, &server, &["-p", "hi", "--allowedTools", "Bash"]);
+    assert_eq!(files(&elsewhere).len(), 1);
+    std::fs::write(&config, "transcripts = false\n").expect("a file");
+    ask(&world, &server, &["-p", "hi"]);
+    assert_eq!(files(&elsewhere).len(), 1);
+    assert!(!projects(&world).exists());
+    std::fs::write(&config, "transcripts = \"here\"\n").expect("a file");
+    let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
+    assert!(finished.refusal(2).contains("absolute path"), "{finished:?}");
+    // One that cannot be written costs nothing else.
+    std::fs::write(world.file("a-file"), "").expect("a file");
+    let place = world.file("a-file/below");
+    std::fs::write(&config, format!("transcripts = {:?}\n", place.to_string_lossy()))
+        .expect("a file");
+    let finished = run(&mut world.asking(&server.url(), &["--verbose", "-p", "hi"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.stderr.contains("no longer written"), "{finished:?}");
+}
+
+#[test]
+fn an_agent_has_one_of_its_own_beside_it() {
+    let world = World::new();
+    let task = json!({"description": "count", "prompt": "count the files"});
+    let script = Script::new()
+        .answer(Answer::empty().tool_with_id("call_agent", "Agent", task))
+        .answer(Answer::text("There are three."))
+        .answer(Answer::text("Three."));
+    let server = play(script);
+    ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Agent", "-p", "how many?"]);
+    let found = files(&projects(&world));
+    let names: Vec<String> = found
+        .iter()
+        .map(|path| path.to_string_lossy().rsplit('/').next().expect("a name").to_owned())
+        .collect();
+    let agent = names.iter().find(|name| name.starts_with("agent-") && name.ends_with(".jsonl"));
+    let agent = found.iter().find(|path| path.ends_with(agent.expect("an agent"))).expect("it");
+    assert!(agent.to_string_lossy().contains(&format!("/{SESSION}/subagents/")), "{agent:?}");
+    let lines = entries(agent);
+    assert!(lines.iter().all(|line| line["isSidechain"] == true && line["sessionId"] == SESSION));
+    let own: Vec<&str> = lines.iter().filter_map(|line| line["uuid"].as_str()).collect();
+    let main =
+        entries(found.iter().find(|path| path.ends_with(format!("{SESSION}.jsonl"))).expect("one"));
+    assert!(main.iter().all(|line| !own.contains(&line["uuid"].as_str().unwrap_or_default())));
+    let meta = std::fs::read_to_string(agent.with_extension("meta.json")).expect("who it is");
+    let meta: Value = serde_json::from_str(&meta).expect("JSON");
+    assert_eq!(meta["toolUseId"], "call_agent");
+    assert_eq!(meta["agentType"], "general-purpose");
+}
+
+fn uuid_of(lines: &[Value], text: &str) -> String {
+    let is_meant = |line: &&Value| {
+        let content = &line["message"]["content"];
+        content == text || content[0]["text"] == text
+    };
+    let line = lines.iter().find(is_meant).unwrap_or_else(|| panic!("{text} is not there"));
+    line["uuid"].as_str().expect("a name").to_owned()
+}
+
+fn counting() -> Rehearsal {
+    let answers = (1..9).map(|number| Answer::text(format!("Answer {number}.")));
+    play(answers.collect::<Script>())
+}
+
+fn requested(server: &Rehearsal) -> String {
+    server.requests().pop().expect("a request").json().expect("JSON")["messages"].to_string()
+}
+
+/// A session of three prompts, and its transcript.
+fn three_prompts(world: &World, server: &Rehearsal) -> (PathBuf, Vec<Value>) {
+    for (number, flags) in [&["--session-id", SESSION][..], &["-c"], &["-c"]].iter().enumerate() {
+        let prompt = format!("Prompt {number}.");
+        let mut arguments = flags.to_vec();
+        arguments.extend(["-p", &prompt]);
+        ask(world, server, &arguments);
+    }
+    let path = files(&projects(world)).remove(0);
+    let lines = entries(&path);
+    (path, lines)
+}
+
+const KEPT: [&str; 4] = ["> Prompt 0.", "Answer 1.", "> Prompt 1.", "Answer 2."];
+
+#[test]
+fn a_copy_goes_on_behind_any_message_and_leaves_the_session_as_it_is() {
+    let (world, server) = (World::new(), counting());
+    let (path, lines) = three_prompts(&world, &server);
+    let journal = world.journals().remove(0);
+    let before = std::fs::read(&journal).expect("a journal");
+    let at = format!("--resume-session-at={}", uuid_of(&lines, "Answer 2."));
+    let drops = format!("--resume-drops-turn={}", uuid_of(&lines, "Prompt 2."));
+    let resume = format!("--resume={SESSION}");
+    let copy = ask(&world, &server, &[&resume, "--fork-session", &at, &drops, "-p", "Other."]);
+    let words = requested(&server);
+    assert!(words.contains("Answer 2.") && !words.contains("Prompt 2."), "{words}");
+    assert_eq!(std::fs::read(&journal).expect("a journal"), before);
+    assert_eq!(entries(&path), lines);
+    let id = copy["session_id"].as_str().expect("an id");
+    let copied = entries(&path.with_file_name(format!("{id}.jsonl")));
+    assert_eq!(told(&copied)[..4], KEPT);
+    assert_eq!(told(&copied)[4..], ["> Other.", "Answer 4."]);
+    assert!(copied.iter().all(|line| line["sessionId"] == id));
+}
+
+#[test]
+fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
+    let (world, server) = (World::new(), counting());
+    let (_, lines) = three_prompts(&world, &server);
+    let named = |text: &str| uuid_of(&lines, text);
+    let (dropped, first) = (named("Prompt 2."), named("Prompt 0."));
+    let resume = format!("--resume={SESSION}");
+    let cases = [
+        (named("Answer 2."), &first),
+        (named("Answer 1."), &dropped),
+        (first.clone(), &dropped),
+        (named("Answer 3."), &dropped),
+    ];
+    for (at, drops) in cases {
+        let at = format!("--resume-session-at={at}");
+        let drops = format!("--resume-drops-turn={drops}");
+        let finished = run(&mut world.asking(&server.url(), &[&resume, &at, &drops, "-p", "no"]));
+        let line = finished.refusal(1);
+        assert!(line.contains("Resume rejected by --resume-drops-turn:"), "{line}");
+    }
+    let wrong =
+        [&["--resume-session-at=x", "-p", "hi"][..], &["-c", "--resume-session-at=x", "-p", "hi"]];
+    for wrong in wrong {
+        run(&mut world.asking(&server.url(), wrong)).refusal(2);
+    }
+    assert_eq!(server.request_count(), 3);
+}
+
+#[test]
+fn a_session_goes_back_under_its_own_id_and_its_chain_branches() {
+    let (world, server) = (World::new(), counting());
+    let (path, lines) = three_prompts(&world, &server);
+    let at = format!("--resume-session-at={}", uuid_of(&lines, "Answer 2."));
+    let resume = format!("--resume={SESSION}");
+    let result = ask(&world, &server, &[&resume, &at, "-p", "Again."]);
+    assert_eq!(result["session_id"], SESSION);
+    let words = requested(&server);
+    assert!(words.contains("Answer 2.") && !words.contains("Prompt 2."), "{words}");
+    ask(&world, &server, &[&resume, "-p", "And on."]);
+    assert!(requested(&server).contains("Again."));
+    let lines = entries(&path);
+    assert_eq!(told(&lines)[..4], KEPT);
+    assert_eq!(told(&lines)[4..], ["> Again.", "Answer 4.", "> And on.", "Answer 5."]);
+    assert!(lines.iter().any(|line| line["message"]["content"] == "Prompt 2."));
+    let shown = run(&mut world.windlass(&["sessions", "show", SESSION]));
+    assert!(shown.answer().contains("> Again."), "{shown:?}");
+    assert!(!shown.stdout.contains("Prompt 2."), "{shown:?}");
+}
+
+#[test]
+fn a_session_that_is_only_a_transcript_goes_on() {
+    let (world, server) = (World::new(), working());
+    ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Bash", "-p", "look twice"]);
+    let path = files(&projects(&world)).remove(0);
+    let before = entries(&path);
+    // Somewhere else, with nothing but that file: as a client's own store leaves it.
+    let other = World::new();
+    let config = other.home().join("temporary");
+    let folder = config.join("projects/some-project");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::copy(&path, folder.join(format!("{SESSION}.jsonl"))).expect("a copy");
+    let resume = format!("--resume={SESSION}");
+    let ask = |arguments: &[&str]| {
+        let mut command = other.asking(&server.url(), &["--output-format", "json"]);
+        let finished = run(command.args(arguments).env("CLAUDE_CONFIG_DIR", &config));
+        serde_json::from_str::<Value>(finished.answer()).expect("one object")
+    };
+    std::fs::write(other.file("CLAUDE.md"), "Be kind to files.").expect("a file");
+    let result = ask(&[&resume, "-p", "What did it say?"]);
+    assert_eq!(result["session_id"], SESSION);
+    let words = requested(&server);
+    for said in ["look twice", "call_1", "call_2", "One and two.", "What did it say?", "Be kind"] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+    let own = files(&config.join("projects"));
+    let own = own.iter().find(|path| !path.starts_with(&folder)).expect("its own transcript");
+    let lines = entries(own);
+    let names = |lines: &[Value]| -> Vec<String> {
+        conversation(lines)
+            .iter()
+            .map(|line| line["uuid"].as_str().expect("it").to_owned())
+            .collect()
+    };
+    assert_eq!(names(&lines)[..names(&before).len()], names(&before), "messages keep their names");
+    assert_eq!(told(&lines)[told(&before).len()..], ["> What did it say?", "Noted."]);
+    // From then on it is a session like any other.
+    ask(&[&resume, "-p", "And then?"]);
+    assert!(requested(&server).contains("What did it say?"));
+    ask(&["-c", "--fork-session", "-p", "Elsewhere."]);
+    assert!(requested(&server).contains("One and two."));
+    let missing = "00000000-0000-4000-8000-000000000000";
+    run(other
+        .asking(&server.url(), &["-r", missing, "-p", "hi"])
+        .env("CLAUDE_CONFIG_DIR", &config))
+    .refusal(2);
+}

@@ -1,0 +1,98 @@
+//! Which record a line of the transcript came from, so that a session can go back to it.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use windlass_engine::{Effect, Settings};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, Notice, Origin};
+
+use super::{About, Transcriber};
+use crate::error::JournalError;
+use crate::fold::{Replayed, fold_entries};
+use crate::reader::Reader;
+
+/// A message, and where it stands in both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// The message.
+    pub message: MessageId,
+    /// What its lines are called.
+    pub uuids: Vec<String>,
+    /// The record that led to it.
+    pub record: u64,
+    /// The last record before anything more was said: to keep the message, keep up to this one.
+    pub until: u64,
+    /// A person or a client said it.
+    pub is_prompt: bool,
+    /// What was said, for people.
+    pub words: String,
+}
+
+/// Every message of a session, oldest first. Decided under the settings the journal holds; a journal
+/// that holds none, under these.
+///
+/// # Errors
+///
+/// When the journal cannot be read, or a later version wrote it.
+pub fn trace(
+    journal: &Path,
+    session: &str,
+    settings: &Settings,
+) -> Result<Vec<Traced>, JournalError> {
+    let mut transcriber = Transcriber::new(About { session: session.into(), ..About::default() });
+    transcriber.write(false);
+    let tracing = RefCell::new((transcriber, Vec::<Traced>::new()));
+    let see = |step: Replayed<'_>| {
+        let (transcriber, traced) = &mut *tracing.borrow_mut();
+        for effect in step.effects {
+            let Effect::Tell(notice) = effect else { continue };
+            let done = transcriber.take(notice, step.at);
+            if let (Notice::MessageAdded(message), Some(done)) = (notice, done) {
+                traced.push(Traced {
+                    message: message.id,
+                    uuids: done.uuids,
+                    record: step.seq,
+                    until: u64::MAX,
+                    is_prompt: is_prompt(message),
+                    words: message.text(),
+                });
+            }
+        }
+    };
+    let meet = |entry| tracing.borrow_mut().0.meet(&entry);
+    let (folded, _) = fold_entries(Reader::open(journal)?, settings, see, meet)?;
+    let (_, mut traced) = tracing.into_inner();
+    // What one event led to stays together.
+    let (mut next, mut until) = (u64::MAX, folded.seq);
+    for traced in traced.iter_mut().rev() {
+        if traced.record != next {
+            (next, until) = (traced.record, if next == u64::MAX { until } else { next - 1 });
+        }
+        traced.until = until;
+    }
+    Ok(traced)
+}
+
+/// Every line of a session's transcript, made anew from its journal.
+///
+/// # Errors
+///
+/// When the journal cannot be read, or a later version wrote it.
+pub fn lines(
+    journal: &Path,
+    about: &About,
+    settings: &Settings,
+) -> Result<Vec<String>, JournalError> {
+    let making = RefCell::new((Transcriber::new(about.clone()), Vec::new()));
+    let see = |step: Replayed<'_>| {
+        let (transcriber, lines) = &mut *making.borrow_mut();
+        lines.extend(transcriber.replay(&step));
+    };
+    let meet = |entry| making.borrow_mut().0.meet(&entry);
+    fold_entries(Reader::open(journal)?, settings, see, meet)?;
+    Ok(making.into_inner().1)
+}
+
+fn is_prompt(message: &Message) -> bool {
+    matches!(message.origin, Origin::User | Origin::Attachment(AttachmentKind::QueuedInput))
+}
