@@ -86,16 +86,20 @@ pub(crate) fn demand(
             return Some(Demand::always(explain::near_address(&target.url)));
         }
     }
-    // With everything waved through and nobody there, the user has said yes to this as well.
-    if policy.mode == Mode::BypassPermissions && !policy.can_ask {
-        return None;
-    }
     protected(subject).map(|name| Demand::always(explain::protected_place(name)))
 }
 
 fn of_command(policy: &Policy, ground: &Ground<'_>, command: &Command) -> Option<Demand> {
     if let Some(target) = removes_critical(&command.script, &policy.directories, ground.world) {
         return Some(Demand::always(explain::critical_removal(&target)));
+    }
+    let mentioned = |rule: &&Rule| {
+        let first = rule.content.as_deref().filter(|_| rule.tool == "Bash");
+        let first = first.and_then(|text| text.split([' ', ':', '*']).next());
+        first.is_some_and(|name| command.script.mentions.contains(&name.to_lowercase()))
+    };
+    if let Some(rule) = policy.rules.deny.iter().find(mentioned) {
+        return Some(Demand::by(rule, explain::perhaps_denied(rule, &command.text)));
     }
     let speaks_of_commands = |rule: &&Rule| rule.tool == "Bash" && rule.content.is_some();
     let is_hidden = command.script.has_hidden || !command.script.is_understood();
@@ -142,11 +146,18 @@ fn protected(subject: &Subject) -> Option<&'static str> {
 pub(crate) fn protected_part(part: &Part) -> Option<&'static str> {
     let named = match only_reads(part) {
         Some(_) => &[],
+        None if only_takes_in(part) => &[],
         None => part.words.get(1..).unwrap_or_default(),
     };
     let written = part.redirects.iter().filter(|r| r.does == crate::command::Does::Write);
     let targets = written.map(|redirect| &redirect.target);
     targets.chain(named).find_map(|word| protected_word(&word.text))
+}
+
+/// Does git only take the files it names into its own keeping?
+fn only_takes_in(part: &Part) -> bool {
+    let word = |at: usize| part.words.get(at).map(|word| word.text.as_str());
+    word(0) == Some("git") && matches!(word(1), Some("add" | "commit"))
 }
 
 /// What is written may lead to such a place by a link, or by where the shell stands.

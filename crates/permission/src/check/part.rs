@@ -1,7 +1,5 @@
 //! What is said of each part of a call.
 
-use windlass_vocabulary::Mode;
-
 use super::{Decision, PartReport};
 use crate::command::{Command, Part, Touch, Word, removes_critical};
 use crate::decide::Verdict;
@@ -115,8 +113,7 @@ fn demanded(
 ) -> Option<(Decision, Option<String>)> {
     let alone = crate::command::Script { parts: vec![part.clone()], ..Default::default() };
     let is_critical = removes_critical(&alone, &policy.directories, ground.world).is_some();
-    let is_waved = policy.mode == Mode::BypassPermissions && !policy.can_ask;
-    let is_protected = protected_part(part).is_some() && !is_waved;
+    let is_protected = protected_part(part).is_some();
     (is_critical || is_protected).then_some((Decision::Ask, None))
 }
 

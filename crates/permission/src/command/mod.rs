@@ -8,6 +8,7 @@
 mod builtin;
 mod effect;
 mod grammar;
+mod interpreter;
 mod loose;
 mod pattern;
 mod plain;

@@ -18,10 +18,26 @@ pub(crate) fn removes_critical(
     directories: &[String],
     world: &dyn World,
 ) -> Option<String> {
-    script.parts.iter().find_map(|part| {
+    script.parts.iter().chain(&script.removals).find_map(|part| {
         let is_critical = |word: &&Word| is_critical(word, part, directories, world);
-        targets(part).find(is_critical).map(|word| word.text.clone())
+        let mut all = targets(part).chain(swept(part));
+        all.find(is_critical).map(|word| word.text.clone())
     })
+}
+
+/// Where `find` deletes everything it meets.
+fn swept(part: &Part) -> &[Word] {
+    let Some((first, rest)) = part.words.split_first() else { return &[] };
+    let places = rest.iter().take_while(|word| !word.text.starts_with(['-', '(', '!'])).count();
+    let (places, tests) = rest.split_at(places);
+    let chooses = |word: &Word| {
+        let text = word.text.as_str();
+        let is_free = ["-delete", "-depth", "-mindepth", "-xdev", "-mount", "-type"];
+        text.starts_with('-') && !is_free.contains(&text)
+    };
+    let deletes = tests.iter().any(|word| word.text == "-delete");
+    let sweeps = base_name(&first.text) == "find" && deletes && !tests.iter().any(chooses);
+    if sweeps { places } else { &[] }
 }
 
 /// The words behind `rm` or `rmdir`, wherever they stand.
@@ -35,6 +51,10 @@ fn targets(part: &Part) -> impl Iterator<Item = &Word> {
 
 fn is_critical(word: &Word, part: &Part, directories: &[String], world: &dyn World) -> bool {
     let text = word.text.as_str();
+    // In the text of another language nobody has told what a home is.
+    if word.known.is_some() && matches!(text, "~" | "~/" | "~/*" | "$HOME" | "/*" | "./*" | "*") {
+        return true;
+    }
     if !word.is_home && word.known.is_none() && (text.starts_with('…') || text.starts_with('$')) {
         return is_bare_below_variable(text.trim_start_matches(['…', '$']), text);
     }

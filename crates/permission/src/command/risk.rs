@@ -4,6 +4,7 @@
 //! the words behind the rule name one, or write outside the working directories, the rule does not
 //! cover the call; nor where such a word cannot be ruled out.
 
+use super::interpreter::codes;
 use super::reading::{is_abbreviation, is_cluster};
 use super::script_text::{awk_is_plain, sed_is_plain};
 use super::table::{RISKS, Risk, VALUES};
@@ -33,6 +34,9 @@ pub(crate) fn reaches_beyond_rule(
     if evaluates(program, rest) {
         return true;
     }
+    if codes(words).iter().any(|code| code.at >= named && code.acts() && !is_read(program)) {
+        return true;
+    }
     let scripts_are_plain = match program {
         "sed" => named > 1 || sed_is_plain(words.get(1..).unwrap_or_default()),
         "awk" | "gawk" | "mawk" | "nawk" => {
@@ -41,6 +45,11 @@ pub(crate) fn reaches_beyond_rule(
         _ => true,
     };
     !scripts_are_plain || options(program, words).any(|risk| risk.is_met(words, named))
+}
+
+/// Are its scripts read here more closely than by their words?
+fn is_read(program: &str) -> bool {
+    matches!(program, "sed" | "awk" | "gawk" | "mawk" | "nawk")
 }
 
 /// The lists that speak of this command.

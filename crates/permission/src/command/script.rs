@@ -1,5 +1,6 @@
 //! A shell line taken apart: every simple command in it, where it stands, and what is uncertain.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::word::Word;
@@ -13,6 +14,10 @@ pub(crate) struct Script {
     pub(crate) doubts: Vec<Doubt>,
     /// A command whose name or text only exists at run time.
     pub(crate) has_hidden: bool,
+    /// Words in code for other languages, in small letters.
+    pub(crate) mentions: BTreeSet<String>,
+    /// Removals found in such code; what is critical is asked wherever it stands.
+    pub(crate) removals: Vec<Part>,
 }
 
 impl Script {

@@ -1,10 +1,10 @@
 //! Commands that run other commands, looked through for denials: any wrapper, in any form.
 
-use super::loose;
 use super::script::{Part, Places, Script};
 use super::variable::is_assignment;
 use super::walk::{Scene, read_at};
 use super::word::Word;
+use super::{interpreter, loose};
 
 /// Adds a command to what was found, with everything it runs in turn.
 pub(crate) fn add(mut part: Part, scene: Scene<'_>, nested: u8, script: &mut Script) {
@@ -21,8 +21,10 @@ pub(crate) fn add(mut part: Part, scene: Scene<'_>, nested: u8, script: &mut Scr
     let arguments = arguments.to_vec();
     part.is_wrapper = front > 0
         || WRAPPERS.contains(&program.as_str())
+        || runs_elsewhere(&program, &arguments)
         || (program == "find"
             && arguments.iter().any(|word| FIND_RUNS.contains(&word.text.as_str())));
+    interpreter::look_into(&part, script);
     script.parts.push(part);
     match program.as_str() {
         "eval" | "trap" => inner.joined(&arguments, script),
@@ -34,6 +36,15 @@ pub(crate) fn add(mut part: Part, scene: Scene<'_>, nested: u8, script: &mut Scr
         "find" => inner.shell_behind(&arguments, script),
         "su" => inner.shell(&arguments, script),
         name if SHELLS.contains(&name) => inner.shell(&arguments, script),
+        name if runs_elsewhere(name, &arguments) => {
+            inner.shell_behind(&arguments, script);
+            let text = |word: &Word| match name {
+                // An address that is a command.
+                "socat" => word.text.split_once(':').map(|(_, text)| format!("{text} ")),
+                _ => Some(word.text.clone()),
+            };
+            arguments.iter().filter_map(text).for_each(|text| inner.glance(&text, script));
+        }
         name if WRAPPERS.contains(&name) => {
             let is_in_front = |word: &&Word| {
                 let first = word.text.chars().next();
@@ -68,6 +79,18 @@ impl Inner<'_> {
         inner.parts.iter_mut().for_each(|part| part.is_inner = true);
         script.has_hidden |= inner.has_hidden;
         script.parts.append(&mut inner.parts);
+        script.removals.append(&mut inner.removals);
+        script.mentions.append(&mut inner.mentions);
+    }
+
+    /// Text that may be for a shell, and as well may not: not understanding it means nothing.
+    fn glance(&self, text: &str, script: &mut Script) {
+        let mut inner = Script::default();
+        if text.contains(char::is_whitespace) || text.contains(['$', '`', ';', '|', '&']) {
+            loose::scan(text, self.scene, self.nested + 1, &mut inner);
+        }
+        script.parts.append(&mut inner.parts);
+        script.removals.append(&mut inner.removals);
     }
 
     /// The text handed to `eval`, which joins its words.
@@ -111,7 +134,8 @@ pub(crate) fn feed_shells(
 ) {
     let is_shell = |part: &Part| {
         let reach = if part.is_wrapper { part.words.len() } else { 1 };
-        part.words.iter().take(reach).any(|word| SHELLS.contains(&base_name(&word.text)))
+        let reads = |name: &str| SHELLS.contains(&name) || matches!(name, "at" | "batch" | "ssh");
+        part.words.iter().take(reach).any(|word| reads(base_name(&word.text)))
     };
     let has_shell = script.parts.get(from..).is_some_and(|parts| parts.iter().any(is_shell));
     if has_shell {
@@ -124,6 +148,23 @@ pub(crate) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
+/// Does it hand a command to another place, or keep it for later? Looked through for denials; a rule
+/// for the program still covers what happens there.
+fn runs_elsewhere(program: &str, arguments: &[Word]) -> bool {
+    let has = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.text.as_str()));
+    match program {
+        "ssh" | "mosh" | "tmux" | "screen" | "at" | "batch" => true,
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "crictl" => {
+            has(&["run", "exec", "create", "debug"])
+        }
+        "vagrant" | "gcloud" | "az" | "fly" | "heroku" => has(&["ssh", "run", "exec"]),
+        "git" => has(&["bisect"]) && has(&["run"]) || has(&["foreach", "filter-branch", "rebase"]),
+        "make" | "gmake" => arguments.iter().any(|word| word.text.starts_with("SHELL=")),
+        "socat" => true,
+        _ => false,
+    }
+}
+
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 
 /// Words of the shell's grammar that may stand in front of a command.
@@ -133,7 +174,8 @@ const GRAMMAR: &[&str] =
 const FIND_RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
 /// Wrappers that may be given their command as one text.
-const TAKE_TEXT: &[&str] = &["env", "watch", "parallel", "flock", "script", "systemd-run"];
+const TAKE_TEXT: &[&str] =
+    &["env", "watch", "parallel", "flock", "script", "systemd-run", "npx", "hyperfine"];
 
 /// Programs that run the program named behind them.
 pub(crate) const WRAPPERS: &[&str] = &[
@@ -200,6 +242,24 @@ pub(crate) const WRAPPERS: &[&str] = &[
     "cpulimit",
     "lldb",
     "hyperfine",
+    "tini",
+    "dumb-init",
+    "catatonit",
+    "gosu",
+    "su-exec",
+    "s6-setuidgid",
+    "chpst",
+    "start-stop-daemon",
+    "daemonize",
+    "cgexec",
+    "winpty",
+    "wine",
+    "ld.so",
+    "ld-linux.so.2",
+    "ld-linux-x86-64.so.2",
+    "ld-linux-aarch64.so.1",
+    "qemu-x86_64",
+    "qemu-aarch64",
 ];
 
 /// Does this program only run others?

@@ -53,7 +53,7 @@ fn every_mode_with_every_kind_of_call() {
             &["+Edit"],
             edit(".git/config"),
             [Ask, Ask, Deny, Deny, Ask],
-            [Deny, Deny, Deny, Deny, Allow],
+            [Deny, Deny, Deny, Deny, Deny],
         ),
         (&[], bash("make"), [Ask, Ask, Deny, Deny, Allow], [Deny, Deny, Deny, Deny, Allow]),
         (&["+Bash"], bash("rm -rf /"), [Ask, Ask, Deny, Deny, Ask], [Deny, Deny, Deny, Deny, Deny]),

@@ -49,9 +49,11 @@ impl<'t> Walk<'t, '_> {
             }
             "list" => self.list(node, places),
             "pipeline" => {
+                let from = self.script.parts.len();
                 for child in named(node) {
                     self.statement(child, places.clone());
                 }
+                self.printed(from);
                 Outcome::same(places)
             }
             "negated_command" => {
@@ -86,6 +88,16 @@ impl<'t> Walk<'t, '_> {
             _ => {
                 self.doubt("a kind of statement that is not known", node);
                 Outcome::same(self.sequence(node, places))
+            }
+        }
+    }
+
+    /// What a pipe carries, as far as it is plainly printed, may be read by a shell at its end.
+    fn printed(&mut self, from: usize) {
+        for part in self.script.parts.get(from..).unwrap_or_default() {
+            let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
+            if let ["echo" | "printf", texts @ ..] = words.as_slice() {
+                self.documents.push(texts.join(" "));
             }
         }
     }
