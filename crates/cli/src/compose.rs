@@ -12,6 +12,7 @@ use windlass_driver::{
     AgentDefinition, Builder, Endpoint, NoteFolder, Registry, Settings, SkillFolders, Subagents,
     Surroundings,
 };
+use windlass_permission::check::NO_AUTO;
 use windlass_permission::{Policy, Rule};
 use windlass_vocabulary::{Mode, ModelName, Wire};
 
@@ -319,6 +320,7 @@ fn policy(args: &PermissionArgs, cwd: &Path, more: &[PathBuf]) -> Result<Policy,
         Some(PermissionMode::Plan) => Mode::Plan,
         Some(PermissionMode::DontAsk) => Mode::DontAsk,
         Some(PermissionMode::BypassPermissions) => Mode::BypassPermissions,
+        Some(PermissionMode::Auto) => return Err(Refusal::usage(NO_AUTO)),
     };
     let mut policy = Policy { mode, ..Policy::default() };
     policy.rules.allow = rules(&args.allowed_tools)?;

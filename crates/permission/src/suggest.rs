@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
-use crate::command::{Command, Part, Word, is_runner, reaches_beyond_rule, unwrapped};
+use crate::command::{
+    Command, Part, Word, base_name, is_interpreter, is_runner, reaches_beyond_rule, unwrapped,
+};
 use crate::ground::Ground;
 use crate::judge::Judge;
 use crate::policy::Policy;
@@ -18,33 +20,54 @@ const RULES_MAX: usize = 5;
 
 /// The rules; together they allow the call. Asked only when nothing but a rule is missing.
 pub(crate) fn suggestions(policy: &Policy, ground: &Ground<'_>, subject: &Subject) -> Vec<String> {
-    if let Matter::Command(command) = &subject.matter {
-        let judge = Judge::new(policy, ground, command);
-        let texts = part_rules(&judge, ground, command).unwrap_or_default();
-        let rules: Vec<Rule> = texts.iter().filter_map(|text| Rule::parse(text).ok()).collect();
-        if !rules.is_empty() && rules.len() == texts.len() && judge.and(&rules).allows_all(command)
-        {
-            return texts;
-        }
-    }
     let wanted = match &subject.matter {
-        Matter::Command(command) => exact(&command.text),
-        Matter::File { meant, access } => path_rule(policy, &meant.spelled, *access),
+        Matter::Command(command) => return of_command(policy, ground, subject, command),
+        Matter::File { meant, access } => path_rule(policy, ground, &meant.spelled, *access),
         Matter::Address(target) => target.rule(),
         Matter::Name(name) => Some(format!("{}({name})", subject.tool)),
         Matter::Other => Some(subject.tool.clone()),
         Matter::Unreadable => None,
     };
-    let allows =
-        |text: &String| Rule::parse(text).is_ok_and(|rule| rule.allows(subject, policy.cwd()));
-    wanted.into_iter().filter(allows).collect()
+    wanted.into_iter().filter(|text| allows(text, policy, subject)).collect()
+}
+
+fn allows(text: &str, policy: &Policy, subject: &Subject) -> bool {
+    Rule::parse(text).is_ok_and(|rule| rule.allows(subject, policy.cwd()))
+}
+
+/// One rule for each part that needs one, or one for the whole line where parts are not enough.
+fn of_command(
+    policy: &Policy,
+    ground: &Ground<'_>,
+    subject: &Subject,
+    command: &Command,
+) -> Vec<String> {
+    // A line that is not understood, or that runs what nobody sees, is asked for each time.
+    if !command.script.is_understood() || command.own_parts().any(runs_anything) {
+        return Vec::new();
+    }
+    let judge = Judge::new(policy, ground, command);
+    let texts = part_rules(&judge, ground, command).unwrap_or_default();
+    let rules: Vec<Rule> = texts.iter().filter_map(|text| Rule::parse(text).ok()).collect();
+    if !rules.is_empty() && rules.len() == texts.len() && judge.and(&rules).allows_all(command) {
+        return texts;
+    }
+    exact(&command.text).into_iter().filter(|text| allows(text, policy, subject)).collect()
+}
+
+/// A part that runs what it is given: a shell, a wrapper, an interpreter. Yes for ever to one of
+/// these is yes to everything.
+fn runs_anything(part: &Part) -> bool {
+    let words = unwrapped(&part.words).unwrap_or(&part.words);
+    let first = words.first().map(|word| word.text.as_str()).unwrap_or_default();
+    part.is_wrapper && words.len() == part.words.len()
+        || is_runner(first)
+        || is_interpreter(first)
+        || words.first().is_some_and(|word| word.certain().is_none())
 }
 
 /// One rule for each part that needs one.
 fn part_rules(judge: &Judge<'_>, ground: &Ground<'_>, command: &Command) -> Option<Vec<String>> {
-    if !command.script.is_understood() {
-        return None;
-    }
     let mut rules = Vec::new();
     for part in command.own_parts().filter(|part| judge.part(part).is_err()) {
         let rule = part_rule(part, ground)?;
@@ -61,14 +84,18 @@ fn part_rule(part: &Part, ground: &Ground<'_>) -> Option<String> {
     let first = words.first()?.certain()?;
     let is_simple = |word: &str| {
         !word.is_empty()
-            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./:".contains(&byte))
     };
-    if is_runner(first) || !is_simple(first) {
+    if DESTROYERS.contains(&base_name(first)) || !is_simple(first) {
         return exact(&part.text);
     }
     let takes_sub_command = WITH_SUB_COMMANDS.contains(&first);
     let sub = words.get(1).and_then(Word::certain);
     let sub = sub.filter(|word| takes_sub_command && is_simple(word) && !word.starts_with('-'));
+    let has_options_first = words.get(1).is_some_and(Word::may_be_option);
+    if takes_sub_command && has_options_first && !matches!(first, "make" | "just") {
+        return exact(&part.text);
+    }
     let named = if sub.is_some() { 2 } else { 1 };
     // A script is named as well: what else it may run is its own affair.
     let script = words.get(2).and_then(Word::certain);
@@ -88,6 +115,63 @@ fn exact(text: &str) -> Option<String> {
     let is_short = text.len() <= TEXT_CHARS_MAX && !text.contains(['\n', '*']);
     is_short.then(|| format!("Bash({text})"))
 }
+
+/// What takes away or opens up whatever it is given is allowed as it stands, never as a kind.
+const DESTROYERS: &[&str] = &[
+    "rm",
+    "rmdir",
+    "unlink",
+    "shred",
+    "truncate",
+    "dd",
+    "mv",
+    "chmod",
+    "chown",
+    "chgrp",
+    "chattr",
+    "setfacl",
+    "kill",
+    "pkill",
+    "killall",
+    "mount",
+    "umount",
+    "mkfs",
+    "fdisk",
+    "parted",
+    "iptables",
+    "nft",
+    "ufw",
+    "systemctl",
+    "service",
+    "crontab",
+    "at",
+    "ssh",
+    "scp",
+    "rsync",
+    "nc",
+    "ncat",
+    "socat",
+    "curl",
+    "wget",
+    "tee",
+    "ln",
+    "install",
+    "tar",
+    "unzip",
+    "passwd",
+    "useradd",
+    "usermod",
+    "shutdown",
+    "reboot",
+    "export",
+    "psql",
+    "mysql",
+    "sqlite3",
+    "sed",
+    "awk",
+    "gawk",
+    "mawk",
+];
 
 const WITH_SUB_COMMANDS: &[&str] = &[
     "git",
@@ -129,13 +213,18 @@ const WITH_SUB_COMMANDS: &[&str] = &[
     "az",
 ];
 
-/// Everything in the directory of the file.
-fn path_rule(policy: &Policy, path: &Path, access: Access) -> Option<String> {
+/// Everything in the directory of the file; of the root and of a home only the file.
+fn path_rule(policy: &Policy, ground: &Ground<'_>, path: &Path, access: Access) -> Option<String> {
     let tool = match access {
         Access::Read => "Read",
         Access::Write => "Edit",
     };
     let directory = path.parent()?;
+    let is_home = ground.world.home().is_some_and(|home| home.starts_with(directory));
+    let is_wide = directory.components().count() < 2 || is_home;
+    if is_wide && policy.cwd().map(Path::new) != Some(directory) {
+        return Some(format!("{tool}(/{})", path.to_str()?));
+    }
     let below = policy.cwd().and_then(|cwd| directory.strip_prefix(cwd).ok());
     let place = match below {
         Some(below) if below.as_os_str().is_empty() => ".".to_owned(),

@@ -76,6 +76,7 @@ fn a_line_that_is_no_case_says_what_is_wrong() {
         ("{\"tool\":\"Bash\"}", "`input` is missing"),
         ("{\"tool\":\"Bash\",\"input\":3}", "`input` must be an object"),
         ("{\"tool\":\"Bash\",\"input\":{},\"mode\":\"x\"}", "`mode` is `x`"),
+        ("{\"tool\":\"Bash\",\"input\":{},\"mode\":\"auto\"}", "there is no mode `auto`"),
         (
             "{\"tool\":\"Bash\",\"input\":{},\"rules\":{\"allow\":[\"Bash(\"]}}",
             "closing parenthesis",
@@ -113,5 +114,47 @@ fn people_get_the_same_in_words() {
     let text = explain(&windlass_permission::check::report(&policy, &call, &Blind));
     for words in ["ask: ", "allow git log", "allow head", "ask   make", "add: Bash(make:*)"] {
         assert!(text.contains(words), "{words} is not in:\n{text}");
+    }
+}
+
+/// What is told of a part is what it does, and nothing else.
+#[test]
+fn effects_are_those_of_the_command() {
+    let cases: &[(&str, &[&str])] = &[
+        ("rm -rf x", &["run rm", "write /w/repo/x"]),
+        ("rm -rf -- -a b", &["run rm", "write /w/repo/-a", "write /w/repo/b"]),
+        ("cp -r a b", &["run cp", "read /w/repo/a", "write /w/repo/b"]),
+        ("cp -t d a b", &["run cp", "read /w/repo/a", "read /w/repo/b", "write /w/repo/d"]),
+        ("mv a b", &["run mv", "read /w/repo/a", "write /w/repo/b", "write /w/repo/a"]),
+        ("tar -xzf a.tgz -C out", &["run tar", "read /w/repo/a.tgz", "write /w/repo/out"]),
+        ("tar czf a.tgz src", &["run tar", "read /w/repo/src", "write /w/repo/a.tgz"]),
+        ("sed -i s/a/b/ f", &["run sed", "read /w/repo/f", "write /w/repo/f"]),
+        ("sed -n 1,5p f", &["run sed", "read /w/repo/f"]),
+        ("touch -d yesterday f", &["run touch", "write /w/repo/f"]),
+        ("chmod -R 755 f", &["run chmod", "write /w/repo/f"]),
+        ("install -m 755 a b", &["run install", "read /w/repo/a", "write /w/repo/b"]),
+        ("truncate -s 0 f", &["run truncate", "write /w/repo/f"]),
+        ("sort -o out in", &["run sort", "read /w/repo/in", "write /w/repo/out"]),
+        ("grep -rn foo src", &["run grep", "read /w/repo/src"]),
+        ("head -n 5 x", &["run head", "read /w/repo/x"]),
+        ("git commit -m 'x y'", &["run git"]),
+        ("npm run test -- x", &["run npm"]),
+        ("curl https://example.com", &["run curl"]),
+        ("make > out 2>&1", &["run make", "write /w/repo/out"]),
+        ("cat < in", &["run cat", "read /w/repo/in"]),
+    ];
+    for (command, expected) in cases {
+        let case = serde_json::json!({
+            "tool": "Bash", "input": {"command": command}, "files": {},
+        });
+        let (line, _) = answer(&case.to_string(), &Blind);
+        let got: Value = serde_json::from_str(&line).unwrap();
+        let effects: Vec<&str> = got["parts"][0]["effects"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| e.as_str().unwrap())
+            .collect();
+        assert_eq!(effects, *expected, "{command}");
     }
 }

@@ -263,6 +263,9 @@ pub(crate) enum PermissionMode {
     DontAsk,
     /// Everything runs that no rule denies.
     BypassPermissions,
+    /// Refused, in words.
+    #[value(hide = true)]
+    Auto,
 }
 
 /// `windlass demo`.

@@ -1,7 +1,7 @@
 //! `windlass permission`: what would come of a call, without running it. Nothing is decided here; the
 //! judgement is the one a run would make.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
 use windlass_driver::Disk;
@@ -27,12 +27,18 @@ fn check() -> Exit {
     let disk = Disk::new();
     let mut is_fine = true;
     let mut out = std::io::stdout().lock();
-    for line in std::io::stdin().lock().lines() {
-        let (text, is_case) = match line {
-            Ok(line) if line.trim().is_empty() => continue,
-            Ok(line) => answer(&line, &disk),
-            // Not text: the rest of the input may be.
-            Err(error) => (json!({ "error": format!("not text: {error}") }).to_string(), false),
+    let mut lines = std::io::stdin().lock();
+    loop {
+        let (text, is_case) = match next(&mut lines) {
+            Ok(None) => break,
+            Ok(Some(Line::Text(line))) if line.trim().is_empty() => continue,
+            Ok(Some(Line::Text(line))) => answer(&line, &disk),
+            Ok(Some(Line::NoText(problem))) => (error(&problem), false),
+            Err(problem) => {
+                // It would be the same the next time.
+                let _ = writeln!(out, "{}", error(&format!("cannot be read: {problem}")));
+                return Exit::FAILED;
+            }
         };
         is_fine &= is_case;
         if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
@@ -42,6 +48,37 @@ fn check() -> Exit {
     }
     if is_fine { Exit::DONE } else { Exit::FAILED }
 }
+
+fn error(problem: &str) -> String {
+    json!({ "id": null, "error": problem }).to_string()
+}
+
+/// A line of the input.
+enum Line {
+    Text(String),
+    /// Why it cannot be a case.
+    NoText(String),
+}
+
+/// The next line, if there is one; of a line that is too long only so much is held.
+fn next(lines: &mut impl BufRead) -> std::io::Result<Option<Line>> {
+    let mut bytes = Vec::new();
+    lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let is_long = bytes.len() as u64 >= LINE_BYTES_MAX && !bytes.ends_with(b"\n");
+    if is_long {
+        lines.skip_until(b'\n')?;
+        return Ok(Some(Line::NoText(format!("longer than {LINE_BYTES_MAX} bytes"))));
+    }
+    Ok(Some(match String::from_utf8(bytes) {
+        Ok(text) => Line::Text(text),
+        Err(error) => Line::NoText(format!("not text: {error}")),
+    }))
+}
+
+const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 fn explained(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let mut policy = compose::policy_here(&args.permission)?;

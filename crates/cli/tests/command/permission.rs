@@ -176,3 +176,56 @@ fn several_directories_can_be_added() {
         }
     }
 }
+
+/// Feeds lines to `permission check`.
+fn checked(world: &World, input: &[u8]) -> Finished {
+    let path = world.file("cases.jsonl");
+    std::fs::write(&path, input).expect("a file");
+    let mut command = world.windlass::<&str>(&[]);
+    command.args(["permission", "check"]).stdin(std::fs::File::open(path).expect("a file"));
+    run(&mut command)
+}
+
+#[test]
+fn lines_that_are_no_cases_are_answered_and_do_not_stop_the_rest() {
+    let good = "{\"id\":\"good\",\"tool\":\"Bash\",\"input\":{\"command\":\"ls\"},\"files\":{}}\n";
+    let mut input: Vec<u8> = good.as_bytes().to_vec();
+    let deep = format!("{}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+    let huge = format!("{{\"id\":\"{}\"}}\n", "x".repeat(9 * 1024 * 1024));
+    for bad in [&b"{\n"[..], b"\0\0\n", b"\xff\xfe\n", deep.as_bytes(), huge.as_bytes()] {
+        input.extend_from_slice(bad);
+        input.extend_from_slice(b"\n");
+    }
+    input.extend_from_slice(good.trim_end().as_bytes());
+    let world = World::new();
+    let finished = checked(&world, &input);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let lines: Vec<Value> =
+        finished.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 7, "{finished:?}");
+    for line in &lines[1..6] {
+        assert!(line["error"].is_string(), "{line}");
+    }
+    for line in [&lines[0], &lines[6]] {
+        assert_eq!((&line["id"], &line["decision"]), (&json!("good"), &json!("allow")));
+    }
+    assert_eq!(checked(&world, good.as_bytes()).code, Some(0));
+    // A folder cannot be read, however often one tries.
+    let mut command = world.windlass::<&str>(&[]);
+    command.args(["permission", "check"]);
+    command.stdin(std::fs::File::open(world.file(".")).expect("a folder"));
+    assert_eq!(run(&mut command).code, Some(1));
+}
+
+#[test]
+fn there_is_no_mode_that_guesses() {
+    let world = World::new();
+    let mut command = world.windlass::<&str>(&[]);
+    command.args(["permission", "explain", "ls", "--permission-mode", "auto"]);
+    let finished = run(&mut command);
+    assert_eq!(finished.code, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("there is no mode `auto`"), "{finished:?}");
+    let mut command = world.windlass::<&str>(&[]);
+    command.args(["permission", "explain", "ls", "--permission-mode", "manual"]);
+    assert_eq!(run(&mut command).code, Some(0));
+}

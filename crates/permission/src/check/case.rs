@@ -123,6 +123,7 @@ fn mode(text: Option<&str>) -> Result<Mode, String> {
         Some("plan") => Mode::Plan,
         Some("dontAsk") => Mode::DontAsk,
         Some("bypassPermissions") => Mode::BypassPermissions,
+        Some("auto") => return Err(NO_AUTO.to_owned()),
         Some(other) => {
             return Err(format!(
                 "`mode` is `{other}`; there are default, acceptEdits, plan, dontAsk and \
@@ -131,6 +132,10 @@ fn mode(text: Option<&str>) -> Result<Mode, String> {
         }
     })
 }
+
+/// Said wherever somebody asks for it.
+pub const NO_AUTO: &str = "there is no mode `auto`: nothing here judges calls by guessing; use \
+                           acceptEdits with rules, or dontAsk";
 
 fn rules(value: Option<&Value>, home: &str) -> Result<Rules, String> {
     let lists = match value {

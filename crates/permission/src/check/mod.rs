@@ -28,6 +28,7 @@ use crate::subject::{Matter, Subject};
 use crate::suggest::suggestions;
 use crate::world::World;
 use case::Case;
+pub use case::NO_AUTO;
 use part::judged;
 pub use people::explain;
 

@@ -1,7 +1,7 @@
 //! What is said of each part of a call.
 
 use super::{Decision, PartReport};
-use crate::command::{Command, Part, Touch, Word, removes_critical};
+use crate::command::{Part, Touch, Word, certain_words, removes_critical};
 use crate::decide::Verdict;
 use crate::demand::protected_part;
 use crate::display::visible;
@@ -38,12 +38,7 @@ pub(super) fn judged(
                 Err(_) if is_whole || part.is_inner => (Decision::Allow, None),
                 Err(_) => (Decision::Ask, None),
             });
-        PartReport {
-            text: visible(&part.text),
-            effects: effects(command, at, part),
-            decision,
-            rule,
-        }
+        PartReport { text: visible(&part.text), effects: effects(ground, part), decision, rule }
     };
     let mut reports: Vec<PartReport> = command.script.parts.iter().enumerate().map(one).collect();
     if let Some(doubt) = command.script.doubts.first() {
@@ -117,23 +112,25 @@ fn demanded(
     (is_critical || is_protected).then_some((Decision::Ask, None))
 }
 
-/// What a part would do, for people.
-fn effects(command: &Command, at: usize, part: &Part) -> Vec<String> {
+/// What a part would do, for people: only what is sure. A word that may be a file and may be text is
+/// judged as one, and not told as one.
+fn effects(ground: &Ground<'_>, part: &Part) -> Vec<String> {
     let mut effects: Vec<String> =
         part.assigns.iter().map(|assign| format!("set {}", assign.name)).collect();
     if let Some(first) = part.words.first() {
         let deed = if part.is_function { "call" } else { "run" };
         effects.push(format!("{deed} {}", visible(&first.text)));
     }
-    for file in command.files.iter().filter(|file| file.part == at) {
-        let is_option = file.text.starts_with('-');
-        if is_option && file.meant.is_empty() {
+    let (reads, writes) = certain_words(part);
+    let deeds = reads.into_iter().map(|word| ("read", word));
+    for (deed, word) in deeds.chain(writes.into_iter().map(|word| ("write", word))) {
+        if word.is_pipe() {
             continue;
         }
-        let deed = if file.access == Access::Read { "read" } else { "write" };
-        let place = match file.meant.first() {
-            Some(meant) => meant.real.display().to_string(),
-            None => file.text.clone(),
+        let known = word.as_known().and_then(|text| ground.meant(text, &part.places));
+        let place = match known.as_deref() {
+            Some([meant, ..]) => meant.real.display().to_string(),
+            _ => word.text.clone(),
         };
         let effect = format!("{deed} {}", visible(&place));
         if !effects.contains(&effect) {

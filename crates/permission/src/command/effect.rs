@@ -5,6 +5,7 @@ use super::reading::{Look, look};
 use super::risk::writes_its_words;
 use super::script::{Does, Part};
 use super::script_text::{sed_is_plain, sed_scripts};
+use super::touched::touched;
 use super::transparent::unwrapped;
 use super::variable::{is_harmless, is_own};
 use super::word::Word;
@@ -97,6 +98,9 @@ pub(crate) fn read_words(part: &Part) -> Vec<&Word> {
     let stripped = unwrapped(&part.words).unwrap_or(&part.words);
     match look(stripped) {
         Some(look) => words.extend(look.files),
+        None if !part.is_wrapper && touched(stripped).is_some() => {
+            words.extend(touched(stripped).map(|touched| touched.reads).unwrap_or_default());
+        }
         None => {
             let program = stripped.first().map(|word| super::base_name(&word.text));
             let is_reader = program.is_some_and(|program| FILE_READERS.contains(&program));
@@ -115,11 +119,31 @@ pub(crate) fn read_words(part: &Part) -> Vec<&Word> {
 pub(crate) fn written_words(part: &Part) -> Vec<&Word> {
     let mut words: Vec<&Word> = redirected(part, Does::Write);
     let stripped = unwrapped(&part.words).unwrap_or(&part.words);
+    if !part.is_wrapper
+        && let Some(touched) = touched(stripped)
+    {
+        words.extend(touched.writes);
+        return words;
+    }
     let writes = stripped.first().is_some_and(|word| writes_its_words(&word.text));
     if writes || part.is_wrapper {
         words.extend(stripped.iter().skip(1));
     }
     words
+}
+
+/// Words that are sure to name files, those read first, for people to see.
+pub(crate) fn certain_words(part: &Part) -> (Vec<&Word>, Vec<&Word>) {
+    let (mut reads, mut writes) = (redirected(part, Does::Read), redirected(part, Does::Write));
+    let stripped = unwrapped(&part.words).unwrap_or(&part.words);
+    if let Some(look) = look(stripped) {
+        let is_option = |word: &&Word| word.may_be_option() && word.known.is_some();
+        reads.extend(look.files.into_iter().filter(|word| !is_option(word)));
+    } else if let Some(touched) = touched(stripped).filter(|_| !part.is_wrapper) {
+        reads.extend(touched.reads);
+        writes.extend(touched.writes);
+    }
+    (reads, writes)
 }
 
 fn redirected(part: &Part, does: Does) -> Vec<&Word> {

@@ -127,10 +127,24 @@ impl Code<'_> {
     }
 }
 
+/// Does the program run whatever it is given, in a language of its own?
+pub(crate) fn is_interpreter(program: &str) -> bool {
+    let name = plain_name(program);
+    // These are also a project's tools, with sub-commands.
+    let is_tool = matches!(name, "bun" | "deno" | "swift");
+    let is_known = |one: &Interpreter| one.name == name && one.operands == Operand::Script;
+    !is_tool && INTERPRETERS.iter().any(is_known)
+}
+
+/// The name without its version.
+fn plain_name(program: &str) -> &str {
+    base_name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
 /// The code among the words of a command.
 pub(crate) fn codes(words: &[Word]) -> Vec<Code<'_>> {
     let Some((first, arguments)) = words.split_first() else { return Vec::new() };
-    let name = base_name(&first.text).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let name = plain_name(&first.text);
     let Some(known) = INTERPRETERS.iter().find(|one| one.name == name) else { return Vec::new() };
     let mut found = Vec::new();
     // The option that was read last: it brings code, or a value that is none.

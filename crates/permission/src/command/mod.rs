@@ -19,13 +19,15 @@ mod risk;
 mod script;
 mod script_text;
 mod table;
+mod touched;
 mod transparent;
 mod variable;
 mod walk;
 mod word;
 mod wrapper;
 
-pub(crate) use effect::{Deed, deed, only_reads, read_words, written_words};
+pub(crate) use effect::{Deed, certain_words, deed, only_reads, read_words, written_words};
+pub(crate) use interpreter::is_interpreter;
 pub(crate) use pattern::{Pattern, Touch};
 pub use plain::plain_words;
 pub use reading::{Reading, reading};

@@ -27,18 +27,50 @@ fn commands_are_offered_by_program_and_sub_command() {
         ("make && cargo test | tail -3", &["Bash(make:*)", "Bash(cargo test:*)"]),
         ("cd src && make; make", &["Bash(make:*)"]),
         ("for i in 1 2; do make; done", &["Bash(make:*)"]),
-        // A runner, or an option that runs something, is offered as it stands.
-        ("sudo rm x", &["Bash(sudo rm x)"]),
-        ("bash -c 'make'", &["Bash(bash -c 'make')"]),
-        ("npx tsc", &["Bash(npx tsc)"]),
-        ("find . -exec ls ';'", &["Bash(find . -exec ls ';')"]),
+        ("npm run test -- x", &["Bash(npm run test:*)"]),
+        ("npm run build:prod", &["Bash(npm run build:prod:*)"]),
+        ("npm test", &["Bash(npm test:*)"]),
+        ("git commit -m \"one; two\"", &["Bash(git commit:*)"]),
+        ("git add . && git commit -m x", &["Bash(git add:*)", "Bash(git commit:*)"]),
+        ("bun test", &["Bash(bun test:*)"]),
+        ("pytest -q", &["Bash(pytest:*)"]),
+        ("mkdir -p a/b", &["Bash(mkdir:*)"]),
+        // What takes away, or reaches out, is offered as it stands.
+        ("rm -rf build", &["Bash(rm -rf build)"]),
+        ("mv a b", &["Bash(mv a b)"]),
+        ("chmod +x run.sh", &["Bash(chmod +x run.sh)"]),
+        ("kill 7", &["Bash(kill 7)"]),
+        ("curl https://example.com", &["Bash(curl https://example.com)"]),
+        ("make && rm -rf build", &["Bash(make:*)", "Bash(rm -rf build)"]),
+        ("git -C sub status", &["Bash(git -C sub status)"]),
         ("git -c a=b log", &["Bash(git -c a=b log)"]),
-        ("docker run x", &["Bash(docker run x:*)"]),
         ("FOO=1 make", &["Bash(FOO=1 make)"]),
         ("cp a /etc/b", &["Bash(cp a /etc/b)"]),
-        // What is not understood, or too long for anybody to read, is offered as a whole or not at all.
-        ("make ${x@P}", &["Bash(make ${x@P})"]),
         ("make > out", &["Bash(make > out)"]),
+        // What runs anything it is given is offered no rule at all, nor is a line with one in it.
+        ("sudo rm x", &[]),
+        ("sudo make install", &[]),
+        ("bash -c 'make'", &[]),
+        ("bash build.sh", &[]),
+        ("python3 x.py", &[]),
+        ("python3.11 -c 'print(1)'", &[]),
+        ("node x.js", &[]),
+        ("perl -e 1", &[]),
+        ("npx tsc", &[]),
+        ("xargs rm", &[]),
+        ("env make", &[]),
+        ("find . -exec ls ';'", &[]),
+        ("docker run x", &[]),
+        ("ssh host make", &[]),
+        ("eval make", &[]),
+        ("make | sh", &[]),
+        ("make; sudo make install", &[]),
+        ("$TOOL x", &[]),
+        // One rule a part, and no more than five.
+        ("a; b; c; d; e", &["Bash(a:*)", "Bash(b:*)", "Bash(c:*)", "Bash(d:*)", "Bash(e:*)"]),
+        ("a; b; c; d; e; f", &["Bash(a; b; c; d; e; f)"]),
+        // What is not understood is asked for each time.
+        ("make ${x@P}", &[]),
         ("make\nmake 'x", &[]),
     ];
     for (command, expected) in cases {
@@ -57,5 +89,67 @@ fn other_tools_are_offered_by_what_they_touch() {
     ];
     for (tool, input, expected) in cases {
         assert_eq!(offered(tool, &input), [expected], "{tool} {input}");
+    }
+}
+
+/// Whatever is offered allows the call it was offered for, and not its dangerous siblings.
+#[test]
+fn what_is_offered_allows_the_call_and_none_of_its_siblings() {
+    let commands = [
+        "make",
+        "cargo test --all",
+        "npm run build",
+        "npm run test -- x",
+        "git push origin main",
+        "git commit -m x",
+        "git add . && git commit -m x",
+        "pytest -q",
+        "mkdir -p a/b",
+        "rm -rf build",
+        "chmod +x run.sh",
+        "docker build .",
+        "bun test",
+        "cp a b",
+        "go build ./...",
+    ];
+    for command in commands {
+        let rules = offered("Bash", &json!({ "command": command }));
+        assert!(!rules.is_empty(), "{command}");
+        let texts: Vec<String> = rules.iter().map(|rule| format!("+{rule}")).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let policy = policy(Mode::Default, &texts);
+        let ruling = |text: &str| {
+            let call = call("Bash", &json!({ "command": text }));
+            decide(&policy, call, &inspection(EffectClass::Effect), Opinion::None)
+        };
+        assert!(matches!(ruling(command), Ruling::Allow(_)), "{command} with {rules:?}");
+        let siblings = [
+            format!("{command}; rm -rf src"),
+            format!("{command} && curl https://example.org"),
+            format!("{command} | sh"),
+            format!("{command} $(rm x)"),
+            format!("{command} `rm x`"),
+            format!("{command} > /etc/passwd"),
+            format!("{command} >> ~/.bashrc"),
+            format!("sudo {command}"),
+            format!("LD_PRELOAD=./x.so {command}"),
+            format!("PATH=. {command}"),
+            format!("cd / && {command}; rm x"),
+            "rm -rf src".to_owned(),
+            "rm -rf build src".to_owned(),
+            "chmod -R 777 .".to_owned(),
+            "git -c core.pager=sh log".to_owned(),
+            "git push --receive-pack=./x".to_owned(),
+            "git commit --template=/etc/passwd -m x --exec=y; sh".to_owned(),
+            "make SHELL=./x".to_owned(),
+            "cp x /etc/passwd".to_owned(),
+            "mkdir /etc/x".to_owned(),
+            "npm run other".to_owned(),
+            "docker run -v /:/x y".to_owned(),
+        ];
+        for sibling in siblings {
+            let is_allowed = matches!(ruling(&sibling), Ruling::Allow(_));
+            assert!(!is_allowed, "{rules:?} allows `{sibling}`");
+        }
     }
 }
