@@ -10,7 +10,7 @@ use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
 use windlass_vocabulary::{Delta, ModelFacts, Notice, Prices, Tokens, Wire};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let script = Script::new().answer(Answer::text("It hauls heavy loads, turn by turn."));
     let server = Rehearsal::start(script, StartOptions::default()).await?;
 
@@ -31,6 +31,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             Notice::Streamed { delta: Delta::Text(text), .. } => {
                 print!("{text}");
                 std::io::stdout().flush()?;
+            }
+            Notice::RunEnded(ending) if ending.terminal.is_error() => {
+                return Err(ending.why.into());
             }
             Notice::RunEnded(ending) => {
                 println!("\n({}, {})", ending.terminal, ending.cost);

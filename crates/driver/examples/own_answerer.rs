@@ -15,7 +15,7 @@ fn judge(question: &PermissionQuestion) -> Answer {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
     let made = place.path().join("made");
     let script = Script::new()
@@ -45,6 +45,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 session.answer(ticket, answer)?;
             }
             Notice::MessageAdded(message) => println!("{:?}: {}", message.role, message.text()),
+            Notice::RunEnded(ending) if ending.terminal.is_error() => {
+                return Err(ending.why.into());
+            }
             Notice::RunEnded(ending) => {
                 println!("{}, the file is there: {}", ending.terminal, made.exists());
                 break;

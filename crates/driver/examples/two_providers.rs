@@ -17,7 +17,7 @@ fn facts(name: &str) -> ModelFacts {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let overloaded = Fault::Refuse {
         status: 529,
         headers: vec![("retry-after-ms".to_owned(), "1".to_owned())],
@@ -46,6 +46,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             match notice {
                 Notice::ModelSwitched { from, to, why } => println!("{from} -> {to}: {why}"),
                 Notice::Streamed { delta: Delta::Text(text), .. } => println!("{text}"),
+                Notice::RunEnded(ending) if ending.terminal.is_error() => {
+                    return Err(ending.why.into());
+                }
                 Notice::RunEnded(_) => break,
                 _ => {}
             }

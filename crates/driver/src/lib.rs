@@ -58,7 +58,7 @@ pub use windlass_journal::{Durability, Head};
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
     Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings,
-    Tool,
+    Tool, own,
 };
 pub use windlass_vocabulary as vocabulary;
 

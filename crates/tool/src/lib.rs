@@ -17,6 +17,7 @@ mod input;
 pub mod lists;
 mod notebook;
 mod output;
+pub mod own;
 mod pdf;
 pub mod picture;
 mod plan;

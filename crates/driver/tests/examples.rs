@@ -1,0 +1,30 @@
+//! The examples do what they show: a stranger begins with one of them.
+
+#[path = "../examples/one_shot.rs"]
+mod one_shot;
+#[path = "../examples/own_answerer.rs"]
+mod own_answerer;
+#[path = "../examples/own_tool.rs"]
+mod own_tool;
+#[path = "../examples/two_providers.rs"]
+mod two_providers;
+
+#[test]
+fn one_question_is_answered() {
+    one_shot::main().expect("an answer");
+}
+
+#[test]
+fn a_tool_of_ones_own_is_called() {
+    own_tool::main().expect("an answer");
+}
+
+#[test]
+fn a_front_end_of_ones_own_is_asked() {
+    own_answerer::main().expect("an answer");
+}
+
+#[test]
+fn another_provider_stands_in() {
+    two_providers::main().expect("two answers");
+}
