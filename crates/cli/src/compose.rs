@@ -22,7 +22,7 @@ use crate::command::{self, Order};
 use crate::config::Config;
 use crate::config::model::Model;
 use crate::environment::Lookup;
-use crate::expansion::{Hands, Names, Pages};
+use crate::expansion::{Expander, Hands, Names, Pages};
 use crate::memory::NearbyFiles;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
@@ -39,8 +39,14 @@ use crate::{agents, chance, date, expansion, folder, memory, offer, prompt, skil
 pub(crate) struct Plan {
     /// The session.
     pub(crate) builder: Builder,
-    /// What is asked for.
-    pub(crate) order: Order,
+    /// What is asked for; nothing yet, if prompts come later.
+    pub(crate) order: Option<Order>,
+    /// Nested sessions, if there may be any; not yet given to the builder.
+    pub(crate) agents: Option<Subagents>,
+    /// What people and clients are told of it.
+    pub(crate) portrait: Portrait,
+    /// What prompts that come later may stand for.
+    pub(crate) expander: Expander,
     /// Where each model lives, for words about it.
     pub(crate) atlas: Atlas,
     /// What to print.
@@ -55,6 +61,17 @@ pub(crate) struct Plan {
     pub(crate) scratch: Option<PathBuf>,
     /// What people should know before it begins, if they want to know everything.
     pub(crate) notes: Vec<String>,
+}
+
+/// What a session is made of, in names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Portrait {
+    /// Where it works.
+    pub(crate) cwd: PathBuf,
+    /// The tools on offer.
+    pub(crate) tools: Vec<String>,
+    /// Folders with skills.
+    pub(crate) skills: Vec<PathBuf>,
 }
 
 /// Where each model of a session lives.
@@ -77,18 +94,28 @@ impl Atlas {
 
 /// A run that answers one prompt.
 pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
+    composed(args, lookup, true)
+}
+
+/// A session whose prompts come later.
+pub(crate) fn conversation(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
+    composed(args, lookup, false)
+}
+
+fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Plan, Refusal> {
     let config = Config::load(lookup)?;
     let cast = choice::cast(&args.model, &config, lookup)?;
     let (mut settings, mut notes) = settings(&cast, &args.model, &args.limit)?;
     let cwd = working_directory()?;
     let directories = directories(&args.permission.add_dir)?;
     let mut kept = session::choose(&args.session, &cwd, &config, lookup)?;
-    settings.system_prompt = system_prompt(args);
+    settings.system_prompt = system_prompt(args)?;
     // Also tells which files changed behind the model's back, so it is on whatever else there is.
     settings.prefetch = true;
     settings.system_context = system_context(&cwd);
     settings.policy = policy(&args.permission, &cwd, &directories)?;
-    let mut found = if args.bare {
+    settings.policy.can_ask = args.headless.can_ask();
+    let mut found = if args.bare || args.headless.safe_mode {
         Found::default()
     } else {
         Found::look(&cwd, &config, &mut settings, lookup)
@@ -96,18 +123,8 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     notes.append(&mut found.notes);
     let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
     choice::check(&cast, wishes(&args.model, &registry))?;
-    // A slow pipe is worth waiting for only when the rest is right.
-    let (asked, servers) = match prompt::on_command_line(args)? {
-        None => {
-            let asked = prompt::from_stdin_alone()?;
-            (asked, servers(&cast, &config, lookup)?)
-        }
-        Some(asked) => {
-            let servers = servers(&cast, &config, lookup)?;
-            (prompt::with_stdin(asked)?, servers)
-        }
-    };
-    let order = ordered(asked, &mut kept)?;
+    let (asked, servers) = asked(args, has_prompt, || servers(&cast, &config, lookup))?;
+    let order = asked.map(|asked| ordered(asked, &mut kept)).transpose()?;
     let (surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
@@ -115,18 +132,27 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
     notes.extend(sandbox::confine(args.permission.sandbox, &mut surroundings)?);
-    let hands = Hands {
+    let project = folder::project(&cwd).to_string_lossy().into_owned();
+    let names = Names { session_id: kept.id.clone(), project };
+    let mut beside = surroundings.for_another();
+    beside.hidden = settings.policy.rules.hidden(&settings.policy.directories);
+    let hands = |surroundings| Hands {
         registry: registry.clone(),
         surroundings: Arc::new(surroundings),
         policy: settings.policy.clone(),
         trusts_project: false,
     };
-    let (order, surroundings) = worded(order, hands, &found, &kept.id, &mut settings)?;
+    let (pages, later) = (found.pages.clone(), hands(beside));
+    let (order, surroundings) = worded(order, hands(surroundings), &found, &names, &mut settings)?;
+    let expander = Expander { pages, names, hands: later };
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
+    let tools = registry.names().chain(agents.then_some("Agent")).map(str::to_owned).collect();
+    let portrait = Portrait { tools, cwd, skills: std::mem::take(&mut found.skill_folders) };
     builder = builder.registry(registry).surroundings(surroundings);
-    builder = found.equip(builder, agents);
-    builder = builder.transcript(kept.transcript());
+    let definitions = std::mem::take(&mut found.agents);
+    let agents = agents.then(|| Subagents { definitions, ..Subagents::default() });
+    builder = found.equip(builder).transcript(kept.transcript());
     if let Some(journal) = &kept.journal {
         builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);
@@ -136,6 +162,9 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     Ok(Plan {
         builder,
         order,
+        agents,
+        portrait,
+        expander,
         atlas,
         format: args.output_format,
         verbose: args.verbose,
@@ -146,6 +175,30 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
     })
 }
 
+/// The prompt, if it is to be there already, and what else takes time. A slow pipe is worth waiting for
+/// only when the rest is right.
+fn asked<T>(
+    args: &RunArgs,
+    has_prompt: bool,
+    rest: impl FnOnce() -> Result<T, Refusal>,
+) -> Result<(Option<String>, T), Refusal> {
+    match prompt::on_command_line(args)? {
+        Some(_) if !has_prompt => Err(Refusal::usage(
+            "prompts come over standard input with --input-format stream-json; leave the one on \
+             the command line out",
+        )),
+        None if !has_prompt => Ok((None, rest()?)),
+        None => {
+            let asked = prompt::from_stdin_alone()?;
+            Ok((Some(asked), rest()?))
+        }
+        Some(asked) => {
+            let rest = rest()?;
+            Ok((Some(prompt::with_stdin(asked)?), rest))
+        }
+    }
+}
+
 /// What people keep in files for all their sessions.
 #[derive(Default)]
 struct Found {
@@ -154,17 +207,14 @@ struct Found {
     skills: Option<SkillFolders>,
     nearby: Option<Arc<NearbyFiles>>,
     pages: Pages,
+    skill_folders: Vec<PathBuf>,
     /// What was left out, and why.
     notes: Vec<String>,
 }
 
 impl Found {
     /// Gives it to a session.
-    fn equip(self, mut builder: Builder, agents: bool) -> Builder {
-        if agents {
-            let definitions = self.agents;
-            builder = builder.agents(Subagents { definitions, ..Subagents::default() });
-        }
+    fn equip(self, mut builder: Builder) -> Builder {
         if let Some(memory) = self.memory {
             builder = builder.memory(memory);
         }
@@ -197,9 +247,11 @@ impl Found {
         let folders = skills::folders(cwd, lookup);
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
+        let skill_folders = folders.clone();
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
         let pages = Pages::find(cwd, true, true, lookup);
-        Self { agents, memory, skills, nearby: instructions.nearby, pages, notes }
+        let nearby = instructions.nearby;
+        Self { agents, memory, skills, nearby, pages, skill_folders, notes }
     }
 }
 
@@ -220,26 +272,24 @@ fn ordered(asked: String, kept: &mut Kept) -> Result<Order, Refusal> {
 /// The order in the words it stands for: what a page says in the place of its name, and what is in
 /// force for whoever asks. Commands of a page run now, on the runtime this was started from.
 fn worded(
-    order: Order,
+    order: Option<Order>,
     hands: Hands,
     found: &Found,
-    session_id: &str,
+    names: &Names,
     settings: &mut Settings,
-) -> Result<(Order, Surroundings), Refusal> {
+) -> Result<(Option<Order>, Surroundings), Refusal> {
     let surroundings = Arc::clone(&hands.surroundings);
     let order = match order {
-        Order::Show { topic, .. } => {
+        Some(Order::Show { topic, .. }) => {
             drop(hands);
             let in_force = InForce { settings, agents: &found.agents, pages: &found.pages };
-            Order::Show { topic, text: in_force.words(topic) }
+            Some(Order::Show { topic, text: in_force.words(topic) })
         }
-        Order::Say(submission) if !submission.pinned => {
-            let project = folder::project(&surroundings.cwd).to_string_lossy().into_owned();
-            let names = Names { session_id: session_id.to_owned(), project };
-            let expanding = expansion::submission(submission, &found.pages, &names, hands);
+        Some(Order::Say(submission)) if !submission.pinned => {
+            let expanding = expansion::submission(submission, &found.pages, names, hands);
             let (submission, allow) = Handle::current().block_on(expanding)?;
             settings.policy.rules.allow.extend(allow);
-            Order::Say(submission)
+            Some(Order::Say(submission))
         }
         other => {
             drop(hands);
@@ -350,12 +400,21 @@ fn rules(values: &[String]) -> Result<Vec<Rule>, Refusal> {
     Ok(rules)
 }
 
-fn system_prompt(args: &RunArgs) -> Arc<str> {
-    let base = args.system_prompt.as_deref().unwrap_or(SYSTEM_PROMPT);
-    match &args.append_system_prompt {
+fn system_prompt(args: &RunArgs) -> Result<Arc<str>, Refusal> {
+    let file = args.headless.system_prompt_file.as_deref().map(|path| {
+        std::fs::read_to_string(path).map_err(|error| {
+            Refusal::usage(format!(
+                "--system-prompt-file {}: {error}; give a file with text",
+                path.display()
+            ))
+        })
+    });
+    let file = file.transpose()?;
+    let base = args.system_prompt.as_deref().or(file.as_deref()).unwrap_or(SYSTEM_PROMPT);
+    Ok(match &args.append_system_prompt {
         Some(more) => Arc::from(format!("{}\n\n{more}", base.trim_end())),
         None => Arc::from(base),
-    }
+    })
 }
 
 /// Facts about the surroundings that the model cannot guess. Nothing here starts a process.

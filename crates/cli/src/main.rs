@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command, RunArgs};
+use args::{Args, Command, OutputFormat, RunArgs};
 use exit::Exit;
 use front::beside;
 use refusal::Refusal;
@@ -86,6 +86,12 @@ fn run(args: Args) -> Result<Exit, Refusal> {
                 Err(signal) => Ok(signal.exit()),
             }
         }),
+        None if args.run.output_format == OutputFormat::StreamJson => {
+            inside(async { front::stream_json::run(args.run, Signals::listen()?).await })
+        }
+        None if args.run.is_stream_in() => Err(Refusal::usage(
+            "--input-format stream-json is answered in kind; add --output-format stream-json",
+        )),
         None if args.run.print.is_some() => inside(async {
             let mut signals = Signals::listen()?;
             match beside(&mut signals, move || compose::print(&args.run, &environment)).await? {

@@ -54,8 +54,19 @@ pub(crate) enum Command {
     },
     /// Wait no longer before the next try.
     RetryNow,
+    /// Go on with other settings.
+    Configure(Change),
     /// End the session.
     Close,
+}
+
+/// What to change in a session's settings.
+pub(crate) struct Change(pub(crate) Box<dyn FnOnce(&mut Settings) + Send>);
+
+impl std::fmt::Debug for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Change")
+    }
 }
 
 /// A session under way.
@@ -146,6 +157,7 @@ impl Run {
                             return Some(event);
                         }
                     }
+                    Command::Configure(change) => return Some(self.configured(change)),
                     Command::RetryNow => {
                         if let Some(event) = self.performer.end_wait() {
                             return Some(event);
@@ -192,6 +204,17 @@ impl Run {
         }
         self.awaited = Some(reply);
         Some(Event::QueueChanged { place, content })
+    }
+
+    /// The settings as they are now, changed. What was allowed and loaded since the session began is
+    /// part of them, so that a change of one thing takes nothing else back.
+    fn configured(&mut self, change: Change) -> Event {
+        let mut settings = Settings::clone(&self.settings);
+        settings.policy = self.state.tool_context.policy.clone();
+        settings.tools = self.state.tool_context.tools.clone();
+        (change.0)(&mut settings);
+        self.settings = Arc::new(settings.clone());
+        Event::Configured(Box::new(settings))
     }
 
     /// One event: decided, written down with what follows from it, performed.

@@ -28,7 +28,7 @@ use crate::journal::{Journal, Place};
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
 use crate::notices::{self, Notices, Teller};
 use crate::perform::{Parts, Performer};
-use crate::run::{self, Command, Run};
+use crate::run::{self, Change, Command, Run};
 use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
 use crate::transcript::{Heard, Pen, Transcript};
 
@@ -93,6 +93,17 @@ impl Builder {
             tree: Tree::default(),
             continues_run: false,
         }
+    }
+
+    /// What the session will go by.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The same, to be changed before the session starts.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
     }
 
     /// Asks this model there, over that endpoint's wire, with that endpoint's credential; all
@@ -405,6 +416,20 @@ impl Session {
     /// When the session is closed, or does not keep up.
     pub fn retry_now(&self) -> Result<(), SendError> {
         self.send(Command::RetryNow)
+    }
+
+    /// Changes the settings from now on: the mode, rules, the model, how it thinks. The change is
+    /// given the settings of this moment, with everything that was allowed on the way. The number of
+    /// models must stay as it is while a run is going on.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn configure(
+        &self,
+        change: impl FnOnce(&mut Settings) + Send + 'static,
+    ) -> Result<(), SendError> {
+        self.send(Command::Configure(Change(Box::new(change))))
     }
 
     /// Compacts history now, perhaps with a view to something. A run of its own, told like any

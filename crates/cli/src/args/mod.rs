@@ -2,6 +2,7 @@
 //!
 //! What they mean together is decided in `compose.rs`. Doc comments here are the help text.
 
+mod headless;
 mod policy;
 mod session;
 
@@ -14,6 +15,7 @@ use windlass_vocabulary::{MicroUsd, Prices};
 use crate::config::amount::micro_dollars;
 use crate::config::model;
 
+pub(crate) use headless::{HeadlessArgs, InputFormat};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand};
 pub(crate) use session::{
     CostArgs, Division, ExportFormat, ListArgs, OneArgs, SearchArgs, SessionArgs, SessionsArgs,
@@ -98,7 +100,7 @@ impl Command {
 }
 
 /// Asking a model.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunArgs {
     /// Ask, print the final answer, exit. Without PROMPT, standard input is the prompt.
     #[arg(short, long, value_name = "PROMPT", num_args = 0..=1)]
@@ -118,7 +120,8 @@ pub(crate) struct RunArgs {
     /// Add this to the system prompt.
     #[arg(long, value_name = "TEXT", help_heading = SAID)]
     pub(crate) append_system_prompt: Option<String>,
-    /// What to print: the answer, or one JSON object with everything about the run.
+    /// What to print: the answer, one JSON object with everything about the run, or one object a line
+    /// while it happens.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = SAID)]
     pub(crate) output_format: OutputFormat,
     /// Tell on standard error what happens on the way.
@@ -129,10 +132,19 @@ pub(crate) struct RunArgs {
     pub(crate) bare: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) headless: HeadlessArgs,
+}
+
+impl RunArgs {
+    /// Do prompts come line by line?
+    pub(crate) fn is_stream_in(&self) -> bool {
+        self.headless.input_format == InputFormat::StreamJson
+    }
 }
 
 /// Which model.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The model to ask: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
@@ -158,7 +170,7 @@ pub(crate) struct ModelArgs {
 }
 
 /// Where it ends.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Stop after this many rounds of tool calls. [default: 500]
@@ -173,7 +185,7 @@ pub(crate) struct LimitArgs {
 }
 
 /// What may be done.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Permission")]
 pub(crate) struct PermissionArgs {
     /// What happens to a call that no rule of --allowedTools or --disallowedTools fits. [default:
@@ -246,6 +258,8 @@ pub(crate) enum OutputFormat {
     Text,
     /// One object.
     Json,
+    /// One object a line, while it happens.
+    StreamJson,
 }
 
 /// What happens when no rule speaks, as it is spelled on the command line.

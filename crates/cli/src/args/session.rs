@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 
 /// Which session a run belongs to.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
     /// Go on with the newest session of this directory.

@@ -72,6 +72,11 @@ pub(crate) const ALL: &[Command] = &[
     pin::COMMAND,
 ];
 
+/// Their names.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|command| command.name)
+}
+
 /// What is meant by a prompt.
 pub(crate) fn order(prompt: String) -> Result<Order, Refusal> {
     let text = prompt.trim_start();

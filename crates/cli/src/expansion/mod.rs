@@ -39,6 +39,27 @@ pub(crate) struct Names {
     pub(crate) project: String,
 }
 
+/// Everything needed to expand prompts that come later.
+#[derive(Clone, Debug)]
+pub(crate) struct Expander {
+    /// The pages there are.
+    pub(crate) pages: Pages,
+    /// What they may name.
+    pub(crate) names: Names,
+    /// What they may use.
+    pub(crate) hands: Hands,
+}
+
+impl Expander {
+    /// Makes of a message what the model is told, and says what may run besides for it alone.
+    pub(crate) async fn expand(
+        &self,
+        said: Submission,
+    ) -> Result<(Submission, Vec<Rule>), Refusal> {
+        submission(said, &self.pages, &self.names, self.hands.clone()).await
+    }
+}
+
 /// Makes of a message what the model is told, and says what may run besides for it alone. Only words
 /// stand for others; a message with pictures keeps what it says.
 pub(crate) async fn submission(

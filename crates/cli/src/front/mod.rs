@@ -12,6 +12,7 @@ pub(crate) mod patience;
 pub(crate) mod print;
 pub(crate) mod progress;
 pub(crate) mod result;
+pub(crate) mod stream_json;
 pub(crate) mod table;
 pub(crate) mod view;
 pub(crate) mod watch;
@@ -157,14 +158,16 @@ fn refuse_question(session: &Session, notice: &Notice) {
     }
 }
 
-fn interrupt(signal: Caught) -> Interrupt {
+/// What a signal means to a session.
+pub(crate) fn interrupt(signal: Caught) -> Interrupt {
     match signal {
         Caught::Interrupt => Interrupt::User,
         Caught::Terminate | Caught::HangUp => Interrupt::Shutdown,
     }
 }
 
-async fn at(moment: Option<Instant>) {
+/// Waits for a moment; for ever, if there is none.
+pub(crate) async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,

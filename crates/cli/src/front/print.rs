@@ -29,7 +29,12 @@ use crate::signals::Signals;
 
 /// Asks, prints, and says how it went.
 pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusal> {
-    let Plan { builder, order, atlas, format, verbose, session_id, journal, scratch, notes } = plan;
+    let Plan { mut builder, order, agents, atlas, format, verbose, session_id, .. } = plan;
+    let (journal, scratch, notes) = (plan.journal, plan.scratch, plan.notes);
+    let order = order.unwrap_or(Order::Context);
+    if let Some(agents) = agents {
+        builder = builder.agents(agents);
+    }
     let mut printer = Printer {
         began: Instant::now(),
         format,
@@ -218,7 +223,7 @@ impl Printer {
         };
         let text = if compacted.is_empty() { self.answer.text() } else { &compacted };
         match self.format {
-            OutputFormat::Json => {
+            OutputFormat::Json | OutputFormat::StreamJson => {
                 let facts = Facts {
                     text,
                     problem,

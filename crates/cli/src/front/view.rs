@@ -61,7 +61,7 @@ impl View<'_> {
     fn rendered(&self, name: &str, text: String, object: &Value) -> String {
         match self.format {
             OutputFormat::Text => text,
-            OutputFormat::Json => {
+            OutputFormat::Json | OutputFormat::StreamJson => {
                 let result = json!({
                     "type": "result",
                     "subtype": "success",

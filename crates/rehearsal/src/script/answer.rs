@@ -18,6 +18,7 @@ pub struct Answer {
     pub(crate) when: Option<String>,
     pub(crate) when_result: Option<String>,
     pub(crate) when_model: Option<String>,
+    pub(crate) when_tool: Option<String>,
     pub(crate) when_source: Option<Source>,
     pub(crate) stop: Option<StopReason>,
     pub(crate) usage: Option<Usage>,
@@ -133,6 +134,7 @@ impl Answer {
             when: None,
             when_result: None,
             when_model: None,
+            when_tool: None,
             when_source: None,
             stop: None,
             usage: None,
@@ -209,7 +211,8 @@ impl Answer {
         self
     }
 
-    /// Only when what was said to the model since its last answer contains this.
+    /// Only when what was said to the model since its last answer contains this. What stands behind
+    /// it in its line goes wherever the answer says `{{rest}}`.
     #[must_use]
     pub fn when(mut self, part: impl Into<String>) -> Self {
         self.when = Some(part.into());
@@ -227,6 +230,13 @@ impl Answer {
     #[must_use]
     pub fn when_model(mut self, part: impl Into<String>) -> Self {
         self.when_model = Some(part.into());
+        self
+    }
+
+    /// Only when a tool of this name is on offer.
+    #[must_use]
+    pub fn when_tool(mut self, name: impl Into<String>) -> Self {
+        self.when_tool = Some(name.into());
         self
     }
 

@@ -58,6 +58,7 @@ fn answer(table: &Table<'_>) -> Result<Answer, Mistake> {
     answer.when = table.text("when")?;
     answer.when_result = table.text("when_result")?;
     answer.when_model = table.text("when_model")?;
+    answer.when_tool = table.text("when_tool")?;
     answer.when_source = table.find("when_source").map(|entry| entry.word(SOURCES)).transpose()?;
     answer.stop = table.find("stop").map(|entry| entry.word(&stops())).transpose()?;
     answer.usage = table.find("usage").map(|entry| usage(&entry)).transpose()?;
@@ -188,6 +189,7 @@ const ANSWER_KEYS: &[&str] = &[
     "when",
     "when_result",
     "when_model",
+    "when_tool",
     "when_source",
     "text",
     "thinking",

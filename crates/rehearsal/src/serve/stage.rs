@@ -85,7 +85,11 @@ impl Stage {
             *used = used.saturating_add(1);
         }
         state.given += 1;
-        Some(Cue { place: index + 1, number: state.given, answer: answer.clone() })
+        let mut answer = answer.clone();
+        if let Some(part) = answer.when.clone() {
+            answer.fill("{{rest}}", rest(&asked.said, &part));
+        }
+        Some(Cue { place: index + 1, number: state.given, answer })
     }
 
     /// The answers not used up, for people.
@@ -135,10 +139,19 @@ fn holds(answer: &Answer, asked: &Asked, source: Option<Source>) -> bool {
     let within = |part: &Option<String>, text: &str| {
         part.as_ref().is_none_or(|part| text.contains(part.as_str()))
     };
+    let has_result = answer.when_result.is_none() || !asked.results.is_empty();
     within(&answer.when, &asked.said)
+        && has_result
         && within(&answer.when_result, &asked.results)
         && within(&answer.when_model, &asked.model)
+        && answer.when_tool.as_ref().is_none_or(|tool| asked.tools.contains(tool))
         && answer.when_source.is_none_or(|wanted| source == Some(wanted))
+}
+
+/// What stands behind these words in their line.
+fn rest<'a>(said: &'a str, part: &str) -> &'a str {
+    let behind = said.split_once(part).map_or("", |(_, behind)| behind);
+    behind.lines().next().unwrap_or("").trim()
 }
 
 /// What an answer waits for and how it begins, in few words.
@@ -148,6 +161,7 @@ fn described(answer: &Answer) -> String {
         ("when", &answer.when),
         ("when_result", &answer.when_result),
         ("when_model", &answer.when_model),
+        ("when_tool", &answer.when_tool),
     ] {
         if let Some(part) = part {
             words.push_str(&format!(" {name} {:?}", shortened(part)));

@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     pub(crate) said: String,
     /// The tool results among it.
     pub(crate) results: String,
+    /// Names of the tools on offer.
+    pub(crate) tools: Vec<String>,
 }
 
 impl Asked {
@@ -98,7 +100,7 @@ impl Blocks<'_> {
 
 /// Reads a request. The error says what in the body is not as this wire demands.
 pub(crate) fn asked(wire: Wire, body: &Value, lenient: bool) -> Result<Asked, String> {
-    match wire {
+    let asked = match wire {
         Wire::AnthropicMessages => {
             if !lenient && let Some(problem) = anthropic_law::breach(body) {
                 return Err(problem);
@@ -108,6 +110,23 @@ pub(crate) fn asked(wire: Wire, body: &Value, lenient: bool) -> Result<Asked, St
         Wire::OpenaiResponses => openai_responses::asked(body),
         Wire::OpenaiChat => openai_chat::asked(body),
         Wire::Gemini => gemini::asked(body),
+    }?;
+    Ok(Asked { tools: body.get("tools").map(names).unwrap_or_default(), ..asked })
+}
+
+/// The names of tools, however deep a wire wraps them; what they take is not looked at.
+fn names(tools: &Value) -> Vec<String> {
+    match tools {
+        Value::Array(tools) => tools.iter().flat_map(names).collect(),
+        Value::Object(tool) => match tool.get("name").and_then(Value::as_str) {
+            Some(name) => vec![name.to_owned()],
+            None => ["function", "functionDeclarations"]
+                .iter()
+                .filter_map(|key| tool.get(*key))
+                .flat_map(names)
+                .collect(),
+        },
+        _ => Vec::new(),
     }
 }
 

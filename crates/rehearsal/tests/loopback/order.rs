@@ -10,6 +10,11 @@ fn said(rehearsal: &Rehearsal, body: &serde_json::Value) -> String {
     Client::connect(rehearsal.address()).ask(body).said()
 }
 
+fn with_tool(mut body: serde_json::Value, name: &str) -> serde_json::Value {
+    body["tools"] = json!([{ "name": name, "input_schema": { "type": "object" } }]);
+    body
+}
+
 #[test]
 fn answers_are_used_in_order_and_each_as_often_as_it_says() {
     let rehearsal = play(
@@ -50,6 +55,12 @@ fn conditions_look_where_they_say() {
         (Answer::text("y").when_result("list"), prompt_with_result("a list", "go on"), true),
         (Answer::text("y").when_result("go on"), prompt_with_result("a list", "go on"), false),
         (Answer::text("y").when_result("list"), prompt("a list"), false),
+        // An empty text fits every result, and no prompt.
+        (Answer::text("y").when_result(""), prompt_with_result("a list", "go on"), true),
+        (Answer::text("y").when_result(""), prompt("a list"), false),
+        (Answer::text("y").when_tool("Read"), with_tool(prompt("hello"), "Read"), true),
+        (Answer::text("y").when_tool("Read"), with_tool(prompt("hello"), "ReadAll"), false),
+        (Answer::text("y").when_tool("Read"), prompt("hello"), false),
         (Answer::text("y").when_model("some"), prompt("hello"), true),
         (Answer::text("y").when_model("other"), prompt("hello"), false),
         // All conditions must hold.
@@ -133,4 +144,22 @@ fn marks_are_filled_in_texts_conditions_and_inputs() {
     let answer = Client::connect(rehearsal.address()).ask(&body).json();
     assert_eq!(answer["content"][0]["text"], "Reading /tmp/a \"b\"\\c.");
     assert_eq!(answer["content"][1]["input"]["file_path"], "/tmp/a \"b\"\\c/a");
+}
+
+#[test]
+fn the_rest_of_the_line_goes_into_the_answer() {
+    let script = Script::parse(
+        r#"
+        [[answer]]
+        when = "Run: "
+        text = "Running {{rest}}."
+        tool = [{ name = "Bash", input = { command = "{{rest}}" } }]
+        "#,
+    );
+    let rehearsal = play(script.expect("a sound script"));
+    let mut body = prompt("Please.\nRun: echo \"a\" \nThanks.");
+    body["stream"] = json!(false);
+    let answer = Client::connect(rehearsal.address()).ask(&body).json();
+    assert_eq!(answer["content"][0]["text"], "Running echo \"a\".");
+    assert_eq!(answer["content"][1]["input"]["command"], "echo \"a\"");
 }

@@ -60,6 +60,7 @@ fn a_script_in_toml_is_the_script_in_rust() {
         when = "fix"
         when_result = "r"
         when_model = "m"
+        when_tool = "t"
         when_source = "compaction"
         text = "I will run the tests."
         thinking = "Hm."
@@ -94,6 +95,7 @@ fn a_script_in_toml_is_the_script_in_rust() {
                 .when("fix")
                 .when_result("r")
                 .when_model("m")
+                .when_tool("t")
                 .when_source(Source::Compaction)
                 .stop(StopReason::MaxTokens)
                 .usage(usage)

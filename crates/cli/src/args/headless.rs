@@ -1,0 +1,105 @@
+//! The command line of programs that drive us: agent SDKs, scripts, other front ends.
+//!
+//! Some flags exist because those programs send them; what they mean here is said at each.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// How a program speaks with us.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Driven by a program")]
+pub(crate) struct HeadlessArgs {
+    /// What standard input is: the prompt, or one JSON object a line, which implies -p.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub(crate) input_format: InputFormat,
+    /// With stream-json: also send answers piece by piece, as they come.
+    #[arg(long)]
+    pub(crate) include_partial_messages: bool,
+    /// With stream-json: also tell when hooks run and what they say.
+    #[arg(long)]
+    pub(crate) include_hook_events: bool,
+    /// With stream-json: say each prompt again when it is taken up, with its id.
+    #[arg(long)]
+    pub(crate) replay_user_messages: bool,
+    /// With stream-json: also send the lines of the transcript as they are written.
+    #[arg(long)]
+    pub(crate) session_mirror: bool,
+    /// The answer must be one JSON object that this JSON Schema accepts.
+    #[arg(long, value_name = "SCHEMA")]
+    pub(crate) json_schema: Option<String>,
+    /// Who is asked about calls that no rule fits: `stdio` is the program on our standard input.
+    #[arg(long, value_name = "WHO")]
+    pub(crate) permission_prompt_tool: Option<String>,
+    /// `none` denies what would be asked.
+    #[arg(long, value_name = "WHEN", value_enum)]
+    pub(crate) permission_prompts: Option<PromptsArg>,
+    /// The mode bypassPermissions may be switched on later.
+    #[arg(long)]
+    pub(crate) allow_dangerously_skip_permissions: bool,
+    /// Read the system prompt from this file.
+    #[arg(long, value_name = "PATH", conflicts_with = "system_prompt")]
+    pub(crate) system_prompt_file: Option<PathBuf>,
+    /// More agents: a JSON object, by name, with description and prompt.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) agents: Option<String>,
+    /// Be this agent: its prompt, tools and model are the session's own.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Start without anything of the user's or the project's, to find out what is wrong with it.
+    #[arg(long)]
+    pub(crate) safe_mode: bool,
+    /// Betas to ask the provider for, with commas.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', num_args = 1.., hide = true)]
+    pub(crate) betas: Vec<String>,
+    /// How many tokens the model may think; 0 is none.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_thinking_tokens: Option<u64>,
+    /// Taken and ignored: what is thought is shown as the provider sends it.
+    #[arg(long, value_name = "HOW", hide = true)]
+    pub(crate) thinking_display: Option<String>,
+    /// Output tokens the task should take.
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) task_budget: Option<u64>,
+    /// A folder with a plugin: its commands, agents and skills.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) plugin_dir: Vec<PathBuf>,
+    /// The same without its MCP servers.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) plugin_dir_no_mcp: Vec<PathBuf>,
+    /// Nothing begins before the program has sent `initialize`.
+    #[arg(long, hide = true)]
+    pub(crate) await_initialize: bool,
+    /// Taken and ignored; --verbose tells what happens.
+    #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
+    pub(crate) debug: Option<Option<String>>,
+    /// Taken and ignored.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) debug_file: Option<PathBuf>,
+}
+
+impl HeadlessArgs {
+    /// Is there a program that answers questions about calls?
+    pub(crate) fn can_ask(&self) -> bool {
+        self.input_format == InputFormat::StreamJson
+            && self.permission_prompt_tool.as_deref() == Some("stdio")
+            && self.permission_prompts.is_none()
+    }
+}
+
+/// What standard input is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// The prompt, or more of it.
+    #[default]
+    Text,
+    /// One object a line.
+    StreamJson,
+}
+
+/// When people are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PromptsArg {
+    /// Never.
+    None,
+}

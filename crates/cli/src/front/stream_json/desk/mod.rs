@@ -1,0 +1,324 @@
+//! The one task that hears everything and waits for nothing.
+//!
+//! Reading order: this page (what is heard), `taking` (a prompt begins), `telling` (a run goes on and
+//! ends), `asking` (what the client is asked).
+
+mod asking;
+mod taking;
+mod telling;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use windlass_driver::Interrupt;
+use windlass_vocabulary::{Block, Notice};
+
+pub(super) use taking::waiting;
+
+use super::account::Account;
+use super::asks::{Asks, Port, Question};
+use super::frame::{Frame, Incoming, Prompt, ResultFrame, Stamped};
+use super::initialize::Wishes;
+use super::pipe::Pipe;
+use super::reader::Heard;
+use super::stage::Stage;
+use super::state::Told;
+use super::verdict::Turn;
+use super::{control, verdict};
+use crate::args::RunArgs;
+use crate::chance;
+use crate::command::Order;
+use crate::compose::Plan;
+use crate::exit::Exit;
+use crate::front::output::{Output, Target};
+use crate::front::{at, interrupt};
+use crate::refusal::Refusal;
+use crate::signals::{Caught, Signals};
+
+/// Serves one client.
+pub(crate) struct Desk {
+    pub(super) args: RunArgs,
+    pub(super) pipe: Pipe,
+    lines: mpsc::Receiver<Heard>,
+    signals: Signals,
+    questions: mpsc::Receiver<Question>,
+    #[allow(dead_code)]
+    pub(super) port: Port,
+    pub(super) asks: Asks,
+    pub(super) told: Told,
+    /// What the client wished for.
+    pub(super) wishes: Wishes,
+    /// The session before it starts …
+    pub(super) plan: Option<Plan>,
+    /// What the first prompt asks for, if that is known already.
+    first: Option<Order>,
+    /// … and after.
+    pub(super) stage: Option<Stage>,
+    /// What was said without asking; goes with the next prompt.
+    pub(super) held: Vec<Block>,
+    /// Prompts that wait.
+    pub(super) queue: VecDeque<Prompt>,
+    /// The prompt that is worked on.
+    pub(super) turn: Option<Turn>,
+    pub(super) account: Account,
+    /// Results sent.
+    results: u64,
+    /// The last result was an error.
+    has_failed: bool,
+    /// There will be no more lines.
+    is_input_over: bool,
+    /// A signal came, and until when things may take.
+    caught: Option<(Caught, Instant)>,
+    /// The session is gone for good, and why.
+    broken: Option<String>,
+}
+
+/// Something the desk heard.
+enum Event {
+    Signal(Caught),
+    Late(Caught),
+    Heard(Heard),
+    Question(Question),
+    Overdue,
+    Beat,
+    Moved,
+    Told(Option<Notice>),
+}
+
+impl Desk {
+    /// A desk for this plan.
+    pub(crate) fn new(
+        args: RunArgs,
+        plan: Plan,
+        first: Option<Order>,
+        lines: mpsc::Receiver<Heard>,
+        signals: Signals,
+    ) -> Self {
+        let (port, questions) = Port::new();
+        Self {
+            args,
+            pipe: Pipe::start(),
+            lines,
+            signals,
+            questions,
+            port,
+            asks: Asks::default(),
+            told: Told::new(|name| std::env::var_os(name)),
+            wishes: Wishes::default(),
+            plan: Some(plan),
+            first,
+            stage: None,
+            held: Vec::new(),
+            queue: VecDeque::new(),
+            turn: None,
+            account: Account::default(),
+            results: 0,
+            has_failed: false,
+            is_input_over: false,
+            caught: None,
+            broken: None,
+        }
+    }
+
+    /// Serves until input and work are over, or somebody wants us gone.
+    pub(crate) async fn serve(mut self) -> Result<Exit, Refusal> {
+        let exit = loop {
+            self.take_next().await;
+            if let Some(exit) = self.over() {
+                break exit;
+            }
+            match self.next().await {
+                Event::Signal(signal) => {
+                    if !self.signalled(signal) {
+                        break signal.exit();
+                    }
+                }
+                Event::Late(signal) => break signal.exit(),
+                Event::Heard(Heard::Line(line)) => self.heard(line).await,
+                Event::Heard(Heard::Nonsense(number, problem)) => complain(number, &problem).await,
+                Event::Heard(Heard::End) => self.input_over(),
+                Event::Question(question) => self.question(question),
+                Event::Overdue => self.overdue(),
+                Event::Beat => self.pipe.put(&Frame::KeepAlive),
+                Event::Moved => {}
+                Event::Told(Some(notice)) => self.notice(&notice).await,
+                Event::Told(None) => self.session_gone(),
+            }
+        };
+        self.finish().await;
+        Ok(exit)
+    }
+
+    async fn next(&mut self) -> Event {
+        let beat = (self.pipe.is_empty()).then(|| self.pipe.last + BEAT_EVERY);
+        let late = self.caught;
+        let has_room = self.pipe.has_room();
+        let told = async {
+            match &mut self.stage {
+                Some(stage) if has_room => stage.next().await,
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            signal = self.signals.next() => Event::Signal(signal),
+            caught = async { at(late.map(|(_, until)| until)).await; late }, if late.is_some() => {
+                caught.map_or(Event::Beat, |(signal, _)| Event::Late(signal))
+            }
+            line = self.lines.recv(), if !self.is_input_over => {
+                Event::Heard(line.unwrap_or(Heard::End))
+            }
+            Some(question) = self.questions.recv() => Event::Question(question),
+            () = at(self.asks.next_deadline()) => Event::Overdue,
+            () = self.pipe.moved() => Event::Moved,
+            () = at(beat) => Event::Beat,
+            notice = told => Event::Told(notice),
+        }
+    }
+
+    /// Is there nothing left to do?
+    fn over(&self) -> Option<Exit> {
+        if self.pipe.is_closed() {
+            // Nobody reads; the run is ended with the session.
+            return Some(Exit::DONE);
+        }
+        if self.turn.is_some() {
+            return None;
+        }
+        if let Some((signal, _)) = self.caught {
+            return Some(signal.exit());
+        }
+        let is_done = self.is_input_over && self.queue.is_empty() || self.broken.is_some();
+        let exit = if self.has_failed { Exit::FAILED } else { Exit::DONE };
+        is_done.then_some(exit)
+    }
+
+    async fn heard(&mut self, line: Incoming) {
+        match line {
+            Incoming::User(prompt) => self.prompted(*prompt),
+            Incoming::ControlRequest { request_id, request } => {
+                let outcome = control::serve(self, &request).await;
+                let response = super::frame::Reply::of(request_id, outcome);
+                self.pipe.put(&Frame::ControlResponse { response });
+            }
+            Incoming::ControlResponse { response } => self.answered(&response),
+            // Every request is answered at once, so there is nothing left to withdraw.
+            Incoming::ControlCancelRequest { request_id: _ } => {}
+            Incoming::KeepAlive | Incoming::Other => {}
+        }
+    }
+
+    /// The first signal ends the run, a second one everything. Says whether to go on.
+    fn signalled(&mut self, signal: Caught) -> bool {
+        if self.caught.is_some() {
+            return false;
+        }
+        self.caught = Some((signal, Instant::now() + ENDING_MAX));
+        self.queue.clear();
+        match &self.stage {
+            Some(stage) if self.turn.is_some() => {
+                stage.session.interrupt(interrupt(signal)).is_ok()
+            }
+            _ => true,
+        }
+    }
+
+    /// Nobody will answer what is asked from now on.
+    fn input_over(&mut self) {
+        self.is_input_over = true;
+        self.nobody_answers();
+    }
+
+    fn session_gone(&mut self) {
+        let why = "the session ended without a result; run it again with --verbose";
+        self.broken = Some(why.to_owned());
+        self.stage = None;
+        if let Some(turn) = self.turn.take() {
+            let frame = verdict::refused(turn.frame(&self.account), why.to_owned());
+            self.result(frame);
+        }
+    }
+
+    /// Sends a frame of the conversation.
+    pub(super) fn put(&mut self, frame: Frame) {
+        let session_id = self.session_id();
+        self.put_as(frame, session_id, chance::uuid());
+    }
+
+    pub(super) fn put_as(&mut self, frame: Frame, session_id: String, uuid: String) {
+        self.pipe.put(&Stamped { frame, uuid, session_id });
+    }
+
+    /// The name of the session.
+    pub(super) fn session_id(&self) -> String {
+        let planned = || self.plan.as_ref().map(|plan| plan.session_id.clone());
+        let on_stage = self.stage.as_ref().map(|stage| stage.id.clone());
+        on_stage.or_else(planned).unwrap_or_default()
+    }
+
+    /// Ends a prompt.
+    pub(super) fn result(&mut self, mut frame: ResultFrame) {
+        frame.result_index = self.results;
+        frame.queued_turn_count = self.queue.len();
+        self.results += 1;
+        self.has_failed = frame.is_error;
+        self.put(Frame::Result(Box::new(frame)));
+        if self.queue.is_empty() {
+            self.state("idle");
+        }
+    }
+
+    /// Tells the state, if somebody wants to know.
+    pub(super) fn state(&mut self, state: &'static str) {
+        if let Some(frame) = self.told.is(state) {
+            self.put(frame);
+        }
+    }
+
+    async fn finish(&mut self) {
+        if let Some(stage) = self.stage.take()
+            && !self.signals.are_urgent()
+        {
+            // What is still going on must not outlive us.
+            let _ = stage.session.interrupt(Interrupt::Shutdown);
+            stage.close().await;
+        }
+        if !self.pipe.is_closed() {
+            // However slow the reader is, it gets everything, unless somebody wants us to stop.
+            tokio::select! {
+                _ = self.signals.next() => {}
+                () = self.pipe.finish() => {}
+            }
+        }
+    }
+}
+
+/// A line that means nothing is named; the next one may be better.
+async fn complain(number: u64, problem: &str) {
+    let mut output = Output::new(Target::Stderr);
+    let line = Refusal::failed(format!(
+        "line {number} of standard input is left out: {problem}; write one JSON object a line"
+    ));
+    let _ = output.write(format!("{line}\n"));
+    let _ = output.finish().await;
+}
+
+/// A session that could not even begin. Clients look for the reason in a result.
+pub(crate) async fn refused(refusal: Refusal) -> Refusal {
+    if refusal.exit == Exit::USAGE {
+        return refusal;
+    }
+    let turn = Turn::new(None, None).frame(&Account::default());
+    let frame = verdict::refused(turn, refusal.to_string());
+    let mut pipe = Pipe::start();
+    let frame = Frame::Result(Box::new(frame));
+    pipe.put(&Stamped { frame, uuid: chance::uuid(), session_id: chance::uuid() });
+    pipe.finish().await;
+    refusal
+}
+
+/// A sign of life after this long a silence.
+const BEAT_EVERY: Duration = Duration::from_secs(15);
+/// How long a run may take to end after a signal.
+const ENDING_MAX: Duration = Duration::from_secs(5);

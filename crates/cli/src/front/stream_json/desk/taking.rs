@@ -1,0 +1,264 @@
+//! A prompt arrives, waits its turn, and becomes a run.
+
+use serde_json::Value;
+use windlass_driver::{Interrupt, Submission};
+use windlass_vocabulary::Block;
+
+use super::Desk;
+use crate::command::{self, Order};
+use crate::front::stream_json::frame::{Frame, Prompt, Subtype, User, UserMessage};
+use crate::front::stream_json::narrator::system;
+use crate::front::stream_json::stage::Stage;
+use crate::front::stream_json::verdict::{self, Turn};
+use crate::front::stream_json::{afresh, prompt};
+use crate::front::window;
+use crate::subcommand::cost;
+use crate::{args, chance};
+
+impl Desk {
+    /// A prompt arrived.
+    pub(super) fn prompted(&mut self, prompt: Prompt) {
+        if self.caught.is_some() {
+            return;
+        }
+        if self.queue.len() >= QUEUE_MAX {
+            let turn = Turn::new(prompt.uuid, prompt.origin).frame(&self.account);
+            let why = format!("{QUEUE_MAX} prompts wait already; send fewer at a time");
+            self.result(verdict::refused(turn, why));
+            return;
+        }
+        match prompt.priority.as_deref() {
+            Some("now") => {
+                self.queue.push_front(prompt);
+                if let (Some(stage), Some(_)) = (&self.stage, &self.turn) {
+                    // A session that does not take this is over, which is told next.
+                    let _ = stage.session.interrupt(Interrupt::NewMessage);
+                }
+            }
+            Some("later") => self.queue.push_back(prompt),
+            _ => {
+                let is_late = |prompt: &Prompt| prompt.priority.as_deref() == Some("later");
+                let place = self.queue.iter().position(is_late).unwrap_or(self.queue.len());
+                self.queue.insert(place, prompt);
+            }
+        }
+    }
+
+    /// Takes up prompts until one of them is a run.
+    pub(super) async fn take_next(&mut self) {
+        while self.turn.is_none() && self.caught.is_none() && self.broken.is_none() {
+            let Some(prompt) = self.queue.pop_front() else {
+                return;
+            };
+            self.take(prompt).await;
+        }
+    }
+
+    async fn take(&mut self, prompt: Prompt) {
+        let turn = Turn::new(prompt.uuid.clone(), prompt.origin.clone());
+        if let Err(why) = self.open() {
+            let frame = verdict::refused(turn.frame(&self.account), why);
+            self.result(frame);
+            return;
+        }
+        self.state("running");
+        self.replay(&prompt);
+        self.introduce();
+        match self.meant(&prompt).await {
+            Err(why) => {
+                let frame = verdict::refused(turn.frame(&self.account), why);
+                self.result(frame);
+            }
+            Ok(None) => self.clear(turn).await,
+            Ok(Some(order)) => self.begin(order, turn, prompt.should_query).await,
+        }
+    }
+
+    /// What a prompt asks for; `None` to begin anew.
+    async fn meant(&mut self, prompt: &Prompt) -> Result<Option<Order>, String> {
+        if let Some(order) = self.first.take() {
+            return Ok(Some(order));
+        }
+        let blocks = prompt::blocks(&prompt.message.content)?;
+        if prompt.client_composed {
+            return Ok(Some(Order::Say(Submission::from(blocks))));
+        }
+        let order = match prompt::text(&blocks) {
+            Some(words) if is_clear(words) => return Ok(None),
+            Some(words) => command::order(words.to_owned()).map_err(|why| why.to_string())?,
+            None => Order::Say(Submission::from(blocks)),
+        };
+        let Some(stage) = &self.stage else {
+            return Ok(Some(order));
+        };
+        Ok(Some(match order {
+            Order::Say(submission) if !submission.pinned => {
+                let expanded = stage.expander.expand(submission).await;
+                let (submission, allow) = expanded.map_err(|why| why.to_string())?;
+                if !allow.is_empty() {
+                    let _ = stage.session.configure(|settings| {
+                        settings.policy.rules.allow.extend(allow);
+                    });
+                }
+                Order::Say(submission)
+            }
+            Order::Show { topic, .. } => Order::Show { topic, text: stage.words(topic) },
+            other => other,
+        }))
+    }
+
+    /// Starts the session if that was not done.
+    pub(in crate::front::stream_json) fn open(&mut self) -> Result<(), String> {
+        if self.stage.is_some() {
+            return Ok(());
+        }
+        let Some(plan) = self.plan.take() else {
+            return Err(self.broken.clone().unwrap_or_else(|| "the session is over".to_owned()));
+        };
+        let settings = plan.builder.settings();
+        let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
+        models.chain(&settings.small_model).for_each(|facts| self.account.knows(facts));
+        let pieces = self.args.headless.include_partial_messages;
+        match Stage::open(plan, pieces) {
+            Ok(stage) => {
+                self.stage = Some(stage);
+                Ok(())
+            }
+            Err(refusal) => {
+                self.broken = Some(refusal.to_string());
+                Err(refusal.to_string())
+            }
+        }
+    }
+
+    /// Says what the session is made of.
+    fn introduce(&mut self) {
+        if let Some(init) = self.stage.as_ref().map(Stage::init) {
+            self.put(system(Subtype::Init(Box::new(init))));
+        }
+    }
+
+    fn replay(&mut self, prompt: &Prompt) {
+        if !self.args.headless.replay_user_messages {
+            return;
+        }
+        let frame = Frame::User(User {
+            message: UserMessage { role: "user", content: prompt.message.content.clone() },
+            parent_tool_use_id: None,
+            tool_use_result: None,
+            is_replay: true,
+        });
+        let uuid = prompt.uuid.clone().unwrap_or_else(chance::uuid);
+        let session = self.session_id();
+        self.put_as(frame, session, uuid);
+    }
+
+    async fn begin(&mut self, order: Order, turn: Turn, should_query: Option<bool>) {
+        let Some(stage) = &mut self.stage else {
+            return;
+        };
+        stage.answer = Default::default();
+        let sent = match order {
+            Order::Context | Order::Cost | Order::Show { .. } => {
+                return self.look(&order, turn).await;
+            }
+            Order::Say(submission) if should_query == Some(false) => {
+                self.held.extend(submission.content);
+                let mut frame = turn.frame(&self.account);
+                frame.result = Some(String::new());
+                return self.result(frame);
+            }
+            Order::Say(submission) => {
+                let mut content: Vec<Block> = std::mem::take(&mut self.held);
+                content.extend(submission.content);
+                stage.session.submit(Submission { content, ..submission })
+            }
+            Order::Compact(focus) => {
+                let sent = stage.session.compact(focus);
+                self.put(system(Subtype::Status {
+                    status: Some("compacting"),
+                    permission_mode: None,
+                    compact_result: None,
+                }));
+                sent
+            }
+        };
+        match sent {
+            Ok(()) => self.turn = Some(turn),
+            Err(error) => {
+                let frame = turn.frame(&self.account);
+                self.result(verdict::refused(frame, format!("the prompt was not taken: {error}")));
+            }
+        }
+    }
+
+    /// Prompts that only look at the session: nothing is asked of a model and nothing is said.
+    async fn look(&mut self, order: &Order, turn: Turn) {
+        let Some(stage) = &self.stage else {
+            return;
+        };
+        let text = match (order, &stage.journal) {
+            (Order::Show { text, .. }, _) => Ok(text.clone()),
+            (Order::Cost, Some(journal)) => cost::of_one(journal, None)
+                .map(|account| cost::drawn(&account, args::Division::Model))
+                .map_err(|refusal| refusal.to_string()),
+            _ => match stage.session.inventory().await {
+                Some(found) => Ok(window::drawn(&found)),
+                None => Err("the session is over".to_owned()),
+            },
+        };
+        let mut frame = turn.frame(&self.account);
+        let frame = match text {
+            Ok(text) => {
+                frame.result = Some(text);
+                frame
+            }
+            Err(why) => verdict::refused(frame, why),
+        };
+        self.result(frame);
+    }
+
+    /// Everything that was said is forgotten: another session goes on from here.
+    async fn clear(&mut self, turn: Turn) {
+        let args = self.args.clone();
+        let composed = tokio::task::spawn_blocking(move || afresh(&args)).await;
+        let mut plan = match composed {
+            Ok(Ok(plan)) => plan,
+            Ok(Err(refusal)) => {
+                let frame = turn.frame(&self.account);
+                return self.result(verdict::refused(frame, refusal.to_string()));
+            }
+            Err(_) => return,
+        };
+        self.wishes.apply(&mut plan);
+        let new_conversation_id = plan.session_id.clone();
+        self.put(Frame::ConversationReset { new_conversation_id });
+        if let Some(stage) = self.stage.take() {
+            stage.close().await;
+        }
+        self.held.clear();
+        self.account.next_session();
+        self.plan = Some(plan);
+        let mut frame = turn.frame(&self.account);
+        let frame = match self.open() {
+            Ok(()) => {
+                frame.result = Some(String::new());
+                frame
+            }
+            Err(why) => verdict::refused(frame, why),
+        };
+        self.result(frame);
+    }
+}
+
+fn is_clear(words: &str) -> bool {
+    matches!(words.trim(), "/clear" | "/reset" | "/new")
+}
+
+/// Names and ids of prompts that wait.
+pub(in crate::front::stream_json) fn waiting(desk: &Desk) -> Vec<Value> {
+    desk.queue.iter().filter_map(|prompt| prompt.uuid.clone().map(Value::from)).collect()
+}
+
+/// Prompts that may wait.
+const QUEUE_MAX: usize = 1_024;

@@ -1,0 +1,137 @@
+//! A run goes on, and ends.
+
+use windlass_driver::Interrupt;
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{Notice, Role};
+
+use super::Desk;
+use crate::front::patience::Hopeless;
+use crate::front::stream_json::frame::Subtype;
+use crate::front::stream_json::narrator::system;
+use crate::front::stream_json::{failure, verdict};
+use crate::front::{advice, words};
+
+impl Desk {
+    /// The session tells something.
+    pub(super) async fn notice(&mut self, notice: &Notice) {
+        self.account.notice(notice);
+        let Some(stage) = &mut self.stage else {
+            return;
+        };
+        match notice {
+            Notice::RunStarted => stage.has_begun = true,
+            // A journal that is continued may first tell the end of a run of an earlier process.
+            Notice::RunEnded(_) if !stage.has_begun => return,
+            Notice::RunEnded(ending) => return self.ended(ending).await,
+            Notice::PermissionAsked { ticket, question } => {
+                return self.ask_permission(*ticket, question);
+            }
+            Notice::PermissionWithdrawn(ticket) => return self.withdraw(*ticket),
+            Notice::MessageAdded(message) => {
+                stage.answer.message(message);
+                if message.role == Role::Assistant
+                    && let Some(turn) = &mut self.turn
+                {
+                    turn.answers += 1;
+                }
+            }
+            Notice::RequestStarted { model, .. } => {
+                stage.is_asking(model);
+                if let Some(turn) = &mut self.turn {
+                    turn.asking = Some(std::time::Instant::now());
+                }
+            }
+            Notice::Billed { .. } | Notice::Waiting { .. } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.answered();
+                }
+            }
+            Notice::ToolDenied { call, .. } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.denied(call);
+                }
+            }
+            _ => {}
+        }
+        let frames = stage.narrator.tell(notice);
+        let hopeless = stage.patience.is_over(notice);
+        frames.into_iter().for_each(|frame| self.put(frame));
+        if let Some(why) = hopeless {
+            self.give_up(&why);
+        }
+    }
+
+    /// A server that is not there is not worth minutes of tries.
+    fn give_up(&mut self, why: &Hopeless) {
+        let Some(stage) = &mut self.stage else {
+            return;
+        };
+        stage.hopeless = Some(match why {
+            Hopeless::Nobody(error) => {
+                let place = stage.atlas.place(stage.asked.as_ref());
+                format!(
+                    "nothing answers at {}: {error}; start the server, or {}",
+                    place.base_url, place.address_advice
+                )
+            }
+            Hopeless::Stranger(failure) => {
+                advice::of_failure(failure, &stage.atlas, stage.asked.as_ref())
+            }
+        });
+        // A session that does not take this is over, which is told next.
+        let _ = stage.session.interrupt(Interrupt::Shutdown);
+    }
+
+    async fn ended(&mut self, ending: &Ending) {
+        let Some(stage) = &mut self.stage else {
+            return;
+        };
+        let hopeless = stage.hopeless.take();
+        let problem = hopeless.clone().or_else(|| {
+            words::verdict(ending, |failure| {
+                advice::of_failure(failure, &stage.atlas, stage.asked.as_ref())
+            })
+        });
+        let text = stage.answer.text().to_owned();
+        let failed = match (&ending.failure, &hopeless) {
+            (Some(failure), _) => Some(failure::name(failure.kind)),
+            (None, Some(_)) => Some("server_error"),
+            (None, None) => None,
+        };
+        if let (Some(kind), Some(words)) = (failed, &problem) {
+            let frame = stage.narrator.failed(words, kind);
+            self.put(frame);
+        }
+        let Some(mut turn) = self.turn.take() else {
+            return;
+        };
+        turn.answered();
+        let mut frame = turn.frame(&self.account);
+        frame = verdict::of_run(frame, ending, &text, problem.clone());
+        if let (Some(words), true) = (hopeless, frame.is_error) {
+            frame.subtype = "success";
+            frame.terminal_reason = "api_error";
+            frame.errors.clear();
+            frame.result = Some(words);
+        }
+        if let Some(outcome) = ending.outcome
+            && outcome.name().ends_with("compacted")
+        {
+            self.compacted(!frame.is_error);
+        }
+        self.result(frame);
+    }
+
+    fn compacted(&mut self, is_done: bool) {
+        let compact_result = Some(if is_done { "success" } else { "failed" });
+        let status = Subtype::Status { status: None, permission_mode: None, compact_result };
+        self.put(system(status));
+    }
+
+    /// The permission mode is another one now.
+    pub(in crate::front::stream_json) fn tell_mode(&mut self, mode: &str) {
+        let permission_mode = Some(mode.to_owned());
+        let status = Subtype::Status { status: None, permission_mode, compact_result: None };
+        self.put(system(status));
+    }
+}

@@ -1,0 +1,76 @@
+//! Requests and answers beside the conversation.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What we ask the client.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// May this call run?
+    CanUseTool {
+        /// The tool.
+        tool_name: String,
+        /// Its arguments.
+        input: Value,
+        /// The call.
+        tool_use_id: String,
+        /// What would let calls like it run from now on.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        permission_suggestions: Vec<Value>,
+        /// Why it is asked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        decision_reason: Option<String>,
+        /// The agent that wants it, if it is not the session itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent_id: Option<String>,
+    },
+    /// A hook of the client's is to look at something.
+    HookCallback {
+        /// Which.
+        callback_id: String,
+        /// At what.
+        input: Value,
+        /// The call it is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool_use_id: Option<String>,
+    },
+    /// A message for an MCP server inside the client.
+    McpMessage {
+        /// Which.
+        server_name: String,
+        /// The message.
+        message: Value,
+    },
+}
+
+/// What we answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+pub(crate) enum Reply {
+    /// It is done.
+    Success {
+        /// What was asked.
+        request_id: String,
+        /// What came of it.
+        response: Value,
+    },
+    /// It could not be done.
+    Error {
+        /// What was asked.
+        request_id: String,
+        /// Why not, and what to do.
+        error: String,
+    },
+}
+
+impl Reply {
+    /// From what came of a request.
+    pub(crate) fn of(request_id: String, outcome: Result<Value, String>) -> Self {
+        match outcome {
+            Ok(response) => Self::Success { request_id, response },
+            Err(error) => Self::Error { request_id, error },
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Frames of the conversation itself.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use windlass_vocabulary::{Block, Media, ResultPart, ToolCall, ToolResult, Usage};
+
+/// One finished block of an answer. Frames of one answer share the message's id.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Assistant {
+    /// The message, with this block alone.
+    pub(crate) message: AssistantMessage,
+    /// The call that started the session this belongs to.
+    pub(crate) parent_tool_use_id: Option<String>,
+    /// What went wrong, if this stands for an answer that never came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<&'static str>,
+}
+
+/// A message of the model's.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AssistantMessage {
+    /// The answer it belongs to.
+    pub(crate) id: String,
+    /// Always `message`.
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    /// Always `assistant`.
+    pub(crate) role: &'static str,
+    /// Who wrote it.
+    pub(crate) model: String,
+    /// The block.
+    pub(crate) content: Vec<Content>,
+    /// Not known of a block.
+    pub(crate) stop_reason: Option<String>,
+    /// Not known of a block.
+    pub(crate) stop_sequence: Option<String>,
+    /// What the answer used, as far as it is known.
+    pub(crate) usage: FrameUsage,
+}
+
+/// What was said to the model.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct User {
+    /// The message.
+    pub(crate) message: UserMessage,
+    /// The call that started the session this belongs to.
+    pub(crate) parent_tool_use_id: Option<String>,
+    /// The structured output of the tool whose result this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool_use_result: Option<Value>,
+    /// It is a prompt, said again for those who asked for that.
+    #[serde(rename = "isReplay", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_replay: bool,
+}
+
+/// A message of the user's side.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct UserMessage {
+    /// Always `user`.
+    pub(crate) role: &'static str,
+    /// A text or blocks.
+    pub(crate) content: Value,
+}
+
+/// One block.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Content {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// Reasoning.
+    Thinking {
+        /// What was thought.
+        thinking: String,
+        /// The provider's seal; empty where there is none.
+        signature: String,
+    },
+    /// A tool call.
+    ToolUse {
+        /// Its id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+    /// Anything only its provider understands, verbatim.
+    #[serde(untagged)]
+    Other(Value),
+}
+
+/// Tokens, in the words of the messages wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct FrameUsage {
+    /// Fresh input.
+    pub(crate) input_tokens: u64,
+    /// Input written to the cache.
+    pub(crate) cache_creation_input_tokens: u64,
+    /// Input read from the cache.
+    pub(crate) cache_read_input_tokens: u64,
+    /// Output.
+    pub(crate) output_tokens: u64,
+}
+
+impl From<Usage> for FrameUsage {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input.0,
+            cache_creation_input_tokens: usage.cache_write.0,
+            cache_read_input_tokens: usage.cache_read.0,
+            output_tokens: usage.output.0,
+        }
+    }
+}
+
+impl Content {
+    /// A block of an answer.
+    pub(crate) fn of(block: &Block) -> Option<Self> {
+        Some(match block {
+            Block::Text(text) => Self::Text { text: text.clone() },
+            Block::Thinking(thinking) => Self::Thinking {
+                thinking: thinking.text.clone(),
+                signature: thinking.signature.as_deref().unwrap_or_default().to_owned(),
+            },
+            Block::ToolUse(call) => Self::call(call),
+            Block::Provider(block) => Self::Other(serde_json::from_str(block.json.as_str()).ok()?),
+            Block::Media(media) => Self::Other(picture(media)),
+            Block::ToolResult(result) => Self::Other(result_block(result)),
+        })
+    }
+
+    /// A tool call. Arguments that are no JSON are shown as the text they are.
+    pub(crate) fn call(call: &ToolCall) -> Self {
+        Self::ToolUse {
+            id: call.id.as_str().to_owned(),
+            name: call.name.as_str().to_owned(),
+            input: input(call),
+        }
+    }
+}
+
+/// The arguments of a call.
+pub(crate) fn input(call: &ToolCall) -> Value {
+    let text = call.input.as_str();
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// A result, as the model sees it.
+pub(crate) fn result_block(result: &ToolResult) -> Value {
+    let content = match result.content.as_slice() {
+        [ResultPart::Text(text)] => Value::from(text.as_str()),
+        parts => parts.iter().map(part).collect(),
+    };
+    json!({
+        "type": "tool_result",
+        "tool_use_id": result.call.as_str(),
+        "content": content,
+        "is_error": result.is_error,
+    })
+}
+
+fn part(part: &ResultPart) -> Value {
+    match part {
+        ResultPart::Text(text) => json!({ "type": "text", "text": text }),
+        ResultPart::Media(media) => picture(media),
+    }
+}
+
+fn picture(media: &Media) -> Value {
+    let kind = if media.media_type.starts_with("image/") { "image" } else { "document" };
+    let source =
+        json!({ "type": "base64", "media_type": &*media.media_type, "data": &*media.data });
+    json!({ "type": kind, "source": source })
+}

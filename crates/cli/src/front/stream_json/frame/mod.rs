@@ -1,0 +1,98 @@
+//! The lines of standard output, as types: the promise to clients of the headless protocol.
+//!
+//! JSON Schemas of them lie in `docs/wire` and a test holds the two equal. When a frame is sent and
+//! what stands in it is decided elsewhere.
+
+mod control;
+mod incoming;
+mod message;
+mod result;
+mod system;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+pub(crate) use control::{Reply, Request};
+pub(crate) use incoming::{Incoming, Prompt};
+pub(crate) use message::{
+    Assistant, AssistantMessage, Content, FrameUsage, User, UserMessage, input, result_block,
+};
+pub(crate) use result::{Denial, ModelUse, ResultFrame};
+pub(crate) use system::{CompactMetadata, Init, Subtype, System};
+
+/// One line of standard output.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum Frame {
+    /// About the session.
+    System(System),
+    /// One finished block of an answer.
+    Assistant(Assistant),
+    /// What was said to the model: results of tools, prompts that are replayed.
+    User(User),
+    /// A piece of an answer under way, in the words of the messages wire.
+    StreamEvent {
+        /// The event.
+        event: Value,
+        /// The call that started the session this belongs to.
+        parent_tool_use_id: Option<String>,
+    },
+    /// The end of a prompt: exactly one each.
+    Result(Box<ResultFrame>),
+    /// A tool is still running.
+    ToolProgress {
+        /// The call.
+        tool_use_id: String,
+        /// The tool.
+        tool_name: String,
+        /// The call that started the session this belongs to.
+        parent_tool_use_id: Option<String>,
+        /// Since it began.
+        elapsed_time_seconds: u64,
+    },
+    /// What was said before is forgotten. Carries the old session's id; later frames a new one.
+    ConversationReset {
+        /// The new session.
+        new_conversation_id: String,
+    },
+    /// Lines of the session's transcript, as they are written.
+    TranscriptMirror {
+        /// The transcript.
+        #[serde(rename = "filePath")]
+        file_path: String,
+        /// Its new lines.
+        entries: Vec<Value>,
+    },
+    /// We are alive.
+    KeepAlive,
+    /// We ask the client something.
+    ControlRequest {
+        /// Its id; the answer carries it.
+        request_id: String,
+        /// What is asked.
+        request: Request,
+    },
+    /// We answer the client.
+    ControlResponse {
+        /// The answer.
+        response: Reply,
+    },
+    /// We no longer want to know.
+    ControlCancelRequest {
+        /// The request.
+        request_id: String,
+    },
+}
+
+/// A frame of the conversation with the keys that all of them have.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Stamped {
+    /// What it says.
+    #[serde(flatten)]
+    pub(crate) frame: Frame,
+    /// Its own id.
+    pub(crate) uuid: String,
+    /// The session.
+    pub(crate) session_id: String,
+}

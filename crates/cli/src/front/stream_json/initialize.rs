@@ -1,0 +1,126 @@
+//! What a client says of itself before the first prompt, and what it is told of us.
+
+use serde_json::{Value, json};
+use windlass_driver::AgentDefinition;
+use windlass_vocabulary::{ModelName, ToolName};
+
+use super::stage::LEVEL;
+use crate::command;
+use crate::compose::Plan;
+
+/// What a client wished for. Applied to every conversation of the process.
+#[derive(Clone, Debug, Default)]
+#[allow(dead_code)]
+pub(crate) struct Wishes {
+    agents: Vec<AgentDefinition>,
+    system_prompt: Option<String>,
+    append_system_prompt: Option<String>,
+    /// The answer must fit this.
+    pub(crate) json_schema: Option<Value>,
+    /// Text of nested sessions is wanted too.
+    pub(crate) forwards_text: bool,
+}
+
+impl Wishes {
+    /// Reads the request. Keys that are not known change nothing.
+    pub(crate) fn read(request: &Value) -> Result<Self, String> {
+        let text = |key: &str| request.get(key).and_then(Value::as_str).map(str::to_owned);
+        let system_prompt = match request.get("systemPrompt") {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::Array(parts)) => {
+                let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+                Some(parts.join("\n\n"))
+            }
+            _ => None,
+        };
+        Ok(Self {
+            agents: agents(request.get("agents"))?,
+            system_prompt,
+            append_system_prompt: text("appendSystemPrompt"),
+            json_schema: request.get("jsonSchema").filter(|schema| !schema.is_null()).cloned(),
+            forwards_text: request.get("forwardSubagentText") == Some(&Value::Bool(true)),
+        })
+    }
+
+    /// Makes them part of a session that is not started yet.
+    pub(crate) fn apply(&self, plan: &mut Plan) {
+        let settings = plan.builder.settings_mut();
+        if let Some(prompt) = &self.system_prompt {
+            settings.system_prompt = prompt.as_str().into();
+        }
+        if let Some(more) = &self.append_system_prompt {
+            let prompt = format!("{}\n\n{more}", settings.system_prompt.trim_end());
+            settings.system_prompt = prompt.trim_start().into();
+        }
+        if let Some(agents) = &mut plan.agents {
+            for agent in &self.agents {
+                agents.definitions.retain(|known| known.name != agent.name);
+                agents.definitions.push(agent.clone());
+            }
+        }
+    }
+}
+
+/// Agents as clients define them, by name.
+pub(crate) fn agents(value: Option<&Value>) -> Result<Vec<AgentDefinition>, String> {
+    let Some(Value::Object(agents)) = value else {
+        return Ok(Vec::new());
+    };
+    agents.iter().map(|(name, value)| agent(name, value)).collect()
+}
+
+fn agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let names = |key: &str| -> Option<Vec<ToolName>> {
+        let list = value.get(key)?.as_array()?.iter().filter_map(Value::as_str);
+        Some(list.map(|tool| ToolName::from(tool.split('(').next().unwrap_or(tool))).collect())
+    };
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err(format!("`{}` cannot be an agent's name", name.escape_debug()));
+    }
+    let model = text("model").filter(|model| model != "inherit" && !model.is_empty());
+    let turns = value.get("maxTurns").and_then(Value::as_u64);
+    Ok(AgentDefinition {
+        name: name.to_owned(),
+        description: text("description").unwrap_or_default(),
+        prompt: text("prompt").filter(|prompt| !prompt.is_empty()),
+        tools: names("tools"),
+        model: model.map(|model| ModelName::from(model.as_str())),
+        turns_max: turns.and_then(|turns| u32::try_from(turns).ok()),
+    })
+}
+
+/// What a client is told of us.
+pub(crate) fn answer(plan: &Plan, are_applied: bool) -> Value {
+    let own = command::ALL
+        .iter()
+        .map(|one| json!({ "name": one.name, "description": one.about, "argumentHint": one.hint }));
+    let pages = plan.expander.pages.iter().map(|page| {
+        let hint = page.hint.as_deref().unwrap_or_default();
+        json!({ "name": page.name, "description": page.description, "argumentHint": hint })
+    });
+    let commands: Vec<Value> = own.chain(pages).collect();
+    let agents: Vec<Value> = plan
+        .agents
+        .iter()
+        .flat_map(|agents| &agents.definitions)
+        .map(|agent| json!({ "name": agent.name, "description": agent.description }))
+        .collect();
+    let settings = plan.builder.settings();
+    let model = |name: &str| json!({ "value": name, "displayName": name, "description": "" });
+    let models: Vec<Value> = std::iter::once(&settings.model)
+        .chain(&settings.fallbacks)
+        .map(|facts| model(facts.name.as_str()))
+        .collect();
+    json!({
+        "commands": commands,
+        "agents": agents,
+        "output_style": "default",
+        "available_output_styles": ["default"],
+        "models": models,
+        "account": {},
+        "hooks_applied": are_applied,
+        "hook_on_failure_supported": true,
+        "claude_code_version": LEVEL,
+    })
+}

@@ -1,0 +1,87 @@
+//! The headless protocol that agent SDKs speak: one JSON object a line, both ways.
+//!
+//! The desk is one task that hears everything (lines, notices, questions, signals, clocks) and never
+//! waits for any one of them, so it answers a client in the middle of a run and before the first
+//! prompt. What it promises stands in `docs/wire/stream_json.md`: exactly one result for each prompt,
+//! a sign of life while it is alive, and an end soon after the end of input and work.
+//!
+//! Reading order: `frame` (the lines), `desk` (the loop), `stage` (the session), `narrator` (what is
+//! told of it), `verdict` (how a prompt ends), `control` (what a client may ask), `asks` (what a
+//! client is asked).
+
+mod account;
+// What follows is part of the wire; hooks and servers inside the client will speak it.
+#[allow(dead_code)]
+mod asks;
+mod control;
+mod desk;
+mod failure;
+mod fit;
+#[allow(dead_code)]
+mod frame;
+mod initialize;
+mod narrator;
+mod partial;
+mod permission;
+mod pipe;
+mod prompt;
+mod reader;
+mod stage;
+mod state;
+mod verdict;
+
+use serde_json::Value;
+
+use crate::args::RunArgs;
+use crate::command::Order;
+use crate::compose::{self, Plan};
+use crate::exit::Exit;
+use crate::front::beside;
+use crate::refusal::Refusal;
+use crate::signals::Signals;
+use desk::Desk;
+use frame::{Incoming, Prompt};
+
+/// Serves a client until it is done.
+pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Refusal> {
+    let is_stream_in = args.is_stream_in();
+    let again = args.clone();
+    let lookup = |name: &str| std::env::var_os(name);
+    let composed = beside(&mut signals, move || match is_stream_in {
+        true => compose::conversation(&args, &lookup),
+        false => compose::print(&args, &lookup),
+    });
+    let mut plan = match composed.await {
+        Ok(Ok(plan)) => plan,
+        Ok(Err(signal)) => return Ok(signal.exit()),
+        Err(refusal) => return Err(desk::refused(refusal).await),
+    };
+    let first = plan.order.take();
+    let lines = match &first {
+        None => reader::start(),
+        Some(order) => reader::once(Incoming::User(Box::new(prompt_of(order)))),
+    };
+    Desk::new(again, plan, first, lines, signals).serve().await
+}
+
+/// The one prompt of the command line, for those who want to see it again.
+fn prompt_of(order: &Order) -> Prompt {
+    let mut prompt = Prompt::default();
+    if let Order::Say(submission) = order {
+        prompt.message.content = Value::from(prompt::text(&submission.content).unwrap_or_default());
+    }
+    prompt
+}
+
+/// A fresh plan for the same command line, for a conversation that begins anew.
+fn afresh(args: &RunArgs) -> Result<Plan, Refusal> {
+    let mut args = args.clone();
+    args.session.goes_on = false;
+    args.session.resume = None;
+    args.session.fork_session = false;
+    args.session.session_id = None;
+    args.session.journal = None;
+    args.print = None;
+    args.prompt = None;
+    compose::conversation(&args, &|name: &str| std::env::var_os(name))
+}

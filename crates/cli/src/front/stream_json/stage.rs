@@ -1,0 +1,170 @@
+//! The session on show: everything that is thrown away when a conversation begins anew.
+
+use std::path::PathBuf;
+
+use windlass_driver::{AgentDefinition, Notices, Session, Settings};
+use windlass_vocabulary::{Mode, ModelName, Notice};
+
+use super::frame::Init;
+use super::narrator::Narrator;
+use super::permission::mode_name;
+use crate::command::{self, Topic};
+use crate::compose::{Atlas, Plan, Portrait};
+use crate::expansion::Expander;
+use crate::front::answer::FinalAnswer;
+use crate::front::patience::Patience;
+use crate::refusal::Refusal;
+use crate::topic::InForce;
+
+/// A session under way.
+pub(crate) struct Stage {
+    pub(crate) session: Session,
+    pub(crate) notices: Notices,
+    pub(crate) narrator: Narrator,
+    pub(crate) answer: FinalAnswer,
+    pub(crate) atlas: Atlas,
+    pub(crate) patience: Patience,
+    /// Its name.
+    pub(crate) id: String,
+    /// Where it is written down.
+    pub(crate) journal: Option<PathBuf>,
+    /// A directory to remove at the end.
+    pub(crate) scratch: Option<PathBuf>,
+    /// The model that is asked first.
+    pub(crate) model: String,
+    /// The model it began with.
+    pub(crate) model_first: String,
+    /// Who was asked last.
+    pub(crate) asked: Option<ModelName>,
+    /// What happens when no rule speaks.
+    pub(crate) mode: Mode,
+    /// The server is not worth another try, and why.
+    pub(crate) hopeless: Option<String>,
+    /// Has a run begun in this process?
+    pub(crate) has_begun: bool,
+    /// What prompts may stand for.
+    pub(crate) expander: Expander,
+    has_agents: bool,
+    agents: Vec<AgentDefinition>,
+    settings: Settings,
+    portrait: Portrait,
+}
+
+impl Stage {
+    /// Starts the session.
+    pub(crate) fn open(plan: Plan, tells_pieces: bool) -> Result<Self, Refusal> {
+        let Plan { mut builder, agents, portrait, atlas, session_id, journal, scratch, .. } = plan;
+        let definitions = agents.as_ref().map(|agents| agents.definitions.clone());
+        let settings = builder.settings().clone();
+        let (model, mode) = (settings.model.name.as_str().to_owned(), settings.policy.mode);
+        if let Some(agents) = agents {
+            builder = builder.agents(agents);
+        }
+        let (session, notices) = builder
+            .start()
+            .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
+        Ok(Self {
+            session,
+            notices,
+            narrator: Narrator::new(model.clone(), tells_pieces),
+            answer: FinalAnswer::default(),
+            patience: Patience::new(&atlas.first.base_url),
+            atlas,
+            id: session_id,
+            journal,
+            scratch,
+            model_first: model.clone(),
+            model,
+            asked: None,
+            mode,
+            hopeless: None,
+            has_begun: false,
+            expander: plan.expander,
+            has_agents: definitions.is_some(),
+            agents: definitions.unwrap_or_default(),
+            settings,
+            portrait,
+        })
+    }
+
+    /// What it is made of now.
+    pub(crate) fn init(&self) -> Init {
+        Init {
+            cwd: self.portrait.cwd.to_string_lossy().into_owned(),
+            tools: self.portrait.tools.clone(),
+            mcp_servers: Vec::new(),
+            model: self.model.clone(),
+            permission_mode: mode_name(self.mode).to_owned(),
+            slash_commands: self.commands(),
+            agents: self.agent_names(),
+            skills: skills(&self.portrait),
+            plugins: Vec::new(),
+            output_style: "default".to_owned(),
+            api_key_source: "none".to_owned(),
+            claude_code_version: LEVEL.to_owned(),
+            windlass_version: env!("CARGO_PKG_VERSION").to_owned(),
+            capabilities: Vec::new(),
+            betas: Vec::new(),
+        }
+    }
+
+    fn agent_names(&self) -> Vec<String> {
+        let general = self.has_agents.then(|| "general-purpose".to_owned());
+        general.into_iter().chain(self.agents.iter().map(|agent| agent.name.clone())).collect()
+    }
+
+    fn commands(&self) -> Vec<String> {
+        let pages = self.expander.pages.iter().map(|page| page.name.clone());
+        command::names().map(str::to_owned).chain(pages).collect()
+    }
+
+    /// What is in force, in words.
+    pub(crate) fn words(&self, topic: Topic) -> String {
+        let (settings, agents) = (&self.settings, self.agents.as_slice());
+        InForce { settings, agents, pages: &self.expander.pages }.words(topic)
+    }
+
+    /// Another model may live at another place, with patience of its own.
+    pub(crate) fn is_asking(&mut self, model: &ModelName) {
+        if self.asked.as_ref() == Some(model) {
+            return;
+        }
+        let before = self.asked.replace(model.clone());
+        if self.atlas.place(before.as_ref()) != self.atlas.place(Some(model)) {
+            self.patience = Patience::new(&self.atlas.place(Some(model)).base_url);
+        }
+    }
+
+    /// The next thing it tells.
+    pub(crate) async fn next(&mut self) -> Option<Notice> {
+        self.notices.next().await
+    }
+
+    /// Ends it with everything it has started.
+    pub(crate) async fn close(&self) {
+        self.session.close().await;
+        if let Some(scratch) = &self.scratch {
+            // Ours alone and perhaps never made.
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+    }
+}
+
+/// Folders with a page that says so.
+fn skills(portrait: &Portrait) -> Vec<String> {
+    let mut names: Vec<String> = portrait
+        .skills
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.flatten().take(SKILLS_MAX))
+        .filter(|entry| entry.path().join("SKILL.md").is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The level of the protocol that clients compare.
+pub(crate) const LEVEL: &str = "2.1.300";
+const SKILLS_MAX: usize = 256;

@@ -1,0 +1,169 @@
+//! From how a run ended to the frame that ends its prompt.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{Outcome, Stop, Terminal, ToolCall};
+
+use super::account::Account;
+use super::frame::{Denial, ResultFrame, input};
+use super::narrator::is_api_failure;
+
+/// What is known of a prompt besides how its run ended.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// When it was taken up.
+    pub(crate) began: Instant,
+    /// Spent waiting for the model.
+    pub(crate) api: Duration,
+    /// A request is out since then.
+    pub(crate) asking: Option<Instant>,
+    /// Answers of the model.
+    pub(crate) answers: u32,
+    /// Its id, if the client gave one.
+    pub(crate) uuid: Option<String>,
+    /// Who sent it, as the client said.
+    pub(crate) origin: Option<Value>,
+    /// Calls that were not allowed.
+    pub(crate) denials: Vec<Denial>,
+    /// The object that was asked for.
+    pub(crate) structured: Option<Value>,
+}
+
+impl Turn {
+    /// A prompt is taken up.
+    pub(crate) fn new(uuid: Option<String>, origin: Option<Value>) -> Self {
+        Self {
+            began: Instant::now(),
+            api: Duration::ZERO,
+            asking: None,
+            answers: 0,
+            uuid,
+            origin,
+            denials: Vec::new(),
+            structured: None,
+        }
+    }
+
+    /// A call was not allowed.
+    pub(crate) fn denied(&mut self, call: &ToolCall) {
+        self.denials.push(Denial {
+            tool_name: call.name.as_str().to_owned(),
+            tool_use_id: call.id.as_str().to_owned(),
+            tool_input: input(call),
+        });
+    }
+
+    /// The model said its last word for now.
+    pub(crate) fn answered(&mut self) {
+        if let Some(asked) = self.asking.take() {
+            self.api += asked.elapsed();
+        }
+    }
+
+    /// The frame without what depends on how it ended.
+    pub(crate) fn frame(self, account: &Account) -> ResultFrame {
+        ResultFrame {
+            subtype: "success",
+            duration_ms: millis(self.began.elapsed()),
+            duration_api_ms: millis(self.api),
+            num_turns: self.answers,
+            terminal_reason: "completed",
+            total_cost_usd: account.dollars(),
+            model_usage: account.by_model(),
+            permission_denials: self.denials,
+            structured_output: self.structured,
+            origin: self.origin,
+            user_message_uuid: self.uuid,
+            ..ResultFrame::default()
+        }
+    }
+}
+
+/// What a run's end means to a client: the text is the final answer, the problem what to tell people
+/// if it failed.
+pub(crate) fn of_run(
+    mut frame: ResultFrame,
+    ending: &Ending,
+    text: &str,
+    problem: Option<String>,
+) -> ResultFrame {
+    frame.usage = ending.usage.into();
+    frame.outcome = ending.outcome.map(|outcome| outcome.name());
+    frame.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
+    frame.terminal_reason = reason(ending);
+    frame.subtype = subtype(ending);
+    frame.is_error = match ending.terminal {
+        Terminal::Completed => {
+            !matches!(ending.outcome, None | Some(Outcome::Natural | Outcome::Compacted))
+        }
+        // Somebody's own hook wanted it so.
+        Terminal::HookStopped | Terminal::StopHookPrevented => false,
+        _ => true,
+    };
+    frame.stop_reason = stop(ending);
+    let words = problem.unwrap_or_else(|| ending.why.clone());
+    match (frame.is_error, frame.subtype) {
+        (false, _) if text.is_empty() && ending.terminal != Terminal::Completed => {
+            frame.result = Some(words);
+        }
+        (false, _) => frame.result = Some(text.to_owned()),
+        (true, "success") => frame.result = Some(words),
+        (true, _) => frame.errors.push(words),
+    }
+    frame
+}
+
+/// A prompt that never became a run.
+pub(crate) fn refused(mut frame: ResultFrame, why: String) -> ResultFrame {
+    frame.subtype = "error_during_execution";
+    frame.is_error = true;
+    frame.terminal_reason = "turn_setup_failed";
+    frame.errors.push(why);
+    frame
+}
+
+fn subtype(ending: &Ending) -> &'static str {
+    match ending.terminal {
+        Terminal::MaxTurns => "error_max_turns",
+        Terminal::MaxBudgetUsd => "error_max_budget_usd",
+        Terminal::AbortedStreaming | Terminal::AbortedTools => "error_during_execution",
+        // A provider's failure is told as a result whose text is the failure.
+        terminal if is_api_failure(terminal) => match &ending.failure {
+            Some(_) => "success",
+            None => "error_during_execution",
+        },
+        Terminal::BlockingLimit => "error_during_execution",
+        _ => "success",
+    }
+}
+
+fn reason(ending: &Ending) -> &'static str {
+    match ending.terminal {
+        Terminal::MaxBudgetUsd => "budget_exhausted",
+        Terminal::ModelError if ending.failure.is_some() => "api_error",
+        terminal => terminal.name(),
+    }
+}
+
+fn stop(ending: &Ending) -> Option<&'static str> {
+    let stop = match (ending.terminal, ending.outcome) {
+        (Terminal::Completed, Some(Outcome::Refusal)) => Stop::Refusal,
+        (Terminal::Completed, Some(Outcome::OutputLimitExhausted)) => Stop::OutputLimit,
+        (Terminal::Completed, Some(Outcome::PausesExhausted)) => Stop::Pause,
+        (Terminal::Completed, _) => Stop::EndTurn,
+        _ => return None,
+    };
+    Some(match stop {
+        Stop::EndTurn => "end_turn",
+        Stop::OutputLimit => "max_tokens",
+        Stop::WindowFull => "model_context_window_exceeded",
+        Stop::Pause => "pause_turn",
+        Stop::Refusal => "refusal",
+    })
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
