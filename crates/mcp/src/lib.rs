@@ -1,13 +1,22 @@
 //! An MCP client that offers remote tools as ours.
 //!
 //! Reading order: [`connection`] (one server, in our own words), `transport` (how messages get
-//! there). The official library is used inside and never shown, so that its changes stay in here.
+//! there), [`server`] (when to connect, and again), `tool` (remote tools as ours), [`servers`] (all of
+//! a session). The official library is used inside `connection` and `transport` and never shown, so
+//! that its changes stay in there.
 
 pub mod connection;
 mod failure;
+mod name;
+pub mod server;
+mod servers;
+mod tool;
 mod transport;
 
 pub use connection::{CallTerms, Channel, Connection, Era, Host};
 pub use failure::Failure;
+pub use name::prefix;
+pub use server::{Common, Inside, ListMemory, Patience, ServerOrder, Status, Way};
+pub use servers::{PromptCommand, ServerStatus, Servers};
 pub use transport::http::HttpOrder;
 pub use transport::process::ProcessOrder;

@@ -2,11 +2,12 @@
 //!
 //! Tools are offered in the order they were put in, because a provider's prompt cache is lost when
 //! an earlier one moves: built-in tools first, later ones behind. A deferred tool is not offered
-//! until it was searched for; called by its name, it runs all the same.
+//! until it was searched for; called by its name, it runs all the same. So are the tools of a source,
+//! which may come and go.
 
 use std::sync::Arc;
 
-use windlass_vocabulary::{Inspection, Json, ToolSpec};
+use windlass_vocabulary::{Inspection, Json, ToolName, ToolSpec};
 
 use crate::action::tool;
 use crate::background::{Monitor, TaskStop};
@@ -21,6 +22,7 @@ use crate::question::AskUserQuestion;
 use crate::read::Read;
 use crate::search::ToolSearch;
 use crate::skill::Skill;
+use crate::source::{Outlet, Source};
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
 use crate::web::WebFetch;
@@ -32,6 +34,7 @@ pub struct Registry {
     tools: Vec<Entry>,
     /// Finds what is not offered from the start; there while there is something to find.
     search: Option<Arc<dyn Tool>>,
+    source: Option<Outlet>,
 }
 
 #[derive(Clone)]
@@ -128,6 +131,20 @@ impl Registry {
         self.settle();
     }
 
+    /// Leaves only these tools, and of a source only these and those of the servers named.
+    pub fn narrow(&mut self, names: &[ToolName]) {
+        if let Some(source) = &mut self.source {
+            source.narrow(names);
+        }
+        self.retain(|spec| names.contains(&spec.name));
+    }
+
+    /// Lets more tools be found and called that are not known yet.
+    pub fn attach(&mut self, source: Arc<dyn Source>) {
+        self.source = Some(Outlet::new(source));
+        self.settle();
+    }
+
     /// What the model is told from the start, in the order that stays.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
@@ -151,14 +168,16 @@ impl Registry {
     /// Searching is offered while there is something to find.
     fn settle(&mut self) {
         let deferred = self.deferred();
-        self.search = (!deferred.is_empty()).then(|| tool(ToolSearch::new(deferred)));
+        let is_needed = !deferred.is_empty() || self.source.is_some();
+        self.search = is_needed.then(|| tool(ToolSearch::new(deferred, self.source.clone())));
     }
 
     /// The tool of that name.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search);
-        all.into_iter().find(|tool| tool.spec().name.as_str() == name)
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let mut all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search);
+        let known = all.find(|tool| tool.spec().name.as_str() == name).cloned();
+        known.or_else(|| self.source.as_ref()?.tool(name))
     }
 
     /// What can be said of a call without running it.

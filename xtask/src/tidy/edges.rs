@@ -16,7 +16,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("settings", &["vocabulary", "permission"]),
     ("tool", &["vocabulary", "permission", "sandbox"]),
     ("hook", &["vocabulary", "sandbox"]),
-    ("mcp", &["vocabulary", "sandbox", "tool"]),
+    ("mcp", &["vocabulary", "permission", "sandbox", "tool"]),
     ("journal", &["vocabulary", "engine"]),
     ("rehearsal", &["vocabulary", "dialect"]),
     (
@@ -44,8 +44,6 @@ pub const STAND_INS: &[&str] = &["lab", "rehearsal"];
 
 /// What tests of one crate may see besides, because the type under test is made elsewhere.
 pub const TEST_EDGES: &[(&str, &[&str])] = &[
-    // Only `permission` makes a proof, and a remote tool is run with one like any other.
-    ("mcp", &["permission"]),
     // A journal is tested with settings, and settings hold a policy.
     ("journal", &["permission"]),
 ];

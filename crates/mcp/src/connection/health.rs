@@ -4,13 +4,15 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 /// Bad messages after which a server is given up.
 pub(crate) const BAD_MAX: u32 = 20;
-/// Messages dropped for their number after which a server is given up.
-pub(crate) const DROPPED_MAX: u64 = 200_000;
+/// Messages dropped for their number within a minute after which a server is given up.
+const DROPPED_MAX: u64 = 20_000;
+const MINUTE: Duration = Duration::from_secs(60);
 /// Lines of the log that are kept, and bytes of each.
 const LINES_MAX: usize = 60;
 const LINE_BYTES_MAX: usize = 400;
@@ -26,6 +28,8 @@ pub(crate) struct Health {
 struct Noted {
     bad: u32,
     dropped: u64,
+    /// When the minute began, and how many were dropped before.
+    minute: Option<(Instant, u64)>,
     lines: VecDeque<String>,
     reason: Option<String>,
 }
@@ -47,7 +51,12 @@ impl Health {
     pub(crate) fn dropped(&self) -> bool {
         let mut noted = self.noted();
         noted.dropped += 1;
-        let is_over = noted.dropped >= DROPPED_MAX;
+        let now = (Instant::now(), noted.dropped);
+        let (_, before) = *noted.minute.get_or_insert(now);
+        if noted.minute.is_some_and(|(began, _)| began.elapsed() >= MINUTE) {
+            noted.minute = Some(now);
+        }
+        let is_over = noted.dropped - before >= DROPPED_MAX;
         if is_over {
             noted.because("it sends notifications without end");
         }

@@ -6,6 +6,7 @@
 
 mod client;
 mod facts;
+mod follow;
 mod health;
 mod round;
 mod sieve;
@@ -205,7 +206,7 @@ impl Connection {
         if !self.facts.has_tools {
             return Ok(Vec::new());
         }
-        let listing = self.pages(async |page| {
+        let listing = self.pages(|page| async move {
             let listed = self.running.peer().list_tools(Some(page)).await?;
             Ok((listed.tools, listed.next_cursor))
         });
@@ -221,7 +222,7 @@ impl Connection {
         if !self.facts.has_resources {
             return Ok(Vec::new());
         }
-        let listing = self.pages(async |page| {
+        let listing = self.pages(|page| async move {
             let listed = self.running.peer().list_resources(Some(page)).await?;
             Ok((listed.resources, listed.next_cursor))
         });
@@ -237,7 +238,7 @@ impl Connection {
         if !self.facts.has_prompts {
             return Ok(Vec::new());
         }
-        let listing = self.pages(async |page| {
+        let listing = self.pages(|page| async move {
             let listed = self.running.peer().list_prompts(Some(page)).await?;
             Ok((listed.prompts, listed.next_cursor))
         });
@@ -301,17 +302,42 @@ impl Connection {
         }
     }
 
+    /// Ends it, without waiting: calls under way fail with this reason.
+    pub fn hang_up(&self, reason: &str) {
+        self.health.end(reason);
+        self.running.cancellation_token().cancel();
+    }
+
+    /// Listens for changes of the lists, where the server has to be asked to tell.
+    pub fn follow_changes(&self) {
+        let told = self.running.peer().peer_info();
+        let lists = told.as_deref().map(|told| &told.capabilities);
+        let has_changes = lists.is_some_and(|lists| {
+            lists.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true))
+                || lists.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true))
+        });
+        if self.era() == Era::Stateless && has_changes {
+            let host = Arc::clone(&self.running.service().host);
+            tokio::spawn(follow::changes(
+                self.running.peer().clone(),
+                host,
+                Arc::clone(&self.health),
+            ));
+        }
+    }
+
     /// Closes it. A process of ours is asked to go, then made to.
     pub async fn close(mut self) {
         let _ = self.running.close_with_timeout(CLOSE_MAX).await;
     }
 
-    async fn pages<T, F: From<T>>(
+    async fn pages<T, F: From<T>, P>(
         &self,
-        mut page: impl AsyncFnMut(
-            PaginatedRequestParams,
-        ) -> Result<(Vec<T>, Option<String>), ServiceError>,
-    ) -> Result<Vec<F>, ServiceError> {
+        mut page: impl FnMut(PaginatedRequestParams) -> P,
+    ) -> Result<Vec<F>, ServiceError>
+    where
+        P: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
         let mut all = Vec::new();
         let mut cursor = None;
         for _ in 0..PAGES_MAX {

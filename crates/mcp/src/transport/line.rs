@@ -37,7 +37,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             while let Some(bytes) =
                 self.chunk.get(self.left.clone()).filter(|left| !left.is_empty())
             {
-                let end = bytes.iter().position(|byte| *byte == b'\n');
+                let end = memchr::memchr(b'\n', bytes);
                 let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
                 match &mut self.scan {
                     Some(scan) => scan.push(part),
@@ -89,8 +89,15 @@ const TOKEN_MAX: usize = 64;
 
 impl Scan {
     fn push(&mut self, bytes: &[u8]) {
-        for byte in bytes {
+        let mut rest = bytes;
+        while let Some((byte, after)) = rest.split_first() {
             self.take(*byte);
+            rest = after;
+            // Most of a long message is one long text, which is passed over quickly.
+            if self.in_text && !self.is_escaped && self.depth != 1 {
+                let end = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                rest = rest.get(end..).unwrap_or_default();
+            }
         }
     }
 

@@ -88,18 +88,21 @@ impl Spoken {
             return tokio::time::timeout(DRAIN, self.lines.next()).await.ok().flatten();
         }
         let lasting = self.lasting.as_mut()?;
-        tokio::select! {
+        let code = tokio::select! {
             biased;
-            line = self.lines.next() => line,
-            code = lasting.exit() => {
-                self.has_exited = true;
-                self.health.because(&match code {
-                    Some(code) => format!("its process exited with code {code}"),
-                    None => "its process was ended by a signal".to_owned(),
-                });
-                tokio::time::timeout(DRAIN, self.lines.next()).await.ok().flatten()
-            }
-        }
+            line = self.lines.next() => match line {
+                Some(line) => return Some(line),
+                // Most who close their output are about to exit; then they are worth waiting for.
+                None => tokio::time::timeout(DRAIN, lasting.exit()).await.ok()?,
+            },
+            code = lasting.exit() => code,
+        };
+        self.has_exited = true;
+        self.health.because(&match code {
+            Some(code) => format!("its process exited with code {code}"),
+            None => "its process was ended by a signal".to_owned(),
+        });
+        tokio::time::timeout(DRAIN, self.lines.next()).await.ok().flatten()
     }
 
     fn understand(&self, line: Line) -> Read {

@@ -35,6 +35,10 @@ fn main() {
             }}),
             "ping" => json!({"result": {}}),
             "tools/list" => json!({"result": tools(&mode, version, &message["params"]["cursor"])}),
+            "tools/call" if message["params"]["name"] == "huge" => {
+                huge(id);
+                continue;
+            }
             "tools/call" => call(&message, &mut version),
             "resources/list" => json!({"result": {"resources": [
                 {"uri": "memo:one", "name": "one", "mimeType": "text/plain"}]}}),
@@ -128,7 +132,6 @@ fn call(message: &Value, version: &mut u32) -> Value {
             answer(&message["id"], said("first"));
             said("second")
         }
-        "huge" => said(&"x".repeat(100 * 1024 * 1024)),
         "long" => said(&"a line of text\n".repeat(40_000)),
         "deaf" => loop {
             std::thread::sleep(Duration::from_secs(3600));
@@ -204,4 +207,17 @@ fn line(text: &str) {
     if writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
         std::process::exit(0);
     }
+}
+
+/// An answer of a hundred megabytes.
+fn huge(id: &Value) {
+    let mut out = std::io::stdout().lock();
+    let head = r#"{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":""#;
+    let _ = out.write_all(head.as_bytes());
+    let chunk = vec![b'x'; 1024 * 1024];
+    for _ in 0..100 {
+        let _ = out.write_all(&chunk);
+    }
+    let _ = writeln!(out, r#""}}]}},"id":{id}}}"#);
+    let _ = out.flush();
 }

@@ -120,7 +120,7 @@ impl Nest {
         // What a plan is for belongs to the parent: nobody leaves its plan mode from below.
         registry.retain(|spec| !matches!(spec.name.as_str(), "EnterPlanMode" | "ExitPlanMode"));
         if let Some(tools) = &definition.tools {
-            registry.retain(|spec| tools.contains(&spec.name));
+            registry.narrow(tools);
         }
         let mut builder = Builder::new(settings, endpoint)
             .registry(registry)

@@ -1,0 +1,231 @@
+//! Remote tools as ours: found, named, run, cut, and never in the way.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod place;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use place::{LONG, Place};
+use serde_json::{Value, json};
+use windlass_mcp::{Common, Host, ListMemory, Patience, ServerOrder, Servers, Status, Way};
+use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
+use windlass_tool::{Job, Registry, Surroundings};
+use windlass_vocabulary::{
+    Concurrency, Inspection, Json, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
+};
+
+struct Nobody;
+
+impl Host for Nobody {}
+
+fn common(place: &Place) -> Common {
+    let surroundings = Surroundings::new(place.folder(), place.folder().join("spill"));
+    Common::new(surroundings, Patience { connect: LONG, ..Patience::default() }, Arc::new(Nobody))
+}
+
+fn order(place: &Place, name: &str, mode: &str) -> ServerOrder {
+    ServerOrder::new(name, Way::Process(place.order(mode)))
+}
+
+fn granted(name: &str, input: &Value) -> Granted<ToolCall> {
+    let call = ToolCall {
+        id: ToolCallId::from("call"),
+        name: ToolName::from(name),
+        input: Json::from_checked(&input.to_string()),
+        signature: None,
+    };
+    let policy = Policy { mode: Mode::BypassPermissions, ..Policy::default() };
+    match decide(&policy, call, &Inspection::EXCLUSIVE_EFFECT, Opinion::None) {
+        Ruling::Allow(granted) => granted,
+        other => panic!("not allowed: {other:?}"),
+    }
+}
+
+/// A registry with the servers behind it, and a place to run calls in.
+struct World {
+    registry: Registry,
+    job: Job,
+    servers: Servers,
+    _place: Place,
+}
+
+impl World {
+    fn new(place: Place, orders: Vec<ServerOrder>, common: Common) -> Self {
+        let servers = Servers::start(orders, common, None);
+        let mut registry = Registry::builtin();
+        servers.attach(&mut registry);
+        let surroundings = Surroundings::new(place.folder(), place.folder().join("spill"));
+        Self { registry, job: Job::new(Arc::new(surroundings)), servers, _place: place }
+    }
+
+    async fn call(&self, name: &str, input: Value) -> ToolOutcome {
+        let tool = self.registry.get(name).unwrap_or_else(|| panic!("no {name}"));
+        tool.run(granted(name, &input), self.job.clone()).await
+    }
+}
+
+fn text(outcome: &ToolOutcome) -> String {
+    let text = |part: &ResultPart| match part {
+        ResultPart::Text(text) => text.clone(),
+        ResultPart::Media(media) => format!("<{} {}>", media.media_type, media.data),
+    };
+    outcome.content.iter().map(text).collect::<Vec<_>>().join("|")
+}
+
+fn good() -> World {
+    let place = Place::new();
+    let (orders, common) = (vec![order(&place, "my box", "good")], common(&place));
+    World::new(place, orders, common)
+}
+
+#[tokio::test]
+async fn a_tool_is_called_before_its_server_is_there() {
+    let world = good();
+    let outcome = world.call("mcp__my_box__echo", json!({"text": "hello"})).await;
+    assert_eq!((text(&outcome).as_str(), outcome.is_error), ("hello", false));
+    // Now that it is there, what it does not have is unknown.
+    assert!(world.registry.get("mcp__my_box__nothing").is_none());
+}
+
+#[tokio::test]
+async fn a_tool_that_turns_out_not_to_be_there_is_told() {
+    let world = good();
+    let missing = world.call("mcp__my_box__nothing", json!({})).await;
+    assert!(missing.is_error && text(&missing).contains("mcp__my_box__echo"), "{missing:?}");
+}
+
+#[tokio::test]
+async fn every_kind_of_result_becomes_an_outcome() {
+    let world = good();
+    let cases = [
+        ("structured", r#"{"sum":3}"#, false),
+        ("link", "[one: memo:one can be read with ReadMcpResourceTool]|inside", false),
+        ("fail", "it broke", true),
+        ("refuse", "The MCP server `my box`: it answered: not like this (-32602).", true),
+    ];
+    for (tool, wanted, is_error) in cases {
+        let outcome = world.call(&format!("mcp__my_box__{tool}"), json!({})).await;
+        assert_eq!((text(&outcome).as_str(), outcome.is_error), (wanted, is_error), "{tool}");
+    }
+    let crash = world.call("mcp__my_box__crash", json!({})).await;
+    let words = text(&crash);
+    assert!(crash.is_error && words.contains("was lost") && words.contains("not known"), "{words}");
+}
+
+#[tokio::test]
+async fn a_long_result_is_a_file_with_a_preview() {
+    let world = good();
+    let outcome = world.call("mcp__my_box__long", json!({})).await;
+    let shown = text(&outcome);
+    assert!(shown.len() < 5_000 && shown.starts_with("The result has 600001 bytes."), "{shown}");
+    let path = shown.split(" is in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
+    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 40_000 + 1);
+}
+
+#[tokio::test]
+async fn a_search_waits_for_servers_and_offers_their_tools() {
+    let world = good();
+    let before = world.registry.specs();
+    let outcome = world.call("ToolSearch", json!({"query": "select:mcp__my_box__echo"})).await;
+    let offered = outcome.update.unwrap().tools;
+    assert_eq!(offered.len(), 1);
+    assert_eq!(offered[0].name.as_str(), "mcp__my_box__echo");
+    assert_eq!(before, world.registry.specs(), "nothing changes by itself");
+    let inspect = |tool: &str| {
+        world.registry.inspect(&format!("mcp__my_box__{tool}"), &Json::empty_object()).concurrency
+    };
+    assert_eq!((inspect("echo"), inspect("fail")), (Concurrency::Shared, Concurrency::Exclusive));
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_reached() {
+    let world = good();
+    world.servers.settled(LONG).await;
+    let listed = world.call("ListMcpResourcesTool", json!({})).await;
+    assert!(text(&listed).contains(r#""server":"my box""#), "{}", text(&listed));
+    let read =
+        world.call("ReadMcpResourceTool", json!({"server": "my box", "uri": "memo:one"})).await;
+    assert_eq!(text(&read), "the first memo");
+    let prompts = world.servers.prompts();
+    assert_eq!(prompts[0].name, "mcp__my_box__greet");
+    let messages = world.servers.prompt(&prompts[0], "all of you").await.unwrap();
+    let part = &messages[0].part;
+    assert_eq!(format!("{part:?}"), r#"Text("Greet \"all of you\".")"#);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_delays_nobody_else() {
+    let place = Place::new();
+    let orders = vec![order(&place, "stuck", "hang"), order(&place, "fine", "good")];
+    let common = common(&place);
+    let world = World::new(place, orders, common);
+    let outcome = world.call("mcp__fine__echo", json!({"text": "at once"})).await;
+    assert_eq!(text(&outcome), "at once");
+    let status: Vec<&str> =
+        world.servers.status().iter().map(|server| server.status.word()).collect();
+    assert_eq!(status, ["pending", "connected"]);
+}
+
+#[tokio::test]
+async fn one_that_is_switched_off_is_gone_until_switched_on() {
+    let world = good();
+    world.servers.settled(LONG).await;
+    world.servers.switch("my box", false).await.unwrap();
+    let is = |status: Status| world.servers.status()[0].status == status;
+    while !is(Status::Disabled) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(world.registry.get("mcp__my_box__echo").is_none());
+    world.servers.switch("my box", true).await.unwrap();
+    while !is(Status::Connected) {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(world.registry.get("mcp__my_box__echo").is_some());
+    assert!(world.servers.reconnect("nobody").await.is_err());
+}
+
+#[tokio::test]
+async fn five_hundred_tools_cost_little_and_are_remembered() {
+    let place = Place::new();
+    let memory = ListMemory::new(place.folder().join("cache"));
+    let orders: Vec<ServerOrder> =
+        (0..20).map(|number| order(&place, &format!("server_number_{number}"), "wide")).collect();
+    let mut first = common(&place);
+    first.memory = Some(memory.clone());
+    let world = World::new(place, orders.clone(), first);
+    let told = |registry: &Registry| -> usize {
+        let specs = registry.specs();
+        let bytes = |spec: &windlass_vocabulary::ToolSpec| {
+            spec.name.as_str().len() + spec.description.len() + spec.input_schema.as_str().len()
+        };
+        specs.iter().map(bytes).sum()
+    };
+    let bare = told(&Registry::builtin());
+    let early = told(&world.registry) - bare;
+    world.servers.settled(LONG).await;
+    let status = world.servers.status();
+    assert_eq!(status.iter().map(|server| server.tools.len()).sum::<usize>(), 500);
+    assert_eq!(told(&world.registry) - bare, early, "what is told does not change");
+    // A token is about four bytes.
+    assert!(early / 4 < 2_000, "{early} bytes");
+    // The next session knows them without starting anybody.
+    let mut second = common(&world._place);
+    second.memory = Some(memory);
+    let servers = Servers::start(orders, second, None);
+    assert!(servers.status().iter().all(|one| one.status == Status::Idle && one.tools.len() == 25));
+    let mut registry = Registry::builtin();
+    servers.attach(&mut registry);
+    assert!((told(&registry) - bare) / 4 < 2_000, "{} bytes", told(&registry) - bare);
+    let name = "mcp__server_number_7__tool_number_3";
+    let tool = registry.get(name).unwrap();
+    let outcome = tool.run(granted(name, &json!({})), world.job.clone()).await;
+    assert!(text(&outcome).contains("no tool tool_number_3"), "{}", text(&outcome));
+    let status = servers.status();
+    let started: Vec<&str> = status
+        .iter()
+        .filter(|one| one.status == Status::Connected)
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(started, ["server_number_7"]);
+}
