@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::AgentDefinition;
+use windlass_driver::{AgentDefinition, Isolation};
 use windlass_vocabulary::{ModelName, ToolName};
 
 use crate::config::Config;
@@ -61,7 +61,17 @@ fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
         tools: tools.map(|tools| tools.iter().map(|tool| tool_name(tool)).collect()),
         model: page.text("model").filter(|model| model != "inherit").map(|m| model(&m, config)),
         turns_max,
+        background: page.text("background").is_some_and(|background| background == "true"),
+        isolation: isolation(page.text("isolation").as_deref())?,
     })
+}
+
+fn isolation(word: Option<&str>) -> Result<Isolation, String> {
+    match word {
+        None | Some("none") => Ok(Isolation::None),
+        Some("worktree") => Ok(Isolation::Worktree),
+        Some(other) => Err(format!("isolation `{}` is not known", other.escape_debug())),
+    }
 }
 
 /// A tool may be written with what it may be used for; rules decide that, not this list.

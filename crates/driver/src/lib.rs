@@ -45,7 +45,7 @@ pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
 pub use session::{Builder, Queued, Session, Submission};
 pub use tool::confine::{Confined, Confinement};
-pub use tool::subagent::{AgentDefinition, Subagents};
+pub use tool::subagent::{AgentDefinition, Isolation, Subagents};
 pub use transcript::{Appended, Heard, Transcript};
 
 pub use windlass_dialect::{Credential, Law, law};

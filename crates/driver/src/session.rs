@@ -18,7 +18,7 @@ use windlass_hook::HookSet;
 use windlass_journal::{Durability, Head};
 use windlass_tool::{Registry, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Block, ModelName, Ticket};
+use windlass_vocabulary::{Answer, Block, Effort, ModelName, Ticket};
 
 use crate::attachment::nearby::{Nearby, Neighbours};
 use crate::attachment::{Attachments, Finder};
@@ -231,6 +231,12 @@ impl Builder {
     #[must_use]
     pub fn agents(mut self, agents: Subagents) -> Self {
         self.agents = Some(agents);
+        self
+    }
+
+    /// With this effort, if one is given.
+    pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
+        self.settings.effort = effort.or(self.settings.effort);
         self
     }
 
@@ -571,7 +577,7 @@ fn own_surroundings(journal: Option<&Path>) -> Result<(Surroundings, Option<Path
 
 /// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
 /// is already there is somebody else's and never used.
-fn scratch_directory() -> Result<PathBuf, StartError> {
+pub(crate) fn scratch_directory() -> Result<PathBuf, StartError> {
     static SESSIONS: AtomicU64 = AtomicU64::new(0);
     let mut tries_left = 100_u8;
     loop {

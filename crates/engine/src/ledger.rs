@@ -5,7 +5,7 @@
 
 use crate::cache::{Forecast, explain};
 use crate::gauge::Gauge;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use windlass_vocabulary::{AttemptId, MicroUsd, ModelName, Prices, Source, Ticket, Tokens, Usage};
@@ -19,6 +19,7 @@ pub struct Ledger {
     reserved: MicroUsd,
     run_usage: Usage,
     gauge: Option<Gauge>,
+    left: BTreeSet<Ticket>,
 }
 
 /// One request, paid for.
@@ -157,8 +158,19 @@ impl Ledger {
         Some(cost)
     }
 
+    /// A nested session runs on in the background, and keeps what is set aside for it.
+    pub(crate) fn leave(&mut self, ticket: Ticket) {
+        self.left.insert(ticket);
+    }
+
+    /// The nested sessions in the background.
+    pub(crate) fn left(&self) -> impl Iterator<Item = Ticket> {
+        self.left.iter().copied()
+    }
+
     /// A nested session came back with its own bill.
     pub(crate) fn settle_nested(&mut self, ticket: Ticket, spent: MicroUsd) {
+        self.left.remove(&ticket);
         self.release(Account::Nested(ticket));
         self.spent = self.spent + spent;
     }

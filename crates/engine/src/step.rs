@@ -100,8 +100,8 @@ impl Loop<'_> {
         }
     }
 
-    /// Nothing follows from a late event, but a nested session that was cancelled still sends its
-    /// bill: the rest of its allowance is free again.
+    /// Nothing follows from a late event, but a nested session that was cancelled, or left in the
+    /// background, still sends its bill: the rest of its allowance is free again.
     fn book_late(&mut self, event: &Event) {
         if let Event::ToolEnded { ticket, outcome } = event
             && self.state.ledger.is_open(Account::Nested(*ticket))
@@ -113,6 +113,11 @@ impl Loop<'_> {
 
     pub(crate) fn interrupted(&mut self, why: Interrupt) {
         self.interrupt = Some(why);
+        // A new message takes the place of what is said, not of work that was given away.
+        if why != Interrupt::NewMessage {
+            let left = self.state.ledger.left();
+            self.effects.extend(left.map(|ticket| Effect::CancelTool { ticket }));
+        }
         self.drive(Signal::Interrupted);
     }
 

@@ -13,7 +13,7 @@ mod file;
 pub mod git;
 mod glob;
 mod grep;
-mod input;
+pub mod input;
 pub mod lists;
 mod notebook;
 mod output;
@@ -32,9 +32,10 @@ pub mod surroundings;
 pub mod tool;
 mod walk;
 mod web;
+pub mod worktree;
 mod write;
 
-pub use background::{Background, BackgroundEnd, BackgroundTask};
+pub use background::{Background, BackgroundEnd, BackgroundTask, Beside};
 pub use file::FileChange;
 pub use git::{Git, GitEnd, GitFailure};
 pub use lists::Lists;
@@ -43,5 +44,5 @@ pub use process::{Lasting, LastingProgram, Launch, LaunchEnd, Launcher, Prepared
 pub use registry::Registry;
 pub use source::Source;
 pub use surroundings::{Limits, Surroundings};
-pub use tool::{Job, Progress, Running, Terms, Tool};
+pub use tool::{Bill, Job, Progress, Running, Terms, Tool};
 pub use web::Network;

@@ -123,6 +123,26 @@ impl Surroundings {
         other
     }
 
+    /// The same for somebody who works elsewhere, in these directories and no others; the first is
+    /// where it begins.
+    ///
+    /// # Errors
+    /// When whatever holds commands cannot hold them there, in words.
+    pub fn for_another_in(&self, directories: Vec<PathBuf>) -> Result<Self, String> {
+        let Some(cwd) = directories.first().cloned() else {
+            return Err("There is no directory to work in.".to_owned());
+        };
+        let mut other = self.for_another();
+        if let Some(launcher) = &self.launcher {
+            let moved = launcher.moved(&directories);
+            other.launcher = Some(moved.ok_or("Commands cannot be confined to another place.")?);
+        }
+        *lock(&other.directories) = directories;
+        *lock(&other.shell) = cwd.clone();
+        other.cwd = cwd;
+        Ok(other)
+    }
+
     /// One more working directory.
     pub fn add_directory(&self, directory: impl Into<PathBuf>) {
         let directory = directory.into();

@@ -38,6 +38,28 @@ pub struct Job {
     pub progress: Progress,
     /// On which terms it may start a session of its own.
     pub terms: Terms,
+    /// Where a session that it leaves in the background says what it spent.
+    pub bill: Bill,
+}
+
+/// Where a session that was left in the background says what it spent, once.
+#[derive(Clone, Debug, Default)]
+pub struct Bill(Option<mpsc::Sender<MicroUsd>>);
+
+impl Bill {
+    /// Says it into this channel.
+    #[must_use]
+    pub fn into_channel(sender: mpsc::Sender<MicroUsd>) -> Self {
+        Self(Some(sender))
+    }
+
+    /// Says what was spent.
+    pub fn settle(self, spent: MicroUsd) {
+        if let Some(sender) = self.0 {
+            // Nobody listens when the session is gone; then nobody counts either.
+            let _ = sender.try_send(spent);
+        }
+    }
 }
 
 /// What a session that a call starts may do and spend.
@@ -58,6 +80,7 @@ impl Job {
             cancel: CancellationToken::new(),
             progress: Progress::default(),
             terms: Terms::default(),
+            bill: Bill::default(),
         }
     }
 }

@@ -114,6 +114,9 @@ pub struct ToolOutcome {
     pub update: Option<ContextUpdate>,
     /// What a nested session spent of the allowance.
     pub spent: MicroUsd,
+    /// A nested session runs on in the background: its bill comes later, under the same ticket.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub is_left: bool,
     /// How long it took.
     #[serde(default)]
     pub took: Millis,
@@ -174,6 +177,7 @@ impl ToolOutcome {
             structured: None,
             update: None,
             spent: MicroUsd(0),
+            is_left: false,
             took: Millis(0),
         }
     }

@@ -83,6 +83,14 @@ impl Launcher for Confined {
         let sandbox = std::sync::Arc::clone(&self.sandbox);
         Ok(Box::new(Held { sandbox, plan, launch: held }))
     }
+
+    fn moved(&self, directories: &[PathBuf]) -> Option<std::sync::Arc<dyn Launcher>> {
+        let confinement = Confinement { roots: directories.to_vec(), ..self.confinement.clone() };
+        Some(std::sync::Arc::new(Self {
+            sandbox: std::sync::Arc::clone(&self.sandbox),
+            confinement,
+        }))
+    }
 }
 
 /// A command in the sandbox.

@@ -1,6 +1,7 @@
 //! Runs granted calls, each as a task of its own.
 //!
-//! A call ends in exactly one `ToolEnded`, whatever happens inside: see `execute`. Which calls may
+//! A call ends in exactly one `ToolEnded`, whatever happens inside: see `execute`; one that leaves a
+//! session in the background sends another with its bill. Which calls may
 //! run together, and in which order their results are shown, is the engine's to say. A nested
 //! session is a tool like any other: see `subagent`.
 
@@ -17,8 +18,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Event;
 use windlass_permission::Granted;
-use windlass_tool::{Job, Progress, Registry, Surroundings, Terms};
-use windlass_vocabulary::{Ticket, ToolCall};
+use windlass_tool::{Bill, Job, Progress, Registry, Surroundings, Terms};
+use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
 use self::context::Told;
 use crate::attachment::nearby::Neighbours;
@@ -54,11 +55,13 @@ impl Tools {
         let cancel = CancellationToken::new();
         self.cancels.insert(ticket, cancel.clone());
         let (progress, said) = mpsc::channel(PROGRESS_MAX);
+        let (bill, mut billed) = mpsc::channel(1);
         let job = Job {
             surroundings: Arc::clone(&self.surroundings),
             cancel,
             progress: Progress::into_channel(progress),
             terms,
+            bill: Bill::into_channel(bill),
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
         let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));
@@ -70,7 +73,13 @@ impl Tools {
             outcome.took = clock::since(begun);
             told.add(&surroundings, &mut outcome);
             neighbours.add(&mut outcome).await;
+            let is_left = outcome.is_left;
             let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
+            // What runs on can be cancelled under its ticket until it has sent its bill.
+            if is_left && let Some(spent) = billed.recv().await {
+                let outcome = ToolOutcome { spent, ..ToolOutcome::text("") };
+                let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
+            }
             ticket
         });
     }

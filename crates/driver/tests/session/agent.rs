@@ -11,7 +11,7 @@ use windlass_vocabulary::{
 
 use crate::stage::{PATIENCE, Setting, Stage, assert_completed, assert_ended, rehearse};
 
-async fn play(setting: Setting, agents: Subagents, answers: Vec<Says>) -> Stage {
+pub(crate) async fn play(setting: Setting, agents: Subagents, answers: Vec<Says>) -> Stage {
     let rehearsal = rehearse(answers).await;
     let builder = setting.builder(&rehearsal.url()).agents(agents);
     let (session, notices) = builder.start().unwrap();
@@ -34,8 +34,8 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
         description: "Reads and judges.".to_owned(),
         prompt: Some("You judge harshly.".to_owned()),
         tools: Some(vec![ToolName::from("Read")]),
-        model: None,
         turns_max: Some(3),
+        ..AgentDefinition::default()
     };
     let agents = Subagents { definitions: vec![reviewer], ..Subagents::default() };
     let both = Says::call("Agent", ask("count the masts")).tool(
@@ -82,11 +82,7 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
     let again = Subagents {
         definitions: vec![AgentDefinition {
             name: "reviewer".to_owned(),
-            description: String::new(),
-            prompt: None,
-            tools: None,
-            model: None,
-            turns_max: None,
+            ..AgentDefinition::default()
         }],
         ..Subagents::default()
     };

@@ -13,9 +13,11 @@ mod conversation;
 mod fault;
 mod interrupt;
 mod journal;
+mod left;
 mod media;
 mod plan;
 #[path = "../stage/mod.rs"]
 mod stage;
 mod tls;
 mod tool;
+mod worktree;

@@ -115,18 +115,18 @@ impl Loop<'_> {
     }
 
     fn reserve_allowance(&mut self, ticket: Ticket) -> Option<MicroUsd> {
-        let allowance = usd::allowance(self.settings, &self.state.ledger)?;
+        let allowance = usd::allowance(self.settings, &self.state.ledger);
         let open = Open {
             model: self.settings.model.name.clone(),
             prices: FREE,
             source: Source::Main,
             predicted: windlass_vocabulary::Tokens(0),
             raw: 0,
-            reserved: allowance,
+            reserved: allowance.unwrap_or_default(),
             forecast: Forecast::default(),
         };
         self.state.ledger.reserve(Account::Nested(ticket), open);
-        Some(allowance)
+        allowance
     }
 
     pub(crate) fn tool_ended(&mut self, place: usize, ticket: Ticket, outcome: ToolOutcome) {
@@ -134,8 +134,10 @@ impl Loop<'_> {
             return;
         };
         let (call, is_error) = (entry.call.clone(), outcome.is_error);
-        if entry.inspection.spends {
-            self.state.ledger.settle_nested(ticket, outcome.spent);
+        match (entry.inspection.spends, outcome.is_left) {
+            (true, true) => self.state.ledger.leave(ticket),
+            (true, false) => self.state.ledger.settle_nested(ticket, outcome.spent),
+            (false, _) => {}
         }
         self.tell(Notice::ToolEnded { call: call.id.clone(), outcome: outcome.clone() });
         let (point, is_hooked) = match is_error {

@@ -1,19 +1,20 @@
-//! The background commands of a session, and what a driver may ask about them.
+//! What runs in the background of a session, and what a driver may ask about it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
-use super::Task;
+use super::{Kind, Task};
 use crate::surroundings::lock;
 
-/// Ended commands that are remembered; older ones are forgotten first.
+/// Ended ones that are remembered; older ones are forgotten first.
 const ENDED_MAX: usize = 64;
-/// Characters of a command that are shown.
-const COMMAND_CHARS_MAX: usize = 200;
 
-/// The background commands of a session. Kills all of them when dropped; [`Background::close`] asks
+/// Bytes of an agent's answer that are told.
+const ANSWER_BYTES_MAX: usize = 20_000;
+
+/// The background commands and agents of a session. Kills all of them when dropped; [`Background::close`] asks
 /// them first.
 #[derive(Debug, Default)]
 pub struct Background {
@@ -27,12 +28,12 @@ struct Tasks {
     count: u64,
 }
 
-/// One background command, as it is now.
+/// One background command or agent, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundTask {
     /// Its name, for Monitor and TaskStop.
     pub id: String,
-    /// What was run.
+    /// What was run, or what it was told to do.
     pub command: String,
     /// Where everything it writes is.
     pub output: PathBuf,
@@ -40,7 +41,7 @@ pub struct BackgroundTask {
     pub ended: Option<String>,
 }
 
-/// The end of a background command, to be told to the model.
+/// The end of a background command or agent, to be told to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundEnd {
     /// Which.
@@ -60,18 +61,8 @@ impl Background {
     #[must_use]
     pub fn take_ended(&self) -> Vec<BackgroundEnd> {
         let tasks = lock(&self.tasks).list.clone();
-        let told = tasks.iter().filter(|task| task.tell()).map(|task| {
-            let task = seen(task);
-            let note = format!(
-                "The background command `{}` ({}) has ended: {} What it wrote is in {}.",
-                task.id,
-                task.command,
-                sentence(task.ended.as_deref().unwrap_or_default()),
-                task.output.display()
-            );
-            BackgroundEnd { task, note }
-        });
-        told.collect()
+        let told = tasks.iter().filter(|task| task.tell());
+        told.map(|task| BackgroundEnd { task: seen(task), note: note(task) }).collect()
     }
 
     /// Waits until one more command has ended. Waits for ever if none does.
@@ -118,23 +109,21 @@ impl Background {
         running_max: usize,
     ) -> Result<Arc<Task>, String> {
         let mut tasks = lock(&self.tasks);
-        let running = tasks.list.iter().filter(|task| task.end().is_none()).count();
+        let is_running = |task: &&Arc<Task>| task.kind == Kind::Command && task.end().is_none();
+        let running = tasks.list.iter().filter(is_running).count();
         if running >= running_max {
             return Err(format!(
                 "{running} commands run in the background already, which is the most there may \
                  be. End one with TaskStop first."
             ));
         }
-        if tasks.list.len() - running > ENDED_MAX
-            && let Some(at) = tasks.list.iter().position(|task| task.end().is_some())
-        {
-            tasks.list.remove(at);
-        }
         tasks.count += 1;
-        let command: String = command.chars().take(COMMAND_CHARS_MAX).collect();
-        let task = Arc::new(Task::new(format!("b{}", tasks.count), &command, output));
-        tasks.list.push(Arc::clone(&task));
-        Ok(task)
+        let id = format!("b{}", tasks.count);
+        Ok(tasks.push(Task::new(Kind::Command, id, command, output)))
+    }
+
+    pub(super) fn add_agent(&self, task: Task) -> Arc<Task> {
+        lock(&self.tasks).push(task)
     }
 
     pub(super) fn remove(&self, id: &str) {
@@ -155,6 +144,21 @@ impl Background {
     }
 }
 
+impl Tasks {
+    /// One more; the oldest of too many that have ended is forgotten.
+    fn push(&mut self, task: Task) -> Arc<Task> {
+        let ended = self.list.iter().filter(|task| task.end().is_some()).count();
+        if ended > ENDED_MAX
+            && let Some(at) = self.list.iter().position(|task| task.end().is_some())
+        {
+            self.list.remove(at);
+        }
+        let task = Arc::new(task);
+        self.list.push(Arc::clone(&task));
+        task
+    }
+}
+
 impl Drop for Background {
     /// Whoever supervises them may never run again, so there is no time to ask.
     fn drop(&mut self) {
@@ -170,6 +174,27 @@ fn seen(task: &Task) -> BackgroundTask {
         command: task.command.clone(),
         output: task.output.clone(),
         ended: task.end().map(|end| end.words),
+    }
+}
+
+/// How it ended, for the model; an agent's answer goes with it.
+fn note(task: &Task) -> String {
+    let Task { id, command, output, .. } = task;
+    let end = task.end();
+    let words = sentence(end.as_ref().map_or("", |end| &end.words));
+    let kind = match task.kind {
+        Kind::Command => "command",
+        Kind::Agent => "agent",
+    };
+    let begin = format!("The background {kind} `{id}` ({command}) has ended: {words}");
+    match end.and_then(|end| end.answer) {
+        Some(answer) => {
+            let cut = answer.floor_char_boundary(ANSWER_BYTES_MAX);
+            let shown = answer.get(..cut).unwrap_or_default();
+            let more = if cut < answer.len() { " (its beginning)" } else { "" };
+            format!("{begin} All it did is in {}. Its answer{more}:\n{shown}", output.display())
+        }
+        None => format!("{begin} What it wrote is in {}.", output.display()),
     }
 }
 

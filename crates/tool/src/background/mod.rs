@@ -1,9 +1,11 @@
-//! Commands that run beside the session: started by Bash, looked at by Monitor, ended by TaskStop.
+//! What runs beside the session: commands started by Bash and agents, looked at by Monitor, ended by
+//! TaskStop.
 //!
 //! Each has an owner (the session), a deadline, and a cap on what it may write; there are only so
 //! many at a time. What it writes goes to a file as it comes. When the session's surroundings are
 //! dropped, all of them are ended; what a killed process left is ended by the next start.
 
+mod beside;
 mod list;
 mod look;
 mod monitor;
@@ -23,19 +25,24 @@ use crate::process::{self, Cause, Ended, Order, Output, Program, spawn, stay};
 use crate::surroundings::{Surroundings, lock};
 use crate::tool::Progress;
 
+pub use beside::Beside;
 pub use list::{Background, BackgroundEnd, BackgroundTask};
 pub(crate) use monitor::Monitor;
 pub(crate) use record::sweep;
 pub(crate) use stop::TaskStop;
 
+/// Characters of what a task was told to do that are shown.
+const COMMAND_CHARS_MAX: usize = 200;
 /// Bytes of either end of a stream kept in memory: only the last line is ever asked for.
 const INLINE_BYTES: usize = 1_024;
 
-/// One command in the background.
+/// One command or agent in the background.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) id: String,
+    /// What it was told to do.
     pub(crate) command: String,
+    pub(crate) kind: Kind,
     pub(crate) output: PathBuf,
     pub(crate) cancel: CancellationToken,
     pub(crate) started: Instant,
@@ -44,6 +51,13 @@ pub(crate) struct Task {
     /// Rung whenever something was written, and at the end.
     pub(crate) bell: Arc<Notify>,
     state: Mutex<State>,
+}
+
+/// What runs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Command,
+    Agent,
 }
 
 #[derive(Debug, Default)]
@@ -61,13 +75,22 @@ struct State {
 pub(crate) struct End {
     pub(crate) words: String,
     pub(crate) is_failure: bool,
+    /// What it has to say to the model, where that is more than what it wrote.
+    pub(crate) answer: Option<String>,
+}
+
+impl End {
+    fn of(words: String, is_failure: bool) -> Self {
+        Self { words, is_failure, answer: None }
+    }
 }
 
 impl Task {
-    fn new(id: String, command: &str, output: PathBuf) -> Self {
+    fn new(kind: Kind, id: String, command: &str, output: PathBuf) -> Self {
         Self {
             id,
-            command: command.to_owned(),
+            command: command.chars().take(COMMAND_CHARS_MAX).collect(),
+            kind,
             output,
             cancel: CancellationToken::new(),
             started: Instant::now(),
@@ -150,7 +173,7 @@ pub(crate) async fn start(
     tokio::spawn(async move {
         let end = match stay(process, order).await {
             Ok(ended) => words(&ended, limit, spill_max),
-            Err(error) => End { words: format!("It was lost: {error}."), is_failure: true },
+            Err(error) => End::of(format!("It was lost: {error}."), true),
         };
         record::remove(&supervised.output);
         supervised.ended(end);
@@ -170,5 +193,5 @@ fn words(ended: &Ended, limit: Duration, spill_max: u64) -> End {
     for note in &ended.notes {
         words.push_str(&format!(" [{note}]"));
     }
-    End { words, is_failure }
+    End::of(words, is_failure)
 }

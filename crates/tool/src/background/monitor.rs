@@ -1,4 +1,4 @@
-//! Waits for a background command and shows what it wrote since the last look.
+//! Waits for a background command or agent and shows what it wrote since the last look.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) struct Monitor;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// The background command, as Bash named it.
+    /// The background command or agent, by the name it was given.
     task_id: String,
     /// Milliseconds to wait: 30000 unless given, 600000 at most, 0 to look without waiting.
     #[serde(default, deserialize_with = "input::whole_number")]
@@ -32,7 +32,7 @@ pub(crate) struct Input {
     until: Option<String>,
 }
 
-const DESCRIPTION: &str = "Waits until a background command ends, or writes what you wait for, \
+const DESCRIPTION: &str = "Waits until a background command or agent ends, or writes what you wait for, \
 and shows what it wrote since you last looked.";
 
 const WAIT_DEFAULT: u64 = 30_000;

@@ -1,4 +1,4 @@
-//! Ends a background command.
+//! Ends a background command or agent.
 
 use std::time::Duration;
 
@@ -17,14 +17,15 @@ pub(crate) struct TaskStop;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
-    /// The background command, as Bash named it.
+    /// The background command or agent, by the name it was given.
     task_id: String,
 }
 
-const DESCRIPTION: &str = "Ends a background command with everything it started.";
+const DESCRIPTION: &str = "Ends a background command or agent with everything it started.";
 const RESULT_BYTES_MAX: usize = 10_000;
-/// A tree is asked, given two seconds, and killed; this lies above.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// A tree is asked, given two seconds, and killed; an agent has to end all of its own. This lies
+/// above.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 impl Action for TaskStop {
     type Input = Input;

@@ -5,7 +5,7 @@ use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
 
 /// A whole number that may arrive as `10`, `10.0` or `"10"`: some models write all three.
-pub(crate) fn whole_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+pub fn whole_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let fail = || D::Error::custom("expected a whole number, zero or more");
     match Option::<Value>::deserialize(from)? {
         None | Some(Value::Null) => Ok(None),
@@ -25,7 +25,7 @@ fn whole_float(float: f64) -> Option<u64> {
 }
 
 /// Yes or no, which may arrive as `true` or `"true"`. Nothing at all is no.
-pub(crate) fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+pub fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     match Option::<Value>::deserialize(from)? {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(yes)) => Ok(yes),

@@ -12,34 +12,30 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use windlass_vocabulary::Json;
 
-pub(crate) use lenient::{flag, whole_number};
-pub(crate) use schema::spec;
+pub use lenient::{flag, whole_number};
+pub use schema::spec;
 
 /// What is wrong with one field of an input.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub struct Wrong {
     field: &'static str,
     why: String,
 }
 
 impl Wrong {
     /// This field, for this reason.
-    pub(crate) fn field(field: &'static str, why: impl Into<String>) -> Self {
+    pub fn field(field: &'static str, why: impl Into<String>) -> Self {
         Self { field, why: why.into() }
     }
 
     /// In words for the model.
-    pub(crate) fn told(&self, tool: &str) -> String {
+    pub fn told(&self, tool: &str) -> String {
         format!("The input of {tool} is not valid: field `{}`: {}.", self.field, self.why)
     }
 }
 
 /// The input, or what is wrong with it, where, and what was expected instead.
-pub(crate) fn parse<I: DeserializeOwned>(
-    tool: &str,
-    schema: &Json,
-    input: &Json,
-) -> Result<I, String> {
+pub fn parse<I: DeserializeOwned>(tool: &str, schema: &Json, input: &Json) -> Result<I, String> {
     let mut deserializer = serde_json::Deserializer::from_str(input.as_str());
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

@@ -6,11 +6,8 @@ use serde_json::Value;
 use windlass_vocabulary::{Json, ToolName, ToolSpec};
 
 /// A spec whose schema is that of the input type.
-pub(crate) fn spec<I: JsonSchema>(
-    name: &str,
-    description: &str,
-    result_bytes_max: usize,
-) -> ToolSpec {
+#[must_use]
+pub fn spec<I: JsonSchema>(name: &str, description: &str, result_bytes_max: usize) -> ToolSpec {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;

@@ -9,6 +9,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::process::Child;
@@ -54,6 +55,11 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be started the way it must be, in words for the model. Then it is not.
     fn prepare(&self, launch: &Launch<'_>) -> Result<Box<dyn Prepared>, String>;
+
+    /// The same for a session that works in these directories instead; `None` where that cannot be.
+    fn moved(&self, _directories: &[PathBuf]) -> Option<Arc<dyn Launcher>> {
+        None
+    }
 }
 
 /// A process that is ready to be started. Dropped before it has ended, it ends what it holds.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass_vocabulary::{ModelName, ToolName};
 
 /// An agent that can be asked for by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
     /// Its name.
     pub name: String,
@@ -19,6 +19,20 @@ pub struct AgentDefinition {
     pub model: Option<ModelName>,
     /// The most turns it may take; the parent's limit when nothing is said.
     pub turns_max: Option<u32>,
+    /// It always runs in the background.
+    pub background: bool,
+    /// Where it works.
+    pub isolation: Isolation,
+}
+
+/// Where an agent works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Where its parent does.
+    #[default]
+    None,
+    /// In a checkout of its own, made of the last commit of its parent's repository.
+    Worktree,
 }
 
 /// The agents of a session and the bounds they run in.
@@ -56,14 +70,7 @@ impl Subagents {
             return Ok(known.clone());
         }
         if name == GENERAL {
-            return Ok(AgentDefinition {
-                name: GENERAL.to_owned(),
-                description: String::new(),
-                prompt: None,
-                tools: None,
-                model: None,
-                turns_max: None,
-            });
+            return Ok(AgentDefinition { name: GENERAL.to_owned(), ..AgentDefinition::default() });
         }
         let names: Vec<&str> = std::iter::once(GENERAL)
             .chain(self.definitions.iter().map(|known| known.name.as_str()))

@@ -1,8 +1,10 @@
 //! What a model may say when it wants an agent, and what it is told of that.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
-use windlass_vocabulary::{Json, ToolName, ToolSpec};
+use serde_json::Value;
+use windlass_tool::input::{self, flag};
+use windlass_vocabulary::{Effort, Json, ToolSpec};
 
 use super::definition::{AgentDefinition, GENERAL};
 
@@ -14,26 +16,60 @@ const RESULT_BYTES_MAX: usize = 50_000;
 const DESCRIPTION_CHARS_MAX: usize = 300;
 
 /// What the model asks for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Input {
+    /// The task in three to five words.
     pub(super) description: String,
+    /// The whole task.
     pub(super) prompt: String,
     #[serde(default)]
     pub(super) subagent_type: Option<String>,
+    /// Another model than usual.
     #[serde(default)]
     pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) effort: Option<Strength>,
+    /// Return at once; wait with Monitor, end with TaskStop.
+    #[serde(default, deserialize_with = "flag")]
+    pub(super) run_in_background: bool,
+    /// Work in a git worktree of its own, made of the last commit.
+    #[serde(default)]
+    pub(super) isolation: Option<Apart>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Strength {
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+impl From<Strength> for Effort {
+    fn from(strength: Strength) -> Self {
+        match strength {
+            Strength::Low => Self::Low,
+            Strength::Medium => Self::Medium,
+            Strength::High => Self::High,
+            Strength::Xhigh => Self::Xhigh,
+            Strength::Max => Self::Max,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Apart {
+    Worktree,
 }
 
 impl Input {
-    pub(super) fn parse(input: &Json) -> Result<Self, String> {
-        let parsed: Self = serde_json::from_str(input.as_str()).map_err(|error| {
-            format!(
-                "The input of {NAME} is not valid: {error}. It needs `description` (a few words) \
-                 and `prompt` (the whole task)."
-            )
-        })?;
+    pub(super) fn parse(spec: &ToolSpec, input: &Json) -> Result<Self, String> {
+        let parsed: Self = input::parse(NAME, &spec.input_schema, input)?;
         match parsed.prompt.trim().is_empty() {
-            true => Err(format!("The input of {NAME} is not valid: field `prompt` is empty.")),
+            true => Err(input::Wrong::field("prompt", "empty").told(NAME)),
             false => Ok(parsed),
         }
     }
@@ -51,23 +87,16 @@ pub(super) fn spec(definitions: &[AgentDefinition]) -> ToolSpec {
         let about: String = definition.description.chars().take(DESCRIPTION_CHARS_MAX).collect();
         words.push_str(&format!("\n- {}: {about}", definition.name));
     }
-    let names: Vec<&str> = std::iter::once(GENERAL)
-        .chain(definitions.iter().map(|definition| definition.name.as_str()))
-        .collect();
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "description": { "type": "string", "description": "The task in three to five words." },
-            "prompt": { "type": "string", "description": "The whole task." },
-            "subagent_type": { "type": "string", "enum": names },
-            "model": { "type": "string", "description": "Another model than usual." },
-        },
-        "required": ["description", "prompt"],
-    });
-    ToolSpec {
-        name: ToolName::from(NAME),
-        description: words.into(),
-        input_schema: Json::from_checked(&schema.to_string()),
-        result_bytes_max: RESULT_BYTES_MAX,
+    let mut spec = input::spec::<Input>(NAME, &words, RESULT_BYTES_MAX);
+    let names = std::iter::once(GENERAL).chain(definitions.iter().map(|known| known.name.as_str()));
+    let names: Vec<Value> = names.map(Value::from).collect();
+    let mut schema: Value = serde_json::from_str(spec.input_schema.as_str()).unwrap_or_default();
+    // Which agents there are is not known before the session is.
+    if let Some(kind) =
+        schema.pointer_mut("/properties/subagent_type").and_then(Value::as_object_mut)
+    {
+        kind.insert("enum".to_owned(), Value::Array(names));
+        spec.input_schema = Json::from_checked(&schema.to_string());
     }
+    spec
 }

@@ -5,15 +5,18 @@
 //! parent's purse, its permissions are the parent's at that moment, and its questions go to whoever
 //! answers the parent's. Stopping the parent stops the tree. Reading order: [`definition`] (what an
 //! agent is), `input` (what the model may ask for), `nest` (what a nested session is made of),
-//! `run` (one of them, from start to result), `question` (who is asked).
+//! `place` (where it works), `run` (one of them, from start to result), `outcome` (that result),
+//! `question` (who is asked).
 
 pub(crate) mod definition;
 mod input;
 mod nest;
+mod outcome;
+mod place;
 mod question;
 mod run;
 
-pub use definition::{AgentDefinition, Subagents};
+pub use definition::{AgentDefinition, Isolation, Subagents};
 pub(crate) use nest::{Nest, Parent, Tree};
 pub(crate) use question::NestedQuestions;
 
@@ -40,7 +43,7 @@ impl AgentTool {
     }
 
     fn checked(&self, input: &Json) -> Result<(Input, AgentDefinition), String> {
-        let input = Input::parse(input)?;
+        let input = Input::parse(&self.spec, input)?;
         let definition = self.nest.subagents.definition(input.subagent_type.as_deref())?;
         Ok((input, definition))
     }

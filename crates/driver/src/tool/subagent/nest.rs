@@ -9,13 +9,14 @@ use windlass_engine::Settings;
 use windlass_hook::HookSet;
 use windlass_journal::Head;
 use windlass_permission::Policy;
-use windlass_tool::{Registry, Surroundings};
+use windlass_tool::{Registry, Surroundings, Terms};
 use windlass_vocabulary::{AgentId, MicroUsd, ModelName, ToolCallId};
 
 use super::definition::{AgentDefinition, Subagents};
+use super::place::Place;
 use super::question::Shared;
 use crate::attachment::nearby::Nearby;
-use crate::journal::Place;
+use crate::journal::Place as JournalPlace;
 use crate::model::{Endpoint, Timeouts};
 use crate::notices::Teller;
 use crate::session::Builder;
@@ -32,7 +33,7 @@ pub(crate) struct Parent {
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) hooks: HookSet,
     pub(crate) nearby: Option<Arc<dyn Nearby>>,
-    pub(crate) journal: Option<Place>,
+    pub(crate) journal: Option<JournalPlace>,
     pub(crate) transcript: Option<Transcript>,
     pub(crate) timeouts: Timeouts,
 }
@@ -98,8 +99,9 @@ impl Nest {
         id: &AgentId,
         definition: &AgentDefinition,
         call: &ToolCallId,
-        terms: (Policy, Option<MicroUsd>),
-    ) -> Builder {
+        place: &Place,
+        terms: Terms,
+    ) -> Result<Builder, String> {
         let Parent {
             settings,
             endpoint,
@@ -112,9 +114,15 @@ impl Nest {
             transcript,
             timeouts,
         } = self.parent.clone();
-        let (policy, allowance) = terms;
-        let settings = nested(settings, id, definition, policy, allowance);
-        let mut surroundings = surroundings.for_another();
+        let Terms { mut policy, allowance } = terms;
+        let parents = surroundings.cwd.to_string_lossy().into_owned();
+        let mut surroundings = place.surroundings(&surroundings, &mut policy)?;
+        let mut settings = nested(settings, id, definition, policy, allowance);
+        for (_, value) in &mut settings.system_context {
+            if *value == parents {
+                *value = surroundings.cwd.to_string_lossy().into_owned();
+            }
+        }
         surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
         let mut registry = registry;
         // What a plan is for belongs to the parent: nobody leaves its plan mode from below.
@@ -139,7 +147,7 @@ impl Nest {
         }
         if let Some(place) = journal {
             let folder = agents_folder(&place);
-            let Place { path: _, durability, head, prices } = place;
+            let JournalPlace { path: _, durability, head, prices } = place;
             // Should it not be there in the end, opening the journal says so.
             let _ = std::fs::create_dir_all(&folder);
             builder = builder.journal(folder.join(format!("{id}.jsonl")), durability);
@@ -155,12 +163,12 @@ impl Nest {
         if may_nest && self.depth < self.subagents.depth_max {
             builder = builder.agents(self.subagents.clone());
         }
-        builder
+        Ok(builder)
     }
 }
 
 /// Where the journals of a session's agents lie.
-fn agents_folder(place: &Place) -> PathBuf {
+fn agents_folder(place: &JournalPlace) -> PathBuf {
     place.path.with_extension("agents")
 }
 

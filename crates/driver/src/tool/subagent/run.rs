@@ -1,81 +1,167 @@
-//! One nested session, from its start to the result its parent sees.
+//! One nested session, from its start to its end: waited for, or left in the background.
 
-use serde_json::json;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
 use windlass_engine::Interrupt;
-use windlass_tool::Job;
+use windlass_tool::{Beside, Job};
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{
-    AgentId, Json, Message, MicroUsd, ModelName, Notice, Role, ToolCallId, ToolOutcome,
+    AgentId, Message, MicroUsd, ModelName, Notice, Role, ToolCallId, ToolOutcome,
 };
 
-use super::definition::AgentDefinition;
+use super::definition::{AgentDefinition, Isolation};
 use super::input::Input;
-use super::nest::Nest;
+use super::nest::{Nest, Seat};
+use super::outcome::{self, Cut, End};
+use super::place::Place;
 use crate::clock;
+use crate::guard::caught;
 use crate::notices::Notices;
 use crate::session::Session;
 
-/// Runs it. Whatever happens, its money is accounted for and nothing of it is left running.
+/// Runs it. Whatever happens, its money is accounted for and nothing of it is left running, except
+/// in the background, where it has an end of its own.
 pub(super) async fn run(
-    nest: &Nest,
+    nest: &Arc<Nest>,
     input: Input,
-    mut definition: AgentDefinition,
+    definition: AgentDefinition,
     call: &ToolCallId,
     job: Job,
 ) -> ToolOutcome {
-    let Some(_seat) = nest.seat() else {
-        let most = nest.subagents.running_max;
-        return ToolOutcome::failure(format!(
-            "There are {most} agents at work, and no more may run at once. Wait for one, or do it \
-             yourself."
-        ));
+    // Only the first session leaves agents behind: another one's end would end them unfinished.
+    let is_left = (input.run_in_background || definition.background) && nest.depth == 1;
+    let nested = match Nested::start(nest, input, definition, call, job).await {
+        Ok(nested) => nested,
+        Err(problem) => return ToolOutcome::failure(problem),
     };
-    if let Some(model) = &input.model {
-        definition.model = Some(ModelName::from(model.as_str()));
+    match is_left {
+        false => nested.finished().await,
+        true => nested.leave().await,
     }
-    let id = nest.name();
-    let terms = (job.terms.policy.clone(), job.terms.allowance);
-    let started = nest.builder(&id, &definition, call, terms).start();
-    let (session, notices) = match started {
-        Ok(started) => started,
-        Err(error) => return ToolOutcome::failure(format!("The agent could not start: {error}.")),
-    };
-    let begun = clock::now();
-    let mut nested = Nested { nest, session, notices, job, answer: String::new(), calls: 0 };
-    let ending = nested.until_ended(&input.prompt).await;
-    nested.session.close().await;
-    nest.tree.questions.withdraw_all(&nest.teller, &nested.session);
-    let took = clock::since(begun).0;
-    outcome(&id, &input, &nested, ending, took)
 }
 
 /// A nested session under way.
-struct Nested<'a> {
-    nest: &'a Nest,
+pub(super) struct Nested {
+    nest: Arc<Nest>,
+    _seat: Seat,
+    pub(super) id: AgentId,
+    pub(super) input: Input,
+    place: Place,
     session: Session,
     notices: Notices,
     job: Job,
+    cancel: CancellationToken,
+    /// What is known of it while it is left alone.
+    beside: Option<Beside>,
     /// What it said last.
-    answer: String,
+    pub(super) answer: String,
     /// Tools it has started.
-    calls: u64,
+    pub(super) calls: u64,
 }
 
-/// Why there is no ordinary end.
-enum Cut {
-    Cancelled,
-    TooLong,
-    Gone,
-}
+impl Nested {
+    async fn start(
+        nest: &Arc<Nest>,
+        input: Input,
+        mut definition: AgentDefinition,
+        call: &ToolCallId,
+        job: Job,
+    ) -> Result<Self, String> {
+        let seat = nest.seat().ok_or_else(|| {
+            let most = nest.subagents.running_max;
+            format!(
+                "There are {most} agents at work, and no more may run at once. Wait for one, or do \
+                 it yourself."
+            )
+        })?;
+        if let Some(model) = &input.model {
+            definition.model = Some(ModelName::from(model.as_str()));
+        }
+        let isolation = input.isolation.map_or(definition.isolation, |_| Isolation::Worktree);
+        let id = nest.name();
+        let (parent, journal) = (&nest.parent.surroundings, nest.parent.journal.as_ref());
+        let place = Place::find(isolation, &id, parent, journal, &job.cancel).await?;
+        let effort = input.effort.map(Into::into);
+        let started =
+            nest.builder(&id, &definition, call, &place, job.terms.clone()).and_then(|builder| {
+                match builder.effort(effort).start() {
+                    Ok(started) => Ok(started),
+                    Err(error) => Err(format!("The agent could not start: {error}.")),
+                }
+            });
+        let (session, notices) = match started {
+            Ok(started) => started,
+            Err(problem) => {
+                place.settle().await;
+                return Err(problem);
+            }
+        };
+        let cancel = job.cancel.clone();
+        Ok(Self {
+            nest: Arc::clone(nest),
+            _seat: seat,
+            id,
+            input,
+            place,
+            session,
+            notices,
+            job,
+            cancel,
+            beside: None,
+            answer: String::new(),
+            calls: 0,
+        })
+    }
 
-impl Nested<'_> {
-    async fn until_ended(&mut self, prompt: &str) -> Result<Ending, (Cut, MicroUsd)> {
+    /// Lets it run and says where it can be found.
+    async fn leave(mut self) -> ToolOutcome {
+        let Self { id, input, job, .. } = &self;
+        let begun = job.surroundings.begin_beside(id.as_str(), &input.description, &job.cancel);
+        let beside = match begun {
+            Ok(beside) => beside,
+            Err(error) => {
+                self.session.close().await;
+                self.place.settle().await;
+                return ToolOutcome::failure(format!(
+                    "The agent was not started, because what it does cannot be kept: {error}."
+                ));
+            }
+        };
+        let launched = outcome::launched(id, input, beside.output());
+        self.cancel = beside.cancel();
+        self.beside = Some(beside);
+        // One that breaks down sends no bill and keeps what was set aside for it.
+        tokio::spawn(async move { caught(self.finished()).await.map(drop) });
+        launched
+    }
+
+    async fn finished(mut self) -> ToolOutcome {
+        let begun = clock::now();
+        let ending = self.until_ended().await;
+        self.session.close().await;
+        self.nest.tree.questions.withdraw_all(&self.nest.teller, &self.session);
+        let took = clock::since(begun).0;
+        let place = std::mem::replace(&mut self.place, Place::Shared).settle().await;
+        let outcome = outcome::outcome(&self, ending, End { took, place });
+        if let Some(mut beside) = self.beside.take() {
+            let answer = outcome::text(&outcome);
+            beside.write(&format!("\n{answer}\n"));
+            // Whoever hears of the end finds it paid for.
+            self.job.bill.clone().settle(outcome.spent);
+            let words = if outcome.is_error { "It failed." } else { "It is done." };
+            beside.end(words.to_owned(), outcome.is_error, Some(answer));
+        }
+        outcome
+    }
+
+    async fn until_ended(&mut self) -> Result<Ending, (Cut, MicroUsd)> {
         let mut spent = MicroUsd(0);
-        if self.session.submit(prompt).is_err() {
+        if self.session.submit(self.input.prompt.as_str()).is_err() {
             return Err((Cut::Gone, spent));
         }
         let deadline = clock::later(clock::now(), self.nest.subagents.time_max);
-        let cancel = self.job.cancel.clone();
+        let cancel = self.cancel.clone();
         let mut cut = None;
         loop {
             // What was spent up to a forced end is told by the end itself, so it is waited for.
@@ -121,6 +207,12 @@ impl Nested<'_> {
                 self.calls += 1;
                 let number = self.calls;
                 self.job.progress.say(|| format!("{} (call {number})", call.name));
+                if let Some(beside) = &mut self.beside {
+                    let input = call.input.as_str();
+                    let cut = input.floor_char_boundary(CALL_BYTES_SHOWN);
+                    let shown = input.get(..cut).unwrap_or_default();
+                    beside.write(&format!("[{} {shown}]\n", call.name));
+                }
             }
             Notice::MessageAdded(message) if message.role == Role::Assistant => {
                 self.remember(&message);
@@ -132,65 +224,13 @@ impl Nested<'_> {
     fn remember(&mut self, message: &Message) {
         let text = message.text();
         if !text.trim().is_empty() {
+            if let Some(beside) = &mut self.beside {
+                beside.write(&format!("{}\n", text.trim_end()));
+            }
             self.answer = text;
         }
     }
 }
 
-fn outcome(
-    id: &AgentId,
-    input: &Input,
-    nested: &Nested<'_>,
-    ending: Result<Ending, (Cut, MicroUsd)>,
-    took: u64,
-) -> ToolOutcome {
-    let answer = nested.answer.trim();
-    let ending = match ending {
-        Ok(ending) => ending,
-        Err((cut, spent)) => {
-            let why = match cut {
-                Cut::Cancelled => "was stopped",
-                Cut::TooLong => "took too long and was stopped",
-                Cut::Gone => "broke down",
-            };
-            let failure = ToolOutcome::failure(said(&format!("The agent {why}."), answer));
-            return ToolOutcome { spent, ..failure };
-        }
-    };
-    if ending.terminal.is_error() {
-        let words = format!("The agent ended without an answer: {}.", ending.why);
-        return ToolOutcome { spent: ending.cost, ..ToolOutcome::failure(said(&words, answer)) };
-    }
-    let usage = ending.usage;
-    let structured = json!({
-        "status": "completed",
-        "agentId": id.as_str(),
-        "description": input.description,
-        "content": [{ "type": "text", "text": answer }],
-        "prompt": input.prompt,
-        "totalToolUseCount": nested.calls,
-        "totalDurationMs": took,
-        "totalTokens": usage.input_total().0 + usage.output.0,
-        "usage": {
-            "input_tokens": usage.input.0,
-            "output_tokens": usage.output.0,
-            "cache_creation_input_tokens": usage.cache_write.0,
-            "cache_read_input_tokens": usage.cache_read.0,
-        },
-    });
-    let words = if answer.is_empty() { "The agent ended without a word." } else { answer };
-    ToolOutcome {
-        structured: Some(Json::from_checked(&structured.to_string())),
-        spent: ending.cost,
-        // What it did to the workspace is not known here; to assume that it did is the safe side.
-        changed_workspace: nested.calls > 0,
-        ..ToolOutcome::text(words)
-    }
-}
-
-fn said(words: &str, answer: &str) -> String {
-    match answer.is_empty() {
-        true => words.to_owned(),
-        false => format!("{words} The last it said:\n{answer}"),
-    }
-}
+/// Bytes of a call's input that are written down for whoever looks.
+const CALL_BYTES_SHOWN: usize = 300;

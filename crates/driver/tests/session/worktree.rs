@@ -1,0 +1,151 @@
+//! Agents that work in a checkout of their own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use windlass_driver::{Rule, Subagents};
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::{Mode, Notice, ToolOutcome};
+
+use crate::agent::play;
+use crate::stage::{Setting, Stage, assert_completed};
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(directory).args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+    let output = command.args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A repository whose hooks, filters and monitor would all leave a trace if anything ran them.
+fn repository(directory: &Path) {
+    git(directory, &["init", "--quiet"]);
+    std::fs::write(directory.join("log.txt"), "calm\n").unwrap();
+    std::fs::write(directory.join(".gitignore"), "spill\n").unwrap();
+    std::fs::write(directory.join(".gitattributes"), "*.txt filter=x\n").unwrap();
+    git(directory, &["add", "."]);
+    git(directory, &["commit", "--quiet", "-m", "first"]);
+    let trace = |who: &str| format!("touch {}/ran-{who}", directory.display());
+    for part in ["clean", "smudge"] {
+        let run = format!("{}; cat", trace(part));
+        git(directory, &["config", &format!("filter.x.{part}"), &run]);
+    }
+    git(directory, &["config", "filter.x.required", "true"]);
+    git(directory, &["config", "core.fsmonitor", &trace("monitor")]);
+    let hook = directory.join(".git/hooks/post-checkout");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\n{}\n", trace("hook"))).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, mode).unwrap();
+}
+
+/// Which of them did.
+fn ran(directory: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(directory).unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("ran-")).collect()
+}
+
+fn apart(prompt: &str) -> Value {
+    json!({ "description": "apart", "prompt": prompt, "isolation": "worktree" })
+}
+
+/// What came of the first call of `Agent`.
+async fn outcome(mut stage: Stage) -> (ToolOutcome, Stage) {
+    let (ending, told) = stage.run("go").await;
+    assert_completed(&ending);
+    let ended = told.iter().find_map(|notice| match notice {
+        Notice::ToolEnded { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    });
+    (ended.unwrap(), stage)
+}
+
+fn kept(outcome: &ToolOutcome) -> Option<PathBuf> {
+    let json: Value = serde_json::from_str(outcome.structured.as_ref()?.as_str()).unwrap();
+    json["worktreePath"].as_str().map(PathBuf::from)
+}
+
+#[tokio::test]
+async fn what_an_agent_changes_stays_in_its_worktree() {
+    let setting = Setting::default();
+    let root = setting.directory.path().to_owned();
+    repository(&root);
+    let answers = vec![
+        Says::call("Agent", apart("stir the log")),
+        Says::call("Bash", json!({ "command": "pwd; echo storm > log.txt" })).when("stir the log"),
+        Says::text("stirred"),
+        Says::text("done"),
+    ];
+    let (outcome, _stage) = outcome(play(setting, Subagents::default(), answers).await).await;
+    let path = kept(&outcome).unwrap_or_else(|| panic!("{outcome:?}"));
+    assert!(format!("{outcome:?}").contains("files changed: 1"), "{outcome:?}");
+    assert_eq!(std::fs::read_to_string(path.join("log.txt")).unwrap(), "storm\n");
+    assert_eq!(std::fs::read_to_string(root.join("log.txt")).unwrap(), "calm\n");
+    assert_eq!(ran(&root), Vec::<String>::new(), "programs of the repository ran");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn a_worktree_in_which_nothing_happened_is_gone() {
+    let setting = Setting::default();
+    let root = setting.directory.path().to_owned();
+    repository(&root);
+    let answers = vec![
+        Says::call("Agent", apart("look around")),
+        Says::call("Bash", json!({ "command": "cat log.txt; pwd" })).when("look around"),
+        Says::text("calm"),
+        Says::text("done"),
+    ];
+    let (outcome, stage) = outcome(play(setting, Subagents::default(), answers).await).await;
+    assert_eq!((outcome.is_error, kept(&outcome)), (false, None), "{outcome:?}");
+    assert_eq!(git(&root, &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(ran(&root), Vec::<String>::new(), "programs of the repository ran");
+    // It stood in its own copy, and the model was told so.
+    let asked = stage.rehearsal.requests();
+    let result = asked.iter().find(|request| request.body.contains("calm\\n")).unwrap();
+    assert!(result.body.contains("/agent-1"), "{}", result.body);
+}
+
+/// The parent's roots are not the agent's any more, and what may not be read may not be read there.
+#[tokio::test]
+async fn rights_move_with_the_agent_and_do_not_grow() {
+    let setting = Setting::default();
+    let root = setting.directory.path().canonicalize().unwrap();
+    repository(&root);
+    let text = root.display();
+    let setting = setting.with(|settings| {
+        settings.policy.mode = Mode::AcceptEdits;
+        let rule = |text: &str| Rule::parse(text).unwrap();
+        settings.policy.rules.allow = vec![rule("Agent")];
+        settings.policy.rules.deny = vec![rule(&format!("Read(/{text}/log.txt)"))];
+    });
+    let outside = json!({ "file_path": root.join("new.txt"), "content": "x" });
+    let answers = vec![
+        Says::call("Agent", apart("try it")),
+        Says::call("Write", outside).when("try it"),
+        Says::call("Read", json!({ "file_path": "log.txt" })).when_result("new.txt"),
+        Says::call("Grep", json!({ "pattern": "c.lm", "output_mode": "content" })),
+        Says::call("Write", json!({ "file_path": "inside.txt", "content": "x" })),
+        Says::text("tried"),
+        Says::text("done"),
+    ];
+    let (outcome, stage) = outcome(play(setting, Subagents::default(), answers).await).await;
+    let path = kept(&outcome).unwrap_or_else(|| panic!("{outcome:?}"));
+    assert!(path.join("inside.txt").exists(), "its own place may be written");
+    assert!(!root.join("new.txt").exists(), "its parent's may not");
+    let requests = stage.rehearsal.requests();
+    assert!(!requests.iter().any(|request| request.body.contains("calm")), "it was read");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn without_a_repository_there_is_a_plain_answer() {
+    let answers = vec![Says::call("Agent", apart("try it")), Says::text("then not")];
+    let stage = play(Setting::default(), Subagents::default(), answers).await;
+    let (outcome, _stage) = outcome(stage).await;
+    assert!(outcome.is_error, "{outcome:?}");
+    assert!(format!("{outcome:?}").contains("is not in a git repository"), "{outcome:?}");
+}
