@@ -36,6 +36,7 @@ mod picture;
 mod quoted;
 mod retry_after;
 mod script;
+pub mod search;
 mod tools;
 mod write;
 mod written;
@@ -55,6 +56,7 @@ pub use credential::Credential;
 pub use law::Law;
 pub use offender::{Offender, offender};
 pub use origins::{Origins, Place};
+pub use search::Search;
 pub use written::Written;
 
 /// The dialect spoken over a wire, or `None` for a wire nobody here speaks yet.
@@ -95,6 +97,12 @@ pub trait Dialect: Send + Sync {
     /// The same, without writing again what was written for the request before. The memory belongs
     /// to one conversation; what comes out does not depend on it.
     fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded;
+
+    /// The entry of a request's tools by which the provider searches the web for its model, as JSON;
+    /// `None` where the wire has no word for that.
+    fn search_tool(&self, _: &Search) -> Option<String> {
+        None
+    }
 
     /// A reader for the body of one successful reply.
     fn decoder(&self) -> Box<dyn Decode + Send>;

@@ -14,6 +14,7 @@
 //! Reading order: [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
 //! `permission`, `hook`, `spill`, `attachment`.
 
+mod aside;
 pub mod attachment;
 mod clock;
 mod compact;

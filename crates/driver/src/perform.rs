@@ -17,6 +17,7 @@ use windlass_vocabulary::{
     Ticket,
 };
 
+use crate::aside::Asides;
 use crate::attachment::Attachments;
 use crate::guard::caught;
 use crate::inspect::Inspector;
@@ -48,6 +49,7 @@ pub(crate) struct Performer {
 pub(crate) struct Parts {
     pub(crate) model: Arc<ModelPort>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) aside: Arc<Asides>,
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) attachments: Attachments,
     pub(crate) hooks: HookSet,
@@ -57,7 +59,7 @@ pub(crate) struct Parts {
 
 impl Performer {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { model, registry, inspector, attachments, hooks, teller, events } = parts;
+        let Parts { model, registry, aside, inspector, attachments, hooks, teller, events } = parts;
         let surroundings = Arc::clone(&attachments.surroundings);
         Self {
             model,
@@ -67,6 +69,7 @@ impl Performer {
                 registry,
                 surroundings,
                 Arc::clone(&attachments.neighbours),
+                aside,
                 events.clone(),
             ),
             attachments: Arc::new(attachments),

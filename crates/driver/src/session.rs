@@ -20,6 +20,7 @@ use windlass_tool::{Registry, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, Effort, ModelName, Ticket};
 
+use crate::aside::Asides;
 use crate::attachment::nearby::{Nearby, Neighbours};
 use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
@@ -68,6 +69,7 @@ pub struct Builder {
     depth: u8,
     tree: Tree,
     continues_run: bool,
+    web_search: bool,
 }
 
 impl Builder {
@@ -92,6 +94,7 @@ impl Builder {
             depth: 0,
             tree: Tree::default(),
             continues_run: false,
+            web_search: false,
         }
     }
 
@@ -227,6 +230,13 @@ impl Builder {
         self
     }
 
+    /// With a tool that searches the web, if the first endpoint's provider does that.
+    #[must_use]
+    pub fn web_search(mut self, on: bool) -> Self {
+        self.web_search = on;
+        self
+    }
+
     /// With nested sessions: the model is offered the tool `Agent`.
     #[must_use]
     pub fn agents(mut self, agents: Subagents) -> Self {
@@ -264,6 +274,7 @@ impl Builder {
 
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
         self.check_models()?;
+        self.add_search();
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
         let (surroundings, scratch) = match self.surroundings.take() {
             Some(surroundings) => (surroundings, None),
@@ -296,8 +307,10 @@ impl Builder {
         let (journal, state) = Journal::open(self.journal, &settings, &teller, &mut pen)?;
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
+        let model = Arc::new(model);
         let performer = Performer::new(Parts {
-            model: Arc::new(model),
+            aside: Arc::new(Asides::new(&model, &settings)),
+            model,
             inspector,
             registry,
             attachments: Attachments {
@@ -349,6 +362,13 @@ impl Builder {
         let nest = Nest { subagents, parent, depth: self.depth + 1, tree, teller };
         self.registry.insert(Arc::new(AgentTool::new(Arc::new(nest))));
         self.settings.tools = self.registry.specs().into();
+    }
+
+    fn add_search(&mut self) {
+        if self.web_search && self.endpoint.can_search() {
+            self.registry.insert_web_search();
+            self.settings.tools = self.registry.specs().into();
+        }
     }
 
     /// An endpoint for a model that is never asked is a slip of the pen, and the model that was

@@ -5,6 +5,7 @@
 //! whether a call may run: `run` takes a proof that it may.
 
 mod action;
+pub mod aside;
 mod background;
 mod bash;
 mod edit;

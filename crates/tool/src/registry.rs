@@ -25,7 +25,7 @@ use crate::skill::Skill;
 use crate::source::{Outlet, Source};
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
-use crate::web::WebFetch;
+use crate::web::{WebFetch, WebSearch};
 use crate::write::Write;
 
 /// The tools of a session.
@@ -87,6 +87,12 @@ impl Registry {
         if !surroundings.skills.is_empty() {
             self.insert(tool(Skill));
         }
+    }
+
+    /// Adds the tool that searches the web, for a session whose provider does that. Searched for
+    /// before it is offered: most sessions need it never.
+    pub fn insert_web_search(&mut self) {
+        self.insert_deferred(tool(WebSearch));
     }
 
     /// Adds a tool behind the others. One of the same name is replaced where it stands, and

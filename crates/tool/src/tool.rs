@@ -10,6 +10,7 @@ use windlass_permission::{Granted, Policy};
 use windlass_vocabulary::{Inspection, Json, MicroUsd, ToolCall, ToolOutcome, ToolSpec};
 
 use crate::action::Done;
+use crate::aside::Aside;
 use crate::surroundings::Surroundings;
 
 /// A call under way. Dropping it ends whatever it started.
@@ -40,6 +41,8 @@ pub struct Job {
     pub terms: Terms,
     /// Where a session that it leaves in the background says what it spent.
     pub bill: Bill,
+    /// Whom it may ask beside the conversation, if anybody.
+    pub aside: Option<Arc<dyn Aside>>,
 }
 
 /// Where a session that was left in the background says what it spent, once.
@@ -81,6 +84,7 @@ impl Job {
             progress: Progress::default(),
             terms: Terms::default(),
             bill: Bill::default(),
+            aside: None,
         }
     }
 }

@@ -60,4 +60,6 @@ pub enum Source {
     Compaction,
     /// A short label for a batch of tools.
     ToolLabel,
+    /// A question that a tool asks beside the conversation.
+    Aside,
 }

@@ -21,6 +21,7 @@ use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
 use crate::decode::StreamDecoder;
 use crate::fault::Reply;
 use crate::law::{ANTHROPIC_MESSAGES, Law};
+use crate::search::{Search, USES_MAX, list};
 use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
 
 /// The dialect of `POST /v1/messages`.
@@ -65,6 +66,20 @@ impl Dialect for AnthropicMessages {
 
     fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
         memory.encode(&request::Letter, self.wire(), request, law)
+    }
+
+    fn search_tool(&self, search: &Search) -> Option<String> {
+        let mut tool = format!(
+            "{{\"type\":\"web_search_20250305\",\"name\":\"web_search\",\"max_uses\":{USES_MAX}"
+        );
+        // It takes one of the two; what is allowed says more.
+        match (search.allowed.as_slice(), search.blocked.as_slice()) {
+            ([], []) => {}
+            ([], blocked) => tool.push_str(&format!(",\"blocked_domains\":{}", list(blocked))),
+            (allowed, _) => tool.push_str(&format!(",\"allowed_domains\":{}", list(allowed))),
+        }
+        tool.push('}');
+        Some(tool)
     }
 
     fn decoder(&self) -> Box<dyn Decode + Send> {

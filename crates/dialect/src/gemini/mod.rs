@@ -19,6 +19,7 @@ use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
 use crate::decode::StreamDecoder;
 use crate::fault::Reply;
 use crate::law::{GEMINI, Law};
+use crate::search::Search;
 use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
 
 /// The dialect of `POST /v1beta/models/…:streamGenerateContent`.
@@ -56,6 +57,11 @@ impl Dialect for Gemini {
 
     fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
         memory.encode(&request::Letter, self.wire(), request, law)
+    }
+
+    /// It has no word for hosts; whoever asks has to say in words what is wanted, and look at the links.
+    fn search_tool(&self, _: &Search) -> Option<String> {
+        Some(String::from("{\"google_search\":{}}"))
     }
 
     fn decoder(&self) -> Box<dyn Decode + Send> {

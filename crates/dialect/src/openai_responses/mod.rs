@@ -10,6 +10,7 @@ mod request;
 mod stream;
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -18,6 +19,7 @@ use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
 use crate::decode::StreamDecoder;
 use crate::fault::Reply;
 use crate::law::{Law, OPENAI_RESPONSES};
+use crate::search::{Search, list};
 use crate::{Credential, Decode, Dialect, Encoded, Headers, Written, openai_chat};
 
 /// The dialect of `POST /v1/responses`.
@@ -43,6 +45,15 @@ impl Dialect for OpenaiResponses {
 
     fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
         memory.encode(&request::Letter, self.wire(), request, law)
+    }
+
+    fn search_tool(&self, search: &Search) -> Option<String> {
+        let filters = match (search.allowed.as_slice(), search.blocked.as_slice()) {
+            ([], []) => String::new(),
+            ([], blocked) => format!(",\"filters\":{{\"blocked_domains\":{}}}", list(blocked)),
+            (allowed, _) => format!(",\"filters\":{{\"allowed_domains\":{}}}", list(allowed)),
+        };
+        Some(format!("{{\"type\":\"web_search\"{filters}}}"))
     }
 
     fn decoder(&self) -> Box<dyn Decode + Send> {

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Response;
 use tokio::time::timeout_at;
-use windlass_dialect::{Decoded, offender};
+use windlass_dialect::search::with_search;
+use windlass_dialect::{Decoded, Search, offender};
 use windlass_vocabulary::{AttemptId, Delta, FailureKind, Inspection, ModelFailure, ModelRequest};
 
 use super::Timeouts;
@@ -64,12 +65,45 @@ impl ModelPort {
 
     /// Sends the request and waits until the server begins to answer.
     pub(crate) async fn open(&self, request: &ModelRequest) -> Result<Answering, ModelFailure> {
+        self.open_with(request, None).await
+    }
+
+    /// The same for a question of a tool, perhaps with the provider's own search. Then the answer
+    /// comes with its raw events, where the links are.
+    pub(crate) async fn open_aside(
+        &self,
+        request: &ModelRequest,
+        search: Option<&Search>,
+    ) -> Result<Answering, ModelFailure> {
+        let tool = match search {
+            Some(search) => {
+                let tool = self.routes.to(&request.model).dialect.search_tool(search);
+                let nobody = || ModelFailure::new(FailureKind::Misconfigured, NO_SEARCH.to_owned());
+                Some(tool.ok_or_else(nobody)?)
+            }
+            None => None,
+        };
+        let mut answer = self.open_with(request, tool.as_deref()).await?;
+        if search.is_some() {
+            answer.decoder.keep_raw();
+        }
+        Ok(answer)
+    }
+
+    async fn open_with(
+        &self,
+        request: &ModelRequest,
+        tool: Option<&str>,
+    ) -> Result<Answering, ModelFailure> {
         let route = self.routes.to(&request.model);
         let request = &*route.darkroom.fitted(request, route.law(), &self.teller).await;
-        let encoded = route.encode(request);
+        let mut encoded = route.encode(request);
         self.tell_notes(encoded.notes);
         if let Some(refusal) = encoded.refusal {
             return Err(refusal);
+        }
+        if let Some(tool) = tool {
+            encoded.body = with_search(encoded.body, tool);
         }
         let sent = self.send_renewed(route, request, encoded.body).await;
         sent.map_err(|failure| ModelFailure {
@@ -182,5 +216,7 @@ impl ModelPort {
     }
 }
 
+/// The wire of the model has no word for searching.
+const NO_SEARCH: &str = "its provider does not search the web.";
 /// Notes remembered as told.
 const NOTES_MAX: usize = 1_000;

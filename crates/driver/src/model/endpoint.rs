@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_dialect::{Credential, Law};
+use windlass_dialect::{Credential, Law, Search, dialect};
 use windlass_vocabulary::Wire;
 
 /// A model server. Models of one session may live at different ones.
@@ -28,6 +28,8 @@ pub struct Endpoint {
     pub law: Option<Law>,
     /// Where a new credential comes from when the server refuses the one it got.
     pub renewal: Option<Renewal>,
+    /// It searches the web for its models. Imitations of a wire mostly do not.
+    pub searches: bool,
 }
 
 impl Endpoint {
@@ -41,6 +43,7 @@ impl Endpoint {
             headers: Vec::new(),
             law: None,
             renewal: None,
+            searches: false,
         }
     }
 
@@ -56,6 +59,19 @@ impl Endpoint {
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+
+    /// With a search of the web on its side.
+    #[must_use]
+    pub fn searching(mut self, on: bool) -> Self {
+        self.searches = on;
+        self
+    }
+
+    /// Does it search, and has its wire a word for that?
+    pub(crate) fn can_search(&self) -> bool {
+        let wire = dialect(self.wire);
+        self.searches && wire.is_some_and(|wire| wire.search_tool(&Search::default()).is_some())
     }
 
     /// With limits of its own: a partner cloud that takes less, a local server that takes
@@ -90,6 +106,7 @@ impl fmt::Debug for Endpoint {
             .field("headers", &names)
             .field("law", &self.law)
             .field("renewal", &self.renewal)
+            .field("searches", &self.searches)
             .finish()
     }
 }

@@ -137,6 +137,7 @@ fn source_name(source: Source) -> &'static str {
         Source::Main => "main",
         Source::Compaction => "compaction",
         Source::ToolLabel => "tool_label",
+        Source::Aside => "aside",
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Event;
 use windlass_permission::Granted;
+use windlass_tool::aside::Aside;
 use windlass_tool::{Bill, Job, Progress, Registry, Surroundings, Terms};
 use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
@@ -34,6 +35,7 @@ pub(crate) struct Tools {
     running: JoinSet<Ticket>,
     told: Arc<Told>,
     neighbours: Arc<Neighbours>,
+    aside: Arc<dyn Aside>,
 }
 
 impl Tools {
@@ -41,10 +43,12 @@ impl Tools {
         registry: Arc<Registry>,
         surroundings: Arc<Surroundings>,
         neighbours: Arc<Neighbours>,
+        aside: Arc<dyn Aside>,
         events: mpsc::Sender<Event>,
     ) -> Self {
         let (cancels, running) = (HashMap::new(), JoinSet::new());
-        Self { registry, surroundings, events, cancels, running, told: Arc::default(), neighbours }
+        let told = Arc::default();
+        Self { registry, surroundings, events, cancels, running, told, neighbours, aside }
     }
 
     /// Starts a call.
@@ -62,6 +66,7 @@ impl Tools {
             progress: Progress::into_channel(progress),
             terms,
             bill: Bill::into_channel(bill),
+            aside: Some(Arc::clone(&self.aside)),
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
         let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));

@@ -20,4 +20,5 @@ mod plan;
 mod stage;
 mod tls;
 mod tool;
+mod web;
 mod worktree;

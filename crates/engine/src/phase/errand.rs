@@ -69,7 +69,7 @@ impl<'a> Loop<'a> {
         let State { context, transcript, .. } = &mut self.state;
         // A label stands outside the conversation.
         let before = match source {
-            Source::ToolLabel => Projection::default(),
+            Source::ToolLabel | Source::Aside => Projection::default(),
             Source::Main | Source::Compaction => context.projection(transcript).clone(),
         };
         let messages = request::with_instruction(&self.state, before.messages, instruction);

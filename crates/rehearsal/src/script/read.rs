@@ -184,6 +184,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("main", Source::Main),
     ("compaction", Source::Compaction),
     ("tool_label", Source::ToolLabel),
+    ("aside", Source::Aside),
 ];
 const ANSWER_KEYS: &[&str] = &[
     "when",

@@ -78,6 +78,7 @@ fn source(request: &Request) -> Option<Source> {
         "main" => Some(Source::Main),
         "compaction" => Some(Source::Compaction),
         "tool_label" => Some(Source::ToolLabel),
+        "aside" => Some(Source::Aside),
         _ => None,
     }
 }

@@ -44,6 +44,11 @@ fn check_tools(tools: &[(Value, Value)], chars_max: usize, broken: &mut Vec<Stri
     }
 }
 
+/// A tool that the provider runs itself; it brings its own schema.
+fn is_servers(tool: &Value) -> bool {
+    tool["type"].as_str().is_some_and(|kind| kind.starts_with("web_search"))
+}
+
 fn is_name(name: &str, chars_max: usize) -> bool {
     (1..=chars_max).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')

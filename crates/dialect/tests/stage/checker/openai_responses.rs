@@ -80,7 +80,8 @@ pub fn breaches(body: &[u8]) -> Vec<String> {
     if images > 100 {
         broken.push(format!("{images} images"));
     }
-    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    let mut tools = body["tools"].as_array().cloned().unwrap_or_default();
+    tools.retain(|tool| !super::is_servers(tool));
     let tools: Vec<(Value, Value)> =
         tools.iter().map(|tool| (tool["name"].clone(), tool["parameters"].clone())).collect();
     check_tools(&tools, 64, &mut broken);

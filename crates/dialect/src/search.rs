@@ -1,0 +1,90 @@
+//! Searching the web on the provider's side: how a request asks for it, and where the links are in
+//! what comes back.
+//!
+//! Only requests that offer no tools of ours can carry it, so it is put in front of a body that is
+//! otherwise written like any other. Links are read off the raw events: wherever an object names an
+//! address, whatever the wire calls the object.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::Value;
+use windlass_vocabulary::Json;
+
+/// What is wished of a search. Providers take one of the two lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Only these hosts and those below them; all when empty.
+    pub allowed: Vec<String>,
+    /// Not these hosts and those below them.
+    pub blocked: Vec<String>,
+}
+
+/// A page that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What it is called.
+    pub title: String,
+    /// Where it is.
+    pub url: String,
+}
+
+/// Searches of one request.
+pub(crate) const USES_MAX: u32 = 5;
+/// Links that are kept, and how deep an event is looked into.
+const LINKS_MAX: usize = 50;
+const DEPTH_MAX: usize = 12;
+const TITLE_CHARS_MAX: usize = 200;
+const URL_BYTES_MAX: usize = 2_000;
+
+/// The body with this entry as its tools. A body that has tools already stays as it is.
+#[must_use]
+pub fn with_search(body: Vec<u8>, tool: &str) -> Vec<u8> {
+    let Some((b'{', rest)) = body.split_first() else {
+        return body;
+    };
+    let mut out = Vec::with_capacity(body.len() + tool.len() + 16);
+    out.extend_from_slice(b"{\"tools\":[");
+    out.extend_from_slice(tool.as_bytes());
+    out.extend_from_slice(b"],");
+    out.extend_from_slice(rest);
+    out
+}
+
+/// Adds the links that a raw event names and that are not there yet.
+pub fn links(event: &Json, out: &mut Vec<Link>) {
+    if let Ok(value) = serde_json::from_str::<Value>(event.as_str()) {
+        walk(&value, DEPTH_MAX, out);
+    }
+}
+
+fn walk(value: &Value, depth: usize, out: &mut Vec<Link>) {
+    if depth == 0 || out.len() >= LINKS_MAX {
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| walk(item, depth - 1, out)),
+        Value::Object(fields) => {
+            let text = |name: &str| fields.get(name).and_then(Value::as_str);
+            if let (Some(url), Some(title)) = (text("url").or(text("uri")), text("title")) {
+                add(url, title, out);
+            }
+            fields.values().for_each(|field| walk(field, depth - 1, out));
+        }
+        _ => {}
+    }
+}
+
+fn add(url: &str, title: &str, out: &mut Vec<Link>) {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    let is_plain = url.len() <= URL_BYTES_MAX && !url.chars().any(|c| c.is_control() || c == ' ');
+    if is_web && is_plain && !out.iter().any(|known| known.url == url) {
+        let title = title.chars().filter(|c| !c.is_control()).take(TITLE_CHARS_MAX).collect();
+        out.push(Link { title, url: String::from(url) });
+    }
+}
+
+/// Names as a JSON list.
+pub(crate) fn list(names: &[String]) -> String {
+    serde_json::to_string(names).unwrap_or_else(|_| String::from("[]"))
+}

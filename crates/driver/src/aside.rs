@@ -1,0 +1,174 @@
+//! Questions of tools to a model, beside the conversation.
+//!
+//! One request through the same door as any other, collected instead of streamed, with nothing of
+//! the conversation in it. Asked once: a tool that gets no answer does without, or says so. What it
+//! cost goes back with the answer, and through the tool's outcome to the engine's account.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use windlass_dialect::search::{Link, links};
+use windlass_dialect::{Decoded, Search};
+use windlass_engine::Settings;
+use windlass_tool::aside::{Aside, Asking, Domains, Question, Said};
+use windlass_vocabulary::{
+    AgentId, AttemptId, Block, Message, MessageId, Messages, MetaKind, MicroUsd, ModelFacts,
+    ModelFailure, ModelRequest, Origin, Source, ThinkingMode, Tokens, Usage,
+};
+
+use crate::guard::caught;
+use crate::model::ModelPort;
+
+/// The most an answer may be.
+const OUTPUT_MAX: Tokens = Tokens(4_000);
+/// An answer that could be shorter than this is not asked for.
+const OUTPUT_MIN: Tokens = Tokens(300);
+/// What a provider may read of the pages it finds, for the reservation. It does not let us set it.
+const SEARCHED: Tokens = Tokens(30_000);
+/// Bytes of text for one token, at the least: estimates must not be too low.
+const TOKEN_BYTES_MIN: u64 = 3;
+
+/// Attempts from here on are no part of a conversation; an engine counts up from one.
+const FIRST: u64 = 1 << 62;
+
+/// Asks the models of a session.
+pub(crate) struct Asides {
+    model: Arc<ModelPort>,
+    /// Answers questions about a text.
+    reader: ModelFacts,
+    /// Searches.
+    searcher: ModelFacts,
+    agent: AgentId,
+    count: AtomicU64,
+}
+
+impl std::fmt::Debug for Asides {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asides").field("reader", &self.reader.name).finish_non_exhaustive()
+    }
+}
+
+impl Aside for Asides {
+    fn ask(&self, question: Question) -> Asking<'_> {
+        Box::pin(async move {
+            let facts = match question.search {
+                Some(_) => &self.searcher,
+                None => &self.reader,
+            };
+            let input = Tokens(question.prompt.len() as u64 / TOKEN_BYTES_MIN + 100);
+            let reading = if question.search.is_some() { SEARCHED } else { Tokens(0) };
+            let Some(output) = affordable(facts, question.allowance, input + reading) else {
+                let text = Err("there is too little money left for it.".to_owned());
+                return Said { text, links: Vec::new(), spent: MicroUsd(0) };
+            };
+            let mut heard = Heard::default();
+            let answered = caught(self.answer(&question, facts, output, &mut heard));
+            let text = tokio::select! {
+                biased;
+                () = question.cancel.cancelled() => Err("it was interrupted.".to_owned()),
+                answered = tokio::time::timeout(question.limit, answered) => match answered {
+                    Ok(Ok(Ok(()))) => Ok(()),
+                    Ok(Ok(Err(failure))) => Err(failure.message),
+                    Ok(Err(words)) => Err(format!("a fault inside Windlass: {words}.")),
+                    Err(_) => Err(format!("no answer within {} s.", question.limit.as_secs())),
+                },
+            };
+            heard.said(text, facts, input)
+        })
+    }
+}
+
+impl Asides {
+    /// The small model reads; the first one, whose provider is known to search, searches.
+    pub(crate) fn new(model: &Arc<ModelPort>, settings: &Settings) -> Self {
+        Self {
+            model: Arc::clone(model),
+            reader: settings.small_model.as_ref().unwrap_or(&settings.model).clone(),
+            searcher: settings.model.clone(),
+            agent: settings.agent.id.clone(),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    async fn answer(
+        &self,
+        question: &Question,
+        facts: &ModelFacts,
+        output: Tokens,
+        heard: &mut Heard,
+    ) -> Result<(), ModelFailure> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let mut messages = Messages::default();
+        let origin = Origin::Meta(MetaKind::Context);
+        let prompt = Message::user_text(MessageId(0), origin, question.prompt.as_str());
+        messages.push(Arc::new(prompt));
+        let request = ModelRequest {
+            attempt: AttemptId(FIRST + number),
+            model: facts.name.clone(),
+            system: Vec::new(),
+            tools: Arc::from([]),
+            messages,
+            output_max: output,
+            thinking: ThinkingMode::Unset,
+            effort: None,
+            source: Source::Aside,
+            agent: self.agent.clone(),
+            clear_results: None,
+            without_reasoning: false,
+        };
+        let search =
+            question.search.clone().map(|Domains { allowed, blocked }| Search { allowed, blocked });
+        heard.is_sent = true;
+        let mut answer = self.model.open_aside(&request, search.as_ref()).await?;
+        loop {
+            for piece in answer.next().await {
+                match piece {
+                    Decoded::Raw(event) => links(&event, &mut heard.links),
+                    Decoded::Block(Block::Text(text)) => heard.text.push_str(&text),
+                    Decoded::Usage(usage) => heard.usage = heard.usage.max(&usage),
+                    Decoded::Failed(failure) => return Err(failure),
+                    Decoded::Ended { usage, .. } => {
+                        heard.usage = heard.usage.max(&usage);
+                        return Ok(());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// What came so far.
+#[derive(Default)]
+struct Heard {
+    is_sent: bool,
+    text: String,
+    links: Vec<Link>,
+    usage: Usage,
+}
+
+impl Heard {
+    /// A request that went out is paid for, whether the server says how much it was or not.
+    fn said(mut self, end: Result<(), String>, facts: &ModelFacts, input: Tokens) -> Said {
+        if self.is_sent && self.usage.input_total() == Tokens(0) && end.is_ok() {
+            self.usage.input = input;
+        }
+        let links = self.links.into_iter().map(|link| (link.title, link.url)).collect();
+        Said { text: end.map(|()| self.text), links, spent: facts.prices.cost(&self.usage) }
+    }
+}
+
+/// The longest answer that can be paid for; `None` if it would be of no use.
+fn affordable(facts: &ModelFacts, allowance: Option<MicroUsd>, input: Tokens) -> Option<Tokens> {
+    let wanted = OUTPUT_MAX.min(facts.output_max);
+    let Some(allowance) = allowance else { return Some(wanted) };
+    let sent = u128::from(input.0) * u128::from(facts.prices.dearest_input());
+    let sent = MicroUsd(u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX));
+    if sent > allowance {
+        return None;
+    }
+    let left = u128::from(allowance.less(sent).0) * 1_000_000;
+    let output = left.checked_div(u128::from(facts.prices.output)).unwrap_or(u128::MAX);
+    let output = Tokens(u64::try_from(output).unwrap_or(u64::MAX)).min(wanted);
+    (output >= OUTPUT_MIN).then_some(output)
+}

@@ -1,0 +1,195 @@
+//! Tools that ask a model beside the conversation: for a page, or for a search of the web.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use windlass_driver::Endpoint;
+use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_vocabulary::{MicroUsd, Notice, Prices, Source, Tokens, ToolOutcome, Usage, Wire};
+
+use crate::stage::{Setting, Stage, assert_completed, rehearse};
+
+/// A search as each wire streams it: two pages found, one of a host that was not wanted.
+fn found(wire: Wire) -> String {
+    let (here, there) = ("https://docs.example.org/masts", "https://ads.example.com/buy");
+    let events = match wire {
+        Wire::AnthropicMessages => vec![
+            json!({"type": "message_start", "message": {"id": "m", "type": "message",
+                "role": "assistant", "model": "m", "content": [], "stop_reason": null,
+                "usage": {"input_tokens": 4000, "output_tokens": 1}}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {
+                "type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}}),
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "content_block_start", "index": 1, "content_block": {
+                "type": "web_search_tool_result", "tool_use_id": "srv", "content": [
+                    {"type": "web_search_result", "url": here, "title": "On masts",
+                        "encrypted_content": "x"},
+                    {"type": "web_search_result", "url": there, "title": "Buy",
+                        "encrypted_content": "x"}]}}),
+            json!({"type": "content_block_stop", "index": 1}),
+            json!({"type": "content_block_start", "index": 2,
+                "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 2,
+                "delta": {"type": "text_delta", "text": "Three masts."}}),
+            json!({"type": "content_block_stop", "index": 2}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+                "usage": {"output_tokens": 100}}),
+            json!({"type": "message_stop"}),
+        ],
+        Wire::OpenaiResponses => {
+            let message = json!({"id": "msg", "type": "message", "role": "assistant",
+                "status": "completed", "content": [{"type": "output_text", "text": "Three masts.",
+                    "annotations": [
+                        {"type": "url_citation", "url": here, "title": "On masts"},
+                        {"type": "url_citation", "url": there, "title": "Buy"}]}]});
+            vec![
+                json!({"type": "response.created", "response": {"id": "r", "model": "m"}}),
+                json!({"type": "response.output_item.added", "output_index": 0,
+                    "item": {"id": "msg", "type": "message", "role": "assistant", "content": []}}),
+                json!({"type": "response.output_text.delta", "output_index": 0,
+                    "item_id": "msg", "content_index": 0, "delta": "Three masts."}),
+                json!({"type": "response.output_item.done", "output_index": 0, "item": message}),
+                json!({"type": "response.completed", "response": {"id": "r", "model": "m",
+                    "status": "completed", "output": [message],
+                    "usage": {"input_tokens": 4000, "output_tokens": 100}}}),
+            ]
+        }
+        Wire::Gemini => vec![json!({"candidates": [{
+            "content": {"role": "model", "parts": [{"text": "Three masts."}]},
+            "finishReason": "STOP",
+            "groundingMetadata": {"groundingChunks": [
+                {"web": {"uri": here, "title": "On masts"}},
+                {"web": {"uri": there, "title": "Buy"}}]}}],
+            "usageMetadata": {"promptTokenCount": 4000, "candidatesTokenCount": 100}})],
+        Wire::OpenaiChat => Vec::new(),
+    };
+    let lines = events.iter().map(|event| match event["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    });
+    lines.collect()
+}
+
+async fn play(setting: Setting, answers: Vec<Says>) -> Stage {
+    let rehearsal = rehearse(answers).await;
+    let endpoint = Endpoint::new(setting.wire, rehearsal.url()).searching(true);
+    let builder = windlass_driver::Builder::new(setting.settings.clone(), endpoint)
+        .registry(setting.registry.clone())
+        .surroundings(crate::stage::surroundings(setting.directory.path()))
+        .web_search(true);
+    let (session, notices) = builder.start().unwrap();
+    let (directory, wire) = (setting.directory, setting.wire);
+    Stage { rehearsal, session, notices, directory, wire }
+}
+
+fn priced(wire: Wire) -> Setting {
+    Setting::on(wire).with(|settings| {
+        settings.model.prices = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
+    })
+}
+
+fn outcome(told: &[Notice]) -> ToolOutcome {
+    let ended = told.iter().find_map(|notice| match notice {
+        Notice::ToolEnded { outcome, .. } => Some(outcome.clone()),
+        _ => None,
+    });
+    ended.unwrap()
+}
+
+#[tokio::test]
+async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
+    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+        let input = json!({ "query": "masts of a bark", "blocked_domains": ["example.com"] });
+        let bill = Usage { input: Tokens(9_000), output: Tokens(10), ..Usage::default() };
+        let answers = vec![
+            Says::raw(found(wire)).when_source(Source::Aside),
+            Says::call("WebSearch", input).usage(bill),
+            Says::text("three").usage(bill),
+        ];
+        let mut stage = play(priced(wire), answers).await;
+        let (ending, told) = stage.run("how many masts?").await;
+        assert_completed(&ending);
+        let outcome = outcome(&told);
+        let text = format!("{:?}", outcome.content);
+        assert!(!outcome.is_error, "{wire:?}: {text}");
+        assert!(text.contains("Three masts."), "{wire:?}: {text}");
+        assert!(text.contains("[On masts](https://docs.example.org/masts)"), "{wire:?}: {text}");
+        assert!(!text.contains("ads.example.com"), "{wire:?}: {text}");
+        // Two requests of the conversation, and one beside it.
+        assert_eq!(ending.cost, MicroUsd(2 * 9_010 + 4_100), "{wire:?}");
+        let requests = stage.rehearsal.requests();
+        let aside = requests.iter().find(|one| one.body.contains("Search the web for")).unwrap();
+        let body: Value = aside.json().unwrap();
+        let tool = body["tools"][0].to_string();
+        match wire {
+            Wire::Gemini => assert!(tool.contains("google_search"), "{tool}"),
+            _ => assert!(tool.contains("web_search") && tool.contains("example.com"), "{tool}"),
+        }
+        assert_eq!(body["tools"].as_array().unwrap().len(), 1, "{wire:?}");
+        assert!(!aside.body.contains("how many masts?"), "nothing of the conversation goes along");
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_searches_the_tool_does_not_exist() {
+    let answers = vec![
+        Says::call("WebSearch", json!({ "query": "masts" })),
+        Says::text("then not").when_result("There is no tool `WebSearch`"),
+    ];
+    let mut stage = play(Setting::on(Wire::OpenaiChat), answers).await;
+    assert_completed(&stage.run("go").await.0);
+}
+
+/// A page on loopback, served as often as it is asked for.
+async fn page(body: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut head = [0; 4096];
+            let _ = socket.read(&mut head).await;
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\
+                 connection: close\r\n\r\n{body}"
+            );
+            let _ = socket.write_all(answer.as_bytes()).await;
+        }
+    });
+    format!("http://{address}/")
+}
+
+#[tokio::test]
+async fn a_long_page_is_read_by_a_model_and_shown_when_that_fails() {
+    let long = format!("<h1>Log</h1><p>{}</p>", "calm sea, light wind. ".repeat(400));
+    let short = "<p>calm sea</p>".to_owned();
+    let refused = || Says::failing(Fault::refuse(400)).when_source(Source::Aside);
+    let answers = || Says::text("It was calm.").when_source(Source::Aside);
+    let cases = [
+        ("a model answers", &long, None, answers(), true),
+        ("it fails", &long, None, refused(), false),
+        ("a short page", &short, None, answers(), false),
+        ("the page itself is wanted", &long, Some(0), answers(), false),
+    ];
+    for (name, body, offset, aside, is_digest) in cases {
+        let mut input = json!({ "url": page(body.clone()).await, "prompt": "How was the sea?" });
+        if let Some(offset) = offset {
+            input["offset"] = json!(offset);
+        }
+        let answers = vec![aside, Says::call("WebFetch", input), Says::text("done")];
+        let mut setting = priced(Wire::AnthropicMessages);
+        setting.settings.model.prices = Prices::default();
+        let rehearsal = rehearse(answers).await;
+        let mut surroundings = crate::stage::surroundings(setting.directory.path());
+        surroundings.network.loopback = true;
+        let builder = setting.builder(&rehearsal.url()).surroundings(surroundings);
+        let (session, notices) = builder.start().unwrap();
+        let (directory, wire) = (setting.directory, setting.wire);
+        let mut stage = Stage { rehearsal, session, notices, directory, wire };
+        let (ending, told) = stage.run("go").await;
+        assert_completed(&ending);
+        let text = format!("{:?}", outcome(&told).content);
+        assert_eq!(text.contains("It was calm."), is_digest, "{name}: {text}");
+        assert_eq!(text.contains("calm sea"), !is_digest, "{name}: {text}");
+    }
+}
