@@ -66,7 +66,7 @@ fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
     })
 }
 
-fn isolation(word: Option<&str>) -> Result<Isolation, String> {
+pub(crate) fn isolation(word: Option<&str>) -> Result<Isolation, String> {
     match word {
         None | Some("none") => Ok(Isolation::None),
         Some("worktree") => Ok(Isolation::Worktree),

@@ -5,6 +5,7 @@ use windlass_driver::AgentDefinition;
 use windlass_vocabulary::{ModelName, ToolName};
 
 use super::stage::LEVEL;
+use crate::agents::isolation;
 use crate::command;
 use crate::compose::Plan;
 
@@ -87,6 +88,8 @@ fn agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
         tools: names("tools"),
         model: model.map(|model| ModelName::from(model.as_str())),
         turns_max: turns.and_then(|turns| u32::try_from(turns).ok()),
+        background: value.get("background") == Some(&Value::Bool(true)),
+        isolation: isolation(text("isolation").as_deref())?,
     })
 }
 
