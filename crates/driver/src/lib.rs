@@ -53,6 +53,7 @@ pub use windlass_dialect::{Credential, Law, law};
 pub use windlass_engine::bound::{Bound, bound};
 pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
+pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;
 pub use windlass_journal::transcript::About;
 pub use windlass_journal::{Durability, Head};

@@ -18,7 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Block, Delta, MicroUsd, Notice, ResultPart, Terminal, Usage};
+use windlass_vocabulary::{
+    Block, Delta, HookNotice, MicroUsd, Notice, ResultPart, Terminal, Usage,
+};
 
 /// The reading end: what a session tells, in order.
 #[derive(Debug)]
@@ -204,7 +206,7 @@ fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut Stri
 }
 
 fn is_decoration(notice: &Notice) -> bool {
-    matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. })
+    matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_))
 }
 
 fn must_arrive(notice: &Notice) -> bool {
@@ -223,6 +225,7 @@ fn size_of(notice: &Notice) -> usize {
         },
         Notice::ToolProgressed { text, .. } | Notice::Warning(text) => text.len(),
         Notice::ToolEnded { outcome, .. } => outcome.content.iter().map(ResultPart::bytes).sum(),
+        Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) => stdout.len() + stderr.len(),
         _ => 0,
     };
     own + 200

@@ -9,31 +9,33 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use windlass_engine::{Effect, Event};
-use windlass_hook::HookSet;
+use windlass_hook::RequestAnswer;
 use windlass_permission::Policy;
 use windlass_tool::{Registry, Surroundings, Terms};
 use windlass_vocabulary::{
-    Answer, AttachmentKind, AttemptId, FailureKind, Millis, ModelFailure, ModelRequest, Notice,
-    Ticket,
+    Answer, AttachmentKind, AttemptId, FailureKind, Json, Millis, ModelFailure, ModelRequest,
+    Notice, PermissionQuestion, Ticket,
 };
 
 use crate::aside::Asides;
 use crate::attachment::Attachments;
+use crate::compact;
 use crate::guard::caught;
+use crate::hook::SessionHooks;
+use crate::hook::errand::HookErrands;
 use crate::inspect::Inspector;
 use crate::model::ModelPort;
 use crate::notices::Teller;
 use crate::permission::Questions;
 use crate::spill::Spills;
 use crate::tool::Tools;
-use crate::{compact, hook};
 
 /// Everything under way, and what is needed to start more.
 pub(crate) struct Performer {
     model: Arc<ModelPort>,
     tools: Tools,
     questions: Questions,
-    hooks: HookSet,
+    hooks: HookErrands,
     spills: Spills,
     attachments: Arc<Attachments>,
     teller: Teller,
@@ -52,7 +54,7 @@ pub(crate) struct Parts {
     pub(crate) aside: Arc<Asides>,
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) attachments: Attachments,
-    pub(crate) hooks: HookSet,
+    pub(crate) hooks: Arc<SessionHooks>,
     pub(crate) teller: Teller,
     pub(crate) events: mpsc::Sender<Event>,
 }
@@ -73,7 +75,7 @@ impl Performer {
                 events.clone(),
             ),
             attachments: Arc::new(attachments),
-            hooks,
+            hooks: HookErrands::new(hooks, events.clone()),
             teller,
             events,
             attempts: HashMap::new(),
@@ -87,7 +89,10 @@ impl Performer {
     pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy) {
         while self.errands.try_join_next().is_some() {}
         match effect {
-            Effect::CallModel(request) => self.call_model(request),
+            Effect::CallModel(request) => {
+                self.hooks.spoken();
+                self.call_model(request);
+            }
             Effect::CancelModel { attempt } => {
                 if let Some(call) = self.attempts.remove(&attempt) {
                     call.abort();
@@ -97,17 +102,19 @@ impl Performer {
                 self.tools.start(ticket, granted, Terms { policy: policy.clone(), allowance });
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
-            Effect::AskPermission { ticket, question } => self.questions.ask(ticket, question),
-            Effect::RunHook { ticket, point, subject: _ } => {
-                let report = hook::run(&self.hooks, ticket, point);
-                self.report(report);
+            Effect::AskPermission { ticket, question } => self.ask(ticket, question, policy),
+            Effect::RunHook { ticket, point, subject } => {
+                self.hooks.ask(ticket, point, subject, policy);
             }
             Effect::Summarize { ticket, request } => self.summarize(ticket, request),
             Effect::Spill { name, text } => self.spills.write(name, text),
             Effect::Prefetch { kind, about } => self.prefetch(kind, about),
             Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
             Effect::Tell(notice) => self.tell(notice),
-            Effect::Finish(ending) => self.tell(Notice::RunEnded(ending)),
+            Effect::Finish(ending) => {
+                self.hooks.run_over(policy.mode);
+                self.tell(Notice::RunEnded(ending));
+            }
         }
     }
 
@@ -135,20 +142,53 @@ impl Performer {
     pub(crate) fn cancel_all(&mut self) {
         self.errands.abort_all();
         self.tools.cancel_all();
+        self.hooks.cancel_all();
     }
 
     /// Is something still there that must end by itself?
     pub(crate) fn is_busy(&self) -> bool {
-        self.tools.are_running() || self.spills.are_writing()
+        self.tools.are_running() || self.hooks.are_running() || self.spills.are_writing()
     }
 
     /// Waits until one thing that must end by itself has ended.
     pub(crate) async fn one_ended(&mut self) {
         tokio::select! {
             () = self.tools.one_gone(), if self.tools.are_running() => {}
+            () = self.hooks.one_gone(), if self.hooks.are_running() => {}
             () = self.spills.one_written(), if self.spills.are_writing() => {}
             else => {}
         }
+    }
+
+    /// Hooks may answer before anybody else does; hooks are told when somebody is asked.
+    fn ask(&mut self, ticket: Ticket, question: PermissionQuestion, policy: &Policy) {
+        let words = format!("Windlass needs your permission to use {}", question.call.name);
+        let call = self.hooks.notification("permission_prompt", &words, policy.mode);
+        let Some(asking) = self.hooks.answerers(&question, policy) else {
+            self.questions.ask(ticket, question);
+            if let Some(call) = call {
+                self.hooks.beside(async move { drop(call.run().await) });
+            }
+            return;
+        };
+        let cancel = self.questions.hold(ticket, &question);
+        let (questions, events) = (self.questions.clone(), self.events.clone());
+        self.hooks.beside(async move {
+            let joint = asking.until(cancel.clone()).run().await;
+            let answer = match joint.request {
+                _ if cancel.is_cancelled() => return,
+                Some(answer) => answered(answer),
+                None => {
+                    if questions.put(ticket, question)
+                        && let Some(call) = call
+                    {
+                        drop(call.run().await);
+                    }
+                    return;
+                }
+            };
+            let _ = events.send(questions.answered(ticket, answer)).await;
+        });
     }
 
     fn tell(&mut self, notice: Notice) {
@@ -216,15 +256,16 @@ impl Performer {
             }
         });
     }
+}
 
-    /// Sends an event that is already there, without waiting for room in the inbox we serve.
-    fn report(&mut self, event: Option<Event>) {
-        if let Some(event) = event {
-            let events = self.events.clone();
-            self.errands.spawn(async move {
-                let _ = events.send(event).await;
-            });
-        }
+/// A hook's answer to a question, as whoever is asked would give it.
+fn answered(answer: RequestAnswer) -> Answer {
+    match answer {
+        RequestAnswer::Allow { updated_input, remember } => Answer::Allow {
+            updated_input: updated_input.map(|input| Json::from_checked(&input.to_string())),
+            remember,
+        },
+        RequestAnswer::Deny { message, interrupt } => Answer::Deny { message, interrupt },
     }
 }
 

@@ -5,6 +5,7 @@
 //! The loop ends when it is told to close, when every handle is gone, or when the journal cannot be
 //! written: without it no further effect may start.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,8 @@ use windlass_vocabulary::{Answer, Block, Ticket};
 
 use crate::clock;
 use crate::guard;
+use crate::hook::SessionHooks;
+use crate::hook::door::{Door, Passage, Standing};
 use crate::journal::{Decided, Journal};
 use crate::notices::Teller;
 use crate::perform::Performer;
@@ -83,6 +86,12 @@ pub(crate) struct Run {
     pub(crate) continues_run: bool,
     /// Who is told when the event in hand is on record.
     pub(crate) awaited: Option<oneshot::Sender<bool>>,
+    pub(crate) hooks: Arc<SessionHooks>,
+    pub(crate) door: Door,
+    /// What came through the door together.
+    pub(crate) ready: VecDeque<Passage>,
+    /// Why the session starts, where that does not follow from its journal.
+    pub(crate) source: Option<String>,
 }
 
 impl Run {
@@ -96,12 +105,23 @@ impl Run {
         if self.journal.is_continued() {
             self = self.take_up().await;
         }
+        self.open_door();
         while !self.journal.is_broken()
             && let Some(event) = self.next_event().await
         {
             self = self.take(event).await;
         }
         self.close().await
+    }
+
+    /// Hooks are told that the session starts, and why.
+    fn open_door(&mut self) {
+        let source = match (&self.source, self.journal.is_continued()) {
+            (Some(source), _) => source.as_str(),
+            (None, true) => "resume",
+            (None, false) => "startup",
+        };
+        self.door.open(source, self.state.tool_context.policy.mode);
     }
 
     /// Nothing of what the last process had under way is still there: its run goes on without it, or
@@ -128,14 +148,19 @@ impl Run {
     /// The next thing that happened; `None` when the session is to end.
     async fn next_event(&mut self) -> Option<Event> {
         loop {
+            match self.ready.pop_front() {
+                Some(Passage::Words(event)) => return Some(event),
+                Some(Passage::Prompt(submission)) => return Some(self.entered(submission)),
+                None => {}
+            }
+            let standing = self.standing();
             tokio::select! {
                 biased;
                 command = self.commands.recv() => match command? {
-                    Command::Submit(Submission { content, pinned, name }) => {
-                        if let Some(name) = name {
-                            self.note(Note::Named(name));
+                    Command::Submit(submission) => {
+                        if let Some(submission) = self.door.submit(submission) {
+                            return Some(self.entered(submission));
                         }
-                        return Some(Event::UserSubmitted { content, pinned });
                     }
                     Command::Answer(ticket, answer) if NestedQuestions::is_nested(ticket) => {
                         self.questions.answer(ticket, answer);
@@ -143,7 +168,10 @@ impl Run {
                     Command::Answer(ticket, answer) => {
                         return Some(self.performer.answered(ticket, answer));
                     }
-                    Command::Interrupt(why) => return Some(Event::Interrupted(why)),
+                    Command::Interrupt(why) => {
+                        self.door.interrupt(self.standing());
+                        return Some(Event::Interrupted(why));
+                    }
                     Command::Compact(focus) => return Some(Event::CompactionAsked { focus }),
                     Command::Inventory(reply) => {
                         // Nobody waits for it any more if this fails.
@@ -166,6 +194,7 @@ impl Run {
                     Command::Close => return None,
                 },
                 Some(event) = self.events.recv() => return Some(event),
+                passed = self.door.next(standing) => self.ready.extend(passed),
             }
         }
     }
@@ -217,6 +246,23 @@ impl Run {
         Event::Configured(Box::new(settings))
     }
 
+    /// A prompt goes in.
+    fn entered(&mut self, submission: Submission) -> Event {
+        let Submission { content, pinned, name } = submission;
+        if let Some(name) = name {
+            self.note(Note::Named(name));
+        }
+        Event::UserSubmitted { content, pinned }
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            is_running: self.state.control.phase.is_running(),
+            spent: self.state.ledger.spent(),
+            mode: self.state.tool_context.policy.mode,
+        }
+    }
+
     /// One event: decided, written down with what follows from it, performed.
     async fn take(mut self, event: Event) -> Self {
         let held = self.journal.hold(&event);
@@ -259,6 +305,7 @@ impl Run {
             self = self.take(Event::Interrupted(Interrupt::Shutdown)).await;
         }
         self.performer.cancel_all();
+        let parting = tokio::spawn(Arc::clone(&self.hooks).part());
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
         let surroundings = self.performer.surroundings();
@@ -277,6 +324,8 @@ impl Run {
             self = self.take(event).await;
         }
         let _ = timeout_at(deadline, self.journal.finish()).await;
+        // Bounded by its own deadlines.
+        let _ = parting.await;
         self.state
     }
 }

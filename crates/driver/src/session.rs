@@ -4,17 +4,19 @@
 //! gives two ends: a [`Session`] to speak into and [`Notices`] to read from. Speaking never waits;
 //! whatever comes of it is told as a notice. Nothing is decided here.
 
+use std::collections::VecDeque;
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
-use windlass_hook::HookSet;
+use windlass_hook::{HookEvent, HookSet};
 use windlass_journal::{Durability, Head};
 use windlass_tool::{Registry, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
@@ -24,6 +26,9 @@ use crate::aside::Asides;
 use crate::attachment::nearby::{Nearby, Neighbours};
 use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
+use crate::hook::door::Door;
+use crate::hook::input::Identity;
+use crate::hook::{self, SessionHooks};
 use crate::inspect::Inspector;
 use crate::journal::{Journal, Place};
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
@@ -70,6 +75,8 @@ pub struct Builder {
     tree: Tree,
     continues_run: bool,
     web_search: bool,
+    identity: Identity,
+    source: Option<String>,
 }
 
 impl Builder {
@@ -95,6 +102,8 @@ impl Builder {
             tree: Tree::default(),
             continues_run: false,
             web_search: false,
+            identity: Identity::default(),
+            source: None,
         }
     }
 
@@ -135,7 +144,23 @@ impl Builder {
         self
     }
 
-    /// With these hooks.
+    /// The session's name and the project's root, as hooks are told them.
+    #[must_use]
+    pub fn identity(mut self, session: impl Into<String>, project: Option<PathBuf>) -> Self {
+        self.identity.session = session.into();
+        self.identity.project = project;
+        self
+    }
+
+    /// Why the session starts, as hooks are told: `clear`, `fork`. Without this it follows from the
+    /// journal.
+    #[must_use]
+    pub fn start_source(mut self, source: impl Into<String>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// With these hooks. Which points of the loop have hooks follows from them.
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
         self.hooks = hooks;
@@ -250,8 +275,9 @@ impl Builder {
         self
     }
 
-    /// As a nested session, so deep in this tree.
-    pub(crate) fn beneath(mut self, depth: u8, tree: Tree) -> Self {
+    /// As a nested session of this identity, so deep in this tree.
+    pub(crate) fn beneath(mut self, identity: Identity, depth: u8, tree: Tree) -> Self {
+        self.identity = identity;
         self.depth = depth;
         self.tree = tree;
         self
@@ -268,13 +294,15 @@ impl Builder {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
         let Assembled { run, teller, scratch, commands, notices } = self.assemble()?;
         let (over, closed) = watch::channel(false);
+        let close_max = crate::CLOSE_MAX.max(run.hooks.parting_time() + CLOSE_GRACE);
         runtime.spawn(run::supervise(run.until_closed(), teller, scratch, over));
-        Ok((Session { commands, closed }, notices))
+        Ok((Session { commands, closed, close_max }, notices))
     }
 
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
         self.check_models()?;
         self.add_search();
+        self.heed_hooks();
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
         let (surroundings, scratch) = match self.surroundings.take() {
             Some(surroundings) => (surroundings, None),
@@ -303,6 +331,8 @@ impl Builder {
             teller: teller.clone(),
             notes: Mutex::default(),
         };
+        let who = (self.hooks, self.identity);
+        let hooks = SessionHooks::new(who, &settings, &inspector, &teller);
         let mut pen = Pen::new(self.transcript);
         let (journal, state) = Journal::open(self.journal, &settings, &teller, &mut pen)?;
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
@@ -319,7 +349,7 @@ impl Builder {
                 skills: self.skills,
                 neighbours: Arc::new(Neighbours::new(self.nearby)),
             },
-            hooks: self.hooks,
+            hooks: Arc::clone(&hooks),
             teller: teller.clone(),
             events: report,
         });
@@ -335,6 +365,10 @@ impl Builder {
             questions,
             continues_run: self.continues_run,
             awaited: None,
+            door: Door::new(Arc::clone(&hooks)),
+            hooks,
+            ready: VecDeque::new(),
+            source: self.source,
         };
         Ok(Assembled { run, teller, scratch, commands: orders, notices })
     }
@@ -353,6 +387,7 @@ impl Builder {
             registry: self.registry.clone(),
             surroundings: Arc::clone(surroundings),
             hooks: self.hooks.clone(),
+            identity: self.identity.clone(),
             nearby: self.nearby.clone(),
             journal: self.journal.clone(),
             transcript: self.transcript.clone(),
@@ -368,6 +403,24 @@ impl Builder {
         if self.web_search && self.endpoint.can_search() {
             self.registry.insert_web_search();
             self.settings.tools = self.registry.specs().into();
+        }
+    }
+
+    /// The engine asks only at points where there are hooks, and hooks are told who we are.
+    fn heed_hooks(&mut self) {
+        if self.hooks.is_empty() {
+            return;
+        }
+        self.settings.hooks = hook::points(&self.hooks);
+        let is_nested = self.settings.agent.is_subagent;
+        let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
+        self.settings.limits.stop_hooks = self.hooks.has(stop);
+        if let Some(place) = self.journal.as_ref().filter(|_| !is_nested) {
+            self.identity.transcript = Some(place.path.clone());
+            let session = place.head.session.as_ref().filter(|_| self.identity.session.is_empty());
+            if let Some(session) = session {
+                self.identity.session = session.as_str().to_owned();
+            }
         }
     }
 
@@ -402,7 +455,11 @@ pub(crate) struct Assembled {
 pub struct Session {
     commands: mpsc::Sender<Command>,
     closed: watch::Receiver<bool>,
+    close_max: Duration,
 }
+
+/// What closing takes besides hooks that are given a long time.
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 impl Session {
     /// Sends a message. Between runs it starts one; during a run it is kept and delivered at the
@@ -493,7 +550,8 @@ impl Session {
     }
 
     /// Interrupts what is going on, waits until every process of every tool is gone, and closes
-    /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX). May be called again.
+    /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
+    /// configured to take longer. May be called again.
     pub async fn close(&self) {
         let mut closed = self.closed.clone();
         let done = async {
@@ -502,7 +560,7 @@ impl Session {
             let _ = closed.wait_for(|is_closed| *is_closed).await;
         };
         // A session that does not end by then is past helping; its tasks die with the runtime.
-        let _ = tokio::time::timeout(crate::CLOSE_MAX, done).await;
+        let _ = tokio::time::timeout(self.close_max, done).await;
     }
 
     /// Do both speak to the same session?

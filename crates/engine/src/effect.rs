@@ -6,11 +6,12 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use windlass_permission::Granted;
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{
-    AttachmentKind, AttemptId, HookPoint, MicroUsd, Millis, ModelRequest, Notice,
-    PermissionQuestion, Ticket, ToolCall, ToolOutcome,
+    AttachmentKind, AttemptId, FailureKind, HookPoint, MicroUsd, Millis, ModelRequest, Notice,
+    PermissionQuestion, Ticket, ToolCall, ToolOutcome, ToolResult,
 };
 
 /// Something to do.
@@ -94,6 +95,8 @@ pub enum HookSubject {
     Call(ToolCall),
     /// A call that ran.
     Outcome(ToolCall, ToolOutcome),
+    /// All calls of an answer, with what the model sees of them.
+    Batch(Vec<(ToolCall, ToolResult)>),
     /// The end of the run.
     Stop {
         /// A stop hook already sent the model back in this run.
@@ -104,9 +107,16 @@ pub enum HookSubject {
         blocks_max: u8,
         /// The last answer.
         answer: String,
+        /// The hooks objected too often and are told so; what they say now means nothing.
+        is_overridden: bool,
     },
     /// An error ended the run.
-    Failure(String),
+    Failure {
+        /// In words.
+        why: String,
+        /// What kind of failure it was.
+        kind: Option<FailureKind>,
+    },
     /// History is about to be compacted.
     Compaction {
         /// Somebody asked for it; otherwise it is a matter of space.

@@ -13,7 +13,7 @@ use crate::effect::Effect;
 use crate::event::Event;
 use crate::state::State;
 use crate::tool::pairing;
-use crate::tool::queue::Stage;
+use crate::tool::queue::{Batch, Stage};
 
 /// How a run goes on.
 #[derive(Debug, Default)]
@@ -51,6 +51,9 @@ pub fn revival(state: &State) -> Revival {
             }
             Stage::Received | Stage::Ready(_) | Stage::Done(_) => {}
         }
+    }
+    if let Batch::Asked(ticket) = state.queue.batch {
+        revival.events.push(Event::HookEnded { ticket, report: HookReport::default() });
     }
     if let Some(label) = state.pending_tool_summary.as_ref().filter(|label| label.text.is_none()) {
         revival.events.push(no_text(label.ticket));

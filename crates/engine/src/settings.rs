@@ -105,6 +105,9 @@ pub struct Hooks {
     pub post_tool_use: bool,
     /// After a tool that failed.
     pub post_tool_use_failure: bool,
+    /// After all calls of an answer.
+    #[serde(default)]
+    pub post_tool_batch: bool,
     /// After an error ended the run.
     pub stop_failure: bool,
     /// Before history is compacted.

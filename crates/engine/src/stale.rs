@@ -8,7 +8,7 @@ use windlass_vocabulary::Ticket;
 use crate::control::Phase;
 use crate::event::Event;
 use crate::state::State;
-use crate::tool::queue::Stage;
+use crate::tool::queue::{Batch, Stage};
 
 /// Does this event answer something nobody waits for any more?
 pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
@@ -35,6 +35,7 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
         Event::HookEnded { ticket, .. } => {
             let is_hooked = |stage: &Stage| matches!(stage, Stage::Hooked(_) | Stage::Reviewed(..));
             !is_at(state, *ticket, is_hooked)
+                && state.queue.batch != Batch::Asked(*ticket)
                 && !is_awaited(state, *ticket, Phase::Stopping)
                 && !is_compacting(state, *ticket, Wanted::Hooks)
         }

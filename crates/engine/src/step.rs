@@ -15,6 +15,7 @@ use crate::settings::{Limits, Settings};
 use crate::signal::Signal;
 use crate::stale;
 use crate::state::State;
+use crate::tool::queue::Batch;
 
 /// What a step gives back.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,6 +82,9 @@ impl Loop<'_> {
                 Some(place) => {
                     self.tool_hook_ended(place, report);
                     self.tools_moved();
+                }
+                None if self.state.queue.batch == Batch::Asked(ticket) => {
+                    self.batch_hooks_ended(report);
                 }
                 None if self.state.control.phase == Phase::Stopping => {
                     self.stop_hooks_ended(report);

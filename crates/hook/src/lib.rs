@@ -1,20 +1,35 @@
-//! Users' hooks: what they say at the moments of the loop at which they are asked.
+//! Users' hooks: other people's programs, asked at the moments of a session at which they may speak.
 //!
-//! No hook can be configured yet, so the only set there is has no hooks, and it has no opinion on
-//! anything. Configuration, running hook programs and reading their verdicts come with the work on
-//! hooks; the door they will come through is [`HookSet::report`].
+//! `config` reads which hook runs when, `matcher` says whether one is meant, `command`, `http` and
+//! `callback` ask it, `wire` and `answer` read what it said, `verdict` makes one verdict of several.
+//! [`HookSet::chosen`] and [`Chosen::run`] are the doors.
+//!
+//! What follows from a verdict is not decided here, and whether a changed input may run is decided
+//! by permission, after all hooks have spoken.
 
-use windlass_vocabulary::{HookPoint, HookReport};
+mod answer;
+mod aside;
+mod callback;
+mod command;
+mod config;
+mod event;
+mod ground;
+mod hook;
+mod http;
+mod long;
+mod matcher;
+mod run;
+mod set;
+mod verdict;
+mod wire;
 
-/// The hooks of a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HookSet {}
-
-impl HookSet {
-    /// The joint verdict of every hook at this point.
-    #[must_use]
-    pub fn report(&self, _point: HookPoint) -> HookReport {
-        HookReport::default()
-    }
-}
+pub use answer::{Answer, Said};
+pub use aside::Aside;
+pub use callback::{Callback, Calling};
+pub use config::Source;
+pub use event::HookEvent;
+pub use ground::{Ground, Occasion, Watcher};
+pub use hook::OnFailure;
+pub use set::{Chosen, HookSet, Listed, Switches};
+pub use verdict::Joint;
+pub use wire::RequestAnswer;

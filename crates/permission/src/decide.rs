@@ -16,7 +16,7 @@ use crate::host::Reach;
 use crate::judge::{Cover, Judge, names};
 use crate::mode::{allows_by_itself, is_pure};
 use crate::policy::Policy;
-use crate::rule::Rule;
+use crate::rule::{Rule, Rules};
 use crate::scope::Does;
 use crate::subject::{Matter, Subject};
 use crate::suggest::suggestions;
@@ -163,6 +163,21 @@ pub(crate) fn verdict(
     }
     let demand = Demand::by_default(explain::no_rule(policy, ground, subject, why.as_deref()));
     Verdict::Ask { demand }
+}
+
+/// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For
+/// those who want to know before anything is decided.
+#[must_use]
+pub fn speaks_of(rule: &Rule, policy: &Policy, call: &ToolCall, world: &dyn World) -> bool {
+    let rules = Rules { deny: vec![rule.clone()], ..Rules::default() };
+    let policy = Policy { rules, ..policy.clone() };
+    let ground = Ground::new(&policy, world);
+    let subject = Subject::new(&policy, &ground, call);
+    let names = match &subject.matter {
+        Matter::Command(command) => names(command),
+        _ => Vec::new(),
+    };
+    denied(&policy, &subject, &names).is_some()
 }
 
 /// The deny rule that speaks of the call, and of what; the first that does so for certain, or else

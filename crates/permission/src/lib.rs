@@ -32,7 +32,7 @@ mod subject;
 mod suggest;
 pub mod world;
 
-pub use decide::{Opinion, Ruling, circle_question, decide, decide_in};
+pub use decide::{Opinion, Ruling, circle_question, decide, decide_in, speaks_of};
 pub use granted::{Granted, Question};
 pub use policy::Policy;
 pub use protected::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};

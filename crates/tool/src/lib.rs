@@ -41,6 +41,7 @@ pub use file::FileChange;
 pub use git::{Git, GitEnd, GitFailure};
 pub use lists::Lists;
 pub use picture::{Fitted, PictureLimits, fit};
+pub use process::errand::{Errand, ErrandCause, ErrandEnd, Written};
 pub use process::{Lasting, LastingProgram, Launch, LaunchEnd, Launcher, Prepared, Start};
 pub use registry::Registry;
 pub use source::Source;

@@ -36,6 +36,11 @@ impl Ends {
         self.tail.extend(rest);
     }
 
+    /// The first bytes.
+    pub(crate) fn into_head(self) -> Vec<u8> {
+        self.head
+    }
+
     /// Bytes seen.
     pub(crate) fn total(&self) -> u64 {
         self.total
@@ -125,6 +130,12 @@ impl Spill {
             problem: None,
             is_live: false,
         }
+    }
+
+    /// One that keeps nothing and has no end.
+    pub(crate) fn nowhere() -> Self {
+        let problem = Some("it is not kept".to_owned());
+        Self { problem, ..Self::new(PathBuf::new(), 0, u64::MAX) }
     }
 
     /// One that is on disk from the first byte, for whoever reads along. The file exists at once.

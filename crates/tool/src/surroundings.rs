@@ -218,7 +218,8 @@ impl Surroundings {
         lock(&self.exported).over(&self.environment)
     }
 
-    pub(crate) fn keep_variables(&self, left: &[(OsString, OsString)]) {
+    /// Carries over what a shell was left with that began with the environment of children.
+    pub fn keep_variables(&self, left: &[(OsString, OsString)]) {
         *lock(&self.exported) = Exported::between(&self.environment, left);
     }
 

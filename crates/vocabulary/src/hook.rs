@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
+use crate::time::Millis;
 use crate::tool::Inspection;
 
 /// The moments of the loop at which hooks run and are waited for, or are only told.
@@ -16,6 +17,8 @@ pub enum HookPoint {
     PostToolUse,
     /// After a tool failed.
     PostToolUseFailure,
+    /// All calls of an answer have their results, and no model was asked since.
+    PostToolBatch,
     /// The main session is about to end well.
     Stop,
     /// A sub-agent is about to end well.
@@ -39,6 +42,55 @@ pub struct HookReport {
     pub context: Vec<String>,
     /// A changed tool input with what the registry says of it; permission is asked again.
     pub updated: Option<(Json, Inspection)>,
+    /// After a tool: what the model sees instead of what the tool returned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// What people are told of one hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookNotice {
+    /// It was started.
+    Started {
+        /// Its number, the same when it ends.
+        number: u64,
+        /// When, by the public name.
+        event: &'static str,
+        /// The event, and a tool's name or a source.
+        name: String,
+    },
+    /// It ended.
+    Ended {
+        /// Its number.
+        number: u64,
+        /// When, by the public name.
+        event: &'static str,
+        /// The event, and a tool's name or a source.
+        name: String,
+        /// What was asked.
+        hook: String,
+        /// What it wrote, its beginning if it was long.
+        stdout: String,
+        /// What it complained about, the beginning if it was long.
+        stderr: String,
+        /// A program's exit code, a server's status.
+        exit_code: Option<i32>,
+        /// How it went.
+        outcome: HookOutcome,
+        /// How long it took.
+        took: Millis,
+    },
+}
+
+/// How it went with one hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookOutcome {
+    /// It said something, or nothing.
+    Success,
+    /// It failed.
+    Error,
+    /// It was called off.
+    Cancelled,
 }
 
 /// What hooks may say.

@@ -27,7 +27,7 @@ pub mod usage;
 pub use content::{Block, Media, ProviderBlock, ResultPart, Thinking, ToolResult};
 pub use delta::{Delta, Stop};
 pub use failure::{Demand, FailureKind, ModelFailure};
-pub use hook::{HookPoint, HookReport, HookVerdict};
+pub use hook::{HookNotice, HookOutcome, HookPoint, HookReport, HookVerdict};
 pub use id::{AgentId, AttemptId, MessageId, SessionId, Ticket, ToolCallId};
 pub use json::Json;
 pub use message::{AttachmentKind, Message, MetaKind, Origin, Role};

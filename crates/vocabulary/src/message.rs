@@ -67,6 +67,8 @@ pub enum AttachmentKind {
     Skills,
     /// Files the model was working with, read again because a compaction dropped what it saw.
     FilesInHand,
+    /// What hooks say at the start of a session or beside a prompt.
+    Hook,
 }
 
 /// One entry of the transcript. Never altered once it is in.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::delta::Delta;
 use crate::failure::ModelFailure;
-use crate::hook::HookPoint;
+use crate::hook::{HookNotice, HookPoint};
 use crate::id::{AttemptId, Ticket, ToolCallId};
 use crate::message::Message;
 use crate::model::ModelName;
@@ -136,6 +136,8 @@ pub enum Notice {
         /// What.
         text: String,
     },
+    /// A hook began or ended. Decoration: what it means is told by other notices.
+    Hook(HookNotice),
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
     /// Input is kept for later.

@@ -1,7 +1,7 @@
 //! Which crate may see which. The table is the whole of it; any other edge is refused.
 //!
 //! A crate sees floors below its own. Some also see a neighbour on the same floor: `engine` sees
-//! `permission`, `mcp` sees `tool`, and all who start programs see `sandbox`. Tests may see a little more, because they need a world
+//! `permission`, `mcp` and `hook` see `tool`, and all who start programs see `sandbox`. Tests may see a little more, because they need a world
 //! to run in, but never the other way round: what stands in for the world is not shipped.
 
 use super::{Crate, Finding, Tree};
@@ -15,7 +15,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("sandbox", &["vocabulary", "permission"]),
     ("settings", &["vocabulary", "permission"]),
     ("tool", &["vocabulary", "permission", "sandbox"]),
-    ("hook", &["vocabulary", "sandbox"]),
+    ("hook", &["vocabulary", "sandbox", "tool"]),
     ("mcp", &["vocabulary", "permission", "sandbox", "tool"]),
     ("journal", &["vocabulary", "engine"]),
     ("rehearsal", &["vocabulary", "dialect"]),

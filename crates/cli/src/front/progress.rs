@@ -96,6 +96,7 @@ impl Progress {
             | Notice::Warning(_) => puzzling(notice).map(|line| (Level::Puzzling, line)),
             // Shown whole in other ways, or nothing a line could add to.
             Notice::RunStarted
+            | Notice::Hook(_)
             | Notice::Streamed { .. }
             | Notice::MessageAdded(_)
             | Notice::ToolProgressed { .. }

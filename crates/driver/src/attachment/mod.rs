@@ -60,8 +60,8 @@ impl Attachments {
                 self.neighbours.forget();
                 file::read_again(&self.surroundings, about)
             }
-            // Typed by a person; nobody has to look for it.
-            AttachmentKind::QueuedInput => None,
+            // Said by a person or a hook; nobody has to look for it.
+            AttachmentKind::QueuedInput | AttachmentKind::Hook => None,
         }
     }
 }

@@ -1,11 +1,13 @@
-//! The answer is complete; its calls are not.
+//! The answer is complete; its calls are not, or hooks still look at all of them together.
 
 use alloc::string::String;
-use windlass_vocabulary::{Notice, Ticket};
+use windlass_vocabulary::{HookPoint, HookReport, HookVerdict, Notice, Ticket};
 
 use crate::control::Phase;
+use crate::effect::{Effect, HookSubject};
 use crate::signal::Signal;
 use crate::step::Loop;
+use crate::tool::queue::Batch;
 
 impl Loop<'_> {
     /// Lets calls begin that waited for the end of the answer.
@@ -25,7 +27,7 @@ impl Loop<'_> {
     }
 
     fn tools_done(&mut self) -> Option<Signal> {
-        if !self.state.queue.is_done() {
+        if !self.state.queue.is_done() || self.await_batch_hooks() {
             return None;
         }
         self.look_for_circles();
@@ -34,6 +36,38 @@ impl Loop<'_> {
         self.state.objection = halt.or(self.state.objection.take());
         self.commit_results();
         Some(Signal::ToolsDone { stop })
+    }
+
+    /// Has the hooks look at the whole batch, once. Says whether they are waited for.
+    fn await_batch_hooks(&mut self) -> bool {
+        let is_hooked = self.settings.hooks.post_tool_batch;
+        match self.state.queue.batch {
+            Batch::Asked(_) => true,
+            Batch::Unasked if is_hooked => {
+                let ticket = self.state.next.ticket();
+                self.state.queue.batch = Batch::Asked(ticket);
+                self.effects.push(Effect::RunHook {
+                    ticket: Some(ticket),
+                    point: HookPoint::PostToolBatch,
+                    subject: HookSubject::Batch(self.state.queue.results()),
+                });
+                true
+            }
+            Batch::Unasked | Batch::Heard => false,
+        }
+    }
+
+    /// They have spoken: what they add goes to the model with the results, and an objection ends
+    /// the run.
+    pub(crate) fn batch_hooks_ended(&mut self, report: HookReport) {
+        let HookReport { verdict, name, context, .. } = report;
+        let queue = &mut self.state.queue;
+        queue.batch = Batch::Heard;
+        queue.remarks.extend(context);
+        if let HookVerdict::Block(why) | HookVerdict::Halt(why) = verdict {
+            queue.halt.get_or_insert((name, why));
+        }
+        self.tools_moved();
     }
 
     pub(crate) fn tool_progressed(&mut self, ticket: Ticket, text: String) {

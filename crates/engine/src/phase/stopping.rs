@@ -1,6 +1,6 @@
 //! The model is done; the stop hooks have the next word.
 
-use windlass_vocabulary::{HookPoint, HookReport, HookVerdict, Notice, Role};
+use windlass_vocabulary::{HookPoint, HookReport, HookVerdict, Notice, Role, Ticket};
 
 use crate::effect::{Effect, HookSubject};
 use crate::facts;
@@ -12,17 +12,23 @@ impl Loop<'_> {
     pub(crate) fn run_stop_hooks(&mut self) {
         let ticket = self.state.next.ticket();
         self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
+        self.ask_stop_hooks(Some(ticket));
+    }
+
+    /// Asks them; without a ticket they are only told that they were overridden.
+    pub(crate) fn ask_stop_hooks(&mut self, ticket: Option<Ticket>) {
         let hook = self.state.control.stop_hook;
         let last = self.state.transcript.messages().next_back();
         let answer = last.filter(|message| message.role == Role::Assistant).map(|m| m.text());
         self.effects.push(Effect::RunHook {
-            ticket: Some(ticket),
+            ticket,
             point: self.stop_point(),
             subject: HookSubject::Stop {
                 is_retry: hook.is_retry,
                 blocks: hook.blocks,
                 blocks_max: self.limits.stop_blocks_max,
                 answer: answer.unwrap_or_default(),
+                is_overridden: ticket.is_none(),
             },
         });
     }

@@ -79,9 +79,21 @@ impl Loop<'_> {
         }
         let prompt = words(&submission.content);
         self.add_submission(submission, Origin::User);
+        self.add_hook_words();
         if self.settings.prefetch {
             for kind in [AttachmentKind::Memory, AttachmentKind::Skills] {
                 self.effects.push(Effect::Prefetch { kind, about: prompt.clone() });
+            }
+        }
+    }
+
+    /// What hooks said before the run goes with the prompt; the rest waits for the tool boundary.
+    fn add_hook_words(&mut self) {
+        let arrived = core::mem::take(&mut self.state.inbox.arrived);
+        for (kind, text) in arrived {
+            match kind {
+                AttachmentKind::Hook => self.add_attachment(kind, text),
+                other => self.state.inbox.arrived.push((other, text)),
             }
         }
     }

@@ -18,7 +18,10 @@ pub(super) fn model_error(turn: &mut Loop<'_>) -> Owed {
         turn.effects.push(Effect::RunHook {
             ticket: None,
             point: HookPoint::StopFailure,
-            subject: HookSubject::Failure(why.clone()),
+            subject: HookSubject::Failure {
+                why: why.clone(),
+                kind: failure.as_ref().map(|failure| failure.kind),
+            },
         });
     }
     Owed { outcome: None, why, failure }

@@ -1,7 +1,7 @@
 //! A stop hook ended the run, or objected more often than it may.
 //!
 //! Owes the transcript  nothing: the answer is in.
-//! Tells the user       which hook, and why.
+//! Tells the user       which hook, and why; a hook that was overridden is told so itself.
 
 use alloc::format;
 
@@ -13,6 +13,7 @@ pub(super) fn stop_hook_prevented(turn: &mut Loop<'_>, why: Why) -> Owed {
     let (name, words) = turn.state.objection.clone().unwrap_or_default();
     let why = match why {
         Why::TooManyBlocks => {
+            turn.ask_stop_hooks(None);
             format!("stop hook {name} kept objecting and was overridden: {words}")
         }
         _ => format!("stop hook {name} ended the run: {words}"),

@@ -1,10 +1,11 @@
 //! The life of one call: valid input, pre-tool hooks, permission, run, post-tool hooks, result.
 
 use alloc::string::String;
+use alloc::vec;
 use windlass_permission::{Opinion, Ruling, circle_question, decide};
 use windlass_vocabulary::{
-    Answer, HookPoint, HookReport, HookVerdict, Inspection, Json, MicroUsd, Notice, Source, Ticket,
-    ToolCall, ToolOutcome,
+    Answer, HookPoint, HookReport, HookVerdict, Inspection, Json, MicroUsd, Notice, ResultPart,
+    Source, Ticket, ToolCall, ToolOutcome,
 };
 
 use super::circle;
@@ -161,7 +162,7 @@ impl Loop<'_> {
             self.state.queue.halt.get_or_insert((report.name.clone(), why.clone()));
         }
         if !is_before {
-            return self.reviewed(place, &report.verdict);
+            return self.reviewed(place, &report.verdict, report.output);
         }
         if let Some((input, inspection)) = report.updated
             && let Some(problem) = self.replace_input(place, input, inspection)
@@ -182,7 +183,7 @@ impl Loop<'_> {
     }
 
     /// What came of the call is final; an objection after the fact is told to the model.
-    fn reviewed(&mut self, place: usize, verdict: &HookVerdict) {
+    fn reviewed(&mut self, place: usize, verdict: &HookVerdict, output: Option<String>) {
         if let HookVerdict::Block(why) = verdict {
             self.state.queue.remarks.push(why.clone());
         }
@@ -191,7 +192,12 @@ impl Loop<'_> {
         };
         let stage = core::mem::replace(&mut entry.stage, Stage::Received);
         match stage {
-            Stage::Reviewed(_, outcome) => self.done(place, outcome),
+            Stage::Reviewed(_, mut outcome) => {
+                if let Some(text) = output {
+                    outcome.content = vec![ResultPart::Text(text)];
+                }
+                self.done(place, outcome);
+            }
             other => entry.stage = other,
         }
     }

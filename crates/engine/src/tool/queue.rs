@@ -18,6 +18,20 @@ pub struct Queue {
     pub halt: Option<(String, String)>,
     /// Words for the model that go with the results: from hooks and from the guard against circles.
     pub remarks: Vec<String>,
+    /// How far the hooks are that look at the whole batch.
+    pub batch: Batch,
+}
+
+/// How far the hooks are that look at a whole batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Batch {
+    /// They were not asked.
+    #[default]
+    Unasked,
+    /// They are asked.
+    Asked(Ticket),
+    /// They have spoken.
+    Heard,
 }
 
 /// One call.
@@ -84,6 +98,15 @@ impl Queue {
     /// The place of the call that waits for this errand.
     pub fn position(&self, ticket: Ticket) -> Option<usize> {
         self.entries.iter().position(|entry| entry.ticket() == Some(ticket))
+    }
+
+    /// Every call that has its result, as the model will see it.
+    pub(crate) fn results(&self) -> Vec<(ToolCall, ToolResult)> {
+        let done = |entry: &Entry| match &entry.stage {
+            Stage::Done(outcome) => Some((entry.call.clone(), result(&entry.call, outcome))),
+            _ => None,
+        };
+        self.entries.iter().filter_map(done).collect()
     }
 
     pub(crate) fn is_done(&self) -> bool {

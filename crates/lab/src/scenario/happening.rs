@@ -227,10 +227,12 @@ fn hook(words: &mut Words, setup: &Setup) -> Result<Happening, String> {
     let (point, has_call) = match words.word("when the hook ran")?.as_str() {
         "pre" => (HookPoint::PreToolUse, true),
         "post" => (HookPoint::PostToolUse, true),
+        "batch" => (HookPoint::PostToolBatch, false),
         "stop" => (HookPoint::Stop, false),
         "compact" => (HookPoint::PreCompact, false),
         other => {
-            return Err(format!("a hook runs `pre`, `post`, `stop` or `compact`, not `{other}`"));
+            let all = "`pre`, `post`, `batch`, `stop` or `compact`";
+            return Err(format!("a hook runs {all}, not `{other}`"));
         }
     };
     let call = match has_call {
@@ -250,6 +252,7 @@ fn hook(words: &mut Words, setup: &Setup) -> Result<Happening, String> {
         match word.as_str() {
             "by" => report.name = words.word("the hook's name")?,
             "context" => report.context.push(words.text("what it adds")?),
+            "output" => report.output = Some(words.text("what the model sees instead")?),
             "input" => {
                 let input = words.next_object().ok_or("a changed input is JSON")?;
                 let mut inspection = Inspection::EXCLUSIVE_EFFECT;
@@ -312,6 +315,7 @@ fn attachment_kind(word: &str) -> Result<AttachmentKind, String> {
         "memory" => Ok(AttachmentKind::Memory),
         "skills" => Ok(AttachmentKind::Skills),
         "files_in_hand" => Ok(AttachmentKind::FilesInHand),
+        "hook" => Ok(AttachmentKind::Hook),
         other => Err(format!("nothing called `{other}` is attached")),
     }
 }

@@ -53,8 +53,9 @@ impl Names {
     fn learn_hook(&mut self, ticket: Ticket, point: HookPoint, subject: &HookSubject) {
         let call = match subject {
             HookSubject::Call(call) | HookSubject::Outcome(call, _) => call.id.clone(),
-            HookSubject::Stop { .. }
-            | HookSubject::Failure(_)
+            HookSubject::Batch(_)
+            | HookSubject::Stop { .. }
+            | HookSubject::Failure { .. }
             | HookSubject::Compaction { .. }
             | HookSubject::Compacted { .. } => {
                 self.stop_hooks.push(ticket);

@@ -70,11 +70,16 @@ fn hook(point: HookPoint, subject: &HookSubject, is_awaited: bool) -> String {
             let end = if outcome.is_error { "failed" } else { "ended" };
             format!("{} {end}", call.id)
         }
-        HookSubject::Stop { is_retry, blocks, blocks_max, answer } => {
+        HookSubject::Batch(calls) => {
+            let ids: Vec<String> = calls.iter().map(|(call, _)| call.id.to_string()).collect();
+            ids.join(" ")
+        }
+        HookSubject::Stop { is_overridden: true, .. } => "overridden".to_owned(),
+        HookSubject::Stop { is_retry, blocks, blocks_max, answer, is_overridden: false } => {
             let retry = if *is_retry { " retry" } else { "" };
             format!("{blocks} of {blocks_max}{retry} {}", quoted(answer))
         }
-        HookSubject::Failure(_) => String::new(),
+        HookSubject::Failure { .. } => String::new(),
         HookSubject::Compaction { by_hand, focus } => {
             let by = if *by_hand { "by hand" } else { "for space" };
             format!("{by} {}", focus.as_deref().map(quoted).unwrap_or_default())
@@ -152,6 +157,7 @@ fn notice(notice: &Notice, names: &Names, setup: &Setup) -> Option<Shown> {
         | Notice::ToolProgressed { .. }
         | Notice::ToolEnded { .. }
         | Notice::Billed { .. }
+        | Notice::Hook(_)
         | Notice::RunEnded(_) => return None,
     };
     Some(Shown::line(head))
@@ -225,6 +231,7 @@ fn attachment(kind: AttachmentKind) -> &'static str {
         AttachmentKind::Memory => "memory",
         AttachmentKind::Skills => "skills",
         AttachmentKind::FilesInHand => "files_in_hand",
+        AttachmentKind::Hook => "hook",
     }
 }
 

@@ -193,6 +193,7 @@ impl Setup {
             "pre_compact_hooks" => settings.hooks.pre_compact = switch(words)?,
             "post_compact_hooks" => settings.hooks.post_compact = switch(words)?,
             "post_tool_failure_hooks" => settings.hooks.post_tool_use_failure = switch(words)?,
+            "post_tool_batch_hooks" => settings.hooks.post_tool_batch = switch(words)?,
             "stop_failure_hooks" => settings.hooks.stop_failure = switch(words)?,
             "subagent" => settings.agent.is_subagent = switch(words)?,
             "batch_tools" => settings.batch_tools = switch(words)?,

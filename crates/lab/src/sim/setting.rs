@@ -39,6 +39,7 @@ pub fn draw(random: &mut Random) -> Settings {
         stop_failure: random.percent(30),
         pre_compact: random.percent(30),
         post_compact: random.percent(30),
+        post_tool_batch: random.percent(30),
     };
     policy(random, &mut settings);
     if random.percent(30) {

@@ -82,5 +82,8 @@ pub fn report(random: &mut Random, point: HookPoint) -> HookReport {
         let input = Json::from_checked("{\"command\":\"changed\"}");
         report.updated = Some((input, inspect(random, "Bash")));
     }
+    if point == HookPoint::PostToolUse && random.percent(15) {
+        report.output = Some("what a hook made of it".to_owned());
+    }
     report
 }

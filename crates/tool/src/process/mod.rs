@@ -4,6 +4,7 @@
 //! door to stand in. `tree` knows everything a process started, wherever it went. `watch` keeps
 //! pipes drained and deadlines kept. What is run, and whether it may, is decided elsewhere.
 
+pub(crate) mod errand;
 mod lasting;
 mod launch;
 mod stream;

@@ -16,6 +16,7 @@ use super::definition::{AgentDefinition, Subagents};
 use super::place::Place;
 use super::question::Shared;
 use crate::attachment::nearby::Nearby;
+use crate::hook::input::{AgentIdentity, Identity};
 use crate::journal::Place as JournalPlace;
 use crate::model::{Endpoint, Timeouts};
 use crate::notices::Teller;
@@ -33,6 +34,7 @@ pub(crate) struct Parent {
     pub(crate) surroundings: Arc<Surroundings>,
     pub(crate) hooks: HookSet,
     pub(crate) nearby: Option<Arc<dyn Nearby>>,
+    pub(crate) identity: Identity,
     pub(crate) journal: Option<JournalPlace>,
     pub(crate) transcript: Option<Transcript>,
     pub(crate) timeouts: Timeouts,
@@ -110,6 +112,7 @@ impl Nest {
             surroundings,
             hooks,
             nearby,
+            identity,
             journal,
             transcript,
             timeouts,
@@ -124,6 +127,13 @@ impl Nest {
             }
         }
         surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
+        let folder = journal.as_ref().map(agents_folder);
+        let agent = AgentIdentity {
+            id: id.as_str().to_owned(),
+            kind: definition.name.clone(),
+            transcript: folder.map(|folder| folder.join(format!("{id}.jsonl"))),
+        };
+        let identity = Identity { agent: Some(agent), ..identity };
         let mut registry = registry;
         // What a plan is for belongs to the parent: nobody leaves its plan mode from below.
         registry.retain(|spec| !matches!(spec.name.as_str(), "EnterPlanMode" | "ExitPlanMode"));
@@ -135,7 +145,7 @@ impl Nest {
             .surroundings(surroundings)
             .hooks(hooks)
             .timeouts(timeouts)
-            .beneath(self.depth, self.tree.clone());
+            .beneath(identity, self.depth, self.tree.clone());
         for (model, endpoint) in endpoints {
             builder = builder.endpoint_for(model, endpoint);
         }

@@ -2,7 +2,7 @@
 //! open calls.
 
 use windlass_engine::{Effect, Event};
-use windlass_vocabulary::{HookPoint, Stop};
+use windlass_vocabulary::{HookPoint, Stop, Terminal};
 
 use super::View;
 
@@ -10,7 +10,10 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
     for effect in view.effects {
         if let Effect::RunHook { point, ticket, .. } = effect {
             match point {
-                HookPoint::Stop | HookPoint::SubagentStop => is_good_end(view)?,
+                HookPoint::Stop | HookPoint::SubagentStop if ticket.is_some() => {
+                    is_good_end(view)?;
+                }
+                HookPoint::Stop | HookPoint::SubagentStop => is_overridden(view)?,
                 HookPoint::StopFailure if ticket.is_some() => {
                     return Err("a stop-failure hook is waited for".to_owned());
                 }
@@ -25,6 +28,17 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Nobody waits for them only when they are told that they objected too often.
+fn is_overridden(view: &View<'_>) -> Result<(), String> {
+    let ends = view.effects.iter().any(|effect| {
+        matches!(effect, Effect::Finish(ending) if ending.terminal == Terminal::StopHookPrevented)
+    });
+    match view.event {
+        Event::HookEnded { .. } if ends => Ok(()),
+        other => Err(format!("stop hooks are overridden after {other:?}")),
+    }
 }
 
 fn is_good_end(view: &View<'_>) -> Result<(), String> {

@@ -1,10 +1,10 @@
 //! Each result in the transcript is what that very call came to: the words of its own tool if that
-//! ended, and a failure if it did not. No two texts are kept on disk under one name.
+//! ended, or what a hook made of them, and a failure if it did not. No two texts are kept on disk under one name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use windlass_engine::{Effect, Event};
+use windlass_engine::{Effect, Event, HookSubject};
 use windlass_vocabulary::{
     Message, Notice, ResultPart, Ticket, ToolCallId, ToolOutcome, ToolResult,
 };
@@ -15,6 +15,8 @@ use super::View;
 pub(super) struct Results {
     calls: BTreeMap<Ticket, ToolCallId>,
     ended: BTreeMap<ToolCallId, ToolOutcome>,
+    /// Hooks that look at what came of a call.
+    reviews: BTreeMap<Ticket, ToolCallId>,
     kept: BTreeSet<Arc<str>>,
 }
 
@@ -26,8 +28,23 @@ impl Results {
         {
             self.ended.insert(call.clone(), outcome.clone());
         }
+        if let Event::HookEnded { ticket, report } = view.event
+            && !view.is_dead
+            && let Some(text) = &report.output
+            && let Some(call) = self.reviews.get(ticket)
+            && let Some(outcome) = self.ended.get_mut(call)
+        {
+            outcome.content = vec![ResultPart::Text(text.clone())];
+        }
         for effect in view.effects {
             match effect {
+                Effect::RunHook {
+                    ticket: Some(ticket),
+                    subject: HookSubject::Outcome(call, _),
+                    ..
+                } => {
+                    self.reviews.insert(*ticket, call.id.clone());
+                }
                 Effect::StartTool { ticket, granted, .. } => {
                     self.calls.insert(*ticket, granted.get().id.clone());
                 }

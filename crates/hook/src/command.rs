@@ -1,0 +1,120 @@
+//! Asks a program: the JSON on its standard input, what it says on standard output.
+//!
+//! It runs in the session's directory, in a session of its own without a terminal, and is ended with
+//! everything it started when its time is up. What its words mean is read elsewhere.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_tool::{Errand, ErrandCause, ErrandEnd};
+
+use crate::answer::{End, Heard};
+use crate::ground::Ground;
+use crate::hook::{Command, Shell};
+
+/// What a program is asked with.
+pub(crate) struct Asked<'a> {
+    pub(crate) input: Vec<u8>,
+    pub(crate) env_file: Option<&'a Path>,
+    pub(crate) limit: Duration,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Asks it.
+pub(crate) async fn ask(command: &Command, ground: &Ground, asked: Asked<'_>) -> Heard {
+    let variables = variables(command, ground, asked.env_file);
+    let (program, arguments) = program(command, &variables);
+    let mut environment = ground.environment.clone();
+    environment.retain(|(name, _)| !variables.iter().any(|(own, _)| name == own.as_str()));
+    environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
+    let errand = Errand {
+        program,
+        arguments,
+        directory: ground.cwd.clone(),
+        environment,
+        input: asked.input,
+        limit: asked.limit,
+        output_max: OUTPUT_BYTES_MAX,
+        cancel: asked.cancel,
+    };
+    match errand.run().await {
+        Ok(end) => heard(end),
+        Err(error) => {
+            Heard { end: End::Broken(format!("could not be started: {error}")), ..Heard::default() }
+        }
+    }
+}
+
+fn heard(end: ErrandEnd) -> Heard {
+    let ErrandEnd { cause, code, signal, stdout, stderr } = end;
+    let problem = match std::str::from_utf8(&stdout.bytes) {
+        _ if stdout.is_cut() => Some(format!(
+            "wrote {} bytes, more than the {OUTPUT_BYTES_MAX} that are read",
+            stdout.total
+        )),
+        Err(_) => Some("wrote something that is no text".to_owned()),
+        Ok(text) if text.contains('\0') => Some("wrote something that is no text".to_owned()),
+        Ok(_) => None,
+    };
+    let end = match (cause, code) {
+        (ErrandCause::Deadline, _) => End::Late,
+        (ErrandCause::Cancelled, _) => End::Cancelled,
+        (ErrandCause::Swarm, _) => End::Broken("started processes without end".to_owned()),
+        (ErrandCause::Itself, Some(code)) => match problem {
+            Some(problem) => End::Garbled(code, problem),
+            None => End::Exited(code),
+        },
+        (ErrandCause::Itself, None) => match signal {
+            Some(signal) => End::Broken(format!("was ended by signal {signal}")),
+            None => End::Broken("could not be ended".to_owned()),
+        },
+    };
+    Heard { end, exit_code: code, stdout: text(&stdout.bytes), stderr: text(&stderr.bytes) }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}")
+}
+
+fn variables(
+    command: &Command,
+    ground: &Ground,
+    env_file: Option<&Path>,
+) -> Vec<(String, OsString)> {
+    let mut variables = vec![
+        ("CLAUDE_PROJECT_DIR".to_owned(), ground.project.clone().into_os_string()),
+        ("CLAUDECODE".to_owned(), "1".into()),
+    ];
+    let file = env_file.map(|file| ("CLAUDE_ENV_FILE".to_owned(), file.to_owned().into()));
+    variables.extend(file);
+    let own = command.variables.iter();
+    variables.extend(own.map(|(name, value)| (name.clone(), value.clone().into_os_string())));
+    variables
+}
+
+/// The program and its arguments. A shell expands variables itself; where there is none, we do.
+fn program(command: &Command, variables: &[(String, OsString)]) -> (PathBuf, Vec<OsString>) {
+    let Some(arguments) = &command.arguments else {
+        let (shell, flags): (&str, &[&str]) = match command.shell {
+            Shell::Sh => ("/bin/sh", &["-c"]),
+            Shell::Bash => ("bash", &["-c"]),
+            Shell::Power => ("pwsh", &["-NoProfile", "-NonInteractive", "-Command"]),
+        };
+        let arguments = flags.iter().copied().chain([command.line.as_str()]);
+        return (shell.into(), arguments.map(OsString::from).collect());
+    };
+    let expanded = |text: &String| {
+        let mut text = text.clone();
+        for (name, value) in variables {
+            text = text.replace(&format!("${{{name}}}"), &value.to_string_lossy());
+        }
+        text
+    };
+    let arguments = arguments.iter().map(|text| expanded(text).into()).collect();
+    (expanded(&command.line).into(), arguments)
+}
+
+/// Bytes of a program's output, and of its complaints, that are read.
+const OUTPUT_BYTES_MAX: usize = 1 << 20;

@@ -1,0 +1,181 @@
+//! The moments at which hooks may be asked, by their public names, and what a hook may do there.
+
+use std::time::Duration;
+
+use windlass_vocabulary::HookPoint;
+
+macro_rules! events {
+    ($($name:ident,)+) => {
+        /// A moment at which hooks may be asked. The names are those of the configuration.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(missing_docs, reason = "the names are the configuration's own")]
+        pub enum HookEvent { $($name,)+ }
+
+        impl HookEvent {
+            /// Every event there is.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// Its name in configuration and JSON.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)+ }
+            }
+        }
+    };
+}
+
+events!(
+    SessionStart,
+    Setup,
+    UserPromptSubmit,
+    UserPromptExpansion,
+    PreToolUse,
+    PermissionRequest,
+    PermissionDenied,
+    PostToolUse,
+    PostToolUseFailure,
+    PostToolBatch,
+    Notification,
+    SubagentStart,
+    SubagentStop,
+    Stop,
+    StopFailure,
+    PreCompact,
+    PostCompact,
+    SessionEnd,
+    TaskCreated,
+    TaskCompleted,
+    TeammateIdle,
+    ConfigChange,
+    CwdChanged,
+    DirectoryAdded,
+    FileChanged,
+    InstructionsLoaded,
+    WorktreeCreate,
+    WorktreeRemove,
+    Elicitation,
+    ElicitationResult,
+    MessageDisplay,
+    PreModelSwitch,
+    PostModelSwitch,
+);
+
+impl HookEvent {
+    /// The event of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|event| event.name() == name)
+    }
+
+    /// Does it happen here at all? Hooks for others are read and never run.
+    #[must_use]
+    pub fn happens(self) -> bool {
+        matches!(
+            self,
+            Self::SessionStart
+                | Self::UserPromptSubmit
+                | Self::PreToolUse
+                | Self::PermissionRequest
+                | Self::PostToolUse
+                | Self::PostToolUseFailure
+                | Self::PostToolBatch
+                | Self::Notification
+                | Self::SubagentStart
+                | Self::SubagentStop
+                | Self::Stop
+                | Self::StopFailure
+                | Self::PreCompact
+                | Self::PostCompact
+                | Self::SessionEnd
+        )
+    }
+
+    /// Is it about one call, so that `if` may name a permission rule?
+    #[must_use]
+    pub fn is_about_a_call(self) -> bool {
+        matches!(
+            self,
+            Self::PreToolUse
+                | Self::PermissionRequest
+                | Self::PermissionDenied
+                | Self::PostToolUse
+                | Self::PostToolUseFailure
+        )
+    }
+
+    /// Does a matcher mean anything?
+    pub(crate) fn has_target(self) -> bool {
+        !matches!(
+            self,
+            Self::UserPromptSubmit
+                | Self::PostToolBatch
+                | Self::Stop
+                | Self::TaskCreated
+                | Self::TaskCompleted
+                | Self::TeammateIdle
+                | Self::WorktreeCreate
+                | Self::WorktreeRemove
+                | Self::MessageDisplay
+                | Self::PreModelSwitch
+                | Self::PostModelSwitch
+        )
+    }
+
+    /// Can a hook object, with exit code 2 or by its decision?
+    #[must_use]
+    pub fn can_block(self) -> bool {
+        matches!(
+            self,
+            Self::UserPromptSubmit
+                | Self::UserPromptExpansion
+                | Self::PreToolUse
+                | Self::PostToolUse
+                | Self::PostToolUseFailure
+                | Self::PostToolBatch
+                | Self::Stop
+                | Self::SubagentStop
+                | Self::PreCompact
+                | Self::TaskCreated
+                | Self::TaskCompleted
+                | Self::TeammateIdle
+                | Self::ConfigChange
+                | Self::Elicitation
+                | Self::ElicitationResult
+                | Self::PreModelSwitch
+        )
+    }
+
+    /// Is what a hook writes, if it is no JSON, meant for the model?
+    pub(crate) fn takes_plain_text(self) -> bool {
+        matches!(self, Self::SessionStart | Self::UserPromptSubmit | Self::UserPromptExpansion)
+    }
+
+    /// How long a hook may take when its configuration does not say.
+    pub(crate) fn limit(self) -> Duration {
+        match self {
+            Self::UserPromptSubmit => Duration::from_secs(30),
+            Self::MessageDisplay => Duration::from_secs(10),
+            Self::SessionEnd => Self::PARTING_TIME,
+            _ => Duration::from_secs(600),
+        }
+    }
+
+    /// What all hooks at the end of a session share.
+    pub const PARTING_TIME: Duration = Duration::from_millis(1_500);
+}
+
+impl From<HookPoint> for HookEvent {
+    fn from(point: HookPoint) -> Self {
+        match point {
+            HookPoint::PreToolUse => Self::PreToolUse,
+            HookPoint::PostToolUse => Self::PostToolUse,
+            HookPoint::PostToolUseFailure => Self::PostToolUseFailure,
+            HookPoint::PostToolBatch => Self::PostToolBatch,
+            HookPoint::Stop => Self::Stop,
+            HookPoint::SubagentStop => Self::SubagentStop,
+            HookPoint::StopFailure => Self::StopFailure,
+            HookPoint::PreCompact => Self::PreCompact,
+            HookPoint::PostCompact => Self::PostCompact,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Where hooks run, what they are told, and who watches.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::Said;
+use crate::aside::Aside;
+use crate::event::HookEvent;
+
+/// Where the hooks of a session run.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    /// The session's directory; hooks run there.
+    pub cwd: PathBuf,
+    /// The project's root.
+    pub project: PathBuf,
+    /// The environment of child processes, complete.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where long words are kept, for the model to read.
+    pub spill: PathBuf,
+    /// Hooks nobody waits for.
+    pub aside: Arc<Aside>,
+    /// Hears of every hook.
+    pub watcher: Option<Arc<dyn Watcher>>,
+}
+
+/// One moment.
+#[derive(Clone, Debug, Default)]
+pub struct Occasion {
+    /// What each hook reads: an object.
+    pub input: Value,
+    /// How people call the moment, beside the event: a tool's name, a source.
+    pub about: Option<String>,
+    /// The call it is about.
+    pub tool_use_id: Option<String>,
+    /// A file for variables that later commands should have.
+    pub env_file: Option<PathBuf>,
+    /// All of them together may take so long; each may take its own time besides.
+    pub limit: Option<Duration>,
+    /// Calls all of it off.
+    pub cancel: CancellationToken,
+}
+
+/// Hears of every hook.
+pub trait Watcher: fmt::Debug + Send + Sync {
+    /// A hook begins. The number is its own as long as the process lives.
+    fn started(&self, number: u64, name: &str, event: HookEvent);
+    /// It ended.
+    fn ended(&self, said: &Said);
+}

@@ -1,0 +1,126 @@
+//! One configured hook.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::callback::Callback;
+use crate::event::HookEvent;
+use crate::matcher::Matcher;
+
+/// A hook as it was configured.
+#[derive(Debug)]
+pub(crate) struct Hook {
+    pub(crate) event: HookEvent,
+    pub(crate) matcher: Matcher,
+    /// The matcher as it was written.
+    pub(crate) written: String,
+    /// A permission rule that must speak of the call.
+    pub(crate) condition: Option<String>,
+    pub(crate) kind: Kind,
+    /// As configured; the event says otherwise.
+    pub(crate) limit: Option<Duration>,
+    pub(crate) on_failure: Option<OnFailure>,
+    /// Runs once in a session.
+    pub(crate) once: bool,
+    pub(crate) has_run: AtomicBool,
+    /// Nobody waits for it.
+    pub(crate) is_async: bool,
+    pub(crate) source: Arc<str>,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A program.
+    Command(Command),
+    /// A server.
+    Http(Http),
+    /// Whoever embeds us.
+    Callback { id: String, callback: Arc<dyn Callback> },
+    /// Something that cannot be asked here: its kind.
+    Unsupported(String),
+}
+
+/// A program of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Command {
+    pub(crate) line: String,
+    /// With arguments it is run as it is; without, by a shell.
+    pub(crate) arguments: Option<Vec<String>>,
+    pub(crate) shell: Shell,
+    /// More that its environment holds: the directories of a plugin.
+    pub(crate) variables: Arc<[(String, PathBuf)]>,
+}
+
+/// Who reads a command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shell {
+    #[default]
+    Sh,
+    Bash,
+    Power,
+}
+
+/// A server of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Http {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    /// Variables that may stand in headers.
+    pub(crate) variables: Vec<String>,
+}
+
+/// What a hook that fails means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// As if it had said nothing.
+    Continue,
+    /// As if it had objected.
+    Block,
+}
+
+impl Hook {
+    /// How people call it.
+    pub(crate) fn name(&self) -> String {
+        let text = match &self.kind {
+            Kind::Command(command) => match &command.arguments {
+                None => command.line.clone(),
+                Some(arguments) => format!("{} {}", command.line, arguments.join(" ")),
+            },
+            Kind::Http(http) => http.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+            Kind::Callback { id, .. } => format!("callback {id}"),
+            Kind::Unsupported(kind) => format!("a hook of type {kind}"),
+        };
+        let line = text.lines().next().unwrap_or_default();
+        match line.chars().count() > NAME_CHARS_MAX || line.len() < text.len() {
+            true => format!("{}…", line.chars().take(NAME_CHARS_MAX).collect::<String>()),
+            false => text,
+        }
+    }
+
+    /// Would both do the same? Then one is enough.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Command(one), Kind::Command(two)) => one == two,
+            (Kind::Http(one), Kind::Http(two)) => one == two,
+            (Kind::Callback { id: one, .. }, Kind::Callback { id: two, .. }) => one == two,
+            _ => false,
+        }
+    }
+
+    /// How long it may take.
+    pub(crate) fn limit(&self) -> Duration {
+        match (self.limit, self.event) {
+            (Some(limit), HookEvent::SessionEnd) => limit.min(PARTING_TIME_MAX),
+            (Some(limit), _) => limit,
+            (None, event) => event.limit(),
+        }
+    }
+}
+
+/// Characters of a name.
+const NAME_CHARS_MAX: usize = 100;
+/// The longest a hook may hold up the end of a session.
+const PARTING_TIME_MAX: Duration = Duration::from_secs(60);

@@ -1,0 +1,210 @@
+//! Asks a server: the JSON as the body of a POST, what it says as the body of the reply.
+//!
+//! Redirects are not followed: the headers belong to the configured address alone. Variables of our
+//! environment stand in a header only where both the hook and the settings name them.
+
+use std::sync::OnceLock;
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::answer::{End, Heard};
+use crate::hook::Http;
+use crate::set::Switches;
+
+/// Asks it. The caller keeps the deadline.
+pub(crate) async fn ask(http: &Http, switches: &Switches, input: Vec<u8>) -> Heard {
+    match exchange(http, switches, input).await {
+        Ok(heard) => heard,
+        Err(problem) => Heard { end: End::Broken(problem), ..Heard::default() },
+    }
+}
+
+async fn exchange(http: &Http, switches: &Switches, input: Vec<u8>) -> Result<Heard, String> {
+    if let Some(allowed) = &switches.urls
+        && !allowed.iter().any(|pattern| covers(pattern, &http.url))
+    {
+        return Err("names an address that settings do not allow".to_owned());
+    }
+    let url = Url::parse(&http.url).map_err(|error| format!("has no usable address: {error}"))?;
+    let client = client(&url)?;
+    let headers = headers(http, switches)?;
+    let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json");
+    let sent = request.body(input).send().await;
+    let mut response = sent.map_err(|error| format!("cannot be reached: {}", cause(&error)))?;
+    let status = response.status();
+    let mut body = Vec::new();
+    while body.len() <= BODY_BYTES_MAX {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => break,
+            Err(error) => return Err(format!("broke off its reply: {}", cause(&error))),
+        }
+    }
+    let text = String::from_utf8_lossy(&body).replace('\0', "\u{fffd}");
+    let end = if body.len() > BODY_BYTES_MAX {
+        End::Broken(format!("wrote more than the {BODY_BYTES_MAX} bytes that are read"))
+    } else if !status.is_success() {
+        End::Broken(format!("answered with status {}", status.as_u16()))
+    } else if text.trim().is_empty() {
+        End::Silent
+    } else {
+        match serde_json::from_slice(&body) {
+            Ok(value) => End::Value(value),
+            Err(error) => End::Broken(format!("answered no JSON: {error}")),
+        }
+    };
+    let exit_code = Some(i32::from(status.as_u16()));
+    Ok(Heard { end, exit_code, stdout: text, stderr: String::new() })
+}
+
+fn headers(http: &Http, switches: &Switches) -> Result<HeaderMap, String> {
+    let may_send = |name: &str| {
+        http.variables.iter().any(|allowed| allowed == name)
+            && switches.variables.as_ref().is_none_or(|all| all.iter().any(|one| one == name))
+    };
+    let mut headers = HeaderMap::new();
+    for (name, value) in &http.headers {
+        let wrong = |_| format!("has a header `{name}` that cannot be sent");
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(()))?;
+        let value = expanded(value, may_send);
+        let mut value = HeaderValue::from_str(&value).map_err(|_| wrong(()))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+/// `$NAME` and `${NAME}`: the variable where it may be sent, nothing where it may not.
+fn expanded(text: &str, may_send: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        let braced = after.strip_prefix('{');
+        let source = braced.unwrap_or(after);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = source.find(|c| !is_name(c)).unwrap_or(source.len());
+        let (name, tail) = source.split_at_checked(end).unwrap_or((source, ""));
+        let tail = match braced {
+            Some(_) => tail.strip_prefix('}'),
+            None => Some(tail),
+        };
+        match tail.filter(|_| !name.is_empty()) {
+            Some(tail) => {
+                if may_send(name) {
+                    out.push_str(&std::env::var(name).unwrap_or_default());
+                }
+                rest = tail;
+            }
+            None => {
+                out.push('$');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A pattern in which a star stands for anything.
+fn covers(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn client(url: &Url) -> Result<Client, String> {
+    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .pool_max_idle_per_host(0);
+    let built = match url.scheme() {
+        "http" => {
+            // Nothing is encrypted, so no certificate has to be looked for.
+            let no_roots = ClientConfig::builder()
+                .with_root_certificates(RootCertStore::empty())
+                .with_no_client_auth();
+            // A proxy meant for the world would not find this machine, or the wrong one.
+            let builder = if is_here(url) { builder.no_proxy() } else { builder };
+            builder.tls_backend_preconfigured(no_roots).build()
+        }
+        "https" => {
+            static SECURE: OnceLock<Client> = OnceLock::new();
+            if let Some(client) = SECURE.get() {
+                return Ok(client.clone());
+            }
+            builder.https_only(true).build().inspect(|client| {
+                let _ = SECURE.set(client.clone());
+            })
+        }
+        other => return Err(format!("has an address with `{other}:`; http and https are spoken")),
+    };
+    built.map_err(|error| format!("cannot be asked: {}", cause(&error)))
+}
+
+fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The innermost cause, without the address: a query may hold a secret.
+fn cause(error: &reqwest::Error) -> String {
+    let first = std::error::Error::source(error);
+    let last = std::iter::successors(first, |error| error.source()).last();
+    last.map_or_else(|| "no cause is known".to_owned(), ToString::to_string)
+}
+
+/// Bytes of a reply that are read.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::{covers, expanded};
+
+    #[test]
+    fn patterns_cover_addresses() {
+        let table = [
+            ("https://a.example/*", "https://a.example/hook", true),
+            ("https://a.example/*", "https://a.example.evil/hook", false),
+            ("https://*.example/hook", "https://a.example/hook", true),
+            ("https://*.example/hook", "https://a.example/hook2", false),
+            ("http://localhost:*", "http://localhost:8080/x", true),
+            ("https://a.example/hook", "https://a.example/hook", true),
+            ("https://a.example/hook", "https://a.example/hook/", false),
+            ("*", "anything", true),
+        ];
+        for (pattern, url, expected) in table {
+            assert_eq!(covers(pattern, url), expected, "{pattern} {url}");
+        }
+    }
+
+    #[test]
+    fn only_named_variables_are_sent() {
+        let path = std::env::var("PATH").unwrap();
+        let table = [
+            ("Bearer $PATH", format!("Bearer {path}")),
+            ("${PATH}x$HOME", format!("{path}x")),
+            ("a $ b ${ c $", "a $ b ${ c $".to_owned()),
+        ];
+        for (text, expected) in table {
+            assert_eq!(expanded(text, |name| name == "PATH"), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Whether a hook is meant: the name of a tool, a source, a reason.
+//!
+//! Nothing, an empty text or a star means everything. A text of letters, digits, `_`, `-`, commas,
+//! bars and spaces is a list of exact names. Anything else is a regular expression in the style of
+//! JavaScript, found anywhere in the name.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+/// What a hook is meant for.
+#[derive(Clone, Debug)]
+pub(crate) enum Matcher {
+    Everything,
+    Names(Vec<String>),
+    Pattern(Box<Regex>),
+}
+
+impl Matcher {
+    /// Reads one. An error says what is wrong with the expression.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() || text == "*" {
+            return Ok(Self::Everything);
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-,| ".contains(c);
+        if text.chars().all(is_plain) {
+            let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+            return Ok(Self::Names(names.map(str::to_owned).collect()));
+        }
+        let mut builder = RegexBuilder::new(text);
+        builder.backtrack_limit(BACKTRACK_MAX);
+        match builder.build() {
+            Ok(pattern) => Ok(Self::Pattern(Box::new(pattern))),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Is this meant? An expression that runs wild means it: a hook too many is the safe side.
+    pub(crate) fn means(&self, target: &str) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Names(names) => names.iter().any(|name| name == target),
+            Self::Pattern(pattern) => pattern.is_match(target).unwrap_or(true),
+        }
+    }
+}
+
+/// Steps back an expression may take on one name.
+const BACKTRACK_MAX: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::Matcher;
+
+    #[test]
+    fn matchers_mean_what_the_sheet_says() {
+        #[rustfmt::skip]
+        let table = [
+            ("", "Bash", true), ("*", "Bash", true), ("  ", "Bash", true),
+            ("Bash", "Bash", true), ("Bash", "BashOutput", false), ("Bash", "bash", false),
+            ("Edit|Write", "Write", true), ("Edit, Write", "Write", true), ("Edit|Write", "MultiEdit", false),
+            ("Edit |Read,Glob", "Glob", true), ("mcp__memory", "mcp__memory__read", false),
+            ("mcp__my-server__x", "mcp__my-server__x", true),
+            ("mcp__.*", "mcp__memory__read", true), ("mcp__memory__.*", "mcp__other__read", false),
+            ("Notebook.*", "NotebookEdit", true), ("Edit.?", "MultiEdit", true), ("^Edit$", "MultiEdit", false),
+            ("^(?!Bash$).*", "Bash", false), ("^(?!Bash$).*", "Read", true),
+            (r"(\w)\1", "Gloob", true), (r"(\w)\1", "Glob", false),
+            ("(?<tool>Ba)sh", "Bash", true), ("[A-Z]ash", "Bash", true), ("a{2}", "Baash", true),
+            ("startup|resume", "resume", true), ("Bash.", "Bash", false),
+        ];
+        for (matcher, name, expected) in table {
+            assert_eq!(Matcher::read(matcher).unwrap().means(name), expected, "{matcher} {name}");
+        }
+        for broken in ["(", "[z-a]", "(?<x", "*x"] {
+            assert!(Matcher::read(broken).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_expression_that_runs_wild_means_it() {
+        let wild = Matcher::read(r"^(?:(x+)(x+))+(?=y)\1").unwrap();
+        assert!(wild.means(&"x".repeat(60)));
+    }
+}

@@ -1,0 +1,173 @@
+//! The hooks of a session, and those of them that are meant at one moment.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+
+use crate::callback::Callback;
+use crate::config::{Reader, Source};
+use crate::event::HookEvent;
+use crate::hook::{Hook, Kind, OnFailure};
+
+/// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
+#[derive(Clone, Debug, Default)]
+pub struct HookSet {
+    hooks: Vec<Arc<Hook>>,
+    pub(crate) switches: Arc<Switches>,
+}
+
+/// What settings say of all hooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Addresses that may be asked, a star standing for anything; `None` means all.
+    pub urls: Option<Vec<String>>,
+    /// Variables that may be sent to a server; `None` means those each hook names.
+    pub variables: Option<Vec<String>>,
+}
+
+/// The hooks that are meant at one moment.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    pub(crate) hooks: Vec<Arc<Hook>>,
+    pub(crate) switches: Arc<Switches>,
+}
+
+/// A hook, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// When it runs.
+    pub event: HookEvent,
+    /// For what; empty means everything.
+    pub matcher: String,
+    /// What must be true besides.
+    pub condition: Option<String>,
+    /// command, http, callback, or a kind that is not supported.
+    pub kind: String,
+    /// What is asked.
+    pub name: String,
+    /// How long it may take, in milliseconds.
+    pub limit_millis: u128,
+    /// What its failure means, if it says.
+    pub on_failure: Option<OnFailure>,
+    /// Where it is written.
+    pub source: String,
+}
+
+impl HookSet {
+    /// Reads the `hooks` value of one settings layer. The second half is what is wrong with it, one
+    /// line each; everything else is read.
+    #[must_use]
+    pub fn parse(value: &Value, source: &Source) -> (Self, Vec<String>) {
+        Self::read(value, source, None)
+    }
+
+    /// Reads the `hooks` of a client that is called back.
+    #[must_use]
+    pub fn callbacks(value: &Value, callback: Arc<dyn Callback>) -> (Self, Vec<String>) {
+        Self::read(value, &Source::new("initialize"), Some(callback))
+    }
+
+    fn read(
+        value: &Value,
+        source: &Source,
+        callback: Option<Arc<dyn Callback>>,
+    ) -> (Self, Vec<String>) {
+        let mut reader = Reader { source, callback, problems: Vec::new() };
+        let hooks = reader.read(value);
+        (Self { hooks, switches: Arc::default() }, reader.problems)
+    }
+
+    /// These and those, these first.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        self.hooks.extend(other.hooks);
+        self
+    }
+
+    /// With what settings say of all hooks.
+    #[must_use]
+    pub fn switched(mut self, switches: Switches) -> Self {
+        self.switches = Arc::new(switches);
+        self
+    }
+
+    /// Is there no hook at all?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// Is anybody to be asked at this moment?
+    #[must_use]
+    pub fn has(&self, event: HookEvent) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event && can_run(hook))
+    }
+
+    /// Those that are meant: by the matcher's target (a tool's name, a source, a reason) and by the
+    /// permission rule of `if`, about which `speaks` is asked. Each that does the same is taken once.
+    pub fn chosen(
+        &self,
+        event: HookEvent,
+        target: Option<&str>,
+        speaks: impl Fn(&str) -> bool,
+    ) -> Chosen {
+        let mut hooks: Vec<Arc<Hook>> = Vec::new();
+        for hook in self.hooks.iter().filter(|hook| hook.event == event && can_run(hook)) {
+            let is_meant = !event.has_target() || hook.matcher.means(target.unwrap_or_default());
+            let is_so = match &hook.condition {
+                None => true,
+                Some(rule) => event.is_about_a_call() && speaks(rule),
+            };
+            let is_new = !hooks.iter().any(|other| other.is_same(hook));
+            if is_meant && is_so && is_new && !(hook.once && hook.has_run.load(Ordering::Relaxed)) {
+                hooks.push(Arc::clone(hook));
+            }
+        }
+        Chosen { hooks, switches: Arc::clone(&self.switches) }
+    }
+
+    /// All of them, for people.
+    #[must_use]
+    pub fn listing(&self) -> Vec<Listed> {
+        self.hooks.iter().map(|hook| listed(hook)).collect()
+    }
+}
+
+impl Chosen {
+    /// Is nobody asked?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// The longest any of them may take.
+    #[must_use]
+    pub fn limit(&self) -> std::time::Duration {
+        self.hooks.iter().map(|hook| hook.limit()).max().unwrap_or_default()
+    }
+}
+
+/// A kind that is not supported is asked only where its failure means something.
+fn can_run(hook: &Hook) -> bool {
+    !matches!(hook.kind, Kind::Unsupported(_)) || hook.on_failure == Some(OnFailure::Block)
+}
+
+fn listed(hook: &Hook) -> Listed {
+    let kind = match &hook.kind {
+        Kind::Command(_) => "command".to_owned(),
+        Kind::Http(_) => "http".to_owned(),
+        Kind::Callback { .. } => "callback".to_owned(),
+        Kind::Unsupported(kind) => format!("{kind}, not supported"),
+    };
+    Listed {
+        event: hook.event,
+        matcher: hook.written.clone(),
+        condition: hook.condition.clone(),
+        kind,
+        name: hook.name(),
+        limit_millis: hook.limit().as_millis(),
+        on_failure: hook.on_failure,
+        source: hook.source.to_string(),
+    }
+}

@@ -1,0 +1,15 @@
+//! Hooks as they are run: real programs, real sockets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a panic is how a test says no"
+)]
+
+mod config;
+mod exit;
+mod fault;
+mod http;
+mod json;
+mod place;
+mod stage;
