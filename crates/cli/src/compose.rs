@@ -16,13 +16,14 @@ use windlass_permission::check::NO_AUTO;
 use windlass_permission::{Policy, Rule};
 use windlass_vocabulary::{Mode, ModelName, Wire};
 
-use crate::args::{OutputFormat, PermissionArgs, PermissionMode, RunArgs};
+use crate::args::{ModelArgs, OutputFormat, PermissionArgs, PermissionMode, RunArgs, SettingsArgs};
 use crate::choice::{self, Cast, Chosen};
 use crate::command::{self, Order};
 use crate::config::Config;
 use crate::config::model::Model;
 use crate::environment::Lookup;
 use crate::expansion::{Expander, Hands, Names, Pages};
+use crate::layers::Layers;
 use crate::memory::NearbyFiles;
 use crate::offer::Offer;
 use crate::refusal::Refusal;
@@ -61,6 +62,8 @@ pub(crate) struct Plan {
     pub(crate) scratch: Option<PathBuf>,
     /// What people should know before it begins, if they want to know everything.
     pub(crate) notes: Vec<String>,
+    /// The settings in force; what is wrong with them is told in any case.
+    pub(crate) layers: Layers,
 }
 
 /// What a session is made of, in names.
@@ -72,6 +75,8 @@ pub(crate) struct Portrait {
     pub(crate) tools: Vec<String>,
     /// Folders with skills.
     pub(crate) skills: Vec<PathBuf>,
+    /// The style of answers, by name.
+    pub(crate) output_style: String,
 }
 
 /// Where each model of a session lives.
@@ -103,35 +108,30 @@ pub(crate) fn conversation(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan,
 }
 
 fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Plan, Refusal> {
-    let config = Config::load(lookup)?;
-    let cast = choice::cast(&args.model, &config, lookup)?;
-    let (mut settings, mut notes) = settings(&cast, &args.model, &args.limit)?;
     let cwd = working_directory()?;
-    let directories = directories(&args.permission.add_dir)?;
+    let mut layers = Layers::read(&args.settings, args.bare, &cwd, lookup)?;
+    let variables = layers.clone();
+    let lookup = &variables.over(lookup);
+    let decided = Decided::of(args, &cwd, &mut layers, lookup)?;
+    let Decided { config, model, cast, mut settings, mut notes, directories } = decided;
     let mut kept = session::choose(&args.session, &cwd, &config, lookup)?;
-    settings.system_prompt = system_prompt(args)?;
-    // Also tells which files changed behind the model's back, so it is on whatever else there is.
-    settings.prefetch = true;
-    settings.system_context = system_context(&cwd);
-    settings.policy = policy(&args.permission, &cwd, &directories)?;
-    settings.policy.can_ask = args.headless.can_ask();
-    let mut found = if args.bare || args.headless.safe_mode {
-        Found::default()
-    } else {
-        Found::look(&cwd, &config, &mut settings, lookup)
+    let mut found = match args.bare || args.settings.safe_mode {
+        true => Found::default(),
+        false => Found::look(&cwd, &config, &layers, &mut settings, lookup),
     };
     notes.append(&mut found.notes);
     let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
-    choice::check(&cast, wishes(&args.model, &registry))?;
+    choice::check(&cast, wishes(&model, &registry))?;
     let (asked, servers) = asked(args, has_prompt, || servers(&cast, &config, lookup))?;
     let order = asked.map(|asked| ordered(asked, &mut kept)).transpose()?;
-    let (surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
+    let (mut surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
     let inherited = kept.inherited();
     settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
+    layers.export(&mut surroundings);
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
-    notes.extend(sandbox::confine(args.permission.sandbox, &mut surroundings)?);
+    notes.extend(sandbox::confine(&layers.sandbox(args.permission.sandbox), &mut surroundings)?);
     let project = folder::project(&cwd).to_string_lossy().into_owned();
     let names = Names { session_id: kept.id.clone(), project };
     let mut beside = surroundings.for_another();
@@ -140,15 +140,19 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         registry: registry.clone(),
         surroundings: Arc::new(surroundings),
         policy: settings.policy.clone(),
-        trusts_project: false,
+        trusts_project: layers.trusts_project(),
     };
     let (pages, later) = (found.pages.clone(), hands(beside));
     let (order, surroundings) = worded(order, hands(surroundings), &found, &names, &mut settings)?;
     let expander = Expander { pages, names, hands: later };
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
-    let tools = registry.names().chain(agents.then_some("Agent")).map(str::to_owned).collect();
-    let portrait = Portrait { tools, cwd, skills: std::mem::take(&mut found.skill_folders) };
+    let portrait = Portrait {
+        tools: registry.names().chain(agents.then_some("Agent")).map(str::to_owned).collect(),
+        skills: std::mem::take(&mut found.skill_folders),
+        output_style: layers.output_style(),
+        cwd,
+    };
     builder = builder.registry(registry).surroundings(surroundings);
     let definitions = std::mem::take(&mut found.agents);
     let agents = agents.then(|| Subagents { definitions, ..Subagents::default() });
@@ -172,6 +176,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         journal: kept.journal,
         scratch,
         notes,
+        layers,
     })
 }
 
@@ -228,14 +233,20 @@ impl Found {
     }
 
     /// Looks for it. A few small files: a first request must not wait for more.
-    fn look(cwd: &Path, config: &Config, settings: &mut Settings, lookup: &impl Lookup) -> Self {
+    fn look(
+        cwd: &Path,
+        config: &Config,
+        layers: &Layers,
+        settings: &mut Settings,
+        lookup: &impl Lookup,
+    ) -> Self {
         // A byte for each token of the window: instructions fill about a quarter of it at most.
         let window = usize::try_from(settings.model.window.0).unwrap_or(usize::MAX);
         let wanted = memory::Wanted {
-            user: true,
-            project: true,
-            local: true,
-            excludes: Vec::new(),
+            user: layers.sources.user,
+            project: layers.sources.project,
+            local: layers.sources.local,
+            excludes: layers.loaded.settings.claude_md_excludes.clone().unwrap_or_default(),
             bytes_max: window.min(INSTRUCTIONS_MAX),
         };
         let instructions = memory::load(cwd, &wanted, lookup);
@@ -249,9 +260,46 @@ impl Found {
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
         let skill_folders = folders.clone();
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
-        let pages = Pages::find(cwd, true, true, lookup);
+        let pages = Pages::find(cwd, layers.sources.user, layers.sources.project, lookup);
         let nearby = instructions.nearby;
         Self { agents, memory, skills, nearby, pages, skill_folders, notes }
+    }
+}
+
+/// What the flags, the environment, the settings and the table say together, in this order.
+struct Decided {
+    config: Config,
+    model: ModelArgs,
+    cast: Cast,
+    settings: Settings,
+    notes: Vec<String>,
+    /// Where the session works besides.
+    directories: Vec<PathBuf>,
+}
+
+impl Decided {
+    fn of(
+        args: &RunArgs,
+        cwd: &Path,
+        layers: &mut Layers,
+        lookup: &impl Lookup,
+    ) -> Result<Self, Refusal> {
+        let mut config = Config::load(lookup)?;
+        layers.amend_config(&mut config);
+        let mut model = layers.model_args(&args.model, lookup);
+        let cast = choice::cast(&model, &config, lookup)?;
+        layers.fit(&args.model, &mut model, &cast);
+        let (mut settings, notes) = settings(&cast, &model, &args.limit)?;
+        layers.amend(&mut settings, lookup);
+        let directories = layers.directories(directories(&args.permission.add_dir)?);
+        settings.system_prompt = system_prompt(args)?;
+        // Also tells which files changed behind the model's back, so it is on whatever else there is.
+        settings.prefetch = true;
+        settings.system_context = system_context(cwd);
+        settings.policy = policy(&args.permission, cwd, &directories)?;
+        layers.judge(&mut settings.policy, &args.permission)?;
+        settings.policy.can_ask = args.headless.can_ask();
+        Ok(Self { config, model, cast, settings, notes, directories })
     }
 }
 
@@ -355,10 +403,18 @@ pub(crate) fn demo(project: &Path, base_url: &str) -> (Builder, PathBuf) {
     (builder, spill)
 }
 
-/// What may run here, by these flags.
-pub(crate) fn policy_here(args: &PermissionArgs) -> Result<Policy, Refusal> {
+/// What may run here, by these flags and the settings in force.
+pub(crate) fn policy_here(
+    args: &PermissionArgs,
+    settings: &SettingsArgs,
+    lookup: &impl Lookup,
+) -> Result<(Policy, Layers), Refusal> {
     let cwd = working_directory()?;
-    policy(args, &cwd, &directories(&args.add_dir)?)
+    let mut layers = Layers::read(settings, false, &cwd, lookup)?;
+    let directories = layers.directories(directories(&args.add_dir)?);
+    let mut policy = policy(args, &cwd, &directories)?;
+    layers.judge(&mut policy, args)?;
+    Ok((policy, layers))
 }
 
 /// What may run.
@@ -386,7 +442,8 @@ fn reading_below(directory: &Path) -> Rule {
     Rule { tool: "Read".to_owned(), content: Some(content) }
 }
 
-fn rules(values: &[String]) -> Result<Vec<Rule>, Refusal> {
+/// The rules in these values.
+pub(crate) fn rules(values: &[String]) -> Result<Vec<Rule>, Refusal> {
     let parse = |text: &str| {
         Rule::parse(text).map_err(|error| {
             Refusal::usage(format!(

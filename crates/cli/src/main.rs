@@ -15,6 +15,7 @@ mod folder;
 mod front;
 mod frontmatter;
 mod keyring;
+mod layers;
 mod memory;
 mod nearest;
 mod offer;
@@ -43,7 +44,8 @@ use front::beside;
 use refusal::Refusal;
 use signals::Signals;
 use subcommand::{
-    bound, context, cost, demo, key, models, permission, record, rehearse, sessions, stats,
+    bound, context, cost, demo, doctor, key, models, permission, record, rehearse, sessions, stats,
+    trust,
 };
 
 fn main() -> ExitCode {
@@ -77,7 +79,18 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Context(args)) => Ok(say(&context::run(&args, &environment)?)),
         Some(Command::Stats(args)) => Ok(say(&stats::run(&args, &environment)?)),
         Some(Command::Cost(args)) => Ok(say(&cost::run(&args, &environment)?)),
-        Some(Command::Permission(args)) => permission::run(&args),
+        Some(Command::Permission(args)) => permission::run(&args, &environment),
+        Some(Command::Trust(args)) => Ok(say(&trust::run(&args, &environment)?)),
+        Some(Command::Doctor(args)) => inside(async {
+            let mut signals = Signals::listen()?;
+            match beside(&mut signals, move || doctor::run(&args, &environment)).await? {
+                Ok((text, exit)) => match say(&text) {
+                    Exit::DONE => Ok(exit),
+                    failed => Ok(failed),
+                },
+                Err(signal) => Ok(signal.exit()),
+            }
+        }),
         Some(Command::Key(args)) => inside(key::run(args, environment)),
         Some(Command::Models(args)) => inside(async {
             let mut signals = Signals::listen()?;

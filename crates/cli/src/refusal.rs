@@ -32,6 +32,11 @@ impl Refusal {
         Self { exit, line: line.into() }
     }
 
+    /// What it says, for whoever says it elsewhere.
+    pub(crate) fn line(&self) -> &str {
+        &self.line
+    }
+
     /// Nothing was asked at all: a few kind lines instead of one.
     pub(crate) fn welcome() -> Self {
         Self::usage("")

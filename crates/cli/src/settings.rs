@@ -86,14 +86,16 @@ pub(crate) fn wishes(model: &ModelArgs, registry: &Registry) -> Wishes {
     Wishes { tools: !registry.specs().is_empty(), thinking: thinking(model), effort: effort(model) }
 }
 
-fn thinking(model: &ModelArgs) -> Option<ThinkingMode> {
+/// Whether the models think, as far as it was said.
+pub(crate) fn thinking(model: &ModelArgs) -> Option<ThinkingMode> {
     model.thinking.map(|thinking| match thinking {
         ThinkingArg::Adaptive => ThinkingMode::Adaptive,
         ThinkingArg::Disabled => ThinkingMode::Disabled,
     })
 }
 
-fn effort(model: &ModelArgs) -> Option<Effort> {
+/// How hard they work, as far as it was said.
+pub(crate) fn effort(model: &ModelArgs) -> Option<Effort> {
     model.effort.map(|effort| match effort {
         EffortArg::Low => Effort::Low,
         EffortArg::Medium => Effort::Medium,

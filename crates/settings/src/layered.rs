@@ -90,6 +90,7 @@ impl Layered {
                 self.problem(&pointer, what, severity);
             }
         }
+        self.problems.sort_by_key(|problem| problem.place.map(|place| (place.line, place.column)));
     }
 
     /// Tells a problem at what a pointer names.

@@ -23,6 +23,7 @@ mod merge;
 mod place;
 mod problem;
 mod prune;
+mod remember;
 #[cfg(test)]
 mod schema;
 mod server;
@@ -35,6 +36,7 @@ pub use load::load;
 pub use loaded::{FileRead, Loaded, Sourced, State};
 pub use place::{Given, Places, Request, Sources};
 pub use problem::{Place, Problem, Severity};
+pub use remember::remember;
 pub use settings::Settings;
 pub use trust::{Trust, TrustState, Withheld};
 pub use windlass_permission::layer::Source;

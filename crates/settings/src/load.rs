@@ -13,7 +13,7 @@ use crate::problem::{Problem, Severity};
 use crate::prune::dotted;
 use crate::server;
 use crate::settings::Settings;
-use crate::trust::{Trust, TrustState, TrustStore, Withheld, scripts, sift};
+use crate::trust::{Trust, TrustState, TrustStore, Withheld, pages, scripts, sift};
 
 /// Reads the settings in force.
 #[must_use]
@@ -82,6 +82,9 @@ fn trust(
                 value: Value::Object(one.value.clone()),
             });
         }
+    }
+    if !request.only_restricts && request.sources.project {
+        items.extend(pages(root, &request.cwd));
     }
     items.extend(scripts(&items, root, &request.cwd));
     let mut trust = Trust::new(root.to_owned(), items);

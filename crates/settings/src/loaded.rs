@@ -67,6 +67,14 @@ impl Loaded {
         self.origins.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Did the administrator set this value?
+    #[must_use]
+    pub fn is_managed(&self, key: &str) -> bool {
+        let last = self.origin(key).last();
+        let files = self.files.iter().filter(|file| file.source == Source::Managed);
+        last.is_some_and(|last| files.into_iter().any(|file| file.name == *last))
+    }
+
     /// Every value that is in force, by its key, and the files it came from.
     pub fn origins(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.origins.iter().map(|(key, names)| (key.as_str(), names.as_slice()))

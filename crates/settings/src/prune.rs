@@ -96,7 +96,7 @@ pub(crate) fn dotted(pointer: &str) -> String {
     steps.collect::<Vec<_>>().join(".")
 }
 
-/// A known key that differs only in case, or by one letter.
+/// A known key that differs only in case, by one letter, or by two that are swapped.
 fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
@@ -112,6 +112,13 @@ fn is_one_letter_off(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let rest = |text: &[char], skip: usize| text.get(same + skip..).unwrap_or_default().to_vec();
+    let swapped = match (a.get(same..same + 2), b.get(same..same + 2)) {
+        (Some([one, other]), Some([first, second])) => one == second && other == first,
+        _ => false,
+    };
     a.len() > 2
-        && (rest(&a, 1) == rest(&b, 1) || rest(&a, 1) == rest(&b, 0) || rest(&a, 0) == rest(&b, 1))
+        && (swapped && rest(&a, 2) == rest(&b, 2)
+            || rest(&a, 1) == rest(&b, 1)
+            || rest(&a, 1) == rest(&b, 0)
+            || rest(&a, 0) == rest(&b, 1))
 }

@@ -452,3 +452,19 @@ fn rules_are_found_where_they_stand() {
     assert_eq!(loaded.rule_origin("Bad"), Some(name.as_str()));
     assert_eq!(texts(&loaded.rules.ask), ["Bad"]);
 }
+
+#[test]
+fn a_page_that_runs_something_needs_trust_and_is_told_of_when_it_is_used() {
+    let house = House::new();
+    house.write("project/.claude/commands/talk.md", "Talk.");
+    assert_eq!(house.load().trust.state, TrustState::Needless);
+    house.write("project/.claude/skills/a/SKILL.md", "---\nallowed-tools: Bash\n---\n");
+    house.write("project/.claude/commands/b/run.md", "!`id`");
+    let trust = house.load().trust;
+    assert_eq!((trust.state, trust.items.len()), (TrustState::Never, 2));
+    assert_eq!(trust.warning(), None);
+    house.trust();
+    assert!(house.load().trust.is_given());
+    house.write("project/.claude/commands/b/run.md", "!`id -u`");
+    assert_eq!(house.load().trust.state, TrustState::Changed);
+}

@@ -46,9 +46,6 @@ pub(crate) struct HeadlessArgs {
     /// Be this agent: its prompt, tools and model are the session's own.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Start without anything of the user's or the project's, to find out what is wrong with it.
-    #[arg(long)]
-    pub(crate) safe_mode: bool,
     /// Betas to ask the provider for, with commas.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', num_args = 1.., hide = true)]
     pub(crate) betas: Vec<String>,

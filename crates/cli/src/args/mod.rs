@@ -5,6 +5,7 @@
 mod headless;
 mod policy;
 mod session;
+mod settings;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,11 +17,12 @@ use crate::config::amount::micro_dollars;
 use crate::config::model;
 
 pub(crate) use headless::{HeadlessArgs, InputFormat};
-pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand};
+pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs};
 pub(crate) use session::{
     CostArgs, Division, ExportFormat, ListArgs, OneArgs, SearchArgs, SessionArgs, SessionsArgs,
     SessionsCommand,
 };
+pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -76,6 +78,12 @@ pub(crate) enum Command {
     /// Test policies like code, and see why a command would run, ask or be denied.
     #[command(after_help = include_str!("../text/help/permission.txt"))]
     Permission(PolicyArgs),
+    /// Show and trust what the project brings along: hooks, variables, servers, allow rules.
+    #[command(after_help = include_str!("../text/help/trust.txt"))]
+    Trust(TrustArgs),
+    /// Tell what was read from where, and what is wrong.
+    #[command(after_help = include_str!("../text/help/doctor.txt"))]
+    Doctor(DoctorArgs),
     /// Keep API keys in the system's key ring, and see where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
@@ -94,6 +102,8 @@ impl Command {
         "stats",
         "cost",
         "permission",
+        "trust",
+        "doctor",
         "key",
         "help",
     ];
@@ -127,13 +137,16 @@ pub(crate) struct RunArgs {
     /// Tell on standard error what happens on the way.
     #[arg(long, help_heading = SAID)]
     pub(crate) verbose: bool,
-    /// Read no instructions, skills, notes or agents of the user's or the project's.
+    /// Read no instructions, skills, notes or agents of the user's or the project's, and of their
+    /// settings only the rules that deny or ask.
     #[arg(long, help_heading = SAID)]
     pub(crate) bare: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) headless: HeadlessArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }
 
 impl RunArgs {
@@ -144,7 +157,7 @@ impl RunArgs {
 }
 
 /// Which model.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The model to ask: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
@@ -210,8 +223,8 @@ pub(crate) struct PermissionArgs {
     pub(crate) add_dir: Vec<PathBuf>,
     /// Hold shell commands by the kernel: they write where the session works, see no secrets of the
     /// home and reach no network. `auto` goes on without where none can be had; `required` does not.
-    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, default_value_t, default_missing_value = "auto", require_equals = true)]
-    pub(crate) sandbox: SandboxArg,
+    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, default_missing_value = "auto", require_equals = true)]
+    pub(crate) sandbox: Option<SandboxArg>,
 }
 
 /// When shell commands are held by the kernel.

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::PermissionArgs;
+use super::{PermissionArgs, SettingsArgs};
 
 /// Testing and explaining policies.
 #[derive(Debug, clap::Args)]
@@ -16,8 +16,18 @@ pub(crate) struct PolicyArgs {
 pub(crate) enum PolicyCommand {
     /// Judge cases: JSON lines on standard input, one JSON line each on standard output.
     Check,
-    /// Say what would come of a command with the rules given, part by part, and why.
-    Explain(ExplainArgs),
+    /// Say what would come of a command with the settings in force, part by part, and why.
+    Explain(Box<ExplainArgs>),
+    /// Allow something in this project from now on: write rules into .claude/settings.local.json.
+    Remember(RememberArgs),
+}
+
+/// Remembering what is allowed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RememberArgs {
+    /// Rules such as `Bash(npm test:*)`.
+    #[arg(value_name = "RULE", required = true)]
+    pub(crate) rules: Vec<String>,
 }
 
 /// Explaining what would come of a call.
@@ -34,4 +44,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }

@@ -30,7 +30,7 @@ use crate::signals::Signals;
 /// Asks, prints, and says how it went.
 pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusal> {
     let Plan { mut builder, order, agents, atlas, format, verbose, session_id, .. } = plan;
-    let (journal, scratch, notes) = (plan.journal, plan.scratch, plan.notes);
+    let (journal, scratch, notes, layers) = (plan.journal, plan.scratch, plan.notes, plan.layers);
     let order = order.unwrap_or(Order::Context);
     if let Some(agents) = agents {
         builder = builder.agents(agents);
@@ -50,6 +50,9 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
         given_up: None,
         freed: matches!(order, Order::Compact(_)).then_some(Tokens(0)),
     };
+    for warning in layers.warnings() {
+        printer.progress.insist(&warning);
+    }
     for note in notes {
         printer.progress.say(Level::Everything, &note);
     }

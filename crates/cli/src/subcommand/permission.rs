@@ -8,16 +8,19 @@ use windlass_driver::Disk;
 use windlass_permission::check::{answer, explain, report};
 use windlass_vocabulary::{Json, ToolCall};
 
-use crate::args::{ExplainArgs, PolicyArgs, PolicyCommand};
+use crate::args::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs, SettingsArgs};
 use crate::compose;
+use crate::environment::Lookup;
 use crate::exit::Exit;
-use crate::refusal::Refusal;
+use crate::layers;
+use crate::refusal::{Refusal, one_line};
 
 /// Does it.
-pub(crate) fn run(args: &PolicyArgs) -> Result<Exit, Refusal> {
+pub(crate) fn run(args: &PolicyArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
     match &args.command {
         PolicyCommand::Check => Ok(check()),
-        PolicyCommand::Explain(args) => explained(args),
+        PolicyCommand::Explain(args) => explained(args, lookup),
+        PolicyCommand::Remember(args) => remembered(args, lookup),
     }
 }
 
@@ -80,8 +83,28 @@ fn next(lines: &mut impl BufRead) -> std::io::Result<Option<Line>> {
 
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-fn explained(args: &ExplainArgs) -> Result<Exit, Refusal> {
-    let mut policy = compose::policy_here(&args.permission)?;
+/// Writes rules down for this project, as an answer to a question would.
+fn remembered(args: &RememberArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+    let rules = compose::rules(&args.rules)?;
+    if let Some((rule, why)) = rules.iter().find_map(|rule| Some((rule, rule.idle_as_allow()?))) {
+        return Err(Refusal::usage(format!("`{rule}` would never allow anything: {why}")));
+    }
+    let texts: Vec<String> = rules.iter().map(ToString::to_string).collect();
+    let cwd = compose::working_directory()?;
+    let request = layers::request(&SettingsArgs::default(), &cwd, lookup)?;
+    let path = windlass_settings::remember(&request, &texts)
+        .map_err(|error| Refusal::failed(error.to_string()))?;
+    let line = format!("{} allows {}", path.display(), texts.join(", "));
+    let _ = writeln!(std::io::stdout(), "{}", one_line(&line));
+    Ok(Exit::DONE)
+}
+
+fn explained(args: &ExplainArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+    let (mut policy, layers) = compose::policy_here(&args.permission, &args.settings, lookup)?;
+    for warning in layers.warnings() {
+        // If nobody reads it, the answer still stands.
+        let _ = writeln!(std::io::stderr(), "windlass: {}", one_line(&warning));
+    }
     // What would be asked is what people want to see here.
     policy.can_ask = true;
     let tool = args.tool.as_deref().unwrap_or("Bash");
@@ -98,9 +121,20 @@ fn explained(args: &ExplainArgs) -> Result<Exit, Refusal> {
         signature: None,
     };
     let report = report(&policy, &call, &Disk::new());
+    let source = report.rule.as_deref().and_then(|rule| layers.loaded.rule_origin(rule));
     let text = match args.json {
-        true => format!("{}\n", serde_json::to_string(&report).unwrap_or_default()),
-        false => explain(&report),
+        true => {
+            let mut object = serde_json::to_value(&report).unwrap_or_default();
+            if let (Some(source), Some(object)) = (source, object.as_object_mut()) {
+                object.insert("rule_source".to_owned(), Value::from(source));
+            }
+            format!("{object}\n")
+        }
+        false => {
+            let source =
+                source.map(|source| format!("\nThe rule stands in {}\n", one_line(source)));
+            format!("{}{}", explain(&report).trim_end(), source.unwrap_or_default())
+        }
     };
     // If nobody reads it, the code still tells.
     let end = if text.ends_with('\n') { "" } else { "\n" };

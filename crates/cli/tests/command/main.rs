@@ -33,6 +33,7 @@ mod rehearse;
 mod server;
 mod session;
 mod sessions;
+mod settings;
 mod signal;
 mod stage;
 mod terminal;

@@ -19,6 +19,8 @@ pub struct Confinement {
     pub home: Option<PathBuf>,
     /// More that they must not see.
     pub hidden: Vec<PathBuf>,
+    /// More in those directories that stays as it is.
+    pub protected: Vec<PathBuf>,
     /// Whom they may talk to.
     pub network: Network,
     /// A call may ask to run without all this; whether it may is a matter of permission.
@@ -50,11 +52,13 @@ impl Confined {
     }
 
     fn plan(&self, launch: &Launch<'_>) -> Plan {
-        let Confinement { roots, home, hidden, network, may_be_left: _ } = &self.confinement;
+        let Confinement { roots, home, hidden, protected, network, may_be_left: _ } =
+            &self.confinement;
         let mut plan = Plan::new(launch.directory, home.as_deref());
         plan.roots.clone_from(roots);
         plan.scratch = vec![launch.scratch.to_owned()];
         plan.hidden.extend(hidden.iter().cloned());
+        plan.protected.clone_from(protected);
         plan.environment = launch.environment.to_vec();
         plan.network = network.clone();
         plan.is_lasting = launch.is_lasting;

@@ -4,6 +4,7 @@
 //! of the project and to a digest of everything that needs it, so a changed hook asks again. Other
 //! programs' word that a folder is trusted is not taken: it is bound to no contents.
 
+mod page;
 mod script;
 mod sift;
 mod store;
@@ -16,6 +17,7 @@ use windlass_permission::layer::Source;
 
 use crate::digest;
 
+pub(crate) use page::pages;
 pub(crate) use script::scripts;
 pub(crate) use sift::sift;
 pub use store::{TrustError, TrustStore, Trusted};
@@ -83,12 +85,17 @@ impl Trust {
     /// One line that says what was left out and how to let it in; nothing if nothing was.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
-        let withheld = self.withheld();
-        if withheld.is_empty() {
+        let mut keys: Vec<&str> = Vec::new();
+        for item in self.withheld() {
+            // A script belongs to what names it, and a page is told of when it is used.
+            let is_told = item.key != script::KEY && item.key != page::KEY;
+            if is_told && !keys.contains(&item.key.as_str()) {
+                keys.push(&item.key);
+            }
+        }
+        if keys.is_empty() {
             return None;
         }
-        let mut keys: Vec<&str> = withheld.iter().map(|item| item.key.as_str()).collect();
-        keys.dedup();
         let why = match self.state {
             TrustState::Changed => "has changed since you trusted it",
             _ => "is not trusted",

@@ -11,6 +11,9 @@ use super::Withheld;
 use crate::digest;
 use crate::file;
 
+/// The key under which scripts are told.
+pub(crate) const KEY: &str = "script";
+
 /// The scripts named by these, each as one more thing that needs trust.
 pub(crate) fn scripts(items: &[Withheld], root: &Path, cwd: &Path) -> Vec<Withheld> {
     let mut found: Vec<Withheld> = Vec::new();
@@ -30,7 +33,7 @@ pub(crate) fn scripts(items: &[Withheld], root: &Path, cwd: &Path) -> Vec<Withhe
                     json!({ "unread": why, "size": path.metadata().map(|found| found.len()).ok() })
                 }
             };
-            found.push(Withheld { source: item.source, name, key: "script".to_owned(), value });
+            found.push(Withheld { source: item.source, name, key: KEY.to_owned(), value });
         }
     }
     found

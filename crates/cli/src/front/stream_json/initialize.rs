@@ -118,7 +118,7 @@ pub(crate) fn answer(plan: &Plan, are_applied: bool) -> Value {
     json!({
         "commands": commands,
         "agents": agents,
-        "output_style": "default",
+        "output_style": plan.portrait.output_style,
         "available_output_styles": ["default"],
         "models": models,
         "account": {},

@@ -30,6 +30,8 @@ mod stage;
 mod state;
 mod verdict;
 
+use std::io::Write;
+
 use serde_json::Value;
 
 use crate::args::RunArgs;
@@ -37,7 +39,7 @@ use crate::command::Order;
 use crate::compose::{self, Plan};
 use crate::exit::Exit;
 use crate::front::beside;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, one_line};
 use crate::signals::Signals;
 use desk::Desk;
 use frame::{Incoming, Prompt};
@@ -56,6 +58,10 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
         Ok(Err(signal)) => return Ok(signal.exit()),
         Err(refusal) => return Err(desk::refused(refusal).await),
     };
+    for warning in plan.layers.warnings() {
+        // If nobody reads it, the protocol goes on.
+        let _ = writeln!(std::io::stderr(), "windlass: {}", one_line(&warning));
+    }
     let first = plan.order.take();
     let lines = match &first {
         None => reader::start(),

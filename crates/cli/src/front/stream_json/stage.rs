@@ -99,7 +99,7 @@ impl Stage {
             agents: self.agent_names(),
             skills: skills(&self.portrait),
             plugins: Vec::new(),
-            output_style: "default".to_owned(),
+            output_style: self.portrait.output_style.clone(),
             api_key_source: "none".to_owned(),
             claude_code_version: LEVEL.to_owned(),
             windlass_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,0 +1,178 @@
+//! What comes of the settings in force: models, limits, policy, directories, variables, the sandbox.
+//! Flags go before the environment, the environment before settings, settings before `config.toml`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use windlass_driver::{Settings, Surroundings};
+use windlass_permission::Policy;
+use windlass_settings::settings::EffortLevel;
+use windlass_vocabulary::{Mode, Tokens};
+
+use super::Layers;
+use crate::args::{EffortArg, ModelArgs, PermissionArgs, SandboxArg, ThinkingArg};
+use crate::choice::{self, Cast, Wishes};
+use crate::config::Config;
+use crate::environment::{self, Lookup};
+use crate::refusal::Refusal;
+use crate::settings::{effort, thinking};
+
+/// What the sandbox of a session should be like.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SandboxWish {
+    /// When there is one.
+    pub(crate) when: SandboxArg,
+    /// The `sandbox` of the settings.
+    pub(crate) settings: windlass_settings::settings::Sandbox,
+}
+
+impl Layers {
+    /// The flags about models, with what the settings say where neither they nor the environment do.
+    pub(crate) fn model_args(&self, args: &ModelArgs, lookup: &impl Lookup) -> ModelArgs {
+        let settings = &self.loaded.settings;
+        let is_set = |names: &[&str]| names.iter().any(|name| environment::is_set(lookup, name));
+        let mut args = args.clone();
+        if args.model.is_none() && !is_set(&["WINDLASS_MODEL", "ANTHROPIC_MODEL"]) {
+            args.model = settings.model.clone().filter(|model| model != "default");
+        }
+        if args.fallback_model.is_empty()
+            && let Some(fallback) = &settings.fallback_model
+        {
+            args.fallback_model = fallback.list().to_vec();
+        }
+        if args.effort.is_none() && !is_set(&["CLAUDE_CODE_EFFORT_LEVEL"]) {
+            args.effort = settings.effort_level.map(|level| match level {
+                EffortLevel::Low => EffortArg::Low,
+                EffortLevel::Medium => EffortArg::Medium,
+                EffortLevel::High => EffortArg::High,
+                EffortLevel::Xhigh => EffortArg::Xhigh,
+                EffortLevel::Max => EffortArg::Max,
+            });
+        }
+        if args.thinking.is_none() && settings.always_thinking_enabled == Some(false) {
+            args.thinking = Some(ThinkingArg::Disabled);
+        }
+        args
+    }
+
+    /// Leaves out what the models chosen cannot do: settings are for all models, a flag is for this one.
+    pub(crate) fn fit(&mut self, given: &ModelArgs, args: &mut ModelArgs, cast: &Cast) {
+        let can = |thinking, effort| choice::check(cast, Wishes { tools: false, thinking, effort });
+        if given.effort.is_none() && can(None, effort(args)).is_err() {
+            args.effort = None;
+            self.more
+                .push(format!("effortLevel is left out: {} does not know it", cast.first.name));
+        }
+        if given.thinking.is_none() && can(thinking(args), None).is_err() {
+            args.thinking = None;
+        }
+    }
+
+    /// A program of the settings gives the key where the user's own file names nothing.
+    pub(crate) fn amend_config(&self, config: &mut Config) {
+        let Some(helper) = &self.loaded.settings.api_key_helper else { return };
+        if let Some(provider) = config.providers.get_mut("anthropic")
+            && provider.key_command.is_empty()
+            && provider.key_file.is_none()
+        {
+            let command = ["/bin/sh", "-c", helper].map(str::to_owned);
+            provider.key_command = command.into();
+        }
+    }
+
+    /// Limits of the loop.
+    pub(crate) fn amend(&mut self, settings: &mut Settings, lookup: &impl Lookup) {
+        let own = &self.loaded.settings;
+        let is_off = environment::is_set(lookup, "DISABLE_AUTO_COMPACT");
+        if is_off || own.auto_compact_enabled == Some(false) {
+            settings.limits.auto_compact = false;
+        }
+        let given = environment::text(lookup, "CLAUDE_CODE_AUTO_COMPACT_WINDOW").ok().flatten();
+        let given = given.and_then(|text| text.parse().ok());
+        let Some(window) = given.or(own.auto_compact_window) else { return };
+        let models = std::iter::once(&mut settings.model).chain(&mut settings.fallbacks);
+        for model in models.filter(|model| window < model.window.0) {
+            // An answer and a summary must still fit.
+            match window > model.output_max.0.saturating_add(WINDOW_MIN) {
+                true => model.window = Tokens(window),
+                false => self.more.push(format!(
+                    "autoCompactWindow {window} leaves no room for an answer of {}, and is left out",
+                    model.name
+                )),
+            }
+        }
+    }
+
+    /// Directories that exist. One that does not is told, and left out.
+    pub(crate) fn directories(&mut self, mut given: Vec<PathBuf>) -> Vec<PathBuf> {
+        for one in &self.loaded.directories {
+            match one.value.canonicalize().ok().filter(|path| path.is_dir()) {
+                Some(path) if given.contains(&path) => {}
+                Some(path) => given.push(path),
+                None => self.more.push(format!(
+                    "{}: the directory {} is not there, and is left out",
+                    one.name,
+                    one.value.display()
+                )),
+            }
+        }
+        given
+    }
+
+    /// The rules and the mode, over those of the flags.
+    pub(crate) fn judge(&self, policy: &mut Policy, args: &PermissionArgs) -> Result<(), Refusal> {
+        let loaded = &self.loaded;
+        let is_said = args.permission_mode.is_some() || args.dangerously_skip_permissions;
+        if let Some(mode) = loaded.mode.filter(|_| !is_said) {
+            policy.mode = mode;
+        }
+        if loaded.forbids_bypass && policy.mode == Mode::BypassPermissions {
+            let place =
+                loaded.files.iter().rfind(|file| file.keys.iter().any(|k| k == "permissions"));
+            let place = place.map_or("settings", |file| file.name.as_str());
+            return Err(Refusal::usage(format!(
+                "{place} does not let everything run (disableBypassPermissionsMode); choose another \
+                 --permission-mode, and allow what you need with --allowedTools"
+            )));
+        }
+        policy.rules.deny.extend(loaded.rules.deny.iter().cloned());
+        policy.rules.ask.extend(loaded.rules.ask.iter().cloned());
+        policy.rules.allow.extend(loaded.rules.allow.iter().cloned());
+        Ok(())
+    }
+
+    /// Sets the variables for tools. Those that hold keys are taken out by whoever knows them.
+    pub(crate) fn export(&self, surroundings: &mut Surroundings) {
+        for (name, value) in self.loaded.variables() {
+            surroundings.environment.retain(|(known, _)| known != name);
+            surroundings.environment.push((OsString::from(name), OsString::from(value)));
+        }
+    }
+
+    /// The sandbox of the session: the flag, or what the settings say.
+    pub(crate) fn sandbox(&self, flag: Option<SandboxArg>) -> SandboxWish {
+        let settings = self.loaded.settings.sandbox.clone().unwrap_or_default();
+        let managed = self.loaded.is_managed("sandbox.enabled") && settings.enabled == Some(true);
+        let when = flag.filter(|_| !managed).unwrap_or(
+            match (settings.enabled, settings.fail_if_unavailable) {
+                (Some(true), Some(true)) => SandboxArg::Required,
+                (Some(true), _) => SandboxArg::Auto,
+                _ => SandboxArg::Off,
+            },
+        );
+        SandboxWish { when, settings }
+    }
+
+    /// The style of answers, by the name it was given.
+    pub(crate) fn output_style(&self) -> String {
+        self.loaded.settings.output_style.clone().unwrap_or_else(|| "default".to_owned())
+    }
+
+    /// Does the user trust what the project brings along?
+    pub(crate) fn trusts_project(&self) -> bool {
+        self.loaded.trust.is_given()
+    }
+}
+
+/// Tokens that must be left beside an answer.
+const WINDOW_MIN: u64 = 8_000;

@@ -1,0 +1,105 @@
+//! `windlass trust`: what a project brings along that would run, allow or lead elsewhere, and the user's
+//! yes to exactly that. To run this command is the yes; nothing is asked.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use windlass_permission::display::visible;
+use windlass_settings::trust::TrustStore;
+use windlass_settings::{Trust, TrustState, load};
+
+use crate::args::{SettingsArgs, TrustArgs};
+use crate::compose::working_directory;
+use crate::environment::Lookup;
+use crate::folder;
+use crate::layers;
+use crate::refusal::Refusal;
+
+/// What to print.
+pub(crate) fn run(args: &TrustArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+    let Some(state) = folder::state(lookup) else {
+        return Err(Refusal::failed("there is no home directory to remember it in; set HOME"));
+    };
+    let store = TrustStore::new(&state);
+    if args.list {
+        return list(&store, args.json);
+    }
+    let cwd = directory(args)?;
+    let request = layers::request(&SettingsArgs::default(), &cwd, lookup)?;
+    let trust = load(&request).trust;
+    if args.forget {
+        let failed = |error: windlass_settings::WriteError| Refusal::failed(error.to_string());
+        let was_known = store.forget(&trust.root).map_err(failed)?;
+        return Ok(match (args.json, was_known) {
+            (true, _) => format!("{}\n", json!({ "root": trust.root, "was_trusted": was_known })),
+            (false, true) => format!("{} is no longer trusted\n", trust.root.display()),
+            (false, false) => format!("{} was not trusted\n", trust.root.display()),
+        });
+    }
+    if !args.show && !trust.items.is_empty() {
+        store.accept(&trust).map_err(|error| Refusal::failed(error.to_string()))?;
+    }
+    Ok(match args.json {
+        true => format!("{}\n", object(&trust, !args.show)),
+        false => words(&trust, !args.show),
+    })
+}
+
+fn directory(args: &TrustArgs) -> Result<PathBuf, Refusal> {
+    let Some(path) = &args.path else { return working_directory() };
+    match path.canonicalize() {
+        Ok(path) if path.is_dir() => Ok(path),
+        // What is gone can still be forgotten.
+        Err(_) if args.forget => Ok(working_directory()?.join(path)),
+        Ok(_) => Err(Refusal::usage(format!("{} is not a directory", path.display()))),
+        Err(error) => Err(Refusal::usage(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn list(store: &TrustStore, is_json: bool) -> Result<String, Refusal> {
+    let trusted = store.list().map_err(|error| Refusal::failed(error.to_string()))?;
+    if is_json {
+        let rows: Vec<Value> =
+            trusted.iter().map(|one| json!({ "root": one.root, "states": one.states })).collect();
+        return Ok(format!("{}\n", json!({ "trusted": rows })));
+    }
+    if trusted.is_empty() {
+        return Ok("no project is trusted\n".to_owned());
+    }
+    Ok(trusted.iter().map(|one| format!("{}\n", visible(&one.root.to_string_lossy()))).collect())
+}
+
+fn object(trust: &Trust, is_accepted: bool) -> Value {
+    let items: Vec<Value> = trust
+        .items
+        .iter()
+        .map(|item| json!({ "file": item.name, "key": item.key, "value": item.value }))
+        .collect();
+    let is_trusted = is_accepted || trust.is_given();
+    json!({ "root": trust.root, "trusted": is_trusted, "digest": trust.digest, "items": items })
+}
+
+fn words(trust: &Trust, is_accepted: bool) -> String {
+    let root = trust.root.display();
+    if trust.items.is_empty() {
+        return format!("{root} brings along nothing that needs trust\n");
+    }
+    let mut text = match (is_accepted, trust.state) {
+        (true, _) => format!("{root} is trusted with exactly this:\n"),
+        (false, TrustState::Given) => format!("{root} is trusted with this:\n"),
+        (false, TrustState::Changed) => {
+            format!("{root} has changed since it was trusted; it now brings along this:\n")
+        }
+        (false, _) => format!("{root} is not trusted; it brings along this:\n"),
+    };
+    let mut last = "";
+    for item in &trust.items {
+        if item.name != last {
+            text.push_str(&format!("\n{}\n", visible(&item.name)));
+            last = &item.name;
+        }
+        // Whole: nobody can consent to what is not shown.
+        text.push_str(&format!("  {}: {}\n", item.key, visible(&item.value.to_string())));
+    }
+    text
+}
