@@ -173,11 +173,12 @@ pub fn speaks_of(rule: &Rule, policy: &Policy, call: &ToolCall, world: &dyn Worl
     let policy = Policy { rules, ..policy.clone() };
     let ground = Ground::new(&policy, world);
     let subject = Subject::new(&policy, &ground, call);
-    let names = match &subject.matter {
-        Matter::Command(command) => names(command),
-        _ => Vec::new(),
+    let (names, is_doubtful) = match &subject.matter {
+        Matter::Command(command) => (names(command), !command.script.doubts.is_empty()),
+        Matter::Unreadable => (Vec::new(), true),
+        _ => (Vec::new(), false),
     };
-    denied(&policy, &subject, &names).is_some()
+    denied(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
 }
 
 /// The deny rule that speaks of the call, and of what; the first that does so for certain, or else

@@ -11,6 +11,7 @@ mod agent;
 mod context;
 mod conversation;
 mod fault;
+mod hook;
 mod interrupt;
 mod journal;
 mod left;

@@ -1,0 +1,67 @@
+//! Users' hooks in a session: real programs, asked at the moments of a real loop.
+
+mod door;
+mod end;
+mod fault;
+mod tool;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_driver::hooks::Source;
+use windlass_driver::{HookSet, Subagents};
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::Wire;
+
+use crate::stage::{Setting, Stage, rehearse};
+
+/// A session with these hooks.
+async fn play(setting: Setting, hooks: Value, answers: Vec<Says>) -> Stage {
+    let (set, problems) = HookSet::parse(&hooks, &Source::new("test"));
+    assert_eq!(problems, Vec::<String>::new());
+    let rehearsal = rehearse(answers).await;
+    let builder = setting.builder(&rehearsal.url()).hooks(set).identity("the-session", None);
+    let builder = builder.agents(Subagents::default());
+    let (session, notices) = builder.start().unwrap();
+    let wire = Wire::AnthropicMessages;
+    Stage { rehearsal, session, notices, directory: setting.directory, wire }
+}
+
+/// One hook at an event.
+fn at(event: &str, command: &str) -> Value {
+    json!({ event: [{ "hooks": [{ "type": "command", "command": command, "timeout": 60 }] }] })
+}
+
+/// Hooks at several events.
+fn all(parts: impl IntoIterator<Item = Value>) -> Value {
+    let mut hooks = serde_json::Map::new();
+    for part in parts {
+        hooks.extend(part.as_object().unwrap().clone());
+    }
+    hooks.into()
+}
+
+/// A command that keeps what it is told in `log`, one line each, and then does this.
+fn logged(then: &str) -> String {
+    format!("printf '%s\\n' \"$(cat)\" >> log; {then}")
+}
+
+/// A command that answers with this JSON.
+fn says(value: &Value) -> String {
+    format!("cat > /dev/null; printf '%s' '{value}'")
+}
+
+/// What `logged` hooks were told.
+fn log(directory: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(directory.join("log")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Everything the last request says, as text.
+fn last(stage: &Stage) -> String {
+    crate::stage::last_request(&stage.rehearsal).to_string()
+}
+
+fn bash(command: &str) -> Says {
+    Says::call("Bash", json!({ "command": command }))
+}

@@ -1,0 +1,254 @@
+//! Hooks before, after and around tools, and in the place of whoever is asked.
+
+use serde_json::json;
+use windlass_permission::Rule;
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::{Answer, HookNotice, HookOutcome, Mode, Notice, Terminal};
+
+use super::{all, at, bash, last, log, logged, play, says};
+use crate::stage::{Setting, assert_completed, assert_ended, warnings};
+
+#[tokio::test]
+async fn a_no_before_a_tool_keeps_it_from_running_and_is_told() {
+    let hook = logged("echo 'not in this house' >&2; exit 2");
+    let answers = vec![bash("touch ran"), Says::text("sorry")];
+    let mut stage = play(Setting::default(), at("PreToolUse", &hook), answers).await;
+    let (ending, told) = stage.run("do it").await;
+    assert_completed(&ending);
+    assert!(!stage.directory.path().join("ran").exists());
+    assert!(last(&stage).contains("not in this house"));
+    let said = &log(stage.directory.path())[0];
+    let directory = stage.directory.path().to_str().unwrap();
+    for (name, expected) in [
+        ("session_id", json!("the-session")),
+        ("hook_event_name", json!("PreToolUse")),
+        ("permission_mode", json!("bypassPermissions")),
+        ("tool_name", json!("Bash")),
+        ("tool_input", json!({ "command": "touch ran" })),
+        ("cwd", json!(directory)),
+    ] {
+        assert_eq!(said[name], expected, "{said}");
+    }
+    assert!(said["tool_use_id"].is_string() && said["prompt_id"].as_str().unwrap().len() == 36);
+    assert!(said.get("agent_id").is_none());
+    let hooks: Vec<&HookNotice> = told
+        .iter()
+        .filter_map(|notice| match notice {
+            Notice::Hook(hook) => Some(hook),
+            _ => None,
+        })
+        .collect();
+    let [
+        HookNotice::Started { number: begun, name, .. },
+        HookNotice::Ended { number, exit_code, outcome, stderr, .. },
+    ] = hooks[..]
+    else {
+        panic!("{hooks:?}");
+    };
+    assert_eq!((begun, name.as_str()), (number, "PreToolUse:Bash"));
+    assert_eq!((*exit_code, *outcome), (Some(2), HookOutcome::Success));
+    assert_eq!(stderr, "not in this house\n");
+}
+
+#[tokio::test]
+async fn a_changed_input_runs_and_deny_rules_still_hold() {
+    let rewrite = |command: &str| {
+        says(&json!({ "hookSpecificOutput": {
+            "hookEventName": "PreToolUse", "permissionDecision": "allow",
+            "updatedInput": { "command": command },
+        } }))
+    };
+    for (command, runs) in [("touch allowed", true), ("touch ./forbidden", false)] {
+        let mut setting = Setting::default();
+        setting.settings.policy.mode = Mode::Default;
+        setting.settings.policy.rules.deny = vec![Rule::parse("Bash(touch ./forbidden)").unwrap()];
+        let answers = vec![bash("touch original"), Says::text("done")];
+        let mut stage = play(setting, at("PreToolUse", &rewrite(command)), answers).await;
+        assert_completed(&stage.run("do it").await.0);
+        let path = stage.directory.path();
+        assert!(!path.join("original").exists());
+        assert_eq!(path.join("allowed").exists(), runs, "a hook's yes needs no question");
+        assert!(!path.join("forbidden").exists());
+        assert_eq!(last(&stage).contains("Bash(touch ./forbidden)"), !runs);
+    }
+    // An input the tool cannot take never runs.
+    let broken = says(&json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": { "x": 1 },
+    } }));
+    let answers = vec![bash("touch original"), Says::text("done")];
+    let mut stage = play(Setting::default(), at("PreToolUse", &broken), answers).await;
+    assert_completed(&stage.run("do it").await.0);
+    assert!(last(&stage).contains("command"), "{}", last(&stage));
+}
+
+#[tokio::test]
+async fn a_guard_that_breaks_is_a_question_and_unattended_a_no() {
+    for (can_ask, answer, runs) in [
+        (false, None, false),
+        (true, Some(Answer::Allow { updated_input: None, remember: Vec::new() }), true),
+    ] {
+        let setting = Setting::default().with(|settings| {
+            settings.policy.mode = Mode::BypassPermissions;
+            settings.policy.can_ask = can_ask;
+        });
+        let answers = vec![bash("touch ran"), Says::text("done")];
+        let mut stage = play(setting, at("PreToolUse", "exit 3"), answers).await;
+        stage.session.submit("do it").unwrap();
+        if let Some(answer) = answer {
+            let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+            let Some(Notice::PermissionAsked { ticket, question }) = told.last() else { panic!() };
+            assert!(question.why.contains("exit code 3"), "{question:?}");
+            assert!(warnings(&told).iter().any(|words| words.contains("exit code 3")));
+            stage.session.answer(*ticket, answer).unwrap();
+        }
+        assert_completed(&stage.ending().await.0);
+        assert_eq!(stage.directory.path().join("ran").exists(), runs);
+    }
+}
+
+#[tokio::test]
+async fn words_after_a_tool_go_to_the_model() {
+    let feedback = logged("echo 'tidy up' >&2; exit 2");
+    let replaced = says(&json!({ "hookSpecificOutput": {
+        "hookEventName": "PostToolUse", "updatedToolOutput": "[hidden]", "additionalContext": "mind the gap",
+    } }));
+    let batch = logged(
+        "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolBatch\",\"additionalContext\":\"both are in\"}}'",
+    );
+    let hooks = all([
+        json!({ "PostToolUse": [
+            { "matcher": "Bash", "hooks": [{ "type": "command", "command": feedback }] },
+            { "matcher": "Read", "hooks": [{ "type": "command", "command": replaced }] },
+        ] }),
+        at("PostToolUseFailure", &logged("echo 'look twice' >&2; exit 2")),
+        at("PostToolBatch", &batch),
+    ]);
+    let setting = Setting::default();
+    let file = setting.directory.path().join("secret");
+    std::fs::write(&file, "the secret\n").unwrap();
+    let answers = vec![
+        bash("echo out").tool("Read", json!({ "file_path": file })),
+        Says::call("Read", json!({ "file_path": "/nowhere" })),
+        Says::text("done"),
+    ];
+    let mut stage = play(setting, hooks, answers).await;
+    assert_completed(&stage.run("do it").await.0);
+    let request = last(&stage);
+    for words in ["tidy up", "[hidden]", "mind the gap", "both are in", "look twice"] {
+        assert!(request.contains(words), "{words}: {request}");
+    }
+    assert!(!request.contains("the secret"), "{request}");
+    let log = log(stage.directory.path());
+    let by = |event: &str| {
+        log.iter().filter(|said| said["hook_event_name"] == event).collect::<Vec<_>>()
+    };
+    let post = by("PostToolUse")[0];
+    assert!(post["tool_response"]["stdout"].as_str().unwrap().contains("out"), "{post}");
+    assert!(post["duration_ms"].is_u64() && post["tool_use_id"].is_string());
+    let failure = by("PostToolUseFailure")[0];
+    assert!(failure["error"].is_string() && failure["is_interrupt"] == false, "{failure}");
+    let batch = by("PostToolBatch");
+    assert_eq!(batch.len(), 2);
+    assert_eq!(batch[0]["tool_calls"].as_array().unwrap().len(), 2);
+    assert_eq!(batch[0]["tool_calls"][1]["tool_response"], "[hidden]", "what the model sees");
+}
+
+#[tokio::test]
+async fn a_hook_can_end_the_run_after_a_batch_or_at_any_tool() {
+    let halt = says(&json!({ "continue": false, "stopReason": "office hours are over" }));
+    for event in ["PreToolUse", "PostToolUse", "PostToolBatch"] {
+        let answers = vec![bash("touch ran"), Says::text("never asked")];
+        let mut stage = play(Setting::default(), at(event, &halt), answers).await;
+        let (ending, _) = stage.run("do it").await;
+        assert_ended(&ending, Terminal::HookStopped);
+        assert!(ending.why.contains("office hours are over"), "{ending:?}");
+        assert_eq!(stage.rehearsal.requests().len(), 1);
+        assert_eq!(stage.directory.path().join("ran").exists(), event != "PreToolUse");
+    }
+}
+
+#[tokio::test]
+async fn a_rule_and_a_matcher_choose_the_calls() {
+    let hook = |rule: &str| json!({ "type": "command", "command": logged("true"), "if": rule, "timeout": 60 });
+    let hooks = json!({ "PreToolUse": [
+        { "matcher": "Bash", "hooks": [hook("Bash(git *)")] },
+        { "matcher": "^(?!Bash).*", "hooks": [{ "type": "command", "command": "echo x >> others" }] },
+    ] });
+    let answers = vec![
+        bash("echo no git here"),
+        bash("cd . && git --version"),
+        bash("echo $(git --version)"),
+        bash("echo \"unfinished"),
+        Says::call("Glob", json!({ "pattern": "*" })),
+        Says::text("done"),
+    ];
+    let mut stage = play(Setting::default(), hooks, answers).await;
+    assert_completed(&stage.run("do it").await.0);
+    let log = log(stage.directory.path());
+    let commands: Vec<&str> =
+        log.iter().map(|said| said["tool_input"]["command"].as_str().unwrap()).collect();
+    let expected = ["cd . && git --version", "echo $(git --version)", "echo \"unfinished"];
+    assert_eq!(commands, expected, "parts count, and what cannot be read counts");
+    assert_eq!(std::fs::read_to_string(stage.directory.path().join("others")).unwrap(), "x\n");
+}
+
+#[tokio::test]
+async fn a_hook_answers_in_the_place_of_a_person() {
+    let decide = |decision: serde_json::Value| {
+        let output = json!({ "hookSpecificOutput": {
+            "hookEventName": "PermissionRequest", "decision": decision,
+        } });
+        logged(&format!("printf '%s' '{output}'"))
+    };
+    let table = [
+        (json!({ "behavior": "allow" }), true, Terminal::Completed),
+        (json!({ "behavior": "deny", "message": "not today" }), false, Terminal::Completed),
+        (json!({ "behavior": "deny", "interrupt": true }), false, Terminal::AbortedTools),
+    ];
+    for (decision, runs, terminal) in table {
+        let setting = Setting::default().with(|settings| {
+            settings.policy.mode = Mode::Default;
+            settings.policy.can_ask = true;
+        });
+        let answers = vec![bash("touch ran"), Says::text("done")];
+        let hooks = all([
+            at("PermissionRequest", &decide(decision.clone())),
+            at("Notification", &logged("true")),
+        ]);
+        let mut stage = play(setting, hooks, answers).await;
+        let (ending, told) = stage.run("do it").await;
+        assert_ended(&ending, terminal);
+        assert!(!told.iter().any(|notice| matches!(notice, Notice::PermissionAsked { .. })));
+        assert_eq!(stage.directory.path().join("ran").exists(), runs, "{decision}");
+        let log = log(stage.directory.path());
+        assert_eq!(log.len(), 1, "nobody was asked, so nobody was called: {log:?}");
+        assert_eq!(log[0]["tool_input"]["command"], "touch ran");
+        assert!(log[0].get("tool_use_id").is_none() && log[0]["permission_suggestions"].is_array());
+    }
+}
+
+#[tokio::test]
+async fn where_no_hook_answers_a_person_is_asked_and_called() {
+    let setting = Setting::default().with(|settings| {
+        settings.policy.mode = Mode::Default;
+        settings.policy.can_ask = true;
+    });
+    let hooks =
+        all([at("PermissionRequest", "exit 1"), at("Notification", &logged("mv log called"))]);
+    let answers = vec![bash("touch ran"), Says::text("done")];
+    let mut stage = play(setting, hooks, answers).await;
+    stage.session.submit("do it").unwrap();
+    let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+    let Some(Notice::PermissionAsked { ticket, .. }) = told.last() else { panic!() };
+    stage
+        .until(|notice| {
+            matches!(notice, Notice::Hook(HookNotice::Ended { event: "Notification", .. }))
+        })
+        .await;
+    let called = std::fs::read_to_string(stage.directory.path().join("called")).unwrap();
+    assert!(called.contains("\"notification_type\":\"permission_prompt\""), "{called}");
+    let yes = Answer::Allow { updated_input: None, remember: Vec::new() };
+    stage.session.answer(*ticket, yes).unwrap();
+    assert_completed(&stage.ending().await.0);
+    assert!(stage.directory.path().join("ran").exists());
+}
