@@ -212,7 +212,8 @@ impl Answer {
     }
 
     /// Only when what was said to the model since its last answer contains this. What stands behind
-    /// it in its line goes wherever the answer says `{{rest}}`.
+    /// it in its line goes wherever the answer says `{{rest}}`, the first word of that wherever it
+    /// says `{{word}}`.
     #[must_use]
     pub fn when(mut self, part: impl Into<String>) -> Self {
         self.when = Some(part.into());

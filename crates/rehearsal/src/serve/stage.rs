@@ -87,7 +87,9 @@ impl Stage {
         state.given += 1;
         let mut answer = answer.clone();
         if let Some(part) = answer.when.clone() {
-            answer.fill("{{rest}}", rest(&asked.said, &part));
+            let rest = rest(&asked.said, &part);
+            answer.fill("{{rest}}", rest);
+            answer.fill("{{word}}", word(rest));
         }
         Some(Cue { place: index + 1, number: state.given, answer })
     }
@@ -152,6 +154,12 @@ fn holds(answer: &Answer, asked: &Asked, source: Option<Source>) -> bool {
 fn rest<'a>(said: &'a str, part: &str) -> &'a str {
     let behind = said.split_once(part).map_or("", |(_, behind)| behind);
     behind.lines().next().unwrap_or("").trim()
+}
+
+/// Its first word, without what is put around words and behind them.
+fn word(rest: &str) -> &str {
+    let around = |letter: char| matches!(letter, '"' | '\'' | '`' | ',' | '.' | ':');
+    rest.split_whitespace().next().unwrap_or("").trim_matches(around)
 }
 
 /// What an answer waits for and how it begins, in few words.

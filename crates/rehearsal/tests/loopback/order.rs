@@ -152,7 +152,7 @@ fn the_rest_of_the_line_goes_into_the_answer() {
         r#"
         [[answer]]
         when = "Run: "
-        text = "Running {{rest}}."
+        text = "Running {{rest}} ({{word}})."
         tool = [{ name = "Bash", input = { command = "{{rest}}" } }]
         "#,
     );
@@ -160,6 +160,6 @@ fn the_rest_of_the_line_goes_into_the_answer() {
     let mut body = prompt("Please.\nRun: echo \"a\" \nThanks.");
     body["stream"] = json!(false);
     let answer = Client::connect(rehearsal.address()).ask(&body).json();
-    assert_eq!(answer["content"][0]["text"], "Running echo \"a\".");
+    assert_eq!(answer["content"][0]["text"], "Running echo \"a\" (echo).");
     assert_eq!(answer["content"][1]["input"]["command"], "echo \"a\"");
 }
