@@ -206,7 +206,11 @@ fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut Stri
 }
 
 fn is_decoration(notice: &Notice) -> bool {
-    matches!(notice, Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_))
+    match notice {
+        Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_) => true,
+        Notice::Nested { notice, .. } => is_decoration(notice),
+        _ => false,
+    }
 }
 
 fn must_arrive(notice: &Notice) -> bool {
@@ -224,6 +228,7 @@ fn size_of(notice: &Notice) -> usize {
             Delta::CallStarted { .. } | Delta::Usage(_) | Delta::Cleared { .. } => 0,
         },
         Notice::ToolProgressed { text, .. } | Notice::Warning(text) => text.len(),
+        Notice::Nested { notice, .. } => size_of(notice),
         Notice::ToolEnded { outcome, .. } => outcome.content.iter().map(ResultPart::bytes).sum(),
         Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) => stdout.len() + stderr.len(),
         _ => 0,

@@ -1,5 +1,6 @@
 //! What a front end is told. A closed list; front ends see these and never engine types.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::delta::Delta;
 use crate::failure::ModelFailure;
 use crate::hook::{HookNotice, HookPoint};
-use crate::id::{AttemptId, Ticket, ToolCallId};
+use crate::id::{AgentId, AttemptId, Ticket, ToolCallId};
 use crate::message::Message;
 use crate::model::ModelName;
 use crate::permission::PermissionQuestion;
@@ -161,6 +162,16 @@ pub enum Notice {
         turn: u32,
         /// The limit.
         limit: u32,
+    },
+    /// A session that a call started tells something: when its run begins and ends, its messages, its
+    /// tools. Its questions come as if they were this session's own.
+    Nested {
+        /// The call.
+        call: ToolCallId,
+        /// Who speaks.
+        agent: AgentId,
+        /// What it tells.
+        notice: Box<Notice>,
     },
     /// The run is over. The last notice of a run, exactly once.
     RunEnded(Ending),

@@ -104,6 +104,7 @@ impl Progress {
             | Notice::PermissionWithdrawn(_)
             | Notice::ToolsLabelled(_)
             | Notice::InputQueued(_)
+            | Notice::Nested { .. }
             | Notice::MaxTurnsReached { .. }
             | Notice::RunEnded(_) => None,
         }

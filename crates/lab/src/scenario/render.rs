@@ -158,6 +158,7 @@ fn notice(notice: &Notice, names: &Names, setup: &Setup) -> Option<Shown> {
         | Notice::ToolEnded { .. }
         | Notice::Billed { .. }
         | Notice::Hook(_)
+        | Notice::Nested { .. }
         | Notice::RunEnded(_) => return None,
     };
     Some(Shown::line(head))

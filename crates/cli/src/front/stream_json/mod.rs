@@ -28,6 +28,7 @@ mod prompt;
 mod reader;
 mod stage;
 mod state;
+mod tasks;
 mod verdict;
 
 use std::io::Write;

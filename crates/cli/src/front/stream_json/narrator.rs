@@ -65,7 +65,6 @@ impl Narrator {
     }
 
     /// For a session that this call started.
-    #[allow(dead_code)]
     pub(crate) fn nested(parent: String, model: String, tells_text: bool) -> Self {
         Self { parent: Some(parent), tells_text, ..Self::new(model, false) }
     }

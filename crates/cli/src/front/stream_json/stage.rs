@@ -8,6 +8,7 @@ use windlass_vocabulary::{Mode, ModelName, Notice};
 use super::frame::Init;
 use super::narrator::Narrator;
 use super::permission::mode_name;
+use super::tasks::Tasks;
 use crate::command::{self, Topic};
 use crate::compose::{Atlas, Plan, Portrait};
 use crate::expansion::Expander;
@@ -21,6 +22,8 @@ pub(crate) struct Stage {
     pub(crate) session: Session,
     pub(crate) notices: Notices,
     pub(crate) narrator: Narrator,
+    /// Sessions that its calls have started.
+    pub(crate) tasks: Tasks,
     pub(crate) answer: FinalAnswer,
     pub(crate) atlas: Atlas,
     pub(crate) patience: Patience,
@@ -50,9 +53,18 @@ pub(crate) struct Stage {
     portrait: Portrait,
 }
 
+/// What a client wants to be told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// Pieces of answers.
+    pub(crate) tells_pieces: bool,
+    /// Text of nested sessions.
+    pub(crate) tells_text: bool,
+}
+
 impl Stage {
     /// Starts the session.
-    pub(crate) fn open(plan: Plan, tells_pieces: bool) -> Result<Self, Refusal> {
+    pub(crate) fn open(plan: Plan, terms: Terms) -> Result<Self, Refusal> {
         let Plan { mut builder, agents, portrait, atlas, session_id, journal, scratch, .. } = plan;
         let definitions = agents.as_ref().map(|agents| agents.definitions.clone());
         let settings = builder.settings().clone();
@@ -66,7 +78,8 @@ impl Stage {
         Ok(Self {
             session,
             notices,
-            narrator: Narrator::new(model.clone(), tells_pieces),
+            narrator: Narrator::new(model.clone(), terms.tells_pieces),
+            tasks: Tasks::new(terms.tells_text),
             answer: FinalAnswer::default(),
             patience: Patience::new(&atlas.first.base_url),
             atlas,

@@ -46,6 +46,7 @@ pub(super) struct Nested {
     nest: Arc<Nest>,
     _seat: Seat,
     pub(super) id: AgentId,
+    call: ToolCallId,
     pub(super) input: Input,
     place: Place,
     session: Session,
@@ -102,6 +103,7 @@ impl Nested {
             nest: Arc::clone(nest),
             _seat: seat,
             id,
+            call: call.clone(),
             input,
             place,
             session,
@@ -179,6 +181,9 @@ impl Nested {
                 }
                 notice = self.notices.next() => notice,
             };
+            if let Some(notice) = &notice {
+                self.pass_on(notice);
+            }
             match notice {
                 None => return Err((cut.unwrap_or(Cut::Gone), spent)),
                 Some(Notice::RunEnded(ending)) => {
@@ -191,6 +196,28 @@ impl Nested {
                 Some(notice) => self.heard(notice),
             }
         }
+    }
+
+    /// What is worth telling beside the parent's own words. What still deeper sessions tell is passed
+    /// on as it is: it names its own call.
+    fn pass_on(&self, notice: &Notice) {
+        let told = match notice {
+            Notice::RunStarted
+            | Notice::RequestStarted { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::RunEnded(_) => Notice::Nested {
+                call: self.call.clone(),
+                agent: self.id.clone(),
+                notice: Box::new(notice.clone()),
+            },
+            Notice::Nested { .. } => notice.clone(),
+            _ => return,
+        };
+        self.nest.teller.tell(told);
     }
 
     /// Questions go to whoever answers the parent's; the rest is how far it is.

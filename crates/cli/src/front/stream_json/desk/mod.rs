@@ -69,6 +69,8 @@ pub(crate) struct Desk {
     has_failed: bool,
     /// There will be no more lines.
     is_input_over: bool,
+    /// How long what goes on by itself is waited for after that.
+    tasks_until: Option<Instant>,
     /// A signal came, and until when things may take.
     caught: Option<(Caught, Instant)>,
     /// The session is gone for good, and why.
@@ -117,6 +119,7 @@ impl Desk {
             results: 0,
             has_failed: false,
             is_input_over: false,
+            tasks_until: None,
             caught: None,
             broken: None,
         }
@@ -154,6 +157,7 @@ impl Desk {
     async fn next(&mut self) -> Event {
         let beat = (self.pipe.is_empty()).then(|| self.pipe.last + BEAT_EVERY);
         let late = self.caught;
+        let given_up = self.tasks_until.filter(|_| self.turn.is_none());
         let has_room = self.pipe.has_room();
         let told = async {
             match &mut self.stage {
@@ -170,6 +174,7 @@ impl Desk {
                 Event::Heard(line.unwrap_or(Heard::End))
             }
             Some(question) = self.questions.recv() => Event::Question(question),
+            () = at(given_up) => Event::Moved,
             () = at(self.asks.next_deadline()) => Event::Overdue,
             () = self.pipe.moved() => Event::Moved,
             () = at(beat) => Event::Beat,
@@ -189,9 +194,16 @@ impl Desk {
         if let Some((signal, _)) = self.caught {
             return Some(signal.exit());
         }
-        let is_done = self.is_input_over && self.queue.is_empty() || self.broken.is_some();
+        let is_idle = self.queue.is_empty() && !self.is_awaiting_tasks();
+        let is_done = self.is_input_over && is_idle || self.broken.is_some();
         let exit = if self.has_failed { Exit::FAILED } else { Exit::DONE };
         is_done.then_some(exit)
+    }
+
+    /// Does something go on by itself that is worth waiting for?
+    fn is_awaiting_tasks(&self) -> bool {
+        let are_left = self.stage.as_ref().is_some_and(|stage| stage.tasks.are_left());
+        are_left && self.tasks_until.is_none_or(|until| Instant::now() < until)
     }
 
     async fn heard(&mut self, line: Incoming) {
@@ -227,6 +239,7 @@ impl Desk {
     /// Nobody will answer what is asked from now on.
     fn input_over(&mut self) {
         self.is_input_over = true;
+        self.tasks_until = tasks_wait().map(|wait| Instant::now() + wait);
         self.nobody_answers();
     }
 
@@ -264,7 +277,8 @@ impl Desk {
         self.results += 1;
         self.has_failed = frame.is_error;
         self.put(Frame::Result(Box::new(frame)));
-        if self.queue.is_empty() {
+        let are_left = self.stage.as_ref().is_some_and(|stage| stage.tasks.are_left());
+        if self.queue.is_empty() && !are_left {
             self.state("idle");
         }
     }
@@ -318,6 +332,18 @@ pub(crate) async fn refused(refusal: Refusal) -> Refusal {
     refusal
 }
 
+/// How long sessions that go on by themselves are waited for; `None` means as long as they take.
+fn tasks_wait() -> Option<Duration> {
+    let given = std::env::var("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").ok();
+    match given.and_then(|text| text.parse::<u64>().ok()) {
+        Some(0) => None,
+        Some(millis) => Some(Duration::from_millis(millis)),
+        None => Some(TASKS_MAX),
+    }
+}
+
+/// How long sessions that go on by themselves are waited for.
+const TASKS_MAX: Duration = Duration::from_secs(600);
 /// A sign of life after this long a silence.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
 /// How long a run may take to end after a signal.

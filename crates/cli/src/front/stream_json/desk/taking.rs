@@ -1,6 +1,6 @@
 //! A prompt arrives, waits its turn, and becomes a run.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_driver::{Interrupt, Submission};
 use windlass_vocabulary::Block;
 
@@ -8,7 +8,8 @@ use super::Desk;
 use crate::command::{self, Order};
 use crate::front::stream_json::frame::{Frame, Prompt, Subtype, User, UserMessage};
 use crate::front::stream_json::narrator::system;
-use crate::front::stream_json::stage::Stage;
+use crate::front::stream_json::stage::{Stage, Terms};
+use crate::front::stream_json::tasks::LeftEnded;
 use crate::front::stream_json::verdict::{self, Turn};
 use crate::front::stream_json::{afresh, prompt};
 use crate::front::window;
@@ -118,8 +119,11 @@ impl Desk {
         let settings = plan.builder.settings();
         let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
         models.chain(&settings.small_model).for_each(|facts| self.account.knows(facts));
-        let pieces = self.args.headless.include_partial_messages;
-        match Stage::open(plan, pieces) {
+        let terms = Terms {
+            tells_pieces: self.args.headless.include_partial_messages,
+            tells_text: self.wishes.forwards_text,
+        };
+        match Stage::open(plan, terms) {
             Ok(stage) => {
                 self.stage = Some(stage);
                 Ok(())
@@ -249,6 +253,16 @@ impl Desk {
         };
         self.result(frame);
     }
+}
+
+/// What the model is told when something that went on by itself has ended.
+pub(super) fn wake(left: &LeftEnded) -> Prompt {
+    let LeftEnded { agent, description } = left;
+    let mut prompt = Prompt { client_composed: true, ..Prompt::default() };
+    prompt.message.content =
+        Value::from(format!("The background agent `{agent}` ({description}) has ended."));
+    prompt.origin = Some(json!({ "kind": "task-notification" }));
+    prompt
 }
 
 fn is_clear(words: &str) -> bool {

@@ -5,6 +5,7 @@ use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Notice, Role};
 
 use super::Desk;
+use super::taking::wake;
 use crate::front::patience::Hopeless;
 use crate::front::stream_json::frame::Subtype;
 use crate::front::stream_json::narrator::system;
@@ -53,7 +54,20 @@ impl Desk {
             }
             _ => {}
         }
-        let frames = stage.narrator.tell(notice);
+        let mut frames = stage.narrator.tell(notice);
+        match notice {
+            Notice::ToolStarted(call) => stage.tasks.called(call),
+            Notice::ToolEnded { call, .. } => frames.extend(stage.tasks.answered(call.as_str())),
+            Notice::Nested { call, agent, notice } => {
+                let (told, left) = stage.tasks.tell(call.as_str(), agent, notice);
+                frames.extend(told);
+                // A run that goes on hears of it by itself.
+                if let Some(left) = left.filter(|_| self.turn.is_none()) {
+                    self.queue.push_back(wake(&left));
+                }
+            }
+            _ => {}
+        }
         let hopeless = stage.patience.is_over(notice);
         frames.into_iter().for_each(|frame| self.put(frame));
         if let Some(why) = hopeless {

@@ -1,0 +1,170 @@
+//! Sessions that calls of the main one have started: who they are, what they do, and which of them go
+//! on by themselves.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{AgentId, Notice, Terminal, ToolCall};
+
+use super::frame::{Frame, Subtype, TaskUsage};
+use super::narrator::{Narrator, system};
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    /// What calls said they are for, until their sessions begin.
+    announced: BTreeMap<String, String>,
+    /// By the call that started them.
+    live: BTreeMap<String, Task>,
+    /// Text of theirs is wanted too.
+    tells_text: bool,
+}
+
+#[derive(Debug)]
+struct Task {
+    agent: String,
+    description: String,
+    began: Instant,
+    uses: u64,
+    tokens: u64,
+    /// Its call was answered, and it goes on.
+    is_left: bool,
+    narrator: Narrator,
+}
+
+/// A session that went on by itself has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LeftEnded {
+    /// Who.
+    pub(crate) agent: String,
+    /// What it was for.
+    pub(crate) description: String,
+}
+
+impl Tasks {
+    /// None yet.
+    pub(crate) fn new(tells_text: bool) -> Self {
+        Self { tells_text, ..Self::default() }
+    }
+
+    /// Does one of them go on by itself?
+    pub(crate) fn are_left(&self) -> bool {
+        self.live.values().any(|task| task.is_left)
+    }
+
+    /// Those that go on by themselves, for clients.
+    pub(crate) fn left(&self) -> Vec<Value> {
+        let left = self.live.values().filter(|task| task.is_left);
+        left.map(|task| {
+            json!({ "task_id": task.agent, "task_type": KIND, "description": task.description })
+        })
+        .collect()
+    }
+
+    /// A call of the main session runs.
+    pub(crate) fn called(&mut self, call: &ToolCall) {
+        if call.name.as_str() == "Agent" {
+            let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
+            let text = |key: &str| input.get(key).and_then(Value::as_str);
+            let words = text("description").or(text("prompt")).unwrap_or("agent").to_owned();
+            self.announced.insert(call.id.as_str().to_owned(), words);
+        }
+    }
+
+    /// A call of the main session has its outcome. What it started and is still there was left alone.
+    pub(crate) fn answered(&mut self, call: &str) -> Vec<Frame> {
+        self.announced.remove(call);
+        let Some(task) = self.live.get_mut(call) else {
+            return Vec::new();
+        };
+        task.is_left = true;
+        vec![system(Subtype::BackgroundTasksChanged { tasks: self.left() })]
+    }
+
+    /// One of them tells something.
+    pub(crate) fn tell(
+        &mut self,
+        call: &str,
+        agent: &AgentId,
+        notice: &Notice,
+    ) -> (Vec<Frame>, Option<LeftEnded>) {
+        if let Notice::RunStarted = notice {
+            return (vec![self.begun(call, agent)], None);
+        }
+        if let Notice::RunEnded(ending) = notice {
+            return self.ended(call, ending);
+        }
+        let Some(task) = self.live.get_mut(call) else {
+            return (Vec::new(), None);
+        };
+        let mut frames = task.narrator.tell(notice);
+        if let Notice::ToolStarted(started) = notice {
+            task.uses += 1;
+            frames.push(system(Subtype::TaskProgress {
+                task_id: task.agent.clone(),
+                description: task.description.clone(),
+                usage: task.usage(),
+                last_tool_name: Some(started.name.as_str().to_owned()),
+                tool_use_id: Some(call.to_owned()),
+            }));
+        }
+        (frames, None)
+    }
+
+    fn begun(&mut self, call: &str, agent: &AgentId) -> Frame {
+        let description =
+            self.announced.get(call).cloned().unwrap_or_else(|| agent.as_str().to_owned());
+        let task = Task {
+            agent: agent.as_str().to_owned(),
+            description: description.clone(),
+            began: Instant::now(),
+            uses: 0,
+            tokens: 0,
+            is_left: false,
+            narrator: Narrator::nested(call.to_owned(), String::new(), self.tells_text),
+        };
+        self.live.insert(call.to_owned(), task);
+        system(Subtype::TaskStarted {
+            task_id: agent.as_str().to_owned(),
+            description,
+            task_type: KIND,
+            tool_use_id: Some(call.to_owned()),
+        })
+    }
+
+    fn ended(&mut self, call: &str, ending: &Ending) -> (Vec<Frame>, Option<LeftEnded>) {
+        let Some(mut task) = self.live.remove(call) else {
+            return (Vec::new(), None);
+        };
+        task.tokens = ending.usage.input_total().0 + ending.usage.output.0;
+        let status = match ending.terminal {
+            Terminal::Completed => "completed",
+            terminal if terminal.is_abort() => "stopped",
+            _ => "failed",
+        };
+        let mut frames = vec![system(Subtype::TaskNotification {
+            task_id: task.agent.clone(),
+            status,
+            output_file: String::new(),
+            summary: format!("{}: {}", task.description, ending.why),
+            usage: Some(task.usage()),
+            tool_use_id: Some(call.to_owned()),
+        })];
+        if !task.is_left {
+            return (frames, None);
+        }
+        frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
+        (frames, Some(LeftEnded { agent: task.agent, description: task.description }))
+    }
+}
+
+impl Task {
+    fn usage(&self) -> TaskUsage {
+        let duration_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        TaskUsage { total_tokens: self.tokens, tool_uses: self.uses, duration_ms }
+    }
+}
+
+const KIND: &str = "local_agent";
