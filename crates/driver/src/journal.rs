@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::spawn_blocking;
 use windlass_engine::{Effect, Event, Settings, State};
@@ -39,6 +40,7 @@ pub(crate) struct Book {
     notes: Vec<Note>,
     scribe: Scribe,
     is_continued: bool,
+    count: Arc<AtomicU64>,
 }
 
 /// Where a journal lies and what it says of itself.
@@ -49,6 +51,8 @@ pub(crate) struct Place {
     pub(crate) head: Head,
     /// The version of the price table.
     pub(crate) prices: Option<String>,
+    /// The number of its last record, for those who keep things beside it.
+    pub(crate) count: Arc<AtomicU64>,
 }
 
 impl Journal {
@@ -59,7 +63,7 @@ impl Journal {
         teller: &Teller,
         pen: &mut Pen,
     ) -> Result<(Self, State), JournalError> {
-        let Some(Place { path, durability, head, prices }) = place else {
+        let Some(Place { path, durability, head, prices, count }) = place else {
             pen.begin(None);
             return Ok((Self::Off, State::new(settings)));
         };
@@ -80,8 +84,10 @@ impl Journal {
         }
         pen.begin(Some((path, Arc::clone(settings))));
         let scribe = Scribe::new(&state, prices);
+        count.store(seq, Ordering::Relaxed);
         let (pending, notes, is_continued) = (None, Vec::new(), seq > 0);
-        Ok((Self::On(Box::new(Book { writer, pending, notes, scribe, is_continued })), state))
+        let book = Book { writer, pending, notes, scribe, is_continued, count };
+        Ok((Self::On(Box::new(book)), state))
     }
 
     /// Does the session go on from an earlier process?
@@ -203,7 +209,8 @@ impl Book {
             let follows = follows.iter().map(NewItem::Note);
             let items: Vec<NewItem<'_>> = held.chain(events).chain(follows).collect();
             if !items.is_empty() {
-                book.writer.record(at, &items)?;
+                let last = book.writer.record(at, &items)?;
+                book.count.store(last, Ordering::Relaxed);
             }
             Ok(book)
         };

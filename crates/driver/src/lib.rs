@@ -33,6 +33,7 @@ pub mod session;
 mod spill;
 mod tool;
 mod transcript;
+pub mod undo;
 
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;
 pub use windlass_journal::transcript::About;
-pub use windlass_journal::{Durability, Head};
+pub use windlass_journal::{Durability, Head, JournalError};
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
     Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings,

@@ -37,6 +37,7 @@ use crate::perform::{Parts, Performer};
 use crate::run::{self, Change, Command, Run};
 use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
 use crate::transcript::{Heard, Pen, Transcript};
+use crate::undo::{FileBack, RewindError, Undo, Wish};
 
 /// Puts a session together.
 ///
@@ -194,7 +195,8 @@ impl Builder {
     #[must_use]
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
         let path = path.into();
-        self.journal = Some(Place { path, durability, head: Head::default(), prices: None });
+        let (head, count) = (Head::default(), Arc::default());
+        self.journal = Some(Place { path, durability, head, prices: None, count });
         self
     }
 
@@ -292,11 +294,11 @@ impl Builder {
     /// settings do not name, or no runtime is here.
     pub fn start(self) -> Result<(Session, Notices), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let Assembled { run, teller, scratch, commands, notices } = self.assemble()?;
+        let Assembled { run, teller, scratch, commands, notices, undo } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.parting_time() + CLOSE_GRACE);
         runtime.spawn(run::supervise(run.until_closed(), teller, scratch, over));
-        Ok((Session { commands, closed, close_max }, notices))
+        Ok((Session { commands, closed, close_max, undo }, notices))
     }
 
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
@@ -304,15 +306,8 @@ impl Builder {
         self.add_search();
         self.heed_hooks();
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
-        let (surroundings, scratch) = match self.surroundings.take() {
-            Some(surroundings) => (surroundings, None),
-            None => own_surroundings(self.journal.as_ref().map(|place| place.path.as_path()))?,
-        };
-        // The model must be told the name under which it can really read things back.
-        let spill = surroundings.spill.to_string_lossy();
-        self.settings.context.spill_directory = Arc::from(spill.as_ref());
+        let (surroundings, scratch, undo) = self.place()?;
         let (teller, notices) = notices::channel();
-        let surroundings = Arc::new(surroundings);
         if let Some(subagents) = self.agents.take() {
             self.insert_agents(subagents, &surroundings, &teller);
         }
@@ -370,7 +365,32 @@ impl Builder {
             ready: VecDeque::new(),
             source: self.source,
         };
-        Ok(Assembled { run, teller, scratch, commands: orders, notices })
+        Ok(Assembled { run, teller, scratch, commands: orders, notices, undo })
+    }
+
+    /// Where tools work, the directory to remove at the end, and who keeps what they change.
+    fn place(&mut self) -> Result<Placed, StartError> {
+        let journal = self.journal.as_ref();
+        let (mut surroundings, scratch) = match self.surroundings.take() {
+            Some(surroundings) => (surroundings, None),
+            None => own_surroundings(journal.map(|place| place.path.as_path()))?,
+        };
+        // The model must be told the name under which it can really read things back.
+        let spill = surroundings.spill.to_string_lossy();
+        self.settings.context.spill_directory = Arc::from(spill.as_ref());
+        let undo = match journal {
+            // A nested session's files are its parent's to take back.
+            Some(place) if surroundings.keeper.is_none() => {
+                let session = self.transcript.as_ref().map(|kept| kept.about.session.clone());
+                let settings = self.settings.clone();
+                Some(Arc::new(Undo::open(place, session.unwrap_or_default(), settings)?))
+            }
+            _ => None,
+        };
+        if let Some(undo) = &undo {
+            surroundings.keeper = Some(Arc::<Undo>::clone(undo));
+        }
+        Ok((Arc::new(surroundings), scratch, undo))
     }
 
     /// Offers nested sessions, made of everything this one has.
@@ -439,6 +459,8 @@ impl Builder {
     }
 }
 
+type Placed = (Arc<Surroundings>, Option<PathBuf>, Option<Arc<Undo>>);
+
 /// A session that only has to be set going.
 pub(crate) struct Assembled {
     pub(crate) run: Run,
@@ -447,6 +469,7 @@ pub(crate) struct Assembled {
     pub(crate) scratch: Option<PathBuf>,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) notices: Notices,
+    pub(crate) undo: Option<Arc<Undo>>,
 }
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
@@ -456,6 +479,7 @@ pub struct Session {
     commands: mpsc::Sender<Command>,
     closed: watch::Receiver<bool>,
     close_max: Duration,
+    undo: Option<Arc<Undo>>,
 }
 
 /// What closing takes besides hooks that are given a long time.
@@ -547,6 +571,26 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         let sent = self.commands.send(Command::ChangeQueued { queued, content, reply }).await;
         sent.is_ok() && answer.await.unwrap_or(false)
+    }
+
+    /// Takes files back to where they were before this message, called by its name in the
+    /// transcript; or says what that would change. Meant for the time between runs.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is kept, there is no such message, others changed files since and may not be
+    /// overwritten, or the disk says no.
+    pub async fn rewind_files(
+        &self,
+        message: impl Into<String>,
+        wish: Wish,
+    ) -> Result<Vec<FileBack>, RewindError> {
+        let (undo, message) = (self.undo.clone().ok_or(RewindError::NotKept)?, message.into());
+        let done = tokio::task::spawn_blocking(move || undo.rewind(&message, wish)).await;
+        done.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(RewindError::NotKept),
+        })
     }
 
     /// Interrupts what is going on, waits until every process of every tool is gone, and closes

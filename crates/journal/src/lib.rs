@@ -39,7 +39,7 @@ pub use fold::{Folded, Replayed, fold, replay};
 pub use kept::{Kept, KeptLimits};
 pub use reader::{Entry, Reader};
 pub use record::{Claim, Damage, Head, Holder, Intent, Item, NewItem, Note, Record, Row};
-pub use rewind::rewind;
+pub use rewind::{Held, hold, rewind, rewind_held};
 pub use store::{Claimed, Files, Store};
 pub use transcript::{Transcriber, TranscriptFile};
 pub use verify::{Verified, verify};

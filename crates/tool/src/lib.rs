@@ -37,7 +37,7 @@ pub mod worktree;
 mod write;
 
 pub use background::{Background, BackgroundEnd, BackgroundTask, Beside};
-pub use file::FileChange;
+pub use file::{FileChange, Keeper, Keeping, line_counts};
 pub use git::{Git, GitEnd, GitFailure};
 pub use lists::Lists;
 pub use picture::{Fitted, PictureLimits, fit};

@@ -16,7 +16,7 @@ use windlass_vocabulary::ToolName;
 
 use crate::background::{self, Background};
 use crate::environment::{Exported, child_environment};
-use crate::file::{self, FileChange, Known, Memory};
+use crate::file::{self, FileChange, Keeper, Known, Memory};
 use crate::lists::Lists;
 use crate::process::Launcher;
 use crate::web::Network;
@@ -38,6 +38,8 @@ pub struct Surroundings {
     pub launcher: Option<Arc<dyn Launcher>>,
     /// What of the network may be fetched from besides the public part.
     pub network: Network,
+    /// Who keeps what files held before they are changed, if somebody does.
+    pub keeper: Option<Arc<dyn Keeper>>,
     /// Folders that hold skills, the one that wins first.
     pub skills: Vec<PathBuf>,
     directories: Mutex<Vec<PathBuf>>,
@@ -95,6 +97,7 @@ impl Surroundings {
             hidden: Hidden::default(),
             launcher: None,
             network: Network::default(),
+            keeper: None,
             skills: Vec::new(),
             directories: Mutex::new(vec![cwd.clone()]),
             shell: Mutex::new(cwd.clone()),
@@ -118,6 +121,7 @@ impl Surroundings {
         other.limits = self.limits;
         other.launcher.clone_from(&self.launcher);
         other.network = self.network;
+        other.keeper.clone_from(&self.keeper);
         other.skills.clone_from(&self.skills);
         *lock(&other.directories) = self.directories();
         other

@@ -38,9 +38,18 @@ pub enum Image {
     NotKept,
 }
 
+/// The conversation went back: records behind this one are numbered anew.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Back {
+    pub(super) back_to: u64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) changes: Vec<Changed>,
+    /// Where the conversation went back: how many changes were there then, and to which record.
+    pub(super) backs: Vec<(usize, u64)>,
     /// Bytes of all contents.
     pub(super) bytes: u64,
     file: Option<File>,
@@ -54,13 +63,19 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             read => read.map_err(JournalError::disk(path, "read"))?,
         };
-        let lines = text.split(|byte| *byte == b'\n');
-        let changes = lines.filter_map(unframe).filter_map(|rec| serde_json::from_slice(rec).ok());
+        let (mut changes, mut backs): (Vec<Changed>, Vec<(usize, u64)>) = Default::default();
+        for rec in text.split(|byte| *byte == b'\n').filter_map(unframe) {
+            if let Ok(changed) = serde_json::from_slice(rec) {
+                changes.push(changed);
+            } else if let Ok(Back { back_to }) = serde_json::from_slice(rec) {
+                backs.push((changes.len(), back_to));
+            }
+        }
         let is_torn = !text.is_empty() && !text.ends_with(b"\n");
         let blobs = path.with_file_name("blobs");
         let sizes = std::fs::read_dir(blobs).into_iter().flatten().filter_map(Result::ok);
         let bytes = sizes.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum();
-        Ok(Self { changes: changes.collect(), bytes, file: None, is_torn })
+        Ok(Self { changes, backs, bytes, file: None, is_torn })
     }
 
     pub(super) fn append(
@@ -73,7 +88,29 @@ impl Log {
             let words = "its name is not text, so it could not be found again";
             return Err(JournalError::disk(&changed.path, "kept")(io::Error::other(words)));
         }
-        let rec = serde_json::to_vec(&changed)
+        self.put(path, &changed, durability)?;
+        self.changes.push(changed);
+        Ok(())
+    }
+
+    pub(super) fn append_back(
+        &mut self,
+        path: &Path,
+        back_to: u64,
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        self.put(path, &Back { back_to }, durability)?;
+        self.backs.push((self.changes.len(), back_to));
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        path: &Path,
+        line: &impl Serialize,
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        let rec = serde_json::to_vec(line)
             .map_err(|source| JournalError::Unwritable { path: path.to_owned(), source })?;
         let mut line = if core::mem::take(&mut self.is_torn) { vec![b'\n'] } else { Vec::new() };
         line.extend(frame(&rec));
@@ -88,7 +125,6 @@ impl Log {
             self.is_torn = true;
             return Err(JournalError::disk(path, "written")(error));
         }
-        self.changes.push(changed);
         Ok(())
     }
 

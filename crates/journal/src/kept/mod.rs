@@ -114,6 +114,19 @@ impl Kept {
         Ok(is_kept)
     }
 
+    /// The conversation went back to this record: those behind it are numbered anew from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn went_back(&self, record: u64) -> Result<(), JournalError> {
+        let mut log = self.log();
+        if log.changes.is_empty() {
+            return Ok(());
+        }
+        log.append_back(&self.folder.join("log"), record, self.durability)
+    }
+
     /// Every change, oldest first.
     #[must_use]
     pub fn changes(&self) -> Vec<Changed> {

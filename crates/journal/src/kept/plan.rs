@@ -41,13 +41,36 @@ impl Kept {
     #[must_use]
     pub fn plan_restore(&self, to_record: u64) -> Vec<Planned> {
         let mut spans: Vec<(Changed, Changed)> = Vec::new();
-        for changed in self.changes().into_iter().filter(|changed| changed.record > to_record) {
+        for changed in self.changes_behind(to_record) {
             match spans.iter_mut().find(|(first, _)| first.path == changed.path) {
                 Some((_, last)) => *last = changed,
                 None => spans.push((changed.clone(), changed)),
             }
         }
         spans.into_iter().map(|(first, last)| self.planned(first, &last)).collect()
+    }
+
+    /// What was changed behind a record that counts, oldest first. Records that no longer count may
+    /// have had its number; what was changed behind those came before.
+    fn changes_behind(&self, record: u64) -> Vec<Changed> {
+        let log = self.log();
+        let back = log.backs.iter().rev().find(|(_, back_to)| *back_to <= record);
+        let later = log.changes.iter().skip(back.map_or(0, |(changes, _)| *changes));
+        later.filter(|changed| changed.record > record).cloned().collect()
+    }
+
+    /// What a file holds now and what it would hold again; nothing where it is not or will not be.
+    #[must_use]
+    pub fn contents(&self, planned: &Planned) -> (Vec<u8>, Vec<u8>) {
+        let now = match planned.current {
+            Image::Content(_) => std::fs::read(&planned.path).unwrap_or_default(),
+            Image::Absent | Image::NotKept => Vec::new(),
+        };
+        let then = match &planned.target {
+            Image::Content(name) => std::fs::read(self.blob(name)).unwrap_or_default(),
+            Image::Absent | Image::NotKept => Vec::new(),
+        };
+        (now, then)
     }
 
     fn planned(&self, first: Changed, last: &Changed) -> Planned {

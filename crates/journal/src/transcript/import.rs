@@ -4,7 +4,7 @@
 //! What is not part of the conversation (side chains, teams, hidden notes, blocks nobody knows how to
 //! send) stays behind; a call without a result gets one that says so.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +82,7 @@ pub fn adopt(
         return Err(JournalError::disk(journal, "begun")(std::io::ErrorKind::AlreadyExists.into()));
     }
     let unwritable = |source| JournalError::Unwritable { path: journal.to_owned(), source };
-    let Imported { mut messages, mut lines, title, branch } = imported;
+    let Imported { messages, lines, title, branch } = imported;
     let head = Head {
         session: Some(session.clone()),
         branch: head.branch.clone().or(branch),
@@ -91,9 +91,13 @@ pub fn adopt(
     };
     let mut bytes = encode_head(&head).map_err(unwritable)?;
     let mut seq = 1;
+    let mut messages = VecDeque::from(messages);
+    let mut lines = VecDeque::from(lines);
     while !messages.is_empty() {
-        // A line of a journal has a longest length.
-        let part = messages.len().min(PART_MESSAGES);
+        // A record for each message, so that the session can go back to it; calls and their results
+        // stay together.
+        let is_followed = messages.get(1).is_some_and(|next| next.origin == Origin::ToolResults);
+        let part = 1 + usize::from(is_followed);
         let named = Note::Lines(lines.drain(..part.min(lines.len())).collect());
         let event = Event::Adopted { messages: messages.drain(..part).collect() };
         let items = [NewItem::Note(&named), NewItem::Event(&event)];
@@ -327,7 +331,5 @@ fn spoken(
 const KINDS: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
 /// The largest transcript that is taken in.
 const BYTES_MAX: u64 = 512 << 20;
-/// Messages written down at once.
-const PART_MESSAGES: usize = 100;
 const MISSING: &str =
     "The result of this call is not in the transcript that this session goes on from.";

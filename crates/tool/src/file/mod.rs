@@ -7,6 +7,7 @@
 mod behind;
 mod content;
 mod encoding;
+mod keep;
 mod memory;
 mod open;
 mod patch;
@@ -17,8 +18,10 @@ pub use behind::FileChange;
 pub(crate) use behind::changed;
 pub(crate) use content::{Content, known_content, read_bounded};
 pub(crate) use encoding::{Encoding, LOOKED_AT_MAX};
+pub use keep::{Keeper, Keeping};
 pub(crate) use memory::{Known, Memory, Point, TEXT_BYTES_MAX, written};
 pub(crate) use open::{Opened, check_place, open, open_below, path_of};
 pub(crate) use patch::hunks;
+pub use patch::line_counts;
 pub(crate) use replace::{replace, write};
 pub(crate) use state::FileState;

@@ -20,6 +20,14 @@ pub(crate) struct Hunk {
     lines: Vec<String>,
 }
 
+/// How many lines of the old text are gone, and how many of the new one are new.
+#[must_use]
+pub fn line_counts(old: &str, new: &str) -> (usize, usize) {
+    let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(old, new);
+    let of = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    (of(ChangeTag::Delete), of(ChangeTag::Insert))
+}
+
 /// What became of the old text.
 pub(crate) fn hunks(old: &str, new: &str) -> Vec<Hunk> {
     let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(old, new);

@@ -16,6 +16,7 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 
+use super::keep::{Keeping, held};
 use super::open::{problem_with, without_links};
 use crate::surroundings::Surroundings;
 
@@ -39,6 +40,14 @@ pub(crate) fn replace(
     let directory =
         without_links(surroundings, parent, flags).map_err(|errno| problem_with(parent, errno))?;
     let target = Target { directory, name };
+    if let Some(keeper) = &surroundings.keeper {
+        let failed = |error: io::Error| {
+            format!("`{}` could not be read: {error}. Nothing was changed.", path.display())
+        };
+        let before = old.map(|_| held(&target.directory, name)).transpose().map_err(failed)?;
+        let mode = old.map(Metadata::mode);
+        keeper.keep(&Keeping { path, before: before.as_deref(), after: content, mode })?;
+    }
     target.write(old, content).map_err(|error| match error {
         Problem::Changed => format!(
             "`{}` was changed by somebody else just now. Read it again before you change it.",

@@ -157,7 +157,7 @@ impl Nest {
         }
         if let Some(place) = journal {
             let folder = agents_folder(&place);
-            let JournalPlace { path: _, durability, head, prices } = place;
+            let JournalPlace { path: _, durability, head, prices, count: _ } = place;
             // Should it not be there in the end, opening the journal says so.
             let _ = std::fs::create_dir_all(&folder);
             builder = builder.journal(folder.join(format!("{id}.jsonl")), durability);

@@ -1,0 +1,160 @@
+//! Taking back what our own tools did to files, back to a message of the session.
+//!
+//! What a file held is kept before a tool of ours changes it. Going back is looked at first and then
+//! done; a file that somebody else changed since is left alone unless that is asked for. What shell
+//! commands and other programs changed is not seen here and not taken back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use windlass_engine::Settings;
+use windlass_journal::kept::{Change, Image, Planned};
+use windlass_journal::transcript::trace;
+use windlass_journal::{JournalError, Kept, KeptLimits};
+use windlass_tool::{Keeper, Keeping, line_counts};
+
+pub use windlass_journal::kept::Standing;
+
+use crate::journal::Place;
+
+/// What is not covered, for people.
+pub const NOT_COVERED: &str =
+    "Only what Edit, Write and NotebookEdit changed is taken back, not what commands did.";
+
+/// What going back does to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileBack {
+    /// The file.
+    pub path: PathBuf,
+    /// How it stands now.
+    pub standing: Standing,
+    /// It was made by us, and goes.
+    pub is_removed: bool,
+    /// Lines that come back.
+    pub insertions: usize,
+    /// Lines that go.
+    pub deletions: usize,
+}
+
+/// What may be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Only look.
+    pub dry_run: bool,
+    /// Overwrite what others changed since; it is kept first.
+    pub overwrite: bool,
+}
+
+/// Files cannot go back.
+#[derive(Debug, thiserror::Error)]
+pub enum RewindError {
+    /// There is no such message.
+    #[error("there is no message {0} in this session")]
+    NoMessage(String),
+    /// Nothing of the session is kept.
+    #[error("nothing of this session is kept")]
+    NotKept,
+    /// Somebody else changed files since.
+    #[error("changed by others since and left alone: {}", listed(.0))]
+    ChangedByOthers(Vec<PathBuf>),
+    /// The disk, or what is kept on it.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
+}
+
+/// Takes files back to where they were behind this record, or says what that would change. `end` is
+/// the last record of the session. All of it or nothing is begun; what the disk then refuses may
+/// leave some files back and others not, and doing it again finishes it.
+///
+/// # Errors
+///
+/// When others changed files since and may not be overwritten, or the disk says no.
+pub fn rewind(
+    kept: &Kept,
+    to_record: u64,
+    end: u64,
+    wish: Wish,
+) -> Result<Vec<FileBack>, RewindError> {
+    let mut plan = kept.plan_restore(to_record);
+    plan.retain(|planned| planned.standing != Standing::Same);
+    let files = plan.iter().map(|planned| file_back(kept, planned)).collect();
+    if wish.dry_run {
+        return Ok(files);
+    }
+    let by_others = plan.iter().filter(|planned| planned.standing == Standing::ChangedByOthers);
+    let by_others: Vec<PathBuf> = by_others.map(|planned| planned.path.clone()).collect();
+    if !wish.overwrite && !by_others.is_empty() {
+        return Err(RewindError::ChangedByOthers(by_others));
+    }
+    kept.restore(&plan, end, |_| wish.overwrite)?;
+    Ok(files)
+}
+
+fn file_back(kept: &Kept, planned: &Planned) -> FileBack {
+    let (now, then) = kept.contents(planned);
+    let [now, then] = [&now, &then].map(|bytes| String::from_utf8_lossy(bytes));
+    let (deletions, insertions) = line_counts(&now, &then);
+    let is_removed = planned.target == Image::Absent;
+    let (path, standing) = (planned.path.clone(), planned.standing);
+    FileBack { path, standing, is_removed, insertions, deletions }
+}
+
+/// Keeps what files held, for one session and the sessions nested in it.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    kept: Kept,
+    journal: PathBuf,
+    /// The number of the session's last record.
+    count: Arc<AtomicU64>,
+    session: String,
+    settings: Settings,
+}
+
+impl Undo {
+    pub(crate) fn open(
+        place: &Place,
+        session: String,
+        settings: Settings,
+    ) -> Result<Self, JournalError> {
+        let folder = Kept::folder(&place.path);
+        let kept = Kept::open(&folder, place.durability, KeptLimits::default())?;
+        let (journal, count) = (place.path.clone(), Arc::clone(&place.count));
+        Ok(Self { kept, journal, count, session, settings })
+    }
+
+    /// Takes files back to where they were before this message, or looks. Blocks.
+    pub(crate) fn rewind(&self, message: &str, wish: Wish) -> Result<Vec<FileBack>, RewindError> {
+        let messages = trace(&self.journal, &self.session, &self.settings)?;
+        let meant = messages.iter().find(|traced| traced.uuids.iter().any(|own| own == message));
+        let Some(meant) = meant else {
+            return Err(RewindError::NoMessage(message.to_owned()));
+        };
+        let end = self.count.load(Ordering::Relaxed);
+        rewind(&self.kept, meant.record.saturating_sub(1), end, wish)
+    }
+}
+
+impl Keeper for Undo {
+    fn keep(&self, change: &Keeping<'_>) -> Result<(), String> {
+        let Keeping { path, before, after, mode } = *change;
+        if path.to_str().is_none() {
+            // It could not be found again; the change itself is no worse for that.
+            return Ok(());
+        }
+        let record = self.count.load(Ordering::Relaxed);
+        match self.kept.keep(&Change { record, path, before, after: Some(after), mode }) {
+            // What is over a limit cannot be taken back, and nothing else follows from it.
+            Ok(_) | Err(JournalError::TooLarge { .. }) => Ok(()),
+            Err(error) => Err(format!(
+                "What `{}` held could not be kept, so it was not changed: {error}.",
+                Path::display(path)
+            )),
+        }
+    }
+}
