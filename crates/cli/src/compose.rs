@@ -122,8 +122,8 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     notes.append(&mut found.notes);
     let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
     choice::check(&cast, wishes(&model, &registry))?;
-    let (asked, servers) = asked(args, has_prompt, || servers(&cast, &config, lookup))?;
-    let order = asked.map(|asked| ordered(asked, &mut kept)).transpose()?;
+    let (order, servers) = asked(args, has_prompt, &cast, &config, lookup)?;
+    let order = order.map(|order| ordered(order, &mut kept)).transpose()?;
     let (mut surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
@@ -157,11 +157,13 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let definitions = std::mem::take(&mut found.agents);
     let agents = agents.then(|| Subagents { definitions, ..Subagents::default() });
     builder = found.equip(builder).transcript(kept.transcript());
+    builder = builder.continue_run(order == Some(Order::GoOn));
     if let Some(journal) = &kept.journal {
         builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);
     }
     kept.make()?;
+    kept.sweep(layers.loaded.settings.cleanup_period_days);
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {
         builder,
@@ -178,30 +180,6 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         notes,
         layers,
     })
-}
-
-/// The prompt, if it is to be there already, and what else takes time. A slow pipe is worth waiting for
-/// only when the rest is right.
-fn asked<T>(
-    args: &RunArgs,
-    has_prompt: bool,
-    rest: impl FnOnce() -> Result<T, Refusal>,
-) -> Result<(Option<String>, T), Refusal> {
-    match prompt::on_command_line(args)? {
-        Some(_) if !has_prompt => Err(Refusal::usage(
-            "prompts come over standard input with --input-format stream-json; leave the one on \
-             the command line out",
-        )),
-        None if !has_prompt => Ok((None, rest()?)),
-        None => {
-            let asked = prompt::from_stdin_alone()?;
-            Ok((Some(asked), rest()?))
-        }
-        Some(asked) => {
-            let rest = rest()?;
-            Ok((Some(prompt::with_stdin(asked)?), rest))
-        }
-    }
 }
 
 /// What people keep in files for all their sessions.
@@ -303,9 +281,63 @@ impl Decided {
     }
 }
 
+/// The prompt and whom to ask. A slow pipe is worth waiting for only when the rest is right.
+fn asked(
+    args: &RunArgs,
+    has_prompt: bool,
+    cast: &Cast,
+    config: &Config,
+    lookup: &impl Lookup,
+) -> Result<(Option<Order>, Vec<(ModelName, Server)>), Refusal> {
+    if args.session.continue_run && has_prompt {
+        return Ok((Some(Order::GoOn), servers(cast, config, lookup)?));
+    }
+    let asked = match prompt::on_command_line(args)? {
+        Some(_) if !has_prompt => {
+            return Err(Refusal::usage(
+                "prompts come over standard input with --input-format stream-json; leave the one \
+                 on the command line out",
+            ));
+        }
+        None if !has_prompt => return Ok((None, servers(cast, config, lookup)?)),
+        None => {
+            let order = command::order(prompt::from_stdin_alone()?)?;
+            return Ok((Some(order), servers(cast, config, lookup)?));
+        }
+        Some(asked) => asked,
+    };
+    if let Ok(order) = command::order(asked.clone())
+        && order.asks_nobody()
+    {
+        // Whoever only looks needs no key.
+        let servers = servers(cast, config, lookup);
+        return Ok((Some(order), servers.unwrap_or_else(|_| nobody(cast))));
+    }
+    let servers = servers(cast, config, lookup)?;
+    Ok((Some(command::order(prompt::with_stdin(asked)?)?), servers))
+}
+
+/// Servers that are never asked.
+fn nobody(cast: &Cast) -> Vec<(ModelName, Server)> {
+    let place = Place {
+        provider: String::new(),
+        base_url: NOWHERE.to_owned(),
+        key_advice: String::new(),
+        address_advice: String::new(),
+    };
+    let endpoint = || Endpoint::new(Wire::AnthropicMessages, NOWHERE);
+    let server = |chosen: &Chosen| {
+        let server = Server { endpoint: endpoint(), place: place.clone() };
+        (ModelName::from(chosen.name.as_str()), server)
+    };
+    cast.all().map(server).collect()
+}
+
 /// What the prompt asks for. One that only looks at a session that is new leaves none behind.
-fn ordered(asked: String, kept: &mut Kept) -> Result<Order, Refusal> {
-    let order = command::order(asked)?;
+fn ordered(order: Order, kept: &mut Kept) -> Result<Order, Refusal> {
+    if order == Order::GoOn {
+        kept.check_unfinished()?;
+    }
     if order.needs_history() && !kept.is_continued {
         return Err(Refusal::usage(
             "nothing was said in a new session; go on with one: add -c, or -r and its id",
@@ -549,6 +581,8 @@ fn scratch_directory() -> PathBuf {
     std::env::temp_dir().join(format!("windlass-{}", chance::name()))
 }
 
+/// An address at which nobody is ever asked.
+const NOWHERE: &str = "http://127.0.0.1:9";
 /// Bytes of instructions.
 const INSTRUCTIONS_MAX: usize = 256 * 1024;
 const SYSTEM_PROMPT: &str = include_str!("text/system_prompt.md").trim_ascii_end();

@@ -32,20 +32,22 @@ mod skills;
 mod subcommand;
 mod topic;
 
+use std::ffi::OsString;
 use std::future::Future;
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
-use args::{Args, Command, OutputFormat, RunArgs};
+use args::{Args, Command, OutputFormat, ResumeArgs, RunArgs};
 use exit::Exit;
 use front::beside;
 use refusal::Refusal;
 use signals::Signals;
 use subcommand::{
-    bound, context, cost, demo, doctor, key, models, permission, record, rehearse, sessions, stats,
-    trust,
+    bound, context, cost, demo, doctor, journal, key, models, permission, record, rehearse, rewind,
+    sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -54,6 +56,9 @@ fn main() -> ExitCode {
     }
     let exit = match Args::try_parse() {
         Ok(args) => run(args),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Ok(say(&error.render().to_string()))
+        }
         Err(error) if error.use_stderr() && is_about_keys() => Err(key::misread()),
         Err(error) if error.use_stderr() => Err(Refusal::from_clap(&error)),
         // Help and version are answers, not errors.
@@ -76,6 +81,14 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Record(args)) => inside(record::run(args, environment)),
         Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
         Some(Command::Sessions(args)) => Ok(say(&sessions::run(args.command, &environment)?)),
+        Some(Command::Resume(args)) => run(resumed(args)?),
+        Some(Command::Rewind(args)) => Ok(say(&rewind::run(&args, &environment)?)),
+        Some(Command::Replay(args)) => {
+            let (text, exit) = journal::replay::run(&args, &environment)?;
+            Ok(if say(&text) == Exit::DONE { exit } else { Exit::FAILED })
+        }
+        Some(Command::Why(args)) => Ok(say(&journal::why::run(&args, &environment)?)),
+        Some(Command::Bugreport(args)) => Ok(say(&journal::bugreport::run(&args, &environment)?)),
         Some(Command::Context(args)) => Ok(say(&context::run(&args, &environment)?)),
         Some(Command::Stats(args)) => Ok(say(&stats::run(&args, &environment)?)),
         Some(Command::Cost(args)) => Ok(say(&cost::run(&args, &environment)?)),
@@ -114,6 +127,24 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         }),
         None => Err(not_asked(&args.run)),
     }
+}
+
+/// `windlass resume` is another way to say `-p -r`.
+fn resumed(args: ResumeArgs) -> Result<Args, Refusal> {
+    let mut words: Vec<OsString> = vec!["windlass".into()];
+    match args.session {
+        Some(session) => words.push(format!("--resume={session}").into()),
+        None => words.push("--continue".into()),
+    }
+    if args.continue_run {
+        words.push("--continue-run".into());
+    }
+    let has_print = args.rest.iter().any(|word| word == "-p" || word == "--print");
+    words.extend(args.rest);
+    if !has_print {
+        words.push("--print".into());
+    }
+    Args::try_parse_from(words).map_err(|error| Refusal::from_clap(&error))
 }
 
 /// Is a mistake on the command line one that must not be repeated?

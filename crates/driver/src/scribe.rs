@@ -4,7 +4,7 @@
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Settings, State};
 use windlass_journal::{Intent, Note, Row};
-use windlass_vocabulary::{EffectClass, Ticket};
+use windlass_vocabulary::{EffectClass, Notice, Ticket};
 
 /// Remembers what is noted down already.
 #[derive(Debug)]
@@ -38,6 +38,9 @@ impl Scribe {
                     let class = class_of(state, *ticket);
                     notes.push(Note::Intended(Intent::of(*ticket, granted.get(), class)));
                     is_urgent = true;
+                }
+                Effect::Tell(Notice::Continued { transition, turn }) => {
+                    notes.push(Note::Continued(*transition, *turn));
                 }
                 Effect::Finish(ending) => {
                     notes.push(Note::Ended(windlass_journal::record::Ended {

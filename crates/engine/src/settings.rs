@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
-use windlass_permission::Policy;
+pub use windlass_permission::{Policy, Rule, Rules};
 use windlass_vocabulary::{
     AgentId, Effort, MicroUsd, Millis, ModelFacts, ModelName, Prices, ThinkingMode, Tokens,
     ToolSpec,

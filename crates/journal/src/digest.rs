@@ -7,6 +7,16 @@ pub(crate) fn content_name(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
 }
 
+/// The digest of pieces, each told apart from the next.
+pub(crate) fn content_digest(pieces: &[&[u8]]) -> Vec<u8> {
+    let mut context = Context::new(&SHA256);
+    for piece in pieces {
+        context.update(&(piece.len() as u64).to_be_bytes());
+        context.update(piece);
+    }
+    context.finish().as_ref().to_vec()
+}
+
 /// A name-based UUID (version 5): the same session and name always give the same one.
 pub(crate) fn uuid(session: &str, name: &str) -> String {
     let namespace = parse_uuid(session).unwrap_or_else(|| first_16(&sha1(&[0; 16], session)));

@@ -49,6 +49,15 @@ pub fn fold(path: &Path, settings: &Settings) -> Result<Folded, JournalError> {
     }
 }
 
+/// Was a run under way when the last record was written?
+///
+/// # Errors
+///
+/// When the file cannot be read, or a later version wrote it.
+pub fn is_unfinished(path: &Path, settings: &Settings) -> Result<bool, JournalError> {
+    Ok(fold(path, settings)?.state.control.phase.is_running())
+}
+
 /// One step of a replay.
 #[derive(Debug)]
 pub struct Replayed<'a> {

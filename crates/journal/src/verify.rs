@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use windlass_engine::{Effect, Settings};
-use windlass_vocabulary::{Terminal, Ticket, ToolCallId};
+use windlass_vocabulary::{Notice, Terminal, Ticket, ToolCallId, Transition};
 
 use crate::error::JournalError;
 use crate::fold::{Folded, Replayed, fold_entries};
@@ -34,6 +34,7 @@ pub struct Verified {
 enum Followed {
     Started(Ticket, ToolCallId),
     Paid(Box<Row>),
+    WentOn(Transition, u32),
     Finished(Terminal, u32),
 }
 
@@ -81,6 +82,9 @@ impl Comparison {
                     let call = granted.get().id.clone();
                     self.followed.push_back(Followed::Started(*ticket, call));
                 }
+                Effect::Tell(Notice::Continued { transition, turn }) => {
+                    self.followed.push_back(Followed::WentOn(*transition, *turn));
+                }
                 Effect::Finish(ending) => {
                     self.followed.push_back(Followed::Finished(ending.terminal, ending.turns));
                 }
@@ -98,6 +102,7 @@ impl Comparison {
         let noted = match &note {
             Note::Intended(Intent { ticket, call, .. }) => Followed::Started(*ticket, call.clone()),
             Note::Billed(row) => Followed::Paid(Box::new(Row { prices: None, ..row.clone() })),
+            Note::Continued(transition, turn) => Followed::WentOn(*transition, *turn),
             Note::Ended(Ended { terminal, turns, .. }) => Followed::Finished(*terminal, *turns),
             _ => return,
         };

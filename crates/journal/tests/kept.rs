@@ -187,3 +187,55 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn going_back_that_was_cut_short_is_finished_by_doing_it_again() {
+    for done in 0..=3 {
+        let place = Place::new(KeptLimits::default());
+        for name in ["a", "b", "c"] {
+            fs::create_dir_all(place.path("")).unwrap();
+            fs::write(place.path(name), "before").unwrap();
+            place.edit(7, name, Some("after"));
+        }
+        // The process dies between two files, or between the word and the deed.
+        let plan = place.kept.plan_restore(6);
+        place.kept.restore(&plan[..done], 9, |_| false).unwrap();
+        if let Some(next) = plan.get(done) {
+            let change = Change {
+                record: 9,
+                path: &next.path,
+                before: Some(b"after"),
+                after: Some(b"before"),
+                mode: None,
+            };
+            place.kept.keep(&change).unwrap();
+        }
+        let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
+        let again = Kept::open(&folder, Durability::Synced, KeptLimits::default()).unwrap();
+        again.restore(&again.plan_restore(6), 9, |_| false).unwrap();
+        for name in ["a", "b", "c"] {
+            assert_eq!(place.text(name).as_deref(), Some("before"), "{name} after {done}");
+        }
+    }
+}
+
+#[test]
+fn records_that_no_longer_count_are_not_taken_for_those_that_do() {
+    let place = Place::new(KeptLimits::default());
+    place.edit(5, "a", Some("one"));
+    place.edit(8, "a", Some("two"));
+    // Back to record 6: what follows is numbered from 7 on again.
+    place.kept.went_back(6).unwrap();
+    place.edit(8, "b", Some("three"));
+    let names = |record| {
+        let found = place.standings(record);
+        found.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(7), ["b"], "what came before record 7 is as it was then");
+    assert_eq!(names(6), ["b"]);
+    assert_eq!(names(5), ["a", "b"]);
+    assert_eq!(names(4), ["a", "b"]);
+    let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
+    let again = Kept::open(&folder, Durability::Synced, KeptLimits::default()).unwrap();
+    assert_eq!(again.plan_restore(7).len(), 1, "and after a restart too");
+}

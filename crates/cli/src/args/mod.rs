@@ -19,8 +19,8 @@ use crate::config::model;
 pub(crate) use headless::{HeadlessArgs, InputFormat};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs};
 pub(crate) use session::{
-    CostArgs, Division, ExportFormat, ListArgs, OneArgs, SearchArgs, SessionArgs, SessionsArgs,
-    SessionsCommand,
+    BugreportArgs, CostArgs, Division, ExportFormat, ListArgs, OneArgs, ReplayArgs, ResumeArgs,
+    RewindArgs, SearchArgs, SessionArgs, SessionsArgs, SessionsCommand, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
 
@@ -66,6 +66,21 @@ pub(crate) enum Command {
     /// List, show, search, export, rename and delete sessions that were kept.
     #[command(after_help = include_str!("../text/help/sessions.txt"))]
     Sessions(SessionsArgs),
+    /// Go on with a session, also in the middle of a run that was cut off.
+    #[command(after_help = include_str!("../text/help/resume.txt"))]
+    Resume(ResumeArgs),
+    /// Go back to an earlier prompt: the conversation, the files our tools changed, or both.
+    #[command(after_help = include_str!("../text/help/rewind.txt"))]
+    Rewind(RewindArgs),
+    /// Play a session again and check that every decision comes out the same.
+    #[command(after_help = include_str!("../text/help/replay.txt"))]
+    Replay(ReplayArgs),
+    /// Say in plain words why a session went on, recovered, shrank, changed its model or stopped.
+    #[command(after_help = include_str!("../text/help/why.txt"))]
+    Why(WhyArgs),
+    /// Pack a session for a bug report, without anything that was said in it.
+    #[command(after_help = include_str!("../text/help/bugreport.txt"))]
+    Bugreport(BugreportArgs),
     /// Draw what fills the window of a session, and what was left out to make room.
     #[command(after_help = include_str!("../text/help/context.txt"))]
     Context(OneArgs),
@@ -98,6 +113,11 @@ impl Command {
         "bound",
         "models",
         "sessions",
+        "resume",
+        "rewind",
+        "replay",
+        "why",
+        "bugreport",
         "context",
         "stats",
         "cost",

@@ -18,6 +18,9 @@ pub(crate) struct SessionArgs {
     /// With -c or -r: go on in a copy and leave the session as it is.
     #[arg(long)]
     pub(crate) fork_session: bool,
+    /// With -c or -r: go on with the run that did not come to its end, without a new prompt.
+    #[arg(long, conflicts_with_all = ["fork_session", "resume_session_at"])]
+    pub(crate) continue_run: bool,
     /// With -c or -r: go on behind this message of the transcript, and forget what came after it.
     #[arg(long, value_name = "UUID")]
     pub(crate) resume_session_at: Option<String>,
@@ -41,6 +44,7 @@ pub(crate) struct SessionArgs {
 
 /// `windlass sessions`.
 #[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct SessionsArgs {
     #[command(subcommand)]
     pub(crate) command: SessionsCommand,
@@ -174,4 +178,81 @@ pub(crate) enum Division {
     Day,
     /// Each directory.
     Project,
+}
+
+/// `windlass resume`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResumeArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Go on with the run that did not come to its end, without a new prompt.
+    #[arg(long)]
+    pub(crate) continue_run: bool,
+    /// Flags of a run, and a prompt after -p.
+    #[arg(last = true, value_name = "FLAGS")]
+    pub(crate) rest: Vec<std::ffi::OsString>,
+}
+
+/// `windlass rewind`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RewindArgs {
+    /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Go back to before this prompt: its number, or its name in the transcript. Without it, the
+    /// prompts are listed and nothing changes.
+    #[arg(long, value_name = "MESSAGE")]
+    pub(crate) to: Option<String>,
+    /// Only the conversation.
+    #[arg(long, conflicts_with_all = ["files", "both"])]
+    pub(crate) conversation: bool,
+    /// Only the files.
+    #[arg(long, conflicts_with = "both")]
+    pub(crate) files: bool,
+    /// The conversation and the files. This is the default.
+    #[arg(long)]
+    pub(crate) both: bool,
+    /// Only show what would change.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also overwrite files that others changed since.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass replay`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// A session, or the file of a journal. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Show every event: what happened, where that led, what was to be done.
+    #[arg(long)]
+    pub(crate) step: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass why`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WhyArgs {
+    /// A session, or the file of a journal. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Only this turn of the last run.
+    pub(crate) turn: Option<u32>,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass bugreport`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BugreportArgs {
+    /// A session, or the file of a journal. [default: the newest of this directory]
+    pub(crate) session: Option<String>,
+    /// Where to write it; the file must not be there yet.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }

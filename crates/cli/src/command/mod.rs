@@ -8,11 +8,13 @@ mod context;
 mod cost;
 mod init;
 mod pin;
+mod rewind;
 mod topic;
 
 use windlass_driver::Submission;
 
 use crate::refusal::Refusal;
+use crate::subcommand::rewind::Wanted;
 pub(crate) use topic::Topic;
 
 /// What a prompt asks for.
@@ -26,6 +28,10 @@ pub(crate) enum Order {
     Context,
     /// Show what the session cost.
     Cost,
+    /// Go on with the run that did not come to its end.
+    GoOn,
+    /// Go back to an earlier prompt.
+    Rewind(Wanted),
     /// Show what is in force; the words are found when everything else is.
     Show {
         /// What is asked about.
@@ -38,12 +44,17 @@ pub(crate) enum Order {
 impl Order {
     /// Does it need a session in which something was said?
     pub(crate) fn needs_history(&self) -> bool {
-        matches!(self, Self::Compact(_) | Self::Cost)
+        matches!(self, Self::Compact(_) | Self::Cost | Self::GoOn | Self::Rewind(_))
     }
 
     /// Is nothing said or changed by it?
     pub(crate) fn only_looks(&self) -> bool {
         matches!(self, Self::Context | Self::Cost | Self::Show { .. })
+    }
+
+    /// Is no model asked?
+    pub(crate) fn asks_nobody(&self) -> bool {
+        self.only_looks() || matches!(self, Self::Rewind(_))
     }
 }
 
@@ -70,6 +81,7 @@ pub(crate) const ALL: &[Command] = &[
     topic::MODEL,
     topic::PERMISSIONS,
     pin::COMMAND,
+    rewind::COMMAND,
 ];
 
 /// Their names.

@@ -76,8 +76,18 @@ pub(crate) async fn conduct(
     signals: &mut Signals,
     face: &mut impl Face,
 ) -> Curtain {
+    conduct_from(session, notices, signals, face, false).await
+}
+
+/// Reads one run to its end. One that goes on from an earlier process has begun already.
+pub(crate) async fn conduct_from(
+    session: &Session,
+    notices: &mut Notices,
+    signals: &mut Signals,
+    face: &mut impl Face,
+    mut has_begun: bool,
+) -> Curtain {
     let mut caught: Option<(Caught, Instant)> = None;
-    let mut has_begun = false;
     loop {
         tokio::select! {
             biased;

@@ -19,13 +19,14 @@ use super::progress::{Level, Progress};
 use super::result::{self, Facts};
 use super::view::View;
 use super::words::count;
-use super::{Curtain, Face, Flow, close, conduct, harmless, unless_signalled, words};
+use super::{Curtain, Face, Flow, close, conduct_from, harmless, unless_signalled, words};
 use crate::args::OutputFormat;
 use crate::command::Order;
 use crate::compose::{Atlas, Plan};
 use crate::exit::Exit;
 use crate::refusal::Refusal;
 use crate::signals::Signals;
+use crate::subcommand::rewind;
 
 /// Asks, prints, and says how it went.
 pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusal> {
@@ -50,6 +51,12 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
         given_up: None,
         freed: matches!(order, Order::Compact(_)).then_some(Tokens(0)),
     };
+    if let (Order::Rewind(wanted), Some(journal)) = (&order, &journal) {
+        let (text, object) = rewind::go(journal, &printer.session_id, wanted)?;
+        let view =
+            View { order: order.clone(), format, session_id: &printer.session_id, journal: None };
+        return view.say("rewind", text, &object, &mut signals).await;
+    }
     for warning in layers.warnings() {
         printer.progress.insist(&warning);
     }
@@ -64,14 +71,16 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
             let view = View { order, format, session_id: &printer.session_id, journal };
             view.show(&session, &mut signals).await?
         }
-        Order::Say(_) | Order::Compact(_) => {
+        Order::Say(_) | Order::Compact(_) | Order::GoOn | Order::Rewind(_) => {
+            let is_begun = order == Order::GoOn;
             let sent = match order {
                 Order::Say(submission) => session.submit(submission),
                 Order::Compact(focus) => session.compact(focus),
-                Order::Context | Order::Cost | Order::Show { .. } => Ok(()),
+                _ => Ok(()),
             };
             sent.map_err(|error| Refusal::failed(format!("the prompt was not taken: {error}")))?;
-            let curtain = conduct(&session, &mut notices, &mut signals, &mut printer).await;
+            let curtain =
+                conduct_from(&session, &mut notices, &mut signals, &mut printer, is_begun).await;
             printer.close(curtain, &mut signals).await
         }
     };
@@ -106,6 +115,9 @@ impl Face for Printer {
         self.progress.notice(notice);
         match notice {
             Notice::MessageAdded(message) => self.answer.message(message),
+            Notice::Warning(text) if text.starts_with(ENDS_BECAUSE) => {
+                self.given_up.get_or_insert_with(|| text.clone());
+            }
             Notice::ToolDenied { call, why } => self.denials.push((call.clone(), why.clone())),
             Notice::RequestStarted { model, .. } => {
                 self.asking = Some(Instant::now());
@@ -265,3 +277,6 @@ impl Printer {
 
 /// Characters of a call in a line.
 const CALL_MAX: usize = 120;
+
+/// How a session says that it cannot be written down any more.
+const ENDS_BECAUSE: &str = "the session ends, because";

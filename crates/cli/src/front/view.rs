@@ -48,9 +48,20 @@ impl View<'_> {
                 }
             },
         };
+        self.say(name, text, &object, signals).await
+    }
+
+    /// Prints words, or an object for a program.
+    pub(crate) async fn say(
+        &self,
+        name: &str,
+        text: String,
+        object: &Value,
+        signals: &mut Signals,
+    ) -> Result<Exit, Refusal> {
         let mut output = Output::new(Target::Stdout);
         // If nobody reads it, it need not be written.
-        let _ = output.write(self.rendered(name, text, &object));
+        let _ = output.write(self.rendered(name, text, object));
         Ok(match unless_signalled(signals, output.finish()).await {
             Err(signal) => signal.exit(),
             Ok(Some(_)) => Exit::FAILED,

@@ -12,9 +12,12 @@ use crate::refusal::Refusal;
 
 /// Every message of a session, with its place in the journal.
 pub(crate) fn messages(journal: &Path, id: &str) -> Result<Vec<Traced>, Refusal> {
-    // A journal holds the settings it was decided under; these are for those that never did.
-    let settings = Settings::new(Model::default().facts("unknown"));
-    trace(journal, id, &settings).map_err(|error| unusable(&error))
+    trace(journal, id, &unsaid()).map_err(|error| unusable(&error))
+}
+
+/// Settings for journals that do not say under which they were decided.
+pub(crate) fn unsaid() -> Settings {
+    Settings::new(Model::default().facts("unknown"))
 }
 
 /// The last record to keep, if this message is to be the last.

@@ -9,6 +9,7 @@ mod branch;
 pub(crate) mod cut;
 mod finding;
 mod fork;
+pub(crate) mod sweep;
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use windlass_driver::{About, Transcript};
 use windlass_journal::transcript::{self, Imported, TranscriptFile};
-use windlass_journal::{Catalogue, Entry, Head, Reader, Transcriber, rewind};
+use windlass_journal::{Catalogue, Entry, Head, Reader, Transcriber, is_unfinished, rewind};
 use windlass_vocabulary::SessionId;
 
 use crate::args::SessionArgs;
@@ -46,6 +47,8 @@ pub(crate) struct Kept {
     imported: Option<Imported>,
     /// Where it is written down for other programs.
     transcript: Option<PathBuf>,
+    /// Where all are.
+    transcripts: Option<PathBuf>,
     /// A name to be given.
     name: Option<String>,
     catalogue: Option<Catalogue>,
@@ -84,6 +87,7 @@ pub(crate) fn choose(
         until: None,
         imported: None,
         transcript: None,
+        transcripts: None,
         name,
         catalogue: None,
     };
@@ -101,7 +105,9 @@ pub(crate) fn choose(
         None => None,
     };
     let mut kept = kept(new, catalogue, older, args)?;
-    kept.transcript = root.map(|root| transcript::transcript_path(&root, &kept.project, &kept.id));
+    kept.transcript =
+        root.as_ref().map(|root| transcript::transcript_path(root, &kept.project, &kept.id));
+    kept.transcripts = root;
     Ok(kept)
 }
 
@@ -110,6 +116,9 @@ fn check(args: &SessionArgs) -> Result<(), Refusal> {
     let is_older = args.goes_on || args.resume.is_some();
     if args.fork_session && !is_older {
         return Err(Refusal::usage("--fork-session needs a session to copy; add -c or -r ID"));
+    }
+    if args.continue_run && !is_older {
+        return Err(Refusal::usage("--continue-run needs a session; add -c or -r ID"));
     }
     if args.resume_session_at.is_some() && !is_older {
         return Err(Refusal::usage("--resume-session-at needs a session; add -c or -r ID"));
@@ -196,6 +205,22 @@ fn by_path(new: Kept, journal: &Path) -> Kept {
 }
 
 impl Kept {
+    /// Is there a run that did not come to its end?
+    pub(crate) fn check_unfinished(&self) -> Result<(), Refusal> {
+        let ended = || {
+            Refusal::usage(format!(
+                "the last run of the session {0} came to its end; go on with a prompt: windlass -r \
+                 {0} -p \"...\"",
+                self.id
+            ))
+        };
+        let journal = self.journal.as_ref().filter(|_| self.is_continued).ok_or_else(ended)?;
+        match is_unfinished(journal, &cut::unsaid()).map_err(|error| unusable(&error))? {
+            true => Ok(()),
+            false => Err(ended()),
+        }
+    }
+
     /// What its journal says of it, if it is new.
     pub(crate) fn head(&self) -> Head {
         Head {
@@ -243,6 +268,13 @@ impl Kept {
         match &self.name {
             Some(name) => name_it(catalogue, journal, self.transcript.as_deref(), name),
             None => Ok(()),
+        }
+    }
+
+    /// Begins to sweep away sessions that were not used for so many days.
+    pub(crate) fn sweep(&self, days: Option<u32>) {
+        if let Some(catalogue) = &self.catalogue {
+            sweep::begin(catalogue, self.transcripts.clone(), days.unwrap_or(sweep::DAYS));
         }
     }
 

@@ -17,6 +17,7 @@ mod journal;
 mod left;
 mod media;
 mod plan;
+mod queue;
 #[path = "../stage/mod.rs"]
 mod stage;
 mod tls;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
-use windlass_vocabulary::{Delta, MicroUsd};
+use windlass_vocabulary::{Delta, MicroUsd, Origin};
 
 use crate::disk::RealDisk;
 use crate::error::JournalError;
@@ -130,6 +130,13 @@ impl Card {
                 count.messages += 1;
                 if self.prompt.is_empty() {
                     self.prompt = short(&words(&content));
+                }
+            }
+            Item::Event(Event::Adopted { messages }) => {
+                count.messages += messages.len() as u64;
+                let first = messages.iter().find(|message| message.origin == Origin::User);
+                if let Some(first) = first.filter(|_| self.prompt.is_empty()) {
+                    self.prompt = short(&words(&first.content));
                 }
             }
             Item::Event(Event::ModelStarted { .. }) => count.has_calls = false,

@@ -34,6 +34,13 @@ impl Stamp {
     }
 }
 
+impl Stamp {
+    /// Together with another file of the same journal.
+    pub(super) fn and(self, last: &Metadata) -> Self {
+        Self(self.0 + last.len(), last.mtime(), last.mtime_nsec(), last.ino())
+    }
+}
+
 impl Index {
     /// Reads what is there; anything else counts as nothing.
     pub(super) fn load(path: &Path) -> Self {
@@ -54,9 +61,16 @@ impl Index {
         (kept.stamp == stamp).then_some(kept.card)
     }
 
-    /// Is something left that no file asked for?
-    pub(super) fn has_rest(&self) -> bool {
-        !self.kept.is_empty()
+    /// Forgets what no file of these folders asked for. Was there something?
+    pub(super) fn drop_folders(&mut self, folders: &[String]) -> bool {
+        let before = self.kept.len();
+        self.kept.retain(|(folder, _), _| !folders.contains(folder));
+        self.kept.len() != before
+    }
+
+    /// What is left.
+    pub(super) fn rest(&self) -> impl Iterator<Item = (&str, Stamp, &Card)> {
+        self.kept.values().map(|kept| (kept.folder.as_str(), kept.stamp, &kept.card))
     }
 
     /// Writes cards for the next time. Best effort: without it the next list is only slower.

@@ -1,7 +1,7 @@
 //! The sessions of a machine, by project: to list, find, rename and delete.
 //!
 //! `<root>/<project key>/<session>.jsonl` is a journal; beside it may lie `<session>.title` (a name
-//! a person gave), `<session>.spill/` and `<session>.kept/`. Nothing here needs settings or folds
+//! a person gave), `<session>.spill/`, `<session>.kept/` and `<session>.agents/`. Nothing here needs settings or folds
 //! anything. Only names and deletion change files, and never a journal.
 
 mod card;
@@ -10,6 +10,7 @@ mod fork;
 mod index;
 mod search;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirEntry, ReadDir};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,12 @@ impl Catalogue {
         Self { root: root.into() }
     }
 
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where the journal of a session of this project lies. The project's path must be resolved.
     #[must_use]
     pub fn journal_path(&self, project: &Path, id: &str) -> PathBuf {
@@ -63,23 +70,27 @@ impl Catalogue {
         let mut index = index::Index::load(&index_path);
         let mut found = Vec::new();
         let mut is_changed = false;
-        for folder in self.folders()? {
-            for (id, path, stamp, title) in sessions(&self.root.join(&folder)) {
-                let known = index.take(&folder, &id, stamp);
+        let wanted = project.map(project_key);
+        let folders = match &wanted {
+            Some(folder) => vec![folder.clone()],
+            None => self.folders()?,
+        };
+        for folder in &folders {
+            for (id, path, stamp, title) in sessions(&self.root.join(folder)) {
+                let known = index.take(folder, &id, stamp);
                 is_changed |= known.is_none();
                 let Some(card) = known.or_else(|| Card::read(&path).ok()) else { continue };
                 found.push((folder.clone(), stamp, title, Listed { path, card }));
             }
         }
-        if is_changed || index.has_rest() {
+        // What is left of the folders that were looked at is gone; others were not looked at.
+        if index.drop_folders(&folders) || is_changed {
             let cards =
                 found.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.card));
-            index::Index::save(&index_path, cards);
+            index::Index::save(&index_path, cards.chain(index.rest()));
         }
-        let wanted = project.map(project_key);
         let mut listed: Vec<Listed> = found
             .into_iter()
-            .filter(|(folder, ..)| wanted.as_ref().is_none_or(|wanted| wanted == folder))
             .map(|(_, _, title, mut listed)| {
                 listed.card.title = title.or(listed.card.title);
                 listed
@@ -148,7 +159,7 @@ impl Catalogue {
     /// deleted is still listed.
     pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
         let held = Writer::hold(journal, &RealDisk)?;
-        for extension in ["spill", "kept"] {
+        for extension in ["spill", "kept", "agents"] {
             let path = journal.with_extension(extension);
             gone(std::fs::remove_dir_all(&path)).map_err(JournalError::disk(&path, "deleted"))?;
         }
@@ -179,8 +190,9 @@ fn sessions(folder: &Path) -> Vec<(String, PathBuf, index::Stamp, Option<String>
     let names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| names(entries).filter_map(|name| name.into_string().ok()).collect())
         .unwrap_or_default();
-    let titles: std::collections::BTreeSet<&str> =
+    let titles: BTreeSet<&str> =
         names.iter().filter_map(|name| name.strip_suffix(".title")).collect();
+    let later = later_files(&names);
     let mut found = Vec::new();
     for name in &names {
         let Some((id, JOURNAL)) = name.rsplit_once('.') else { continue };
@@ -193,10 +205,29 @@ fn sessions(folder: &Path) -> Vec<(String, PathBuf, index::Stamp, Option<String>
         if metadata.is_file() && metadata.len() > 0 {
             let title = titles.contains(id).then(|| path.with_extension("title"));
             let title = title.and_then(|path| std::fs::read_to_string(path).ok());
-            found.push((id.to_owned(), path, index::Stamp::of(&metadata), title));
+            let mut stamp = index::Stamp::of(&metadata);
+            if let Some(last) = later.get(id).and_then(|last| folder.join(last).metadata().ok()) {
+                // The first file of such a journal no longer grows.
+                stamp = stamp.and(&last);
+            }
+            found.push((id.to_owned(), path, stamp, title));
         }
     }
     found
+}
+
+/// The last file of each journal that has several, by its id.
+fn later_files(names: &[String]) -> BTreeMap<&str, &str> {
+    let mut last: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for name in names {
+        let numbered = name.strip_suffix(".jsonl").and_then(|stem| stem.rsplit_once('.'));
+        let Some((id, number)) = numbered else { continue };
+        if let Ok(number) = number.parse::<u64>() {
+            let kept = last.entry(id).or_default();
+            *kept = (*kept).max((number, name.as_str()));
+        }
+    }
+    last.into_iter().map(|(id, (_, name))| (id, name)).collect()
 }
 
 /// What is not there need not be removed.

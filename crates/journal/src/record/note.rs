@@ -10,7 +10,7 @@ use windlass_engine::ledger;
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{
     AgentId, EffectClass, MicroUsd, ModelName, Source, Terminal, Ticket, Tokens, ToolCall,
-    ToolCallId, ToolName, Usage,
+    ToolCallId, ToolName, Transition, Usage,
 };
 
 /// A note.
@@ -24,6 +24,8 @@ pub enum Note {
     Ended(Ended),
     /// What filled the window then, and what was dropped to make room.
     Context(Box<Inventory>),
+    /// A run went round again: why, and the turn it is then.
+    Continued(Transition, u32),
     /// The session got a name.
     Titled(String),
     /// The message that is submitted next is called this in the transcript.
@@ -122,6 +124,7 @@ enum Known<I, R, T, C, L> {
     Ended(Ended),
     Titled(T),
     Context(C),
+    Continued(Transition, u32),
     Named(T),
     Unqueued(u64),
     Lines(L),
@@ -140,6 +143,7 @@ impl Serialize for Note {
             Self::Ended(ended) => Known::Ended(*ended),
             Self::Titled(title) => Known::Titled(title.as_str()),
             Self::Context(inventory) => Known::Context(&**inventory),
+            Self::Continued(transition, turn) => Known::Continued(*transition, *turn),
             Self::Named(name) => Known::Named(name.as_str()),
             Self::Unqueued(place) => Known::Unqueued(*place),
             Self::Lines(lines) => Known::Lines(lines.as_slice()),
@@ -161,6 +165,7 @@ impl<'de> Deserialize<'de> for Note {
             Ok(Known::Ended(ended)) => Self::Ended(ended),
             Ok(Known::Titled(title)) => Self::Titled(title),
             Ok(Known::Context(inventory)) => Self::Context(inventory),
+            Ok(Known::Continued(transition, turn)) => Self::Continued(transition, turn),
             Ok(Known::Named(name)) => Self::Named(name),
             Ok(Known::Unqueued(place)) => Self::Unqueued(place),
             Ok(Known::Lines(lines)) => Self::Lines(lines),

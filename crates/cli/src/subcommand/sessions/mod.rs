@@ -5,13 +5,15 @@ mod list;
 mod show;
 
 use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use windlass_journal::catalogue::{self, Format};
+use windlass_journal::transcript::transcript_path;
 use windlass_journal::{JournalError, Listed};
 
 use crate::args::{ExportFormat, SessionsCommand};
+use crate::config::Config;
 use crate::environment::Lookup;
 use crate::refusal::Refusal;
 use crate::session::{self, unusable};
@@ -33,7 +35,8 @@ pub(crate) fn run(command: SessionsCommand, lookup: &impl Lookup) -> Result<Stri
         SessionsCommand::Rename(args) => {
             let listed = one(Some(&args.session), lookup)?;
             let catalogue = session::catalogue(lookup)?;
-            catalogue.rename(&listed.path, &args.name).map_err(|error| unusable(&error))?;
+            let transcript = transcript_of(&listed, lookup)?;
+            session::name_it(&catalogue, &listed.path, transcript.as_deref(), &args.name)?;
             let id = &listed.card.id;
             Ok(match args.json {
                 true => format!("{}\n", json!({"session_id": id, "name": args.name})),
@@ -82,6 +85,13 @@ fn export(listed: &Listed, format: Format) -> Result<String, Refusal> {
     }
 }
 
+/// Where a session is written down for other programs.
+fn transcript_of(listed: &Listed, lookup: &impl Lookup) -> Result<Option<PathBuf>, Refusal> {
+    let root = session::transcripts(&Config::load(lookup)?, lookup);
+    let project = listed.card.project.as_deref().map(Path::new);
+    Ok(root.zip(project).map(|(root, project)| transcript_path(&root, project, &listed.card.id)))
+}
+
 /// What is gone cannot be brought back, so half an id or a name is not enough.
 fn delete(id: &str, is_json: bool, lookup: &impl Lookup) -> Result<String, Refusal> {
     let catalogue = session::catalogue(lookup)?;
@@ -95,16 +105,8 @@ fn delete(id: &str, is_json: bool, lookup: &impl Lookup) -> Result<String, Refus
         return Err(Refusal::usage(format!("there is no session with the id `{id}`; {advice}")));
     };
     catalogue.delete(&listed.path).map_err(|error| unusable(&error))?;
-    // The journals of its agents mean nothing without it.
-    let agents = listed.path.with_extension("agents");
-    match std::fs::remove_dir_all(&agents) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(Refusal::failed(format!(
-                "{} is left and could not be removed: {error}; remove it by hand",
-                agents.display()
-            )));
-        }
-        _ => {}
+    if let Some(transcript) = transcript_of(listed, lookup)? {
+        session::sweep::remove_transcript(&transcript);
     }
     Ok(match is_json {
         true => format!("{}\n", json!({"session_id": id, "deleted": true})),

@@ -13,7 +13,7 @@ use crate::front::stream_json::tasks::LeftEnded;
 use crate::front::stream_json::verdict::{self, Turn};
 use crate::front::stream_json::{afresh, prompt};
 use crate::front::window;
-use crate::subcommand::cost;
+use crate::subcommand::{cost, rewind};
 use crate::{args, chance};
 
 impl Desk {
@@ -163,7 +163,7 @@ impl Desk {
         };
         stage.answer = Default::default();
         let sent = match order {
-            Order::Context | Order::Cost | Order::Show { .. } => {
+            Order::Context | Order::Cost | Order::Show { .. } | Order::Rewind(_) | Order::GoOn => {
                 return self.look(&order, turn).await;
             }
             Order::Say(submission) if should_query == Some(false) => {
@@ -206,6 +206,13 @@ impl Desk {
             (Order::Cost, Some(journal)) => cost::of_one(journal, None)
                 .map(|account| cost::drawn(&account, args::Division::Model))
                 .map_err(|refusal| refusal.to_string()),
+            // The session is ours to write as long as it is open, so that only looking is possible.
+            (Order::Rewind(wanted), Some(_)) if wanted.to.is_some() => Err(REWIND.to_owned()),
+            (Order::Rewind(wanted), Some(journal)) => {
+                rewind::go(journal, &self.session_id(), wanted)
+                    .map(|(text, _)| text)
+                    .map_err(|refusal| refusal.to_string())
+            }
             _ => match stage.session.inventory().await {
                 Some(found) => Ok(window::drawn(&found)),
                 None => Err("the session is over".to_owned()),
@@ -276,3 +283,6 @@ pub(in crate::front::stream_json) fn waiting(desk: &Desk) -> Vec<Value> {
 
 /// Prompts that may wait.
 const QUEUE_MAX: usize = 1_024;
+
+const REWIND: &str = "files go back with the request rewind_files; the conversation goes back when \
+                      the session is closed: windlass rewind";

@@ -1,0 +1,43 @@
+//! `windlass bugreport`: a session without what was said in it, which still comes out the same.
+
+use std::path::PathBuf;
+
+use windlass_journal::{scrub, verify};
+
+use super::{fallback, meant};
+use crate::args::BugreportArgs;
+use crate::chance;
+use crate::environment::Lookup;
+use crate::refusal::Refusal;
+use crate::session::unusable;
+
+/// What to print.
+pub(crate) fn run(args: &BugreportArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+    let journal = meant(args.session.as_deref(), lookup)?;
+    let settings = fallback();
+    let bytes = scrub(&journal, &settings, &chance::name()).map_err(|error| unusable(&error))?;
+    let output = args.output.clone().unwrap_or_else(|| {
+        let id = journal.file_stem().unwrap_or_default().to_string_lossy();
+        let short: String = id.chars().take(8).collect();
+        PathBuf::from(format!("windlass-{short}.report.jsonl"))
+    });
+    let written = std::fs::OpenOptions::new().write(true).create_new(true).open(&output);
+    written.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes)).map_err(|error| {
+        Refusal::failed(format!(
+            "{} cannot be written: {error}; give another: -o FILE",
+            output.display()
+        ))
+    })?;
+    let verified = verify(&output, &settings).map_err(|error| unusable(&error))?;
+    let is_same = match verified.difference {
+        None => "It replays like the session does",
+        Some(_) => "It does not replay like the session does, which is part of the report",
+    };
+    Ok(format!(
+        "{} ({} bytes)\n{is_same}: windlass replay {}\nWhat was said, files, keys and paths are not in \
+         it; sizes, times, names of tools and models are.\n",
+        output.display(),
+        bytes.len(),
+        output.display()
+    ))
+}

@@ -1,0 +1,125 @@
+//! Input typed during a run is kept, in order, and its sender's to change until it is delivered; a
+//! question that was open when a process died is asked again by the next one.
+
+use std::path::Path;
+
+use serde_json::json;
+use windlass_driver::{Durability, Queued, Submission};
+use windlass_rehearsal::Answer as Says;
+use windlass_vocabulary::{Answer, Block, Mode, Notice, Terminal};
+
+use crate::stage::{Setting, assert_completed, assert_ended, ended, last_request, rehearse, until};
+
+/// A tool that waits until somebody writes into its pipe.
+fn held(directory: &Path) -> Says {
+    let pipe = directory.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    Says::call("Bash", json!({ "command": format!("cat {}", pipe.display()) }))
+}
+
+fn words(queued: &[Queued]) -> Vec<(String, Option<&str>)> {
+    let text = |content: &[Block]| match content {
+        [Block::Text(text)] => text.clone(),
+        other => format!("{other:?}"),
+    };
+    queued.iter().map(|one| (text(&one.content), one.name.as_deref())).collect()
+}
+
+#[tokio::test]
+async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
+    let setting = Setting::default();
+    let journal = setting.directory.path().join("session.jsonl");
+    let answers = [held(setting.directory.path()), Says::text("done").repeat(0)];
+    let rehearsal = rehearse(answers).await;
+    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
+    let (session, mut notices) = builder.start().unwrap();
+    session.submit("begin").unwrap();
+    until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
+    session.submit("first").unwrap();
+    session.submit(Submission::from("second").named("name-2")).unwrap();
+    session.submit("third").unwrap();
+    let queued = session.queued().await.unwrap();
+    assert_eq!(
+        words(&queued),
+        [("first".into(), None), ("second".into(), Some("name-2")), ("third".into(), None)]
+    );
+    let changed = Some(vec![Block::Text("second, otherwise".into())]);
+    assert!(session.change_queued(queued[1].clone(), changed.clone()).await);
+    assert!(!session.change_queued(queued[1].clone(), changed).await, "it is no longer so");
+    assert!(session.change_queued(queued[0].clone(), None).await);
+    // What the answer promised is on disk, whatever happens now.
+    let folded = windlass_journal::fold(&journal, &setting.settings).unwrap();
+    let kept: Vec<String> = folded
+        .state
+        .inbox
+        .queued
+        .iter()
+        .map(|submission| format!("{:?}", submission.content))
+        .collect();
+    assert_eq!(kept, [r#"[Text("second, otherwise")]"#, r#"[Text("third")]"#]);
+    // Killed here: the next process goes on from what is on the disk.
+    let copy = setting.directory.path().join("copy.jsonl");
+    std::fs::copy(&journal, &copy).unwrap();
+    session.close().await;
+    let builder = setting.builder(&rehearsal.url()).journal(&copy, Durability::Synced);
+    let (session, mut notices) = builder.start().unwrap();
+    let queued = session.queued().await.unwrap();
+    assert_eq!(
+        words(&queued),
+        [("second, otherwise".into(), Some("name-2")), ("third".into(), None)]
+    );
+    session.submit("go on").unwrap();
+    until(&mut notices, |notice| matches!(notice, Notice::RunStarted)).await;
+    assert_completed(&ended(&mut notices).await.0);
+    let said = last_request(&rehearsal)["messages"].to_string();
+    let places: Vec<usize> = ["begin", "second, otherwise", "third", "go on"]
+        .iter()
+        .map(|words| said.find(words).unwrap_or_else(|| panic!("{words}: {said}")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}: {said}");
+    assert!(!said.contains("first"), "{said}");
+    assert_eq!(session.queued().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_question_that_was_open_is_asked_again() {
+    let setting = Setting::default().with(|settings| {
+        settings.policy.mode = Mode::Default;
+        settings.policy.can_ask = true;
+    });
+    let journal = setting.directory.path().join("session.jsonl");
+    let file = setting.directory.path().join("made");
+    let command = json!({ "command": format!("touch {}", file.display()) });
+    let rehearsal = rehearse([Says::call("Bash", command), Says::text("made").repeat(0)]).await;
+    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
+    let (session, mut notices) = builder.start().unwrap();
+    session.submit("make it").unwrap();
+    let asked =
+        until(&mut notices, |notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+    let Some(Notice::PermissionAsked { ticket, question }) = asked.last() else { panic!() };
+    // Killed here.
+    let copies = ["one.jsonl", "two.jsonl"].map(|name| setting.directory.path().join(name));
+    for copy in &copies {
+        std::fs::copy(&journal, copy).unwrap();
+    }
+    session.close().await;
+    let builder = setting.builder(&rehearsal.url()).journal(&copies[0], Durability::Synced);
+    let (session, mut notices) = builder.continue_run(true).start().unwrap();
+    let again =
+        until(&mut notices, |notice| matches!(notice, Notice::PermissionAsked { .. })).await;
+    let expected = Notice::PermissionAsked { ticket: *ticket, question: question.clone() };
+    assert_eq!(again.last(), Some(&expected), "the same question");
+    assert!(!file.exists());
+    let yes = Answer::Allow { updated_input: None, remember: Vec::new() };
+    session.answer(*ticket, yes).unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    assert!(file.exists());
+    assert_eq!(rehearsal.request_count(), 2, "nothing is asked twice of the model");
+    // Who does not go on with the run is told that it was interrupted, and nothing runs.
+    std::fs::remove_file(&file).unwrap();
+    let builder = setting.builder(&rehearsal.url()).journal(&copies[1], Durability::Synced);
+    let (_session, mut notices) = builder.start().unwrap();
+    assert_ended(&ended(&mut notices).await.0, Terminal::AbortedTools);
+    assert!(!file.exists());
+}
