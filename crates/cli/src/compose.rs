@@ -162,8 +162,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);
     }
-    kept.make()?;
-    kept.sweep(layers.loaded.settings.cleanup_period_days);
+    kept.make(layers.loaded.settings.cleanup_period_days)?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {
         builder,
@@ -281,6 +280,9 @@ impl Decided {
     }
 }
 
+/// What is asked for, if that is known already, and the servers of everybody who may be asked.
+type Asked = (Option<Order>, Vec<(ModelName, Server)>);
+
 /// The prompt and whom to ask. A slow pipe is worth waiting for only when the rest is right.
 fn asked(
     args: &RunArgs,
@@ -288,7 +290,7 @@ fn asked(
     cast: &Cast,
     config: &Config,
     lookup: &impl Lookup,
-) -> Result<(Option<Order>, Vec<(ModelName, Server)>), Refusal> {
+) -> Result<Asked, Refusal> {
     if args.session.continue_run && has_prompt {
         return Ok((Some(Order::GoOn), servers(cast, config, lookup)?));
     }

@@ -239,8 +239,9 @@ impl Kept {
         places
     }
 
-    /// Makes room for it: its folder, the copy of what it goes on from, its name.
-    pub(crate) fn make(&self) -> Result<(), Refusal> {
+    /// Makes room for it: its folder, the copy of what it goes on from, its name. Begins to sweep away
+    /// sessions that were not used for so many days.
+    pub(crate) fn make(&self, swept_after_days: Option<u32>) -> Result<(), Refusal> {
         let (Some(catalogue), Some(journal)) = (&self.catalogue, &self.journal) else {
             return Ok(());
         };
@@ -265,17 +266,12 @@ impl Kept {
             }
             (None, None, None) => {}
         }
-        match &self.name {
-            Some(name) => name_it(catalogue, journal, self.transcript.as_deref(), name),
-            None => Ok(()),
+        if let Some(name) = &self.name {
+            name_it(catalogue, journal, self.transcript.as_deref(), name)?;
         }
-    }
-
-    /// Begins to sweep away sessions that were not used for so many days.
-    pub(crate) fn sweep(&self, days: Option<u32>) {
-        if let Some(catalogue) = &self.catalogue {
-            sweep::begin(catalogue, self.transcripts.clone(), days.unwrap_or(sweep::DAYS));
-        }
+        let days = swept_after_days.unwrap_or(sweep::DAYS);
+        sweep::begin(catalogue, self.transcripts.clone(), days);
+        Ok(())
     }
 
     /// What is written down for other programs.

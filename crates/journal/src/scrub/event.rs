@@ -79,7 +79,6 @@ impl Scrubber {
                 ask: asks,
                 deny: self.rules(Fate::Denied),
             },
-            ..settings.policy.clone()
         };
         let mut context = settings.context.clone();
         context.spill_directory = self.shared(&context.spill_directory);
