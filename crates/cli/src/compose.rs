@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use windlass_driver::mcp::Servers;
 use windlass_driver::{
     AgentDefinition, Builder, Endpoint, NoteFolder, Registry, Settings, SkillFolders, Subagents,
     Surroundings,
@@ -33,7 +34,7 @@ use crate::server::{self, Place, Proofs, Server};
 use crate::session::{self, Kept};
 use crate::settings::{settings, wishes};
 use crate::topic::InForce;
-use crate::{agents, chance, date, expansion, folder, memory, offer, prompt, skills};
+use crate::{agents, chance, date, expansion, folder, memory, offer, prompt, remote, skills};
 
 /// A run that only has to be started.
 #[derive(Debug)]
@@ -64,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
     /// The settings in force; what is wrong with them is told in any case.
     pub(crate) layers: Layers,
+    /// The MCP servers, to be closed when the session is over.
+    pub(crate) remote: Servers,
 }
 
 /// What a session is made of, in names.
@@ -120,20 +123,20 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         false => Found::look(&cwd, &config, &layers, &mut settings, lookup),
     };
     notes.append(&mut found.notes);
-    let Offer { registry, agents } = offer::offer(&args.permission.tools, &settings.policy.rules)?;
+    let Offer { mut registry, agents } = offered(args, &settings.policy)?;
     choice::check(&cast, wishes(&model, &registry))?;
     let (order, servers) = asked(args, has_prompt, &cast, &config, lookup)?;
     let order = order.map(|order| ordered(order, &mut kept)).transpose()?;
     let (mut surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
-    let inherited = kept.inherited();
-    settings.policy.rules.allow.extend(inherited.iter().map(|place| reading_below(place)));
+    settings.policy.rules.allow.extend(kept.inherited().iter().map(|place| reading_below(place)));
     layers.export(&mut surroundings);
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
     notes.extend(sandbox::confine(&layers.sandbox(args.permission.sandbox), &mut surroundings)?);
-    let project = folder::project(&cwd).to_string_lossy().into_owned();
-    let names = Names { session_id: kept.id.clone(), project };
+    let remote =
+        remote::session(args, &layers, (&surroundings, &mut registry), &mut notes, lookup)?;
+    let names = names(&kept, &cwd);
     let mut beside = surroundings.for_another();
     beside.hidden = settings.policy.rules.hidden(&settings.policy.directories);
     let hands = |surroundings| Hands {
@@ -178,7 +181,19 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         scratch,
         notes,
         layers,
+        remote,
     })
+}
+
+/// What pages may call the session and the project.
+fn names(kept: &Kept, cwd: &Path) -> Names {
+    let project = folder::project(cwd).to_string_lossy().into_owned();
+    Names { session_id: kept.id.clone(), project }
+}
+
+/// The tools on offer, by the flags and the rules.
+fn offered(args: &RunArgs, policy: &Policy) -> Result<Offer, Refusal> {
+    offer::offer(&args.permission.tools, &policy.rules)
 }
 
 /// What people keep in files for all their sessions.

@@ -20,6 +20,11 @@ pub(crate) fn state(lookup: &impl Lookup) -> Option<PathBuf> {
     ours(lookup, "XDG_STATE_HOME", ".local/state")
 }
 
+/// `$XDG_CACHE_HOME/windlass`, or the same below `~/.cache`.
+pub(crate) fn cache(lookup: &impl Lookup) -> Option<PathBuf> {
+    ours(lookup, "XDG_CACHE_HOME", ".cache")
+}
+
 /// `$CLAUDE_CONFIG_DIR`, or `~/.claude`: instructions, skills and agents that people already have.
 pub(crate) fn claude(lookup: &impl Lookup) -> Option<PathBuf> {
     absolute(lookup, "CLAUDE_CONFIG_DIR").or_else(|| Some(home(lookup)?.join(".claude")))

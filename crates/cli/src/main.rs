@@ -22,6 +22,7 @@ mod offer;
 mod program;
 mod prompt;
 mod refusal;
+mod remote;
 mod rules;
 mod sandbox;
 mod server;
@@ -46,8 +47,8 @@ use front::beside;
 use refusal::Refusal;
 use signals::Signals;
 use subcommand::{
-    bound, context, cost, demo, doctor, journal, key, models, permission, record, rehearse, rewind,
-    sessions, stats, trust,
+    bound, context, cost, demo, doctor, journal, key, mcp, models, permission, record, rehearse,
+    rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -105,6 +106,9 @@ fn run(args: Args) -> Result<Exit, Refusal> {
             }
         }),
         Some(Command::Key(args)) => inside(key::run(args, environment)),
+        Some(Command::Mcp(args)) => {
+            inside(async { Ok(say(&mcp::run(args.command, &environment).await?)) })
+        }
         Some(Command::Models(args)) => inside(async {
             let mut signals = Signals::listen()?;
             match beside(&mut signals, move || models::run(&args, &environment)).await? {

@@ -58,6 +58,7 @@ pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;
 pub use windlass_journal::transcript::About;
 pub use windlass_journal::{Durability, Head, JournalError};
+pub use windlass_mcp as mcp;
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
     Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings,

@@ -114,6 +114,14 @@ impl Builder {
         &self.settings
     }
 
+    /// With more tools than it was given, or fewer.
+    #[must_use]
+    pub fn change_registry(self, change: impl FnOnce(&mut Registry)) -> Self {
+        let mut registry = self.registry.clone();
+        change(&mut registry);
+        self.registry(registry)
+    }
+
     /// The same, to be changed before the session starts.
     pub fn settings_mut(&mut self) -> &mut Settings {
         &mut self.settings

@@ -5,6 +5,8 @@
 //! a session). The official library is used inside `connection` and `transport` and never shown, so
 //! that its changes stay in there.
 
+pub mod config;
+pub mod conformance;
 pub mod connection;
 mod failure;
 mod name;

@@ -24,6 +24,9 @@ const OFFERED_BYTES_MAX: usize = 6_000;
 /// How long a search waits for servers that are on their way.
 const SEARCH_WAITS: Duration = Duration::from_secs(10);
 
+/// How long servers may take to go at the end.
+const CLOSE_MAX: Duration = Duration::from_secs(3);
+
 /// All servers of a session. Clones are the same servers; when the last is dropped, they end.
 #[derive(Clone)]
 pub struct Servers {
@@ -157,6 +160,29 @@ impl Servers {
             }
         };
         let _ = tokio::time::timeout(limit, waiting).await;
+    }
+
+    /// Connects one if it is not connected.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name or it cannot be had.
+    pub async fn reach(&self, name: &str) -> Result<(), Failure> {
+        self.set.named_server(name)?.connection().await.map(drop)
+    }
+
+    /// Ends them all and waits until their processes are gone, for a while.
+    pub async fn close(&self) {
+        let servers = std::mem::take(&mut *self.set.lock());
+        for server in &servers {
+            server.end();
+        }
+        let ending = async {
+            for server in &servers {
+                server.ended().await;
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_MAX, ending).await;
     }
 
     /// Connects one anew.

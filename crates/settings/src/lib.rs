@@ -15,6 +15,7 @@
 mod digest;
 mod disk;
 mod file;
+mod keep;
 mod key;
 mod layered;
 mod load;
@@ -32,6 +33,7 @@ mod text;
 pub mod trust;
 mod write;
 
+pub use keep::{ServerShelf, keep_server};
 pub use load::load;
 pub use loaded::{FileRead, Loaded, Sourced, State};
 pub use place::{Given, Places, Request, Sources};

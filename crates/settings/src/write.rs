@@ -109,7 +109,7 @@ fn appended(text: &str, list: &str, rules: &[String]) -> Result<String, String> 
     new.filter(|_| is_meant).ok_or_else(|| "nothing can be added to it as it is written".to_owned())
 }
 
-fn with_entry(text: &str, into: &Node, entry: &str) -> Option<String> {
+pub(crate) fn with_entry(text: &str, into: &Node, entry: &str) -> Option<String> {
     with_entries(text, into, &[entry.to_owned()])
 }
 

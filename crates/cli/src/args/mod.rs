@@ -4,6 +4,7 @@
 
 mod headless;
 mod policy;
+mod remote;
 mod session;
 mod settings;
 
@@ -18,6 +19,9 @@ use crate::config::model;
 
 pub(crate) use headless::{HeadlessArgs, InputFormat};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs};
+pub(crate) use remote::{
+    AddArgs, AddJsonArgs, McpArgs, McpCommand, RemoteArgs, Scope, TransportArg,
+};
 pub(crate) use session::{
     BugreportArgs, CostArgs, Division, ExportFormat, ListArgs, OneArgs, ReplayArgs, ResumeArgs,
     RewindArgs, SearchArgs, SessionArgs, SessionsArgs, SessionsCommand, WhyArgs,
@@ -99,6 +103,9 @@ pub(crate) enum Command {
     /// Tell what was read from where, and what is wrong.
     #[command(after_help = include_str!("../text/help/doctor.txt"))]
     Doctor(DoctorArgs),
+    /// Add, list and remove MCP servers, whose tools a session can use.
+    #[command(after_help = include_str!("../text/help/mcp.txt"))]
+    Mcp(McpArgs),
     /// Keep API keys in the system's key ring, and see where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),
@@ -124,6 +131,7 @@ impl Command {
         "permission",
         "trust",
         "doctor",
+        "mcp",
         "key",
         "help",
     ];
@@ -163,6 +171,8 @@ pub(crate) struct RunArgs {
     pub(crate) bare: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     #[command(flatten)]
     pub(crate) headless: HeadlessArgs,
     #[command(flatten)]

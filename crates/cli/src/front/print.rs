@@ -85,6 +85,7 @@ pub(crate) async fn run(plan: Plan, mut signals: Signals) -> Result<Exit, Refusa
         }
     };
     close(&session, &mut signals).await;
+    let _ = unless_signalled(&mut signals, plan.remote.close()).await;
     if let Some(scratch) = scratch {
         // Ours alone and perhaps never made.
         let _ = std::fs::remove_dir_all(scratch);

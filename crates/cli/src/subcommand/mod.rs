@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod journal;
 pub(crate) mod key;
+pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod permission;
 pub(crate) mod record;

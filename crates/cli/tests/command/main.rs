@@ -30,6 +30,7 @@ mod permission;
 mod policy;
 mod readme;
 mod rehearse;
+mod remote;
 mod rewind;
 mod server;
 mod session;

@@ -22,6 +22,7 @@ const LINE_BYTES_MAX: usize = 400;
 pub(crate) struct Health {
     noted: Mutex<Noted>,
     gone: CancellationToken,
+    closed: CancellationToken,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +83,11 @@ impl Health {
     /// Cancelled when the connection is gone.
     pub(crate) fn gone(&self) -> &CancellationToken {
         &self.gone
+    }
+
+    /// Cancelled when nothing is left of it.
+    pub(crate) fn closed(&self) -> &CancellationToken {
+        &self.closed
     }
 
     /// Why it is gone, with the last words of the server.

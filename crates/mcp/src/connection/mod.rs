@@ -185,6 +185,11 @@ impl Connection {
         self.health.reason()
     }
 
+    /// Waits until everything of it is closed, a process of ours included.
+    pub async fn until_closed(&self) {
+        self.health.closed().cancelled().await;
+    }
+
     /// What it wrote to standard error, and what of its messages was skipped; the newest last.
     #[must_use]
     pub fn log(&self) -> Vec<String> {

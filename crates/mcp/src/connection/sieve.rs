@@ -155,6 +155,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Sieve<T> {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.health.end("it was closed");
-        self.inner.close().await
+        let closed = self.inner.close().await;
+        self.health.closed().cancel();
+        closed
     }
 }

@@ -91,10 +91,11 @@ impl Actor {
             () = self.live(&over) => {}
         }
         let connection = self.snapshot.borrow().connection.clone();
+        self.change(|now| now.connection = None);
         if let Some(connection) = connection {
             connection.hang_up("the session is over");
+            connection.until_closed().await;
         }
-        self.change(|now| now.connection = None);
     }
 
     async fn live(&mut self, over: &CancellationToken) {

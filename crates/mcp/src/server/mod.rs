@@ -284,6 +284,16 @@ impl Server {
         });
     }
 
+    /// Ends it; it does not come back.
+    pub(crate) fn end(&self) {
+        self.end.cancel();
+    }
+
+    /// Waits until it has ended.
+    pub(crate) async fn ended(&self) {
+        self.commands.closed().await;
+    }
+
     async fn ask(
         &self,
         command: impl FnOnce(oneshot::Sender<Result<Arc<Connection>, Failure>>) -> Command,

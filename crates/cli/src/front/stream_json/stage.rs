@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
+use windlass_driver::mcp::{ServerStatus, Servers};
 use windlass_driver::{AgentDefinition, Notices, Session, Settings};
 use windlass_vocabulary::{Mode, ModelName, Notice};
 
@@ -47,6 +49,8 @@ pub(crate) struct Stage {
     pub(crate) has_begun: bool,
     /// What prompts may stand for.
     pub(crate) expander: Expander,
+    /// The MCP servers.
+    pub(crate) remote: Servers,
     has_agents: bool,
     agents: Vec<AgentDefinition>,
     settings: Settings,
@@ -93,6 +97,7 @@ impl Stage {
             hopeless: None,
             has_begun: false,
             expander: plan.expander,
+            remote: plan.remote,
             has_agents: definitions.is_some(),
             agents: definitions.unwrap_or_default(),
             settings,
@@ -105,7 +110,7 @@ impl Stage {
         Init {
             cwd: self.portrait.cwd.to_string_lossy().into_owned(),
             tools: self.portrait.tools.clone(),
-            mcp_servers: Vec::new(),
+            mcp_servers: servers(&self.remote),
             model: self.model.clone(),
             permission_mode: mode_name(self.mode).to_owned(),
             slash_commands: self.commands(),
@@ -156,11 +161,19 @@ impl Stage {
     /// Ends it with everything it has started.
     pub(crate) async fn close(&self) {
         self.session.close().await;
+        self.remote.close().await;
         if let Some(scratch) = &self.scratch {
             // Ours alone and perhaps never made.
             let _ = std::fs::remove_dir_all(scratch);
         }
     }
+}
+
+/// Each server and how it stands.
+fn servers(remote: &Servers) -> Vec<Value> {
+    let status = remote.status();
+    let one = |one: &ServerStatus| json!({ "name": one.name, "status": one.status.word() });
+    status.iter().map(one).collect()
 }
 
 /// Folders with a page that says so.

@@ -1,0 +1,154 @@
+//! Adds and removes servers in the files where people keep them. Everything else in the file stays as
+//! it is, byte for byte.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::disk::Change;
+use crate::text::{Kind, Node};
+use crate::write::{WriteError, with_entry};
+
+/// Where in the file servers stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerShelf<'a> {
+    /// At the top.
+    All,
+    /// Below the name of a project.
+    Project(&'a str),
+}
+
+/// Puts a server there, in place of one of the same name, or takes it away. Says whether one was
+/// there before.
+///
+/// # Errors
+/// The file is not JSON, is a link, or could not be written.
+pub fn keep_server(
+    path: &Path,
+    shelf: ServerShelf<'_>,
+    name: &str,
+    server: Option<&Value>,
+) -> Result<bool, WriteError> {
+    if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return Err(WriteError::new(path, "it is a link, and may lead anywhere"));
+    }
+    let mut was_there = false;
+    Change { path, mode: 0o600, copy: None }.make(|old| {
+        let failed = |why: &str| WriteError::new(path, why);
+        let old = old.unwrap_or("{}\n");
+        let mut text = old.to_owned();
+        let mut keys = match shelf {
+            ServerShelf::All => vec!["mcpServers"],
+            ServerShelf::Project(project) => vec!["projects", project, "mcpServers"],
+        };
+        keys.push(name);
+        was_there = lookup(old, &keys).is_some();
+        if was_there {
+            text = without(&text, &keys).ok_or_else(|| failed("it is not written as expected"))?;
+        }
+        if let Some(server) = server {
+            let whole = with(&text, &keys, server);
+            text = whole.ok_or_else(|| failed("nothing can be added to it as it is written"))?;
+        }
+        // What is on the disk must be what was meant, whatever the text looked like.
+        let is_meant = meant(old, &keys, server).is_some_and(|meant| {
+            serde_json::from_str::<Value>(&text).is_ok_and(|new| new == meant)
+        });
+        match is_meant {
+            true => Ok((text != old).then_some(text)),
+            false => Err(failed("it holds no JSON object that can be changed; mend it first")),
+        }
+    })?;
+    Ok(was_there)
+}
+
+fn lookup(text: &str, keys: &[&str]) -> Option<Value> {
+    let mut value: Value = serde_json::from_str(text).ok()?;
+    for key in keys {
+        value = value.get_mut(*key)?.take();
+    }
+    Some(value)
+}
+
+/// The whole with the change made, as data.
+fn meant(text: &str, keys: &[&str], server: Option<&Value>) -> Option<Value> {
+    let mut whole: Value = serde_json::from_str(text).ok()?;
+    let (last, path) = keys.split_last()?;
+    let mut at = whole.as_object_mut()?;
+    for key in path {
+        if server.is_none() && !at.contains_key(*key) {
+            return Some(whole);
+        }
+        at = at.entry(*key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+    }
+    match server {
+        Some(server) => at.insert((*last).to_owned(), server.clone()),
+        None => at.remove(*last),
+    };
+    Some(whole)
+}
+
+fn with(text: &str, keys: &[&str], server: &Value) -> Option<String> {
+    let root = Node::of(text)?;
+    let mut node = &root;
+    for (place, key) in keys.iter().enumerate() {
+        if let Some(member) = node.member(key) {
+            node = &member.value;
+            continue;
+        }
+        let missing = keys.get(place + 1..)?;
+        let mut entry = serde_json::to_string_pretty(server).ok()?;
+        for key in missing.iter().rev() {
+            entry = format!("{{{}: {entry}}}", Value::from(*key));
+        }
+        return with_entry(text, node, &format!("{}: {entry}", Value::from(*key)));
+    }
+    None
+}
+
+fn without(text: &str, keys: &[&str]) -> Option<String> {
+    let root = Node::of(text)?;
+    let (last, path) = keys.split_last()?;
+    let node = path.iter().try_fold(&root, |node, key| Some(&node.member(key)?.value))?;
+    let Kind::Object(members) = &node.kind else { return None };
+    let place = members.iter().position(|member| member.key == *last)?;
+    let member = members.get(place)?;
+    let before = place.checked_sub(1).and_then(|place| members.get(place));
+    let after = members.get(place + 1);
+    // A comma goes with it: the one behind it, or the one before the last.
+    let (start, end) = match (before, after) {
+        (_, Some(after)) => (member.at, after.at),
+        (Some(before), None) => (before.value.span.end, member.value.span.end),
+        (None, None) => (member.at, member.value.span.end),
+    };
+    Some(format!("{}{}", text.get(..start)?, text.get(end..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn servers_come_and_go_and_the_rest_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.json");
+        let text = "{\n  \"z\": 1,\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"}\n  },\n  \"y\": [ 2 ]\n}\n";
+        std::fs::write(&path, text).unwrap();
+        let server = json!({"command": "b"});
+        assert!(!keep_server(&path, ServerShelf::All, "b", Some(&server)).unwrap());
+        assert!(!keep_server(&path, ServerShelf::Project("/p"), "c", Some(&server)).unwrap());
+        assert!(keep_server(&path, ServerShelf::All, "b", Some(&json!({"command": "c"}))).unwrap());
+        let now: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(now["mcpServers"]["b"]["command"], "c");
+        assert_eq!(now["projects"]["/p"]["mcpServers"]["c"], server);
+        assert!(keep_server(&path, ServerShelf::All, "b", None).unwrap());
+        assert!(!keep_server(&path, ServerShelf::All, "nobody", None).unwrap());
+        assert!(!keep_server(&path, ServerShelf::Project("/q"), "c", None).unwrap());
+        assert!(keep_server(&path, ServerShelf::Project("/p"), "c", None).unwrap());
+        let left = std::fs::read_to_string(&path).unwrap();
+        assert!(left.starts_with(text.trim_end().trim_end_matches('}').trim_end()), "{left}");
+        std::fs::write(&path, "[]").unwrap();
+        assert!(keep_server(&path, ServerShelf::All, "b", Some(&server)).is_err());
+    }
+}
