@@ -41,7 +41,8 @@ impl Exit {
                     | Outcome::OutputLimitExhausted
                     | Outcome::Empty
                     | Outcome::PausesExhausted
-                    | Outcome::NotCompacted,
+                    | Outcome::NotCompacted
+                    | Outcome::StorageFailed,
                 ),
             ) => Self::FAILED,
             (

@@ -8,12 +8,18 @@ use windlass_engine::Event;
 use windlass_vocabulary::{Block, FailureKind, ModelFailure, ModelRequest, Ticket, Usage};
 
 use crate::guard::caught;
+use crate::keeper::Gate;
 use crate::model::ModelPort;
 
 /// Asks for the text and reports what came of it and what it used.
-pub(crate) async fn summarize(model: &ModelPort, ticket: Ticket, request: &ModelRequest) -> Event {
+pub(crate) async fn summarize(
+    model: &ModelPort,
+    ticket: Ticket,
+    request: &ModelRequest,
+    gate: Gate,
+) -> Event {
     let mut usage = Usage::default();
-    let result = caught(answer(model, request, &mut usage)).await.unwrap_or_else(|words| {
+    let result = caught(answer(model, request, gate, &mut usage)).await.unwrap_or_else(|words| {
         Err(ModelFailure::new(
             FailureKind::Misconfigured,
             format!("a fault inside Windlass ended the call: {words}"),
@@ -25,9 +31,10 @@ pub(crate) async fn summarize(model: &ModelPort, ticket: Ticket, request: &Model
 async fn answer(
     model: &ModelPort,
     request: &ModelRequest,
+    gate: Gate,
     used: &mut Usage,
 ) -> Result<String, ModelFailure> {
-    let mut answer = model.open(request).await?;
+    let mut answer = model.open(request, gate).await?;
     let mut text = String::new();
     loop {
         for piece in answer.next().await {

@@ -1,25 +1,32 @@
-//! Write ahead: an event is on disk before its effects are performed.
+//! Write ahead: an event is written before its effects are performed, and on the disk before those
+//! that cannot be taken back.
 //!
-//! Pieces of text change no decision, so they are grouped and written with the next event that
-//! does; raw wire events and words of progress are not written at all. A journal that cannot be
-//! written is broken for good: the event in hand is not acted on, and the session ends.
+//! A request, a tool that changes something and the end of a run wait for the disk; all other records
+//! ride on the next such wait ([`Keeper`]). Pieces of text change no decision, so they are grouped
+//! and written with the next event that does; raw wire events and words of progress are not written
+//! at all. A journal that cannot be written is broken for good: the event in hand is not acted on,
+//! and the session ends.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use windlass_engine::{Effect, Event, Settings, State};
 use windlass_journal::{
     Durability, Entry, Folded, Head, JournalError, NewItem, Note, Opening, Replayed, Writer,
 };
-use windlass_vocabulary::Delta;
+use windlass_vocabulary::{Delta, EffectClass};
 
 use crate::clock;
+use crate::keeper::{Gate, Keeper};
 use crate::notices::Teller;
-use crate::scribe::Scribe;
+use crate::scribe::{Scribe, class_of};
 use crate::transcript::Pen;
+use crate::waits::Waits;
 
 /// The journal of a session, if it has one.
 pub(crate) enum Journal {
@@ -41,6 +48,8 @@ pub(crate) struct Book {
     scribe: Scribe,
     is_continued: bool,
     count: Arc<AtomicU64>,
+    /// Waits for the disk, if records are to survive a loss of power.
+    keeper: Option<Keeper>,
 }
 
 /// Where a journal lies and what it says of itself.
@@ -53,6 +62,8 @@ pub(crate) struct Place {
     pub(crate) prices: Option<String>,
     /// The number of its last record, for those who keep things beside it.
     pub(crate) count: Arc<AtomicU64>,
+    /// Counts how long the disk was waited for.
+    pub(crate) waits: Arc<Waits>,
 }
 
 impl Journal {
@@ -63,7 +74,7 @@ impl Journal {
         teller: &Teller,
         pen: &mut Pen,
     ) -> Result<(Self, State), JournalError> {
-        let Some(Place { path, durability, head, prices, count }) = place else {
+        let Some(Place { path, durability, head, prices, count, waits }) = place else {
             pen.begin(None);
             return Ok((Self::Off, State::new(settings)));
         };
@@ -85,8 +96,12 @@ impl Journal {
         pen.begin(Some((path, Arc::clone(settings))));
         let scribe = Scribe::new(&state, prices);
         count.store(seq, Ordering::Relaxed);
+        let keeper = match durability {
+            Durability::Written => None,
+            Durability::Synced => Some(Keeper::new(writer.flusher()?, seq, waits)),
+        };
         let (pending, notes, is_continued) = (None, Vec::new(), seq > 0);
-        let book = Book { writer, pending, notes, scribe, is_continued, count };
+        let book = Book { writer, pending, notes, scribe, is_continued, count, keeper };
         Ok((Self::On(Box::new(book)), state))
     }
 
@@ -130,32 +145,104 @@ impl Journal {
     }
 
     /// Writes down what was held of an event together with what follows from it, before its effects
-    /// are performed. What need not be on disk yet goes with the next event.
-    pub(crate) async fn write(self, event: Option<Event>, step: Decided<'_>) -> Self {
+    /// are performed. What need not be written yet goes with the next event.
+    pub(crate) fn write(self, event: Option<&Event>, step: &Decided<'_>) -> Self {
         let Self::On(mut book) = self else { return self };
-        let Decided { state, settings, effects, teller } = step;
+        let Decided { state, settings, effects } = *step;
         let mut notes = Vec::new();
         let is_urgent = book.scribe.write(state, settings, effects, &mut notes);
         if event.is_none() && !is_urgent {
             book.notes.append(&mut notes);
             return Self::On(book);
         }
-        match book.write(event, notes).await {
-            Ok(mut book) => {
+        match book.write(event, &notes) {
+            Ok(()) => Self::On(book),
+            Err(error) => Self::Broken(error),
+        }
+    }
+
+    /// What this effect has to wait for.
+    pub(crate) fn gate(&self, effect: &Effect, state: &State) -> Gate {
+        let Self::On(book) = self else { return Gate::open() };
+        let Some(keeper) = &book.keeper else { return Gate::open() };
+        let cannot_be_undone = match effect {
+            Effect::CallModel(_) | Effect::Summarize { .. } => true,
+            Effect::StartTool { ticket, .. } => class_of(state, *ticket) != EffectClass::Pure,
+            _ => false,
+        };
+        if cannot_be_undone { keeper.keep() } else { Gate::open() }
+    }
+
+    /// Is more written than may be in doubt?
+    pub(crate) fn is_overdue(&self) -> bool {
+        matches!(self, Self::On(book) if book.writer.doubtful_bytes() > DOUBTFUL_BYTES_MAX)
+    }
+
+    /// Waits until everything that was written is safe.
+    pub(crate) async fn settle(self, teller: &Teller) -> Self {
+        let mut journal = self;
+        loop {
+            let Self::On(book) = &journal else { return journal };
+            let Some(keeper) = &book.keeper else { return journal };
+            match timeout(DISK_MAX, keeper.settled()).await {
+                Ok(true) => return journal,
+                Ok(false) => journal = journal.mend(teller).await,
+                Err(_) => {
+                    let error = book.writer.overdue(DISK_MAX);
+                    return Self::Broken(error);
+                }
+            }
+        }
+    }
+
+    /// Returns when the disk has failed to keep something.
+    pub(crate) async fn failing(&self) {
+        match self {
+            Self::On(book) if let Some(keeper) = &book.keeper => keeper.failing().await,
+            Self::Off | Self::On(_) | Self::Broken(_) => std::future::pending().await,
+        }
+    }
+
+    /// The disk failed to keep something: the journal goes on elsewhere, or is broken.
+    pub(crate) async fn mend(self, teller: &Teller) -> Self {
+        let Self::On(mut book) = self else { return self };
+        let Some(error) = book.keeper.as_ref().and_then(Keeper::take_failure) else {
+            return Self::On(book);
+        };
+        let mend = move || {
+            let upto = book.keeper.as_ref().map_or(0, Keeper::upto);
+            book.writer.flushed(upto, Ok(()))?;
+            book.writer.flushed(upto, Err(error))?;
+            if let Some(keeper) = &book.keeper {
+                keeper.go_on(book.writer.flusher()?, book.writer.seq());
+            }
+            Ok(book)
+        };
+        match spawn_blocking(mend).await {
+            Ok(Ok(mut book)) => {
                 for trouble in book.writer.take_troubles() {
                     teller.warn(trouble);
                 }
                 Self::On(book)
             }
-            Err(error) => Self::Broken(error),
+            Ok(Err(error)) => Self::Broken(error),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 
-    /// Writes what is still held back.
-    pub(crate) async fn finish(self) {
-        if let Self::On(book) = self {
+    /// Writes what is still held back, and waits for the disk.
+    pub(crate) async fn finish(self, teller: &Teller) {
+        if let Self::On(mut book) = self {
             // Only text and notes that nothing followed; the session is over without them.
-            let _ = book.write(None, Vec::new()).await;
+            if book.write(None, &[]).is_err() {
+                return;
+            }
+            if let Self::On(mut book) = Self::On(book).settle(teller).await
+                && let Some(keeper) = &book.keeper
+            {
+                let _ = book.writer.flushed(keeper.upto(), Ok(()));
+                let _ = book.writer.mark(clock::unix_millis());
+            }
         }
     }
 }
@@ -165,7 +252,6 @@ pub(crate) struct Decided<'a> {
     pub(crate) state: &'a State,
     pub(crate) settings: &'a Settings,
     pub(crate) effects: &'a [Effect],
-    pub(crate) teller: &'a Teller,
 }
 
 impl Book {
@@ -193,36 +279,26 @@ impl Book {
     }
 
     /// Writes what is held, then this and what follows from it, as one: all of it will be there or
-    /// nothing.
-    async fn write(
-        self: Box<Self>,
-        event: Option<Event>,
-        follows: Vec<Note>,
-    ) -> Result<Box<Self>, JournalError> {
-        let mut book = self;
-        let durability = book.writer.durability();
-        let at = clock::unix_millis();
-        let write = move || {
-            let (notes, pending) = (std::mem::take(&mut book.notes), book.pending.take());
-            let held = notes.iter().map(NewItem::Note);
-            let events = pending.iter().chain(&event).map(NewItem::Event);
-            let follows = follows.iter().map(NewItem::Note);
-            let items: Vec<NewItem<'_>> = held.chain(events).chain(follows).collect();
-            if !items.is_empty() {
-                let last = book.writer.record(at, &items)?;
-                book.count.store(last, Ordering::Relaxed);
-            }
-            Ok(book)
-        };
-        match durability {
-            // With the operating system in microseconds.
-            Durability::Written => write(),
-            // Waits for the disk, which must not hold up the other tasks of this thread.
-            Durability::Synced => match spawn_blocking(write).await {
-                Ok(result) => result,
-                Err(error) => std::panic::resume_unwind(error.into_panic()),
-            },
+    /// nothing. With the operating system in microseconds.
+    fn write(&mut self, event: Option<&Event>, follows: &[Note]) -> Result<(), JournalError> {
+        if let Some(keeper) = &self.keeper {
+            self.writer.flushed(keeper.upto(), Ok(()))?;
         }
+        let (notes, pending) = (std::mem::take(&mut self.notes), self.pending.take());
+        let held = notes.iter().map(NewItem::Note);
+        let events = pending.iter().chain(event).map(NewItem::Event);
+        let follows = follows.iter().map(NewItem::Note);
+        let items: Vec<NewItem<'_>> = held.chain(events).chain(follows).collect();
+        let seq = self.writer.write(clock::unix_millis(), &items)?;
+        self.count.store(seq, Ordering::Relaxed);
+        if let Some(keeper) = &self.keeper {
+            keeper.wrote(seq);
+            if self.writer.doubtful_bytes() > DOUBTFUL_BYTES {
+                // Nobody waits for it.
+                drop(keeper.keep());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -245,3 +321,9 @@ fn same_text<'a>(held: &'a mut Event, next: &'a Event) -> Option<(&'a mut String
 
 /// Text held back at most.
 const HELD_BYTES_MAX: usize = 64 * 1024;
+/// Written bytes over which the disk is waited for although nothing depends on it yet.
+const DOUBTFUL_BYTES: usize = 1024 * 1024;
+/// Written bytes over which nothing happens before the disk has them.
+const DOUBTFUL_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// A disk that takes longer does not answer any more.
+const DISK_MAX: Duration = Duration::from_secs(60);

@@ -23,6 +23,7 @@ mod guard;
 mod hook;
 mod inspect;
 mod journal;
+mod keeper;
 mod model;
 mod notices;
 mod perform;
@@ -34,6 +35,7 @@ mod spill;
 mod tool;
 mod transcript;
 pub mod undo;
+mod waits;
 
 use std::time::Duration;
 
@@ -49,6 +51,7 @@ pub use session::{Builder, Queued, Session, Submission};
 pub use tool::confine::{Confined, Confinement};
 pub use tool::subagent::{AgentDefinition, Isolation, Subagents};
 pub use transcript::{Appended, Heard, Transcript};
+pub use waits::Waits;
 
 pub use windlass_dialect::{Credential, Law, law};
 pub use windlass_engine::bound::{Bound, bound};

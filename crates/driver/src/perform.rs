@@ -24,6 +24,7 @@ use crate::guard::caught;
 use crate::hook::SessionHooks;
 use crate::hook::errand::HookErrands;
 use crate::inspect::Inspector;
+use crate::keeper::Gate;
 use crate::model::ModelPort;
 use crate::notices::Teller;
 use crate::permission::Questions;
@@ -84,14 +85,14 @@ impl Performer {
         }
     }
 
-    /// Starts what the engine asks for. What is allowed at this moment goes with a tool that may
-    /// start a session of its own.
-    pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy) {
+    /// Starts what the engine asks for, when the gate is open. What is allowed at this moment goes
+    /// with a tool that may start a session of its own.
+    pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy, gate: Gate) {
         while self.errands.try_join_next().is_some() {}
         match effect {
             Effect::CallModel(request) => {
                 self.hooks.spoken();
-                self.call_model(request);
+                self.call_model(request, gate);
             }
             Effect::CancelModel { attempt } => {
                 if let Some(call) = self.attempts.remove(&attempt) {
@@ -99,14 +100,15 @@ impl Performer {
                 }
             }
             Effect::StartTool { ticket, granted, allowance } => {
-                self.tools.start(ticket, granted, Terms { policy: policy.clone(), allowance });
+                let terms = Terms { policy: policy.clone(), allowance };
+                self.tools.start(ticket, granted, terms, gate);
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => self.ask(ticket, question, policy),
             Effect::RunHook { ticket, point, subject } => {
                 self.hooks.ask(ticket, point, subject, policy);
             }
-            Effect::Summarize { ticket, request } => self.summarize(ticket, request),
+            Effect::Summarize { ticket, request } => self.summarize(ticket, request, gate),
             Effect::Spill { name, text } => self.spills.write(name, text),
             Effect::Prefetch { kind, about } => self.prefetch(kind, about),
             Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
@@ -143,6 +145,11 @@ impl Performer {
         self.errands.abort_all();
         self.tools.cancel_all();
         self.hooks.cancel_all();
+    }
+
+    /// Does a tool run?
+    pub(crate) fn are_tools_running(&self) -> bool {
+        self.tools.are_running()
     }
 
     /// Is something still there that must end by itself?
@@ -198,12 +205,12 @@ impl Performer {
         self.teller.tell(notice);
     }
 
-    fn call_model(&mut self, request: Box<ModelRequest>) {
+    fn call_model(&mut self, request: Box<ModelRequest>, gate: Gate) {
         let attempt = request.attempt;
         let (model, events) = (Arc::clone(&self.model), self.events.clone());
         let call = self.errands.spawn(async move {
             let report = |event| report(&events, event);
-            if let Err(words) = caught(model.attempt(&request, report)).await {
+            if let Err(words) = caught(model.attempt(&request, gate, report)).await {
                 let failure = ModelFailure::new(
                     FailureKind::Misconfigured,
                     format!("a fault inside Windlass ended the call: {words}"),
@@ -214,11 +221,11 @@ impl Performer {
         self.remember(attempt, call);
     }
 
-    fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>) {
+    fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>, gate: Gate) {
         let attempt = request.attempt;
         let (model, events) = (Arc::clone(&self.model), self.events.clone());
         let call = self.errands.spawn(async move {
-            let event = compact::summarize(&model, ticket, &request).await;
+            let event = compact::summarize(&model, ticket, &request, gate).await;
             let _ = events.send(event).await;
         });
         self.remember(attempt, call);

@@ -18,13 +18,15 @@ use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::Note;
 use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Block, Ticket};
+use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::{Answer, Block, Outcome, Ticket};
 
 use crate::clock;
 use crate::guard;
 use crate::hook::SessionHooks;
 use crate::hook::door::{Door, Passage, Standing};
 use crate::journal::{Decided, Journal};
+use crate::keeper::Gate;
 use crate::notices::Teller;
 use crate::perform::Performer;
 use crate::session::{Queued, Submission};
@@ -72,6 +74,14 @@ impl std::fmt::Debug for Change {
     }
 }
 
+/// What the loop is to do next.
+enum Next {
+    Event(Event),
+    /// The disk failed to keep what was written.
+    Trouble,
+    Close,
+}
+
 /// A session under way.
 pub(crate) struct Run {
     pub(crate) state: State,
@@ -106,10 +116,12 @@ impl Run {
             self = self.take_up().await;
         }
         self.open_door();
-        while !self.journal.is_broken()
-            && let Some(event) = self.next_event().await
-        {
-            self = self.take(event).await;
+        while !self.journal.is_broken() {
+            match self.next().await {
+                Next::Event(event) => self = self.take(event).await,
+                Next::Trouble => self = self.mend().await,
+                Next::Close => break,
+            }
         }
         self.close().await
     }
@@ -145,58 +157,67 @@ impl Run {
         self
     }
 
-    /// The next thing that happened; `None` when the session is to end.
-    async fn next_event(&mut self) -> Option<Event> {
+    /// The next thing that happened.
+    async fn next(&mut self) -> Next {
         loop {
             match self.ready.pop_front() {
-                Some(Passage::Words(event)) => return Some(event),
-                Some(Passage::Prompt(submission)) => return Some(self.entered(submission)),
+                Some(Passage::Words(event)) => return Next::Event(event),
+                Some(Passage::Prompt(submission)) => {
+                    return Next::Event(self.entered(submission));
+                }
                 None => {}
             }
             let standing = self.standing();
             tokio::select! {
                 biased;
-                command = self.commands.recv() => match command? {
-                    Command::Submit(submission) => {
-                        if let Some(submission) = self.door.submit(submission) {
-                            return Some(self.entered(submission));
+                command = self.commands.recv() => match command {
+                    None | Some(Command::Close) => return Next::Close,
+                    Some(command) => {
+                        if let Some(event) = self.obey(command) {
+                            return Next::Event(event);
                         }
                     }
-                    Command::Answer(ticket, answer) if NestedQuestions::is_nested(ticket) => {
-                        self.questions.answer(ticket, answer);
-                    }
-                    Command::Answer(ticket, answer) => {
-                        return Some(self.performer.answered(ticket, answer));
-                    }
-                    Command::Interrupt(why) => {
-                        self.door.interrupt(self.standing());
-                        return Some(Event::Interrupted(why));
-                    }
-                    Command::Compact(focus) => return Some(Event::CompactionAsked { focus }),
-                    Command::Inventory(reply) => {
-                        // Nobody waits for it any more if this fails.
-                        let _ = reply.send(inventory(&self.state, &self.settings));
-                    }
-                    Command::Queued(reply) => {
-                        let _ = reply.send(self.queued());
-                    }
-                    Command::ChangeQueued { queued, content, reply } => {
-                        if let Some(event) = self.change_queued(&queued, content, reply) {
-                            return Some(event);
-                        }
-                    }
-                    Command::Configure(change) => return Some(self.configured(change)),
-                    Command::RetryNow => {
-                        if let Some(event) = self.performer.end_wait() {
-                            return Some(event);
-                        }
-                    }
-                    Command::Close => return None,
                 },
-                Some(event) = self.events.recv() => return Some(event),
+                () = self.journal.failing() => return Next::Trouble,
+                Some(event) = self.events.recv() => return Next::Event(event),
                 passed = self.door.next(standing) => self.ready.extend(passed),
             }
         }
+    }
+
+    /// What a command means for the engine, if it means something now.
+    fn obey(&mut self, command: Command) -> Option<Event> {
+        Some(match command {
+            Command::Submit(submission) => {
+                let submission = self.door.submit(submission)?;
+                self.entered(submission)
+            }
+            Command::Answer(ticket, answer) if NestedQuestions::is_nested(ticket) => {
+                self.questions.answer(ticket, answer);
+                return None;
+            }
+            Command::Answer(ticket, answer) => self.performer.answered(ticket, answer),
+            Command::Interrupt(why) => {
+                self.door.interrupt(self.standing());
+                Event::Interrupted(why)
+            }
+            Command::Compact(focus) => Event::CompactionAsked { focus },
+            Command::Inventory(reply) => {
+                // Nobody waits for it any more if this fails.
+                let _ = reply.send(inventory(&self.state, &self.settings));
+                return None;
+            }
+            Command::Queued(reply) => {
+                let _ = reply.send(self.queued());
+                return None;
+            }
+            Command::ChangeQueued { queued, content, reply } => {
+                self.change_queued(&queued, content, reply)?
+            }
+            Command::Configure(change) => self.configured(change),
+            Command::RetryNow => self.performer.end_wait()?,
+            Command::Close => return None,
+        })
     }
 
     /// Something that belongs to the next event, for those who read the journal.
@@ -268,33 +289,87 @@ impl Run {
         let held = self.journal.hold(&event);
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
-        let decided = Decided {
-            state: &self.state,
-            settings: &self.settings,
-            effects: &effects,
-            teller: self.performer.teller(),
-        };
-        self.journal = self.journal.write(held, decided).await;
+        if self.journal.is_broken() {
+            // Too late to be written down, and so to be acted on.
+            self.tell_only(effects);
+            return self;
+        }
+        let decided = Decided { state: &self.state, settings: &self.settings, effects: &effects };
+        self.journal = self.journal.write(held.as_ref(), &decided);
+        // Whoever is told that a run is over, or a change made, may switch the machine off.
+        let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
+        if is_over || self.awaited.is_some() || self.journal.is_overdue() {
+            self.journal = self.journal.settle(self.performer.teller()).await;
+        }
         if let Some(awaited) = self.awaited.take() {
             let _ = awaited.send(!self.journal.is_broken());
         }
-        if !self.journal.is_broken() {
-            self.pen.write(&effects, self.performer.teller());
-            self.perform(effects);
-            return self;
+        if self.journal.is_broken() {
+            return self.stop_short(effects).await;
         }
-        // What could not be written down is not done. What was told to run is called off.
-        self.performer.warn(self.journal.complaint());
-        let shutdown = Event::Interrupted(Interrupt::Shutdown);
-        let Step { state, effects } = step(self.state, shutdown, &self.settings);
-        self.state = state;
+        self.pen.write(&effects, self.performer.teller());
         self.perform(effects);
         self
     }
 
+    /// The disk failed to keep what was written.
+    async fn mend(mut self) -> Self {
+        self.journal = self.journal.mend(self.performer.teller()).await;
+        match self.journal.is_broken() {
+            true => self.stop_short(Vec::new()).await,
+            false => self,
+        }
+    }
+
+    /// What could not be written down is not done, only shown. What runs may end; the rest is called
+    /// off.
+    async fn stop_short(mut self, undone: Vec<Effect>) -> Self {
+        self.performer.warn(self.journal.complaint());
+        self.tell_only(undone);
+        let deadline = clock::now() + TOOLS_END_MAX;
+        while self.performer.are_tools_running() {
+            let event = tokio::select! {
+                biased;
+                // Whatever it is, somebody is there and does not want to wait.
+                _ = self.commands.recv() => break,
+                Some(event) = self.events.recv() => Some(event),
+                () = self.performer.one_ended() => None,
+                () = tokio::time::sleep_until(deadline) => break,
+            };
+            if let Some(event) = event {
+                let Step { state, effects } = step(self.state, event, &self.settings);
+                self.state = state;
+                self.tell_only(effects);
+            }
+        }
+        let shutdown = Event::Interrupted(Interrupt::Shutdown);
+        let Step { state, effects } = step(self.state, shutdown, &self.settings);
+        self.state = state;
+        self.tell_only(effects);
+        self.performer.cancel_all();
+        self
+    }
+
+    /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
+    fn tell_only(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let told = match effect {
+                Effect::Tell(notice) => Effect::Tell(notice),
+                Effect::Finish(ending) => Effect::Finish(Ending {
+                    outcome: Some(Outcome::StorageFailed),
+                    why: self.journal.complaint(),
+                    ..ending
+                }),
+                _ => continue,
+            };
+            self.performer.perform(told, &self.state.tool_context.policy, Gate::open());
+        }
+    }
+
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            self.performer.perform(effect, &self.state.tool_context.policy);
+            let gate = self.journal.gate(&effect, &self.state);
+            self.performer.perform(effect, &self.state.tool_context.policy, gate);
         }
     }
 
@@ -323,7 +398,7 @@ impl Run {
         while let Ok(event) = self.events.try_recv() {
             self = self.take(event).await;
         }
-        let _ = timeout_at(deadline, self.journal.finish()).await;
+        let _ = timeout_at(deadline, self.journal.finish(self.performer.teller())).await;
         // Bounded by its own deadlines.
         let _ = parting.await;
         self.state
@@ -358,6 +433,8 @@ pub(crate) async fn supervise(
 pub(crate) const COMMANDS_MAX: usize = 1_024;
 /// Events that may wait; errands that report more wait themselves, down to the network.
 pub(crate) const EVENTS_MAX: usize = 256;
+/// How long tools may go on when nothing more can be written down.
+const TOOLS_END_MAX: Duration = Duration::from_secs(10);
 /// How long tools get to be gone when a session closes.
 const TOOLS_GONE_MAX: Duration = Duration::from_secs(3);
 

@@ -59,7 +59,8 @@ impl Scribe {
     }
 }
 
-fn class_of(state: &State, ticket: Ticket) -> EffectClass {
+/// What running this call twice would mean.
+pub(crate) fn class_of(state: &State, ticket: Ticket) -> EffectClass {
     let place = state.queue.position(ticket);
     let entry = place.and_then(|place| state.queue.entries.get(place));
     entry.map_or(EffectClass::Effect, |entry| entry.inspection.class)

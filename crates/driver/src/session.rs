@@ -38,6 +38,7 @@ use crate::run::{self, Change, Command, Run};
 use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
 use crate::transcript::{Heard, Pen, Transcript};
 use crate::undo::{FileBack, RewindError, Undo, Wish};
+use crate::waits::Waits;
 
 /// Puts a session together.
 ///
@@ -203,8 +204,8 @@ impl Builder {
     #[must_use]
     pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
         let path = path.into();
-        let (head, count) = (Head::default(), Arc::default());
-        self.journal = Some(Place { path, durability, head, prices: None, count });
+        let (head, prices, count, waits) = (Head::default(), None, Arc::default(), Arc::default());
+        self.journal = Some(Place { path, durability, head, prices, count, waits });
         self
     }
 
@@ -238,6 +239,16 @@ impl Builder {
     pub fn journal_head(mut self, head: Head) -> Self {
         if let Some(place) = &mut self.journal {
             place.head = head;
+        }
+        self
+    }
+
+    /// Counts how long requests and tools waited for the disk, nested sessions' too. Means nothing
+    /// without a journal.
+    #[must_use]
+    pub fn disk_waits(mut self, waits: Arc<Waits>) -> Self {
+        if let Some(place) = &mut self.journal {
+            place.waits = waits;
         }
         self
     }

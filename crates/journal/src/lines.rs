@@ -17,6 +17,8 @@ pub(crate) struct Lines<R> {
     buffer: Vec<u8>,
     ready: VecDeque<Result<Line, Damage>>,
     pub(crate) number: u64,
+    /// Where the line read last begins.
+    pub(crate) start: u64,
     /// Bytes of whole lines read so far.
     pub(crate) whole_bytes: u64,
     /// Bytes of a torn last line, if the end was reached and there was one.
@@ -30,6 +32,7 @@ impl<R: Read> Lines<R> {
             buffer: Vec::new(),
             ready: VecDeque::new(),
             number: 0,
+            start: 0,
             whole_bytes: 0,
             torn_bytes: 0,
         }
@@ -47,6 +50,7 @@ impl<R: Read> Lines<R> {
             return Ok(None);
         }
         self.number += 1;
+        self.start = self.whole_bytes;
         let Some(text) = self.buffer.strip_suffix(b"\n") else {
             return self.unended(read);
         };

@@ -2,6 +2,10 @@
 //!
 //! A line that is no record is handed out as [`Damage`] with its number, and reading goes on behind
 //! it. What to do about damage is the caller's to say. Nothing here changes a file.
+//!
+//! A loss of power may take a line and leave those behind it. If none of these says that the line was
+//! on the disk before, nothing from it on was ever acknowledged: the journal ends there, as with a
+//! torn line.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -34,11 +38,24 @@ pub struct Reader {
     limit: u64,
     /// Files still to be read, and the limit of each.
     later: VecDeque<(PathBuf, Box<dyn Read + Send>, u64)>,
+    /// Lines that were looked at and are still to be read.
+    ahead: VecDeque<Seen>,
+    /// The number of the line read last.
+    number: u64,
+    /// Where the file ends for us, and the bytes behind that, if not all of it counts.
+    end: Option<(u64, u64)>,
     ready: VecDeque<Result<Entry, Damage>>,
     seq: u64,
     epoch: u64,
     /// The line before was damaged: records may be missing here, and that was said.
     is_gap_told: bool,
+}
+
+/// A line, its number and where it begins.
+struct Seen {
+    line: Result<Line, Damage>,
+    number: u64,
+    start: u64,
 }
 
 impl fmt::Debug for Reader {
@@ -86,6 +103,9 @@ impl Reader {
             path: path.to_owned(),
             limit: u64::MAX,
             later: VecDeque::new(),
+            ahead: VecDeque::new(),
+            number: 0,
+            end: None,
             ready: VecDeque::new(),
             seq: 0,
             epoch: 0,
@@ -103,25 +123,80 @@ impl Reader {
             if let Some(ready) = self.ready.pop_front() {
                 return Ok(Some(ready));
             }
-            match self.lines.next_line().map_err(JournalError::disk(&self.path, "read"))? {
-                Some(Ok(Line::Group(group))) => self.take_group(group),
-                Some(Ok(Line::Head(head))) => return Ok(Some(Ok(Entry::Head(head)))),
-                Some(Ok(Line::Claim(claim))) => {
+            let Some(seen) = self.next_line()? else {
+                if self.next_file() {
+                    continue;
+                }
+                return Ok(None);
+            };
+            self.number = seen.number;
+            match seen.line {
+                Ok(Line::Group(group)) => self.take_group(group),
+                Ok(Line::Head(head)) => return Ok(Some(Ok(Entry::Head(head)))),
+                Ok(Line::Claim(claim)) => {
                     self.epoch = self.epoch.max(claim.epoch);
                     return Ok(Some(Ok(Entry::Claim(claim))));
                 }
-                Some(Err(damage)) => {
+                Err(damage) => {
+                    if self.was_never_safe()? {
+                        let all = self.lines.whole_bytes + self.lines.torn_bytes;
+                        self.end = Some((seen.start, all - seen.start));
+                        self.ahead.clear();
+                        continue;
+                    }
                     self.is_gap_told = true;
                     return Ok(Some(Err(damage)));
                 }
-                None => {
-                    let Some((path, file, limit)) = self.later.pop_front() else {
-                        return Ok(None);
-                    };
-                    self.lines = Lines::new(file);
-                    (self.path, self.limit) = (path, limit);
+            }
+        }
+    }
+
+    fn next_file(&mut self) -> bool {
+        let Some((path, file, limit)) = self.later.pop_front() else { return false };
+        self.lines = Lines::new(file);
+        (self.path, self.limit, self.end) = (path, limit, None);
+        true
+    }
+
+    fn next_line(&mut self) -> Result<Option<Seen>, JournalError> {
+        match self.ahead.pop_front() {
+            Some(seen) => Ok(Some(seen)),
+            None if self.end.is_some() => Ok(None),
+            None => self.read_line(),
+        }
+    }
+
+    fn read_line(&mut self) -> Result<Option<Seen>, JournalError> {
+        let line = self.lines.next_line().map_err(JournalError::disk(&self.path, "read"))?;
+        let Lines { number, start, .. } = self.lines;
+        Ok(line.map(|line| Seen { line, number, start }))
+    }
+
+    /// Looks at what stands behind a damaged line: did the disk never have what is missing there?
+    fn was_never_safe(&mut self) -> Result<bool, JournalError> {
+        if self.limit != u64::MAX {
+            // The next file says how far this one counts.
+            return Ok(false);
+        }
+        let missing = self.seq + 1;
+        let mut place = 0;
+        let mut is_something_missing = false;
+        loop {
+            if place == self.ahead.len() {
+                match self.read_line()? {
+                    Some(seen) if place < LOOKED_AT_MAX => self.ahead.push_back(seen),
+                    _ => return Ok(is_something_missing),
                 }
             }
+            let seen = self.ahead.get(place);
+            if let Some(Seen { line: Ok(Line::Group(Group { seq, safe, .. })), .. }) = seen {
+                let was_safe = safe.is_none_or(|safe| safe >= missing);
+                if *seq <= missing || was_safe {
+                    return Ok(false);
+                }
+                is_something_missing = true;
+            }
+            place += 1;
         }
     }
 
@@ -143,7 +218,7 @@ impl Reader {
     /// The number of the line read last in its file, counted from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.lines.number
+        self.number
     }
 
     /// The file that is read.
@@ -167,20 +242,20 @@ impl Reader {
     /// Bytes of whole lines read so far in the file that is read.
     #[must_use]
     pub fn whole_bytes(&self) -> u64 {
-        self.lines.whole_bytes
+        self.end.map_or(self.lines.whole_bytes, |(whole, _)| whole)
     }
 
-    /// Bytes of a torn last line, if the end was reached and there was one.
+    /// Bytes at the end that were never acknowledged, if the end was reached and there were some.
     #[must_use]
     pub fn torn_bytes(&self) -> u64 {
-        self.lines.torn_bytes
+        self.end.map_or(self.lines.torn_bytes, |(_, torn)| torn)
     }
 
     /// Checks the place of records that were written together. What is missing before them is
     /// reported and they count all the same; what was there before, or was written by somebody who
     /// had lost the claim, does not.
     fn take_group(&mut self, group: Group) {
-        let Group { seq, at, epoch, items } = group;
+        let Group { seq, at, epoch, safe: _, items } = group;
         if epoch != 0 && epoch < self.epoch {
             self.ready.push_back(Err(Damage::Fenced(epoch)));
             return;
@@ -205,3 +280,6 @@ impl Reader {
         }
     }
 }
+
+/// Lines looked at behind a damaged one: more than are ever in doubt.
+const LOOKED_AT_MAX: usize = 100_000;

@@ -1,19 +1,24 @@
 //! Appends records. One writer per journal: the first file is locked as long as the writer lives,
 //! and the lock dies with the process.
 //!
-//! What is appended at once is one line, and one wait for the disk. A write that failed is taken
-//! back, and the writer can be used again when there is room. A file that the disk cannot make
-//! durable is never trusted again: the next file continues it.
+//! What is appended at once is one line. One wait for the disk covers all lines before it, and may
+//! be left to another thread ([`Flusher`]). A write that failed is taken back, and the writer can be
+//! used again when there is room. A file that the disk cannot make durable is never trusted again:
+//! the next file continues it, with every line that was not known to be safe.
 
+use std::collections::VecDeque;
 use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use windlass_engine::{Event, Settings};
 
 use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::error::{JournalError, check_file};
+use crate::flush::Flusher;
 use crate::fold::{Folded, Replayed, fold_entries};
 use crate::reader::{Entry, Reader};
 use crate::record::{
@@ -21,13 +26,13 @@ use crate::record::{
 };
 use crate::segment;
 
-/// What a record that was written survives.
+/// What a record that was acknowledged survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The end of this process: records are with the operating system.
-    #[default]
     Written,
     /// The loss of power: records are on the disk.
+    #[default]
     Synced,
 }
 
@@ -75,6 +80,13 @@ pub struct Writer {
     epoch: u64,
     seq: u64,
     whole_bytes: u64,
+    /// The last record that is known to be safe.
+    safe: u64,
+    /// Lines that may not be on the disk yet, each with the number of its last record.
+    doubtful: VecDeque<(u64, Vec<u8>)>,
+    doubtful_bytes: usize,
+    /// The directory entry of the file that is written is on the disk.
+    is_entered: Arc<AtomicBool>,
     is_broken: bool,
     troubles: Vec<String>,
 }
@@ -203,6 +215,21 @@ impl Writer {
     /// When the disk says no. Then none of the items counts as written. If the remedy is
     /// [`Remedy::MakeRoom`](crate::Remedy::MakeRoom) it may be tried again later.
     pub fn record(&mut self, at: u64, items: &[NewItem<'_>]) -> Result<u64, JournalError> {
+        let seq = self.write(at, items)?;
+        if self.opening.durability == Durability::Synced && !self.doubtful.is_empty() {
+            let result = self.flusher()?.flush();
+            self.flushed(seq, result)?;
+        }
+        Ok(seq)
+    }
+
+    /// Appends these items as one line, with the operating system alone. Returns the number of the
+    /// last record, which is durable when a wait that began later has succeeded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::record`].
+    pub fn write(&mut self, at: u64, items: &[NewItem<'_>]) -> Result<u64, JournalError> {
         if self.is_broken {
             let words = "an earlier write failed, and what the disk kept of it is not known";
             return Err(self.failed("written")(io::Error::other(words)));
@@ -210,15 +237,73 @@ impl Writer {
         let Some(count) = u64::try_from(items.len()).ok().filter(|count| *count > 0) else {
             return Ok(self.seq);
         };
-        let line = encode_group(self.seq + 1, at, self.epoch, items).map_err(self.unwritable())?;
+        let line = self.group_line(at, items)?;
         self.put(&line)?;
-        if self.opening.durability == Durability::Synced
-            && let Err(error) = self.file.sync()
-        {
-            self.switch(&line, error)?;
-        }
         self.seq += count;
+        if self.opening.durability == Durability::Synced {
+            self.doubtful_bytes += line.len();
+            self.doubtful.push_back((self.seq, line));
+        }
         Ok(self.seq)
+    }
+
+    /// Says in the file that everything in it is on the disk. Not waited for, and not needed by
+    /// anybody: should a record be damaged later, those behind it are known to count.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::record`].
+    pub fn mark(&mut self, at: u64) -> Result<(), JournalError> {
+        let line = self.group_line(at, &[])?;
+        self.put(&line)
+    }
+
+    /// Waits for the disk in the writer's place. Good until a wait fails; then another is needed.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives none.
+    pub fn flusher(&self) -> Result<Flusher, JournalError> {
+        Ok(Flusher {
+            file: self.file.twin().map_err(self.failed("opened"))?,
+            disk: Arc::clone(&self.opening.disk),
+            path: self.path.clone(),
+            is_entered: Arc::clone(&self.is_entered),
+        })
+    }
+
+    /// What came of waiting for the disk, for all records up to this one. If it failed, every line
+    /// that is not known to be safe goes to the next file. Blocks then, and returns when all of
+    /// them are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the next file cannot be kept either. Nothing more can be written then.
+    pub fn flushed(&mut self, upto: u64, result: io::Result<()>) -> Result<(), JournalError> {
+        match result {
+            Ok(()) => {
+                self.safe = self.safe.max(upto);
+                while self.doubtful.front().is_some_and(|(seq, _)| *seq <= upto) {
+                    let line = self.doubtful.pop_front();
+                    self.doubtful_bytes -= line.map_or(0, |(_, line)| line.len());
+                }
+                Ok(())
+            }
+            Err(error) => self.switch(error),
+        }
+    }
+
+    /// The disk does not answer.
+    #[must_use]
+    pub fn overdue(&self, waited: Duration) -> JournalError {
+        let words = format!("the disk did not answer within {} s", waited.as_secs());
+        self.failed("made durable")(io::Error::new(io::ErrorKind::TimedOut, words))
+    }
+
+    /// Bytes that may not be on the disk yet.
+    #[must_use]
+    pub fn doubtful_bytes(&self) -> usize {
+        self.doubtful_bytes
     }
 
     /// What records survive.
@@ -268,6 +353,10 @@ impl Writer {
             epoch: reader.epoch() + 1,
             seq: reader.seq(),
             whole_bytes: reader.whole_bytes(),
+            safe: reader.seq(),
+            doubtful: VecDeque::new(),
+            doubtful_bytes: 0,
+            is_entered: Arc::default(),
             is_broken: false,
             troubles: Vec::new(),
         })
@@ -289,13 +378,12 @@ impl Writer {
             lines.extend(encode_head(&head).map_err(self.unwritable())?);
         }
         lines.extend(self.claim_line()?);
-        self.put(&lines)?;
-        if self.opening.durability == Durability::Synced {
-            // A new file is safe only when its directory entry is.
-            let synced = self.opening.disk.sync_directory_of(&self.path);
-            synced.map_err(self.failed("entered in its directory"))?;
-        }
-        Ok(())
+        self.put(&lines)
+    }
+
+    fn group_line(&self, at: u64, items: &[NewItem<'_>]) -> Result<Vec<u8>, JournalError> {
+        let safe = (self.opening.durability == Durability::Synced).then_some(self.safe);
+        encode_group(self.seq + 1, at, (self.epoch, safe), items).map_err(self.unwritable())
     }
 
     fn claim_line(&self) -> Result<Vec<u8>, JournalError> {
@@ -316,17 +404,19 @@ impl Writer {
     }
 
     /// The disk could not keep the file: what was not acknowledged goes to a new one. The old one is
-    /// not touched again, because a second sync would lie.
-    fn switch(&mut self, line: &[u8], error: io::Error) -> Result<(), JournalError> {
+    /// not touched again, because a second wait would lie.
+    fn switch(&mut self, error: io::Error) -> Result<(), JournalError> {
         self.is_broken = true;
         let next = self.segment + 1;
         let path = segment::path_of(&self.path, next);
-        let switched = self.begin_segment(&path, next, line);
-        match switched {
+        match self.begin_segment(&path, next) {
             Ok(file) => {
                 let old = core::mem::replace(&mut self.file, file);
                 self.lock.get_or_insert(old);
                 self.segment = next;
+                self.is_entered = Arc::new(AtomicBool::new(true));
+                self.safe = self.seq;
+                (self.doubtful, self.doubtful_bytes) = (VecDeque::new(), 0);
                 self.is_broken = false;
                 self.troubles.push(format!(
                     "the disk could not keep the journal ({error}); it goes on in {}",
@@ -343,12 +433,13 @@ impl Writer {
         &mut self,
         path: &Path,
         number: u64,
-        line: &[u8],
     ) -> Result<Box<dyn DiskFile>, JournalError> {
-        let head = Head { segment: number, after: self.seq, ..self.opening.head.clone() };
+        let head = Head { segment: number, after: self.safe, ..self.opening.head.clone() };
         let mut lines = encode_head(&head).map_err(self.unwritable())?;
         lines.extend(self.claim_line()?);
-        lines.extend(line);
+        for (_, line) in &self.doubtful {
+            lines.extend(line);
+        }
         let disk = &self.opening.disk;
         let failed = |error| JournalError::disk(path, "begun")(error);
         if number > segment::SEGMENTS_MAX {

@@ -145,6 +145,9 @@ impl DiskFile for FailingFile {
             _ => Err(std::io::Error::from_raw_os_error(5)),
         }
     }
+    fn twin(&self) -> std::io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(Self(self.0.twin()?, Arc::clone(&self.1), Arc::clone(&self.2))))
+    }
     fn set_len(&mut self, length: u64) -> std::io::Result<()> {
         self.0.set_len(length)
     }

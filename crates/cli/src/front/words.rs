@@ -71,9 +71,15 @@ pub(crate) fn verdict(
     ending: &Ending,
     of_server: impl FnOnce(&ModelFailure) -> String,
 ) -> Option<String> {
+    if ending.outcome == Some(Outcome::StorageFailed) {
+        // It says itself what to do.
+        return Some(ending.why.clone());
+    }
     let advice = match ending.terminal {
         Terminal::Completed => match ending.outcome {
-            None | Some(Outcome::Natural | Outcome::Compacted) => return None,
+            None | Some(Outcome::Natural | Outcome::Compacted | Outcome::StorageFailed) => {
+                return None;
+            }
             Some(Outcome::Refusal) => "put the task in other words, or ask another --model",
             Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
             Some(Outcome::NotCompacted) => "there may be too little to summarise yet",

@@ -19,6 +19,7 @@ use super::route::{Route, Routes};
 use super::watchdog::{Alarm, Watchdog, seconds};
 use crate::clock;
 use crate::inspect::Inspector;
+use crate::keeper::Gate;
 use crate::notices::Teller;
 use windlass_engine::Event;
 
@@ -35,13 +36,13 @@ pub(crate) struct ModelPort {
 
 impl ModelPort {
     /// Makes the attempt and turns every piece of the answer into an event.
-    pub(crate) async fn attempt<S, F>(&self, request: &ModelRequest, mut report: S)
+    pub(crate) async fn attempt<S, F>(&self, request: &ModelRequest, gate: Gate, mut report: S)
     where
         S: FnMut(Event) -> F,
         F: Future<Output = ()>,
     {
         let attempt = request.attempt;
-        let mut answer = match self.open(request).await {
+        let mut answer = match self.open(request, gate).await {
             Ok(answer) => answer,
             Err(failure) => return report(Event::ModelFailed { attempt, failure }).await,
         };
@@ -63,9 +64,13 @@ impl ModelPort {
         }
     }
 
-    /// Sends the request and waits until the server begins to answer.
-    pub(crate) async fn open(&self, request: &ModelRequest) -> Result<Answering, ModelFailure> {
-        self.open_with(request, None).await
+    /// Sends the request, when the gate is open, and waits until the server begins to answer.
+    pub(crate) async fn open(
+        &self,
+        request: &ModelRequest,
+        gate: Gate,
+    ) -> Result<Answering, ModelFailure> {
+        self.open_with(request, None, gate).await
     }
 
     /// The same for a question of a tool, perhaps with the provider's own search. Then the answer
@@ -83,7 +88,9 @@ impl ModelPort {
             }
             None => None,
         };
-        let mut answer = self.open_with(request, tool.as_deref()).await?;
+        // A tool that asks was started when its intent was safe.
+        let gate = Gate::open();
+        let mut answer = self.open_with(request, tool.as_deref(), gate).await?;
         if search.is_some() {
             answer.decoder.keep_raw();
         }
@@ -94,6 +101,7 @@ impl ModelPort {
         &self,
         request: &ModelRequest,
         tool: Option<&str>,
+        gate: Gate,
     ) -> Result<Answering, ModelFailure> {
         let route = self.routes.to(&request.model);
         let request = &*route.darkroom.fitted(request, route.law(), &self.teller).await;
@@ -104,6 +112,11 @@ impl ModelPort {
         }
         if let Some(tool) = tool {
             encoded.body = with_search(encoded.body, tool);
+        }
+        // The disk had time while the request was made.
+        if !gate.passed().await {
+            let words = "the journal could not be kept, so nothing was sent";
+            return Err(ModelFailure::new(FailureKind::Misconfigured, words));
         }
         let sent = self.send_renewed(route, request, encoded.body).await;
         sent.map_err(|failure| ModelFailure {

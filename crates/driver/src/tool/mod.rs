@@ -25,6 +25,7 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 use self::context::Told;
 use crate::attachment::nearby::Neighbours;
 use crate::clock;
+use crate::keeper::Gate;
 
 /// The calls under way.
 pub(crate) struct Tools {
@@ -51,8 +52,15 @@ impl Tools {
         Self { registry, surroundings, events, cancels, running, told, neighbours, aside }
     }
 
-    /// Starts a call.
-    pub(crate) fn start(&mut self, ticket: Ticket, granted: Granted<ToolCall>, terms: Terms) {
+    /// Starts a call, when the gate is open. One that never opens ends it without a word: nobody is
+    /// there to hear it.
+    pub(crate) fn start(
+        &mut self,
+        ticket: Ticket,
+        granted: Granted<ToolCall>,
+        terms: Terms,
+        gate: Gate,
+    ) {
         while let Some(gone) = self.running.try_join_next() {
             self.forget(gone.ok());
         }
@@ -72,6 +80,9 @@ impl Tools {
         let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));
         let neighbours = Arc::clone(&self.neighbours);
         self.running.spawn(async move {
+            if !gate.passed().await {
+                return ticket;
+            }
             let begun = clock::now();
             let mut outcome =
                 execute::execute(&registry, ticket, granted, job, said, &events).await;

@@ -26,6 +26,8 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
         Outcome::PausesExhausted => "the model kept pausing",
         Outcome::Compacted => "history was compacted",
         Outcome::NotCompacted => "history was not compacted",
+        // The driver's to say, when it comes to that.
+        Outcome::StorageFailed => "the session could not be written down",
     };
     Owed { outcome: Some(outcome), why: words.into(), failure }
 }

@@ -42,7 +42,7 @@ pub fn fork(
                     Item::Note(note) => NewItem::Note(note),
                 };
                 // Numbers are those of the source, so that a record is called the same in both.
-                groups.extend(encode_group(seq, at, 0, &[item]).map_err(unwritable)?);
+                groups.extend(encode_group(seq, at, (0, None), &[item]).map_err(unwritable)?);
                 copied = seq;
             }
             _ => {}

@@ -51,7 +51,7 @@ pub enum Access {
 }
 
 /// An open file. Dropping it gives its lock up.
-pub trait DiskFile: Read + fmt::Debug + Send {
+pub trait DiskFile: Read + fmt::Debug + Send + Sync {
     /// Writes all of this at the end.
     ///
     /// # Errors
@@ -66,6 +66,13 @@ pub trait DiskFile: Read + fmt::Debug + Send {
     /// When the disk says no. What was written since the last success is then lost for good,
     /// whatever a second try says.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// The same open file once more, so that one thread can wait for the disk while another writes.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives none.
+    fn twin(&self) -> io::Result<Box<dyn DiskFile>>;
 
     /// Cuts the file.
     ///

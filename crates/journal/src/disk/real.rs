@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Access, Disk, DiskFile};
 
@@ -20,7 +21,7 @@ impl Disk for RealDisk {
             Access::Append => drop(options.append(true).create(true)),
             Access::New => drop(options.append(true).create_new(true)),
         }
-        Ok(Box::new(RealFile(options.open(path)?)))
+        Ok(Box::new(RealFile(Arc::new(options.open(path)?))))
     }
 
     fn is_there(&self, path: &Path) -> bool {
@@ -38,22 +39,26 @@ impl Disk for RealDisk {
 }
 
 #[derive(Debug)]
-struct RealFile(File);
+struct RealFile(Arc<File>);
 
 impl Read for RealFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
+        (&*self.0).read(buffer)
     }
 }
 
 impl DiskFile for RealFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.is_still_there()?;
-        self.0.write_all(bytes)
+        (&*self.0).write_all(bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn twin(&self) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 
     fn set_len(&mut self, length: u64) -> io::Result<()> {

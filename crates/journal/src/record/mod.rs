@@ -160,6 +160,8 @@ pub(crate) struct Group {
     pub(crate) at: u64,
     /// The claim they were written under; zero in format 1.
     pub(crate) epoch: u64,
+    /// The last record that was on the disk when these were written, if the writer waits for it.
+    pub(crate) safe: Option<u64>,
     pub(crate) items: Vec<Item>,
 }
 

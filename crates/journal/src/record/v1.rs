@@ -29,5 +29,5 @@ pub(super) fn decode(rest: &[u8]) -> Result<Line, Damage> {
     object.extend_from_slice(fields);
     let Read { seq, at, event } =
         serde_json::from_slice(&object).map_err(|error| Damage::Unreadable(error.to_string()))?;
-    Ok(Line::Group(Group { seq, at, epoch: 0, items: vec![Item::Event(event)] }))
+    Ok(Line::Group(Group { seq, at, epoch: 0, safe: None, items: vec![Item::Event(event)] }))
 }

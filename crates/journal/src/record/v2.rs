@@ -2,8 +2,8 @@
 //!
 //! `len` counts the bytes of `rec`; the checksum (CRC-32, eight hex digits) covers the version, the
 //! length and `rec`. Both are checked before anything is parsed. `rec` is one of
-//! `{"head":…}`, `{"claim":…}` and `{"seq":7,"at":1700000000000,"epoch":1,"items":[…]}`. What is
-//! appended at once is one `rec`, so half of a group is never there.
+//! `{"head":…}`, `{"claim":…}` and `{"seq":7,"at":1700000000000,"epoch":1,"safe":6,"items":[…]}`.
+//! What is appended at once is one `rec`, so half of a group is never there.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ struct Written<'a> {
     seq: u64,
     at: u64,
     epoch: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    safe: Option<u64>,
     items: &'a [NewItem<'a>],
 }
 
@@ -32,6 +34,8 @@ struct Read {
     seq: u64,
     at: u64,
     epoch: u64,
+    #[serde(default)]
+    safe: Option<u64>,
     items: Vec<Item>,
 }
 
@@ -46,10 +50,10 @@ pub(crate) fn encode_claim(claim: &Claim) -> Result<Vec<u8>, serde_json::Error> 
 pub(crate) fn encode_group(
     seq: u64,
     at: u64,
-    epoch: u64,
+    (epoch, safe): (u64, Option<u64>),
     items: &[NewItem<'_>],
 ) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&Written { seq, at, epoch, items }).map(|rec| frame(&rec))
+    serde_json::to_vec(&Written { seq, at, epoch, safe, items }).map(|rec| frame(&rec))
 }
 
 /// A line around a record, its end included.
@@ -84,8 +88,9 @@ pub(super) fn decode(all: &[u8]) -> Result<(Line, usize), Damage> {
     } else if rec.starts_with(br#"{"claim":"#) {
         serde_json::from_slice(rec).map(|ClaimLine { claim }| Line::Claim(claim))
     } else {
-        serde_json::from_slice(rec)
-            .map(|Read { seq, at, epoch, items }| Line::Group(Group { seq, at, epoch, items }))
+        serde_json::from_slice(rec).map(|Read { seq, at, epoch, safe, items }| {
+            Line::Group(Group { seq, at, epoch, safe, items })
+        })
     };
     line.map(|line| (line, used)).map_err(|error| Damage::Unreadable(error.to_string()))
 }

@@ -42,11 +42,11 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
                 let line = match item {
                     Item::Event(event) => {
                         let event = scrubber.event(event);
-                        encode_group(seq, at, 0, &[NewItem::Event(&event)])
+                        encode_group(seq, at, (0, None), &[NewItem::Event(&event)])
                     }
                     Item::Note(note) => {
                         let note = scrubber.note(note);
-                        encode_group(seq, at, 0, &[NewItem::Note(&note)])
+                        encode_group(seq, at, (0, None), &[NewItem::Note(&note)])
                     }
                 };
                 bytes.extend(line.map_err(unwritable)?);
@@ -55,7 +55,7 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
         }
     }
     let names = Note::Unknown(serde_json::to_string(&scrubber.names()).map_err(unwritable)?);
-    let line = encode_group(reader.seq() + 1, 0, 0, &[NewItem::Note(&names)]);
+    let line = encode_group(reader.seq() + 1, 0, (0, None), &[NewItem::Note(&names)]);
     bytes.extend(line.map_err(unwritable)?);
     Ok(bytes)
 }

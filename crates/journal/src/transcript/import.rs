@@ -101,13 +101,13 @@ pub fn adopt(
         let named = Note::Lines(lines.drain(..part.min(lines.len())).collect());
         let event = Event::Adopted { messages: messages.drain(..part).collect() };
         let items = [NewItem::Note(&named), NewItem::Event(&event)];
-        bytes.extend(encode_group(seq, head.created, 0, &items).map_err(unwritable)?);
+        bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
         seq += 2;
     }
     if let Some(title) = title {
         let note = Note::Titled(title);
         let items = [NewItem::Note(&note)];
-        bytes.extend(encode_group(seq, head.created, 0, &items).map_err(unwritable)?);
+        bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
     }
     replace(&RealDisk, journal, &bytes).map_err(JournalError::disk(journal, "written"))
 }

@@ -18,7 +18,7 @@ use model::{Model, Snapshot};
 use stage::settings;
 use windlass_engine::Event;
 use windlass_journal::disk::replace;
-use windlass_journal::{Durability, Entry, Head, Holder, Item, Opening, Reader, Writer};
+use windlass_journal::{Durability, Entry, Head, Holder, Item, NewItem, Opening, Reader, Writer};
 use windlass_vocabulary::{Block, Ticket};
 
 const PATH: &str = "/state/session.jsonl";
@@ -31,8 +31,9 @@ struct Life {
 }
 
 /// A life writes until it is done or the disk is beyond help. Texts of many sizes, so that groups
-/// end inside blocks and at their edges; every third group has two events.
-fn live(disk: &Model, done: &[Event], todo: &[Event]) -> (Life, Vec<Event>) {
+/// end inside blocks and at their edges; every third group has two events. The disk is waited for
+/// after so many groups, and the writer hears of it only after one more, as from another thread.
+fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Vec<Event>) {
     let opening = Opening {
         head: Head { created: 7, ..Head::default() },
         holder: Holder { pid: 1, host: "host".into() },
@@ -46,17 +47,36 @@ fn live(disk: &Model, done: &[Event], todo: &[Event]) -> (Life, Vec<Event>) {
         return (life, attempted);
     };
     let mut rest = todo;
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at(if rest.len().is_multiple_of(3) { 2 } else { 1 });
-        let events: Vec<&Event> = now.iter().collect();
+    let mut waited = None;
+    for number in 1.. {
+        let (now, later) = rest.split_at(match rest.len() {
+            0 => break,
+            many if many.is_multiple_of(3) => 2,
+            _ => 1,
+        });
+        let items: Vec<NewItem<'_>> = now.iter().map(NewItem::Event).collect();
         // A second try is what a session does when there is room again.
-        if writer.append(9, &events).is_err() && writer.append(9, &events).is_err() {
-            attempted.extend(now.to_vec());
-            break;
-        }
+        let written = writer.write(9, &items).or_else(|_| writer.write(9, &items));
         attempted.extend(now.to_vec());
-        life.acknowledged.push((disk.operations(), attempted.len()));
+        let Ok(seq) = written else { break };
         rest = later;
+        if let Some((seq, result, events)) = waited.take() {
+            if writer.flushed(seq, result).is_err() {
+                break;
+            }
+            life.acknowledged.push((disk.operations(), events));
+        }
+        if number % every == 0 || rest.is_empty() {
+            let result = writer.flusher().unwrap().flush();
+            waited = Some((seq, result, attempted.len()));
+        }
+        if every == 1 || rest.is_empty() {
+            let Some((seq, result, events)) = waited.take() else { continue };
+            if writer.flushed(seq, result).is_err() {
+                break;
+            }
+            life.acknowledged.push((disk.operations(), events));
+        }
     }
     (life, attempted)
 }
@@ -95,7 +115,11 @@ fn check(life: &Life, attempted: &[Event], count: &mut u64) -> Vec<(Snapshot, Ve
             *count += 1;
             let found = events_of(&files);
             assert!(found.len() >= acknowledged, "lost after operation {operation}: {files:?}");
-            assert!(attempted.starts_with(&found), "spliced after operation {operation}");
+            assert!(
+                attempted.starts_with(&found),
+                "spliced after operation {operation}: {:?}",
+                files.values().map(|bytes| String::from_utf8_lossy(bytes)).collect::<Vec<_>>()
+            );
             states.push((files, found));
         }
     }
@@ -115,16 +139,19 @@ fn acknowledged_records_survive_every_loss_of_power() {
         .chain([2, 3, 5].map(|write| (0, Some(write))))
         .chain([(0, None)]);
     for (fails, short) in faults {
-        let (life, attempted) = live(&Model::new(&Snapshot::new(), fails, short), &[], &events);
-        let states = check(&life, &attempted, &mut count);
-        let step = states.len().div_ceil(16).max(1);
-        for (files, found) in states.into_iter().step_by(step) {
-            // The next process goes on from there, and may die in its turn.
-            let (second, attempted) = live(&Model::new(&files, 0, None), &found, &more);
-            lives += 1;
-            check(&second, &attempted, &mut count);
-            let expected: Vec<Event> = found.iter().chain(&more).cloned().collect();
-            assert_eq!(events_of(&second.disk.files()), expected, "the next life must go on");
+        for every in 1..=3 {
+            let (life, attempted) =
+                live(&Model::new(&Snapshot::new(), fails, short), &[], &events, every);
+            let states = check(&life, &attempted, &mut count);
+            let step = states.len().div_ceil(16).max(1);
+            for (files, found) in states.into_iter().step_by(step) {
+                // The next process goes on from there, and may die in its turn.
+                let (second, attempted) = live(&Model::new(&files, 0, None), &found, &more, every);
+                lives += 1;
+                check(&second, &attempted, &mut count);
+                let expected: Vec<Event> = found.iter().chain(&more).cloned().collect();
+                assert_eq!(events_of(&second.disk.files()), expected, "the next life must go on");
+            }
         }
     }
     println!("{count} states after a loss of power were read; {lives} second lives went on");

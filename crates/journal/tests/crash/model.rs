@@ -282,6 +282,10 @@ impl DiskFile for ModelFile {
         })
     }
 
+    fn twin(&self) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(Self { model: self.model.clone(), ..*self }))
+    }
+
     fn set_len(&mut self, length: u64) -> io::Result<()> {
         let length = usize::try_from(length).unwrap();
         self.model.change(|world| {

@@ -157,11 +157,11 @@ impl Nest {
         }
         if let Some(place) = journal {
             let folder = agents_folder(&place);
-            let JournalPlace { path: _, durability, head, prices, count: _ } = place;
+            let JournalPlace { path: _, durability, head, prices, count: _, waits } = place;
             // Should it not be there in the end, opening the journal says so.
             let _ = std::fs::create_dir_all(&folder);
             builder = builder.journal(folder.join(format!("{id}.jsonl")), durability);
-            builder = builder.journal_head(Head { session: None, ..head });
+            builder = builder.journal_head(Head { session: None, ..head }).disk_waits(waits);
             if let Some(prices) = prices {
                 builder = builder.price_table(prices);
             }
