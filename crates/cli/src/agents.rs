@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use windlass_driver::{AgentDefinition, Isolation};
+use windlass_settings::Sources;
 use windlass_vocabulary::{ModelName, ToolName};
 
 use crate::config::Config;
@@ -15,10 +16,11 @@ use crate::frontmatter::{Page, pages};
 pub(crate) fn definitions(
     cwd: &Path,
     config: &Config,
+    sources: Sources,
     lookup: &impl Lookup,
 ) -> (Vec<AgentDefinition>, Vec<String>) {
     let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
-    for folder in folders(cwd, lookup) {
+    for folder in folders(cwd, sources, lookup) {
         for path in pages(&folder) {
             match read(&path, config) {
                 Ok(agent) if found.iter().any(|known| known.name == agent.name) => {}
@@ -31,11 +33,14 @@ pub(crate) fn definitions(
     (found, notes)
 }
 
-fn folders(cwd: &Path, lookup: &impl Lookup) -> Vec<PathBuf> {
+fn folders(cwd: &Path, sources: Sources, lookup: &impl Lookup) -> Vec<PathBuf> {
     let project = folder::project(cwd);
-    let inside = cwd.ancestors().take_while(|folder| folder.starts_with(&project));
+    let inside =
+        cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project));
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude/agents")).collect();
-    folders.extend(folder::claude(lookup).map(|folder| folder.join("agents")));
+    folders.extend(
+        folder::claude(lookup).filter(|_| sources.user).map(|folder| folder.join("agents")),
+    );
     folders
 }
 

@@ -243,11 +243,11 @@ impl Found {
         };
         let instructions = memory::load(cwd, &wanted, lookup);
         settings.user_context = instructions.text.map(Arc::from);
-        let (agents, mut notes) = agents::definitions(cwd, config, lookup);
+        let (agents, mut notes) = agents::definitions(cwd, config, layers.sources, lookup);
         notes.splice(0..0, instructions.notes);
         let memory = folder::config(lookup).map(|folder| folder.join("memory"));
         let memory = memory.filter(|folder| folder.is_dir()).map(NoteFolder::new);
-        let folders = skills::folders(cwd, lookup);
+        let folders = skills::folders(cwd, layers.sources, lookup);
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
         let skill_folders = folders.clone();

@@ -228,8 +228,8 @@ impl Reader<'_, '_> {
             Some(Some("bypassPermissions")) => Mode::BypassPermissions,
             Some(_) => return self.problem(MODE, "`defaultMode` is not a mode, and is ignored"),
         };
-        let loosens = matches!(mode, Mode::AcceptEdits | Mode::BypassPermissions);
-        if loosens && !self.layer.is_trusted {
+        let before = self.merged.mode.unwrap_or_default();
+        if !self.layer.is_trusted && strictness(mode) <= strictness(before) {
             return self.untrusted(MODE, "`defaultMode` is ignored until it is trusted");
         }
         self.merged.mode = Some(mode);
@@ -253,6 +253,16 @@ impl Reader<'_, '_> {
         let what = format!("{what}; until it is mended, everything asks");
         self.tell(pointer, &what, Kind::Everything);
         self.merged.rules.ask.extend(Rule::parse("*"));
+    }
+}
+
+/// How little runs without a question.
+const fn strictness(mode: Mode) -> u8 {
+    match mode {
+        Mode::BypassPermissions => 0,
+        Mode::AcceptEdits => 1,
+        Mode::Default => 2,
+        Mode::Plan | Mode::DontAsk => 3,
     }
 }
 

@@ -2,13 +2,18 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
 /// Bytes of a settings file.
 pub(crate) const BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// May everybody on this machine write to it?
+pub(crate) fn is_everybodys(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.permissions().mode() & 0o002 != 0)
+}
 
 /// The text; nothing if there is no such file; otherwise why it cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {

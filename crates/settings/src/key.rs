@@ -29,9 +29,17 @@ fn keys_of(settings: &impl serde::Serialize) -> Vec<String> {
     }
 }
 
-/// Is this a key that others know and that has no meaning here?
+/// Is this a key, with dots, that others know and that has no meaning here?
 pub(crate) fn is_elsewhere(key: &str) -> bool {
     ELSEWHERE.contains(&key)
+}
+
+/// Does something come of this key, with dots, or of what it is in?
+pub(crate) fn has_effect(key: &str) -> bool {
+    let is_idle = |idle: &&str| {
+        key == *idle || key.strip_prefix(*idle).is_some_and(|rest| rest.starts_with('.'))
+    };
+    !IDLE.iter().chain(IDLE_INSIDE).any(is_idle)
 }
 
 /// Does something come of this key here?
@@ -112,41 +120,99 @@ const IDLE: &[&str] = &[
     "availableModels",
 ];
 
-/// Keys of other programs that share these files. Nobody is warned about them.
+/// The same for keys inside of others. Whoever gives them an effect takes them out.
+const IDLE_INSIDE: &[&str] = &[
+    "sandbox.autoAllowBashIfSandboxed",
+    "sandbox.excludedCommands",
+    "sandbox.network",
+    "sandbox.filesystem.allowRead",
+    "sandbox.filesystem.disabled",
+    "sandbox.enableWeakerNestedSandbox",
+];
+
+/// Keys of other programs that share these files, with dots. Nobody is warned about them.
 const ELSEWHERE: &[&str] = &[
     "advisorModel",
     "agent",
+    "agentPushNotifEnabled",
+    "allowAllClaudeAiMcps",
+    "allowManagedMcpServersOnly",
+    "allowedChannelPlugins",
     "allowedHttpHookUrls",
     "allowedMcpServers",
-    "allowManagedMcpServersOnly",
+    "attribution.sessionUrl",
     "autoMemoryDirectory",
     "autoMemoryEnabled",
     "autoMode",
+    "autoScrollEnabled",
     "autoUpdatesChannel",
+    "awaySummaryEnabled",
     "awsAuthRefresh",
     "awsCredentialExport",
+    "axScreenReader",
     "blockedMarketplaces",
+    "channelsEnabled",
+    "claudeMd",
     "companyAnnouncements",
+    "crossSessionInbound",
     "defaultShell",
     "deniedMcpServers",
+    "disableAgentView",
+    "disableArtifact",
     "disableAutoMode",
+    "disableBundledSkills",
+    "disableClaudeAiConnectors",
+    "disableDeepLinkRegistration",
+    "disableRemoteControl",
+    "disableWorkflows",
     "editorMode",
+    "enforceAvailableModels",
     "fastMode",
+    "fastModePerSessionOptIn",
     "feedbackSurveyRate",
     "fileSuggestion",
+    "footerLinksRegexes",
     "forceLoginMethod",
     "forceLoginOrgUUID",
+    "forceRemoteSettingsRefresh",
     "gcpAuthRefresh",
     "httpHookAllowedEnvVars",
     "includeGitInstructions",
+    "inputNeededNotifEnabled",
+    "leftArrowOpensAgents",
+    "managedMcpServers",
     "minimumVersion",
     "modelOverrides",
     "otelHeadersHelper",
+    "parentSettingsBehavior",
+    "permissions.disableAutoMode",
     "pluginConfigs",
-    "prefersReducedMotion",
+    "pluginSuggestionMarketplaces",
+    "pluginTrustMessage",
+    "policyHelper",
+    "prUrlTemplate",
     "preferredNotifChannel",
+    "prefersReducedMotion",
+    "remoteControlAtStartup",
+    "requiredMaximumVersion",
+    "requiredMinimumVersion",
+    "respondToBashCommands",
+    "sandbox.allowAppleEvents",
+    "sandbox.bwrapPath",
+    "sandbox.credentials",
+    "sandbox.enableWeakerNetworkIsolation",
+    "sandbox.filesystem.allowManagedReadPathsOnly",
+    "sandbox.network.allowAllUnixSockets",
+    "sandbox.network.allowMachLookup",
+    "sandbox.network.allowManagedDomainsOnly",
+    "sandbox.ripgrep",
+    "sandbox.socatPath",
+    "showClearContextOnPlanAccept",
     "showThinkingSummaries",
     "showTurnDuration",
+    "skillListingBudgetFraction",
+    "skillListingMaxDescChars",
+    "skillOverrides",
     "skipDangerousModePermissionPrompt",
     "skipWebFetchPreflight",
     "skippedMarketplaces",
@@ -154,12 +220,40 @@ const ELSEWHERE: &[&str] = &[
     "spinnerTipsEnabled",
     "spinnerTipsOverride",
     "spinnerVerbs",
+    "sshConfigs",
+    "sshHostAllowlist",
     "strictKnownMarketplaces",
+    "strictPluginOnlyCustomization",
+    "subagentStatusLine",
     "syntaxHighlightingDisabled",
     "teammateMode",
     "terminalProgressBarEnabled",
+    "tui",
+    "useAutoModeDuringPlan",
     "verbose",
     "viewMode",
+    "voice",
     "voiceEnabled",
+    "wheelScrollAccelerationEnabled",
+    "workflowKeywordTriggerEnabled",
     "worktree",
+    "wslInheritsWindowsSettings",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_name_keys_that_are_there_and_others_that_are_not() {
+        let known = known("").unwrap();
+        for key in HARMLESS.iter().chain(IDLE) {
+            assert!(known.iter().any(|one| one == key), "{key}");
+        }
+        for key in ELSEWHERE {
+            assert!(!known.iter().any(|one| one == key), "{key}");
+        }
+        assert!(has_effect("sandbox.enabled") && has_effect("env.THEME"));
+        assert!(!has_effect("sandbox.network.allowedDomains") && !has_effect("theme"));
+    }
+}

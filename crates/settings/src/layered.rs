@@ -25,6 +25,8 @@ pub(crate) struct Layered {
     /// What of it fits the types.
     pub(crate) settings: Map<String, Value>,
     pub(crate) state: State,
+    /// May everybody write to it? Then it may forbid, and nothing else.
+    pub(crate) is_everybodys: bool,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -32,6 +34,10 @@ impl Layered {
     /// Reads it.
     pub(crate) fn read(candidate: Candidate) -> Self {
         let Candidate { source, given, name, root } = candidate;
+        let is_everybodys = match &given {
+            Given::File(path) => file::is_everybodys(path),
+            Given::Text(_) => false,
+        };
         let text = match given {
             Given::Text(text) => {
                 let is_long = u64::try_from(text.len()).is_ok_and(|length| length > BYTES_MAX);
@@ -51,12 +57,19 @@ impl Layered {
             node: None,
             settings: Map::new(),
             state: State::Absent,
+            is_everybodys,
             problems: Vec::new(),
         };
         match text {
             Ok(None) => {}
             Ok(Some(text)) => layer.take(text),
             Err(why) => layer.broken(None, &why),
+        }
+        // A project's files are not believed anyway, and one that was named is meant.
+        if is_everybodys && matches!(source, Source::User | Source::Managed) {
+            let what = "everybody on this machine may write to it, so it may only forbid; take that \
+                        right away: chmod o-w";
+            layer.tell(None, what.to_owned(), Severity::Entry);
         }
         layer
     }
@@ -90,7 +103,23 @@ impl Layered {
                 self.problem(&pointer, what, severity);
             }
         }
+        self.idle_rules();
         self.problems.sort_by_key(|problem| problem.place.map(|place| (place.line, place.column)));
+    }
+
+    /// Allow rules that would never allow anything.
+    fn idle_rules(&mut self) {
+        let allow = self.settings.get("permissions").and_then(|all| all.get("allow"));
+        let rules = allow.and_then(Value::as_array).cloned().unwrap_or_default();
+        for (index, rule) in rules.iter().enumerate() {
+            let rule = rule.as_str().and_then(|rule| Rule::parse(rule).ok());
+            if let Some((rule, why)) =
+                rule.and_then(|rule| Some((rule.to_string(), rule.idle_as_allow()?)))
+            {
+                let what = format!("`{rule}` never allows anything: {why}");
+                self.problem(&format!("/permissions/allow/{index}"), what, Severity::Idle);
+            }
+        }
     }
 
     /// Tells a problem at what a pointer names.

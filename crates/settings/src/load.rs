@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use windlass_permission::layer::{self, Layer, Source};
 
+use crate::key;
 use crate::layered::Layered;
 use crate::loaded::{FileRead, List, Loaded, Sourced, State};
 use crate::merge;
@@ -64,7 +65,7 @@ fn trust(
     let mut items = Vec::new();
     if !request.only_restricts {
         for layer in layers.iter().filter(|layer| is_of_project(layer.source)) {
-            let held = sift(&layer.settings).1.into_iter();
+            let held = sift(&layer.settings, is_strict(layers)).1.into_iter();
             let (source, name) = (layer.source, &layer.name);
             items.extend(held.map(|(key, value)| Withheld {
                 source,
@@ -108,6 +109,21 @@ fn trust(
     trust
 }
 
+/// Does the user start in a mode that any other would loosen?
+fn is_strict(layers: &[Layered]) -> bool {
+    let mode = |layer: &Layered| {
+        let mode = layer.settings.get("permissions")?.get("defaultMode")?;
+        Some(mode == "plan" || mode == "dontAsk")
+    };
+    let own = layers.iter().filter(|layer| layer.source == Source::User);
+    own.filter_map(mode).next_back().unwrap_or(false)
+}
+
+/// Anybody may have written what the user's or the administrator's file says.
+fn is_weak(layer: &Layered) -> bool {
+    layer.is_everybodys && matches!(layer.source, Source::User | Source::Managed)
+}
+
 fn is_of_project(source: Source) -> bool {
     matches!(source, Source::Project | Source::Local)
 }
@@ -124,13 +140,16 @@ fn permissions(request: &Request, layers: &mut [Layered], loaded: &mut Loaded) {
         _ if only_managed => false,
         Source::Flag => true,
         Source::User => !request.only_restricts,
-        Source::Project | Source::Local => !request.only_restricts && loaded.trust.is_given(),
+        Source::Project | Source::Local => {
+            let is_said = [TrustState::Given, TrustState::GivenOnce].contains(&loaded.trust.state);
+            !request.only_restricts && is_said
+        }
     };
     let present = |layer: &Layered| layer.state != State::Absent;
     let all: Vec<Layer<'_>> = layers
         .iter()
         .filter(|layer| present(layer))
-        .map(|layer| as_layer(layer, may_grant(layer.source)))
+        .map(|layer| as_layer(layer, may_grant(layer.source) && !is_weak(layer)))
         .collect();
     let merged = layer::merge(&all, home);
     let mut told = Vec::new();
@@ -150,6 +169,10 @@ fn permissions(request: &Request, layers: &mut [Layered], loaded: &mut Loaded) {
                 let place = format!("{}{line}", layer.name);
                 loaded.rule_origins.push((list, rule.clone(), place));
             }
+        }
+        if layer.source == Source::Managed {
+            loaded.managed.deny.extend(alone.rules.deny.iter().cloned());
+            loaded.managed.ask.extend(alone.rules.ask.iter().cloned());
         }
         let directories = alone.directories.iter().map(|path| Sourced {
             source: layer.source,
@@ -199,17 +222,19 @@ fn values(request: &Request, layers: &[Layered], loaded: &mut Loaded) {
     let mut taken: Vec<(&Layered, Map<String, Value>)> = Vec::new();
     for layer in layers {
         let is_open = matches!(layer.source, Source::Flag | Source::Managed);
-        if request.only_restricts && !is_open {
+        if (request.only_restricts && !is_open) || is_weak(layer) {
             continue;
         }
         let mut settings = match loaded.trust.is_given() || !is_of_project(layer.source) {
             true => layer.settings.clone(),
-            false => sift(&layer.settings).0,
+            false => sift(&layer.settings, false).0,
         };
         settings.remove("permissions");
         if is_of_project(layer.source) {
             // Whoever wrote the project does not say when the user's sessions are deleted.
             settings.remove("cleanupPeriodDays");
+            // What nothing comes of is in no digest, so it is not handed on either.
+            settings.retain(|key, value| key::is_used(key) || key::is_harmless(key, value));
         }
         if layer.source != Source::Managed {
             MANAGED_ONLY.iter().for_each(|key| drop(settings.remove(*key)));

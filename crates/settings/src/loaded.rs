@@ -8,6 +8,7 @@ use windlass_permission::layer::Source;
 use windlass_permission::{Rule, Rules};
 use windlass_vocabulary::Mode;
 
+use crate::key;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::trust::Trust;
@@ -30,6 +31,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// The rules of all layers.
     pub rules: Rules,
+    /// What the administrator denies and asks about: nobody takes it back.
+    pub managed: Rules,
     /// The mode to start in, if a layer says.
     pub mode: Option<Mode>,
     /// Nobody may wave everything through.
@@ -91,6 +94,12 @@ impl Loaded {
     pub fn variables(&self) -> impl Iterator<Item = (&str, String)> {
         let variables = self.settings.env.iter().flatten();
         variables.map(|(name, value)| (name.as_str(), value.to_string()))
+    }
+
+    /// Does something come of a value, by its key?
+    #[must_use]
+    pub fn has_effect(key: &str) -> bool {
+        key::has_effect(key)
     }
 
     /// Is a file of settings broken, so that everything asks?

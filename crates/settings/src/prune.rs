@@ -36,7 +36,7 @@ fn known(object: &Map<String, Value>, pointer: &str, cuts: &mut Vec<Cut>) -> Map
     for (name, value) in object {
         let below = step(pointer, name);
         if names.as_ref().is_some_and(|names| !names.contains(name)) {
-            if pointer.is_empty() && key::is_elsewhere(name) {
+            if key::is_elsewhere(&dotted(&below)) {
                 continue;
             }
             let near = names.as_ref().and_then(|names| nearest(name, names));

@@ -63,8 +63,11 @@ pub(crate) fn read(
         add(Source::User, &name, user);
     }
     if request.sources.project {
-        let path = root.join(".mcp.json");
-        add(Source::Project, &path.display().to_string(), of_project(&path, problems));
+        let mut folders = vec![root, &request.cwd];
+        folders.dedup();
+        for path in folders.into_iter().map(|folder| folder.join(".mcp.json")) {
+            add(Source::Project, &path.display().to_string(), of_project(&path, problems));
+        }
     }
     if request.sources.local {
         add(Source::Local, &name, own);

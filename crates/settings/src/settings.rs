@@ -51,7 +51,7 @@ pub struct Settings {
     /// Name the agent as co-author of commits; replaced by `attribution`.
     pub include_co_authored_by: Option<bool>,
     /// What is added to commits and pull requests.
-    pub attribution: Option<Attribution>,
+    pub attribution: Option<Attributed>,
     /// Use every server of the project's `.mcp.json`.
     pub enable_all_project_mcp_servers: Option<bool>,
     /// Servers of `.mcp.json` to use.
@@ -139,6 +139,17 @@ pub struct StatusLine {
 pub enum StatusKind {
     /// A program.
     Command,
+}
+
+/// Whether something is added to commits and pull requests, or what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Attributed {
+    /// The usual, or nothing.
+    Flag(bool),
+    /// This.
+    Texts(Attribution),
 }
 
 /// What is added to commits and pull requests; empty texts add nothing.

@@ -468,3 +468,61 @@ fn a_page_that_runs_something_needs_trust_and_is_told_of_when_it_is_used() {
     house.write("project/.claude/commands/b/run.md", "!`id -u`");
     assert_eq!(house.load().trust.state, TrustState::Changed);
 }
+
+#[test]
+fn a_file_that_everybody_may_write_only_forbids() {
+    use std::os::unix::fs::PermissionsExt;
+    for name in [USER, MANAGED] {
+        let house = House::new();
+        house.write(name, WANTS);
+        let mode = |mode| fs::Permissions::from_mode(mode);
+        fs::set_permissions(house.path(name), mode(0o666)).expect("changed");
+        let loaded = house.load();
+        assert!(loaded.rules.allow.is_empty() && loaded.hooks.is_empty());
+        assert!(loaded.settings.env.is_none() && loaded.directories.is_empty());
+        assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
+        assert!(loaded.problems[0].to_string().contains("chmod"), "{:?}", loaded.problems);
+        fs::set_permissions(house.path(name), mode(0o664)).expect("changed");
+        assert_eq!(house.load().hooks.len(), 1);
+    }
+}
+
+#[test]
+fn a_project_that_is_not_trusted_only_makes_the_mode_stricter() {
+    use windlass_vocabulary::Mode;
+    let cases = [
+        (None, "plan", Some(Mode::Plan)),
+        (None, "acceptEdits", None),
+        (Some("plan"), "default", Some(Mode::Plan)),
+        (Some("plan"), "dontAsk", Some(Mode::Plan)),
+        (Some("acceptEdits"), "default", Some(Mode::Default)),
+        (Some("bypassPermissions"), "acceptEdits", Some(Mode::AcceptEdits)),
+        (Some("dontAsk"), "bypassPermissions", Some(Mode::DontAsk)),
+    ];
+    for (user, project, wanted) in cases {
+        let house = House::new();
+        house.write(USER, json!({"permissions": {"defaultMode": user.unwrap_or("default")}}));
+        if user.is_none() {
+            fs::remove_file(house.path(USER)).expect("removed");
+        }
+        house.write(PROJECT, json!({"permissions": {"defaultMode": project}}));
+        assert_eq!(house.load().mode, wanted, "{user:?} {project}");
+    }
+}
+
+#[test]
+fn keys_of_other_programs_are_not_told_and_idle_rules_are() {
+    let house = House::new();
+    house.write(
+        USER,
+        json!({
+            "voiceEnabled": true, "worktree": {}, "attribution": false,
+            "sandbox": {"bwrapPath": "/usr/bin/bwrap", "network": {"allowAllUnixSockets": false}},
+            "permissions": {"allow": ["mcp__*", "Write(src/**)", "Read"], "disableAutoMode": "disable"},
+        }),
+    );
+    let loaded = house.load();
+    let told: Vec<String> = loaded.problems.iter().map(|problem| problem.what.clone()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|what| what.contains("never allows anything")), "{told:?}");
+}

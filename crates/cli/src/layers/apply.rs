@@ -141,6 +141,21 @@ impl Layers {
         Ok(())
     }
 
+    /// Puts back what nobody may take away: rules of the administrator's, and a mode that is forbidden.
+    pub(crate) fn hold(&self, policy: &mut Policy, mode_before: Mode) {
+        let managed = &self.loaded.managed;
+        for (list, held) in
+            [(&mut policy.rules.deny, &managed.deny), (&mut policy.rules.ask, &managed.ask)]
+        {
+            let missing = held.iter().filter(|rule| !list.contains(rule));
+            let missing: Vec<_> = missing.cloned().collect();
+            list.extend(missing);
+        }
+        if self.loaded.forbids_bypass && policy.mode == Mode::BypassPermissions {
+            policy.mode = mode_before;
+        }
+    }
+
     /// Sets the variables for tools. Those that hold keys are taken out by whoever knows them.
     pub(crate) fn export(&self, surroundings: &mut Surroundings) {
         for (name, value) in self.loaded.variables() {

@@ -190,7 +190,10 @@ fn words(findings: &Findings, is_fine: bool) -> String {
         .layers
         .loaded
         .origins()
-        .map(|(key, names)| [one_line(key), one_line(&names.join(", "))])
+        .map(|(key, names)| {
+            let idle = if Loaded::has_effect(key) { "" } else { " (no effect here)" };
+            [one_line(key), format!("{}{idle}", one_line(&names.join(", ")))]
+        })
         .collect();
     if !values.is_empty() {
         text.push_str("\nIn force, and from where\n");

@@ -6,13 +6,17 @@ use crate::key;
 
 /// What applies at once, and what needs trust by its key. Keys that nothing comes of are in neither.
 ///
-/// Rules are not parted here: whoever reads them knows which of them forbid.
-pub(crate) fn sift(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<(String, Value)>) {
+/// Rules are not parted here: whoever reads them knows which of them forbid. `is_strict` says whether
+/// the user starts in a mode that any other would loosen.
+pub(crate) fn sift(
+    settings: &Map<String, Value>,
+    is_strict: bool,
+) -> (Map<String, Value>, Vec<(String, Value)>) {
     let (mut harmless, mut held) = (Map::new(), Vec::new());
     for (key, value) in settings {
         match (key.as_str(), value) {
             ("permissions", Value::Object(permissions)) => {
-                held.extend(granting(permissions));
+                held.extend(granting(permissions, is_strict));
             }
             ("sandbox", Value::Object(sandbox)) => {
                 let holding = key::restricting(sandbox);
@@ -33,12 +37,13 @@ pub(crate) fn sift(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<(S
     (harmless, held)
 }
 
-fn granting(permissions: &Map<String, Value>) -> Vec<(String, Value)> {
+fn granting(permissions: &Map<String, Value>, is_strict: bool) -> Vec<(String, Value)> {
     let is_granting = |key: &str, value: &Value| match key {
         "allow" | "additionalDirectories" => !is_empty(value),
-        "defaultMode" => value
-            .as_str()
-            .is_some_and(|mode| !["default", "manual", "plan", "dontAsk"].contains(&mode)),
+        "defaultMode" => {
+            let harmless = ["default", "manual", "plan", "dontAsk"];
+            is_strict || !value.as_str().is_some_and(|mode| harmless.contains(&mode))
+        }
         _ => false,
     };
     let granting = permissions.iter().filter(|(key, value)| is_granting(key, value));
@@ -110,7 +115,7 @@ mod tests {
             (json!({"sandbox": {"enabled": false}}), json!({}), vec!["sandbox"]),
         ];
         for (said, applies, waits) in cases {
-            let (harmless, held) = sift(said.as_object().unwrap());
+            let (harmless, held) = sift(said.as_object().unwrap(), false);
             assert_eq!(Value::Object(harmless), applies, "{said}");
             let keys: Vec<&str> = held.iter().map(|(key, _)| key.as_str()).collect();
             assert_eq!(keys, waits, "{said}");

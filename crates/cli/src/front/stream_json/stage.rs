@@ -16,6 +16,7 @@ use crate::compose::{Atlas, Plan, Portrait};
 use crate::expansion::Expander;
 use crate::front::answer::FinalAnswer;
 use crate::front::patience::Patience;
+use crate::layers::Layers;
 use crate::refusal::Refusal;
 use crate::topic::InForce;
 
@@ -55,6 +56,8 @@ pub(crate) struct Stage {
     agents: Vec<AgentDefinition>,
     settings: Settings,
     portrait: Portrait,
+    /// The settings in force.
+    pub(crate) layers: Layers,
 }
 
 /// What a client wants to be told.
@@ -98,6 +101,7 @@ impl Stage {
             has_begun: false,
             expander: plan.expander,
             remote: plan.remote,
+            layers: plan.layers,
             has_agents: definitions.is_some(),
             agents: definitions.unwrap_or_default(),
             settings,

@@ -79,6 +79,9 @@ fn set_mode(desk: &mut Desk, request: &Value) -> Result<Value, String> {
         );
     }
     let stage = opened(desk)?;
+    if wanted == Mode::BypassPermissions && stage.layers.loaded.forbids_bypass {
+        return Err("settings forbid bypassPermissions (disableBypassPermissionsMode)".to_owned());
+    }
     stage
         .session
         .configure(move |settings| settings.policy.mode = wanted)

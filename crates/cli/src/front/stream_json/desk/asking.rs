@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
-use windlass_vocabulary::{Answer, PermissionQuestion, Ticket};
+use windlass_vocabulary::{Answer, Mode, PermissionQuestion, Ticket};
 
 use super::Desk;
 use crate::front::stream_json::asks::{Asker, GONE, Question};
@@ -115,10 +115,16 @@ impl Desk {
         if updates.is_empty() {
             return;
         }
+        let stage = self.stage.as_ref();
+        let forbids = stage.is_some_and(|stage| stage.layers.loaded.forbids_bypass);
         let mode = updates.iter().filter_map(Update::mode).next_back();
+        let mode = mode.filter(|mode| !forbids || *mode != Mode::BypassPermissions);
         if let Some(stage) = &mut self.stage {
+            let layers = stage.layers.clone();
             let _ = stage.session.configure(move |settings| {
+                let before = settings.policy.mode;
                 updates.into_iter().for_each(|update| update.apply(&mut settings.policy));
+                layers.hold(&mut settings.policy, before);
             });
             stage.mode = mode.unwrap_or(stage.mode);
         }
