@@ -494,3 +494,63 @@ fn what_the_user_remembers_counts_without_another_question() {
     assert!(remember("Bash(ls:*)").refusal(1).contains("a link"));
     assert_eq!(std::fs::read_to_string(&target).expect("text"), "{}");
 }
+
+/// A client that answers every question with yes, and asks to take the administrator's rules away.
+#[test]
+fn a_client_cannot_take_back_what_the_administrator_denies() {
+    use std::io::{BufRead, BufReader, Write};
+    let world = World::new();
+    let server = play(
+        Script::new()
+            .answer(Answer::call("Bash", json!({"command": "mkdir made"})))
+            .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
+            .answer(Answer::text("Over.")),
+    );
+    let managed = r#"{"permissions": {"deny": ["Bash(touch:*)"], "disableBypassPermissionsMode": "disable"}}"#;
+    let flags = [
+        "--input-format=stream-json",
+        "--output-format=stream-json",
+        "--permission-prompt-tool=stdio",
+        "--allow-dangerously-skip-permissions",
+        "--managed-settings",
+        managed,
+    ];
+    let mut command = world.asking(&server.url(), &flags);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().expect("started");
+    let mut input = child.stdin.take();
+    let mut say =
+        |value: Value| writeln!(input.as_mut().expect("open"), "{value}").expect("written");
+    let mode = json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"});
+    say(json!({"type": "user", "message": {"role": "user", "content": "go"}}));
+    say(json!({"type": "control_request", "request_id": "m", "request": mode}));
+    let (mut was_asked, mut refused) = (false, false);
+    for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
+        let frame: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+        match frame["type"].as_str() {
+            Some("control_request") if frame["request"]["subtype"] == "can_use_tool" => {
+                was_asked = true;
+                let rules = json!([{"toolName": "Bash", "ruleContent": "touch:*"}]);
+                let updates = json!([
+                    {"type": "removeRules", "behavior": "deny", "rules": rules, "destination": "session"},
+                    {"type": "replaceRules", "behavior": "deny", "rules": [], "destination": "session"},
+                    {"type": "addRules", "behavior": "allow", "rules": rules, "destination": "session"},
+                    {"type": "setMode", "mode": "bypassPermissions", "destination": "session"},
+                ]);
+                let answer = json!({"behavior": "allow", "updatedInput": frame["request"]["input"],
+                    "updatedPermissions": updates});
+                say(json!({"type": "control_response", "response": {"subtype": "success",
+                    "request_id": frame["request_id"], "response": answer}}));
+            }
+            Some("control_response") if frame["response"]["request_id"] == "m" => {
+                refused = frame["response"]["subtype"] == "error";
+            }
+            Some("result") => break,
+            _ => {}
+        }
+    }
+    drop(input);
+    let _ = child.wait();
+    assert!(was_asked && refused, "asked {was_asked}, refused {refused}");
+    assert!(world.file("made").is_dir());
+    assert!(!world.file("made.txt").exists());
+}
