@@ -127,12 +127,11 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     choice::check(&cast, wishes(&model, &registry))?;
     let (order, servers) = asked(args, has_prompt, &cast, &config, lookup)?;
     let order = order.map(|order| ordered(order, &mut kept)).transpose()?;
-    let (mut surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
+    let (surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
     settings.policy.rules.allow.extend(kept.inherited().iter().map(|place| reading_below(place)));
-    layers.export(&mut surroundings);
-    let mut surroundings = prepared(surroundings, directories, &settings.policy, &config);
+    let mut surroundings = prepared(surroundings, directories, &settings.policy, &config, &layers);
     notes.extend(sandbox::confine(&layers.sandbox(args.permission.sandbox), &mut surroundings)?);
     let remote =
         remote::session(args, &layers, (&surroundings, &mut registry), &mut notes, lookup)?;
@@ -165,7 +164,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         builder = builder.journal(journal, durability);
         builder = builder.journal_head(kept.head()).price_table(prices);
     }
-    kept.make(layers.loaded.settings.cleanup_period_days)?;
+    kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {
         builder,
@@ -583,7 +582,9 @@ fn prepared(
     directories: Vec<PathBuf>,
     policy: &Policy,
     config: &Config,
+    layers: &Layers,
 ) -> Surroundings {
+    layers.export(&mut surroundings);
     for directory in directories {
         surroundings.add_directory(directory);
     }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -46,8 +47,8 @@ pub struct Settings {
     pub status_line: Option<StatusLine>,
     /// A program that prints the API key.
     pub api_key_helper: Option<String>,
-    /// Days after which sessions are removed.
-    pub cleanup_period_days: Option<u32>,
+    /// Days after which sessions are removed; at least one.
+    pub cleanup_period_days: Option<NonZeroU32>,
     /// Name the agent as co-author of commits; replaced by `attribution`.
     pub include_co_authored_by: Option<bool>,
     /// What is added to commits and pull requests.

@@ -2,6 +2,7 @@
 //! Flags go before the environment, the environment before settings, settings before `config.toml`.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use windlass_driver::{Settings, Surroundings};
@@ -181,6 +182,11 @@ impl Layers {
     /// The style of answers, by the name it was given.
     pub(crate) fn output_style(&self) -> String {
         self.loaded.settings.output_style.clone().unwrap_or_else(|| "default".to_owned())
+    }
+
+    /// Days after which sessions are removed, if somebody says.
+    pub(crate) fn cleanup_days(&self) -> Option<u32> {
+        self.loaded.settings.cleanup_period_days.map(NonZeroU32::get)
     }
 
     /// Does the user trust what the project brings along?
