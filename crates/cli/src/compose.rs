@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use windlass_driver::mcp::Servers;
 use windlass_driver::{
-    AgentDefinition, Builder, Endpoint, NoteFolder, Registry, Settings, SkillFolders, Subagents,
-    Surroundings,
+    AgentDefinition, Builder, Durability, Endpoint, NoteFolder, Registry, Settings, SkillFolders,
+    Subagents, Surroundings,
 };
 use windlass_permission::check::NO_AUTO;
 use windlass_permission::{Policy, Rule};
@@ -155,15 +155,11 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         output_style: layers.output_style(),
         cwd,
     };
-    builder = builder.registry(registry).surroundings(surroundings);
     let definitions = std::mem::take(&mut found.agents);
     let agents = agents.then(|| Subagents { definitions, ..Subagents::default() });
-    builder = found.equip(builder).transcript(kept.transcript());
-    builder = builder.continue_run(order == Some(Order::GoOn));
-    if let Some(journal) = &kept.journal {
-        builder = builder.journal(journal, durability);
-        builder = builder.journal_head(kept.head()).price_table(prices);
-    }
+    builder = found.equip(builder).registry(registry).surroundings(surroundings);
+    builder = builder.continue_run(order == Some(Order::GoOn)).hooks(layers.hooks());
+    builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
     kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {
@@ -188,6 +184,23 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
 fn names(kept: &Kept, cwd: &Path) -> Names {
     let project = folder::project(cwd).to_string_lossy().into_owned();
     Names { session_id: kept.id.clone(), project }
+}
+
+/// Tells a session who it is and where it is written down.
+fn kept_in(
+    builder: Builder,
+    kept: &Kept,
+    cwd: &Path,
+    (durability, prices): (Durability, String),
+) -> Builder {
+    let builder = builder.identity(&*kept.id, Some(folder::project(cwd)));
+    let builder = builder.transcript(kept.transcript());
+    match &kept.journal {
+        None => builder,
+        Some(journal) => {
+            builder.journal(journal, durability).journal_head(kept.head()).price_table(prices)
+        }
+    }
 }
 
 /// The tools on offer, by the flags and the rules.

@@ -14,6 +14,7 @@ mod expansion;
 mod folder;
 mod front;
 mod frontmatter;
+mod hooks;
 mod keyring;
 mod layers;
 mod memory;
@@ -47,8 +48,8 @@ use front::beside;
 use refusal::Refusal;
 use signals::Signals;
 use subcommand::{
-    bound, context, cost, demo, doctor, journal, key, mcp, models, permission, record, rehearse,
-    rewind, sessions, stats, trust,
+    bound, context, cost, demo, doctor, hooks as hooks_command, journal, key, mcp, models,
+    permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -95,6 +96,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::Cost(args)) => Ok(say(&cost::run(&args, &environment)?)),
         Some(Command::Permission(args)) => permission::run(&args, &environment),
         Some(Command::Trust(args)) => Ok(say(&trust::run(&args, &environment)?)),
+        Some(Command::Hooks(args)) => inside(hooks_command::run(args.command, &environment)),
         Some(Command::Doctor(args)) => inside(async {
             let mut signals = Signals::listen()?;
             match beside(&mut signals, move || doctor::run(&args, &environment)).await? {

@@ -3,6 +3,7 @@
 //! What they mean together is decided in `compose.rs`. Doc comments here are the help text.
 
 mod headless;
+mod hooks;
 mod policy;
 mod remote;
 mod session;
@@ -18,6 +19,7 @@ use crate::config::amount::micro_dollars;
 use crate::config::model;
 
 pub(crate) use headless::{HeadlessArgs, InputFormat};
+pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs};
 pub(crate) use remote::{
     AddArgs, AddJsonArgs, McpArgs, McpCommand, RemoteArgs, Scope, TransportArg,
@@ -100,6 +102,9 @@ pub(crate) enum Command {
     /// Show and trust what the project brings along: hooks, variables, servers, allow rules.
     #[command(after_help = include_str!("../text/help/trust.txt"))]
     Trust(TrustArgs),
+    /// List hooks, and try them on a sample.
+    #[command(after_help = include_str!("../text/help/hooks.txt"))]
+    Hooks(HooksArgs),
     /// Tell what was read from where, and what is wrong.
     #[command(after_help = include_str!("../text/help/doctor.txt"))]
     Doctor(DoctorArgs),
@@ -130,6 +135,7 @@ impl Command {
         "cost",
         "permission",
         "trust",
+        "hooks",
         "doctor",
         "mcp",
         "key",

@@ -6,11 +6,13 @@ mod apply;
 use std::ffi::OsString;
 use std::path::Path;
 
+use windlass_driver::HookSet;
 use windlass_settings::{Given, Loaded, Places, Request, Severity, Source, Sources, load};
 
 use crate::args::SettingsArgs;
 use crate::environment::Lookup;
 use crate::folder;
+use crate::hooks;
 use crate::refusal::Refusal;
 pub(crate) use apply::SandboxWish;
 
@@ -60,6 +62,13 @@ impl Layers {
             loaded.mcp_servers.retain(|one| one.source == Source::Managed);
         }
         Ok(Self { loaded, sources: request.sources, more: Vec::new() })
+    }
+
+    /// The hooks that may run; what is wrong with others is warned of from now on.
+    pub(crate) fn hooks(&mut self) -> HookSet {
+        let (set, problems) = hooks::configured(self);
+        self.more.extend(problems);
+        set
     }
 
     /// One line each for what is wrong and what was left out.

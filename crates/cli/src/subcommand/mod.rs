@@ -6,6 +6,7 @@ pub(crate) mod context;
 pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod hooks;
 pub(crate) mod journal;
 pub(crate) mod key;
 pub(crate) mod mcp;

@@ -18,6 +18,7 @@ mod demo;
 mod desk;
 mod expansion;
 mod fault;
+mod hooks;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;

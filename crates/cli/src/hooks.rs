@@ -1,0 +1,22 @@
+//! The hooks of all settings in force, for a session or for people who look at them.
+//!
+//! Which layers may bring hooks at all is decided where settings are read; what they mean is known
+//! to the hooks' own room.
+
+use windlass_driver::HookSet;
+use windlass_driver::hooks::Source;
+
+use crate::layers::Layers;
+
+/// The hooks, lowest layer first, and one line for each that cannot be used.
+pub(crate) fn configured(layers: &Layers) -> (HookSet, Vec<String>) {
+    let mut all = HookSet::default();
+    let mut problems = Vec::new();
+    for layer in &layers.loaded.hooks {
+        let value = serde_json::Value::Object(layer.value.clone());
+        let (set, wrong) = HookSet::parse(&value, &Source::new(layer.name.as_str()));
+        all = all.join(set);
+        problems.extend(wrong);
+    }
+    (all, problems)
+}
