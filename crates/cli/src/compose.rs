@@ -132,7 +132,8 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     settings.policy.rules.allow.push(reading_below(&surroundings.spill));
     settings.policy.rules.allow.extend(kept.inherited().iter().map(|place| reading_below(place)));
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config, &layers);
-    notes.extend(sandbox::confine(&layers.sandbox(args.permission.sandbox), &mut surroundings)?);
+    let held = layers.sandbox(args.permission.sandbox, &args.permission.sandbox_allow_domain);
+    notes.extend(sandbox::confine(&held, &mut surroundings, &mut settings.policy)?);
     let remote =
         remote::session(args, &layers, (&surroundings, &mut registry), &mut notes, lookup)?;
     let names = names(&kept, &cwd);

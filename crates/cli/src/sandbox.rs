@@ -1,14 +1,22 @@
 //! `--sandbox`: shell commands held by the kernel to what the session may touch.
+//!
+//! What is wished for comes from flags and from settings; here it becomes one plan, the words about
+//! it, and what the policy must know of it.
 
 use std::ffi::OsString;
+use std::io::Write as _;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
 use windlass_driver::{Confined, Confinement, Surroundings};
-use windlass_sandbox::{Network, Wanted};
+use windlass_permission::{Held, Policy};
+use windlass_sandbox::proxy::NotAllowed;
+use windlass_sandbox::{Allowed, Gate, Hosts, Wanted};
 
 use crate::args::SandboxArg;
-use crate::layers::SandboxWish;
+use crate::chance;
 use crate::refusal::Refusal;
 
 /// The hidden subcommand through which a process restricts itself before it becomes a command.
@@ -22,54 +30,282 @@ pub(crate) fn enter() -> Option<i32> {
     is_meant.then(|| windlass_sandbox::enter(&arguments.collect::<Vec<OsString>>()))
 }
 
-/// A place as settings name it: from the root, from the home, or from where we are.
-fn place(written: &str, cwd: &Path) -> PathBuf {
-    let home = std::env::home_dir().unwrap_or_default();
-    match (written.strip_prefix("~/"), written.strip_prefix("//")) {
-        (Some(rest), _) => home.join(rest),
-        (_, Some(rest)) => Path::new("/").join(rest),
-        _ => cwd.join(written),
+/// What is wished for. The names are those of the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SandboxWishes {
+    /// Hold shell commands.
+    pub(crate) enabled: bool,
+    /// Without a sandbox nothing runs.
+    pub(crate) fail_if_unavailable: bool,
+    /// What is held runs without a question.
+    pub(crate) auto_allow_bash_if_sandboxed: bool,
+    /// Commands that run outside.
+    pub(crate) excluded_commands: Vec<String>,
+    /// A call may ask to run outside.
+    pub(crate) allow_unsandboxed_commands: bool,
+    /// Hosts that may be reached.
+    pub(crate) allowed_domains: Vec<String>,
+    /// Hosts that may not.
+    pub(crate) denied_domains: Vec<String>,
+    /// Sockets of the host that may be spoken to.
+    pub(crate) allow_unix_sockets: Vec<String>,
+    /// More places to write.
+    pub(crate) allow_write: Vec<String>,
+    /// Places inside those that stay as they are.
+    pub(crate) deny_write: Vec<String>,
+    /// Places not to be seen.
+    pub(crate) deny_read: Vec<String>,
+    /// Places to be seen all the same.
+    pub(crate) allow_read: Vec<String>,
+    /// Settings that cannot be honoured, for whoever made them.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Default for SandboxWishes {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            fail_if_unavailable: false,
+            auto_allow_bash_if_sandboxed: true,
+            excluded_commands: Vec::new(),
+            allow_unsandboxed_commands: true,
+            allowed_domains: Vec::new(),
+            denied_domains: Vec::new(),
+            allow_unix_sockets: Vec::new(),
+            allow_write: Vec::new(),
+            deny_write: Vec::new(),
+            deny_read: Vec::new(),
+            allow_read: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 }
 
-/// Puts the session's commands into a sandbox, if that is wanted. Says what holds them.
-pub(crate) fn confine(
-    wish: &SandboxWish,
-    surroundings: &mut Surroundings,
-) -> Result<Option<String>, Refusal> {
-    if wish.when == SandboxArg::Off {
-        return Ok(None);
+impl SandboxWishes {
+    /// The `sandbox` object of the settings, all layers together. What is of the wrong kind counts
+    /// as not said; whoever read the file has told of it.
+    pub(crate) fn from_settings(sandbox: &Value) -> Self {
+        let flag = |name: &str, default: bool| {
+            sandbox.get(name).and_then(Value::as_bool).unwrap_or(default)
+        };
+        let list = |place: &str| {
+            let found = sandbox.pointer(place).and_then(Value::as_array);
+            let texts = found.into_iter().flatten().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect::<Vec<String>>()
+        };
+        let cannot = [
+            ("/network/httpProxyPort", "the sandbox brings its own proxy"),
+            ("/network/socksProxyPort", "the sandbox brings its own proxy"),
+            ("/filesystem/disabled", "files are always held"),
+        ];
+        let is_said = |place: &str| {
+            sandbox
+                .pointer(place)
+                .is_some_and(|said| !matches!(said, Value::Null | Value::Bool(false)))
+        };
+        let notes = cannot
+            .iter()
+            .filter(|(place, _)| is_said(place))
+            .map(|(place, why)| format!("sandbox{} is not used: {why}", place.replace('/', ".")));
+        Self {
+            enabled: flag("enabled", false),
+            fail_if_unavailable: flag("failIfUnavailable", false),
+            auto_allow_bash_if_sandboxed: flag("autoAllowBashIfSandboxed", true),
+            excluded_commands: list("/excludedCommands"),
+            allow_unsandboxed_commands: flag("allowUnsandboxedCommands", true),
+            allowed_domains: list("/network/allowedDomains"),
+            denied_domains: list("/network/deniedDomains"),
+            allow_unix_sockets: list("/network/allowUnixSockets"),
+            allow_write: list("/filesystem/allowWrite"),
+            deny_write: list("/filesystem/denyWrite"),
+            deny_read: list("/filesystem/denyRead"),
+            allow_read: list("/filesystem/allowRead"),
+            notes: notes.collect(),
+        }
     }
-    let files = wish.settings.filesystem.clone().unwrap_or_default();
-    let places = |list: &Option<Vec<String>>| -> Vec<PathBuf> {
-        let list = list.iter().flatten();
-        list.map(|written| place(written, &surroundings.cwd)).collect()
-    };
-    let mut roots = surroundings.directories();
-    roots.extend(places(&files.allow_write));
-    let confinement = Confinement {
-        roots,
-        home: std::env::home_dir(),
-        hidden: places(&files.deny_read),
-        protected: places(&files.deny_write),
-        network: Network::Off,
-        // A model that could leave it at will would be held by nothing; where the user lets it ask,
-        // whether it may is a matter of permission.
-        may_be_left: wish.settings.allow_unsandboxed_commands == Some(true),
-    };
+
+    /// With what the command line adds: a flag there outweighs the settings.
+    pub(crate) fn with_flags(mut self, when: SandboxArg, domains: &[String]) -> Self {
+        self.enabled = when != SandboxArg::Off;
+        self.fail_if_unavailable = when == SandboxArg::Required;
+        self.allowed_domains.extend(domains.iter().cloned());
+        self
+    }
+
+    fn hosts(&self) -> Result<Hosts, Refusal> {
+        let read = |entries: &[String]| {
+            let one = |entry: &String| {
+                let mut host: Allowed =
+                    entry.parse().map_err(|error: NotAllowed| Refusal::usage(error.to_string()))?;
+                host.reaches_private = names_an_address(entry);
+                Ok(host)
+            };
+            entries.iter().map(one).collect::<Result<Vec<Allowed>, Refusal>>()
+        };
+        Ok(Hosts { allowed: read(&self.allowed_domains)?, denied: read(&self.denied_domains)? })
+    }
+}
+
+/// Puts the session's commands into a sandbox, if that is wished. Says what holds them.
+pub(crate) fn confine(
+    wishes: &SandboxWishes,
+    surroundings: &mut Surroundings,
+    policy: &mut Policy,
+) -> Result<Vec<String>, Refusal> {
+    let hosts = wishes.hosts()?;
+    if !wishes.enabled {
+        return Ok(Vec::new());
+    }
     let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
+    let gate = match hosts.allowed.is_empty() {
+        true => None,
+        false => Some(Arc::new(gate(hosts)?)),
+    };
+    let confinement = confinement(wishes, surroundings, gate);
     match Confined::probe(&Wanted::any(ourselves, [ENTRY]), confinement) {
         Ok(confined) => {
-            let report = confined.report().to_owned();
+            let mut notes = wishes.notes.clone();
+            notes.push(confined.report().to_owned());
             surroundings.launcher = Some(Arc::new(confined));
-            Ok(Some(report))
+            surroundings.outside.clone_from(&wishes.excluded_commands);
+            policy.held = Some(Held {
+                runs_unasked: wishes.auto_allow_bash_if_sandboxed,
+                may_be_left: wishes.allow_unsandboxed_commands,
+                outside: wishes.excluded_commands.clone(),
+            });
+            Ok(notes)
         }
-        Err(unavailable) if wish.when == SandboxArg::Required => Err(Refusal::failed(format!(
+        Err(unavailable) if wishes.fail_if_unavailable => Err(Refusal::failed(format!(
             "a sandbox is required and none can be had: {unavailable}; install bubblewrap, or leave \
-             out --sandbox and sandbox.failIfUnavailable"
+             out --sandbox"
         ))),
-        Err(unavailable) => Ok(Some(format!(
-            "commands run without a sandbox, because none can be had: {unavailable}"
-        ))),
+        Err(unavailable) => {
+            // Who asked for it must know, whatever else they want to know.
+            let _ = writeln!(
+                std::io::stderr(),
+                "windlass: commands run without a sandbox, because none can be had: {unavailable}"
+            );
+            Ok(wishes.notes.clone())
+        }
+    }
+}
+
+fn confinement(
+    wishes: &SandboxWishes,
+    surroundings: &Surroundings,
+    gate: Option<Arc<Gate>>,
+) -> Confinement {
+    let home = std::env::home_dir();
+    let places = |texts: &[String]| {
+        let place = |text: &String| place(text, &surroundings.cwd, home.as_deref());
+        texts.iter().map(place).collect::<Vec<PathBuf>>()
+    };
+    let mut roots = surroundings.directories();
+    roots.extend(places(&wishes.allow_write).into_iter().filter(|path| path.is_dir()));
+    let shown = places(&wishes.allow_read);
+    let mut readable = shown.clone();
+    readable.extend(places(&wishes.allow_unix_sockets));
+    Confinement {
+        roots,
+        hidden: places(&wishes.deny_read),
+        shown,
+        protected: places(&wishes.deny_write),
+        readable,
+        gate,
+        may_be_left: wishes.allow_unsandboxed_commands,
+        home,
+        ..Confinement::default()
+    }
+}
+
+/// A path of the settings: below the home, absolute, or from where we are. What follows a star is
+/// everything below.
+fn place(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
+    let text = text.split_once("/*").map_or(text, |(folder, _)| folder);
+    match (text.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ if text == "~" => home.unwrap_or(cwd).to_owned(),
+        // Two slashes mean the root, as in rules.
+        _ => match text.strip_prefix("//") {
+            Some(below) => Path::new("/").join(below),
+            None => cwd.join(text),
+        },
+    }
+}
+
+/// Is this machine, or one by its number, named outright? A name may lead anywhere, and then it
+/// leads to the public network or nowhere.
+fn names_an_address(entry: &str) -> bool {
+    let host = match entry.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => entry.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok()
+}
+
+/// The way out, for listed hosts.
+fn gate(hosts: Hosts) -> Result<Gate, Refusal> {
+    let directory = std::env::temp_dir().join(format!("windlass-gate-{}", chance::name()));
+    Gate::open(&directory, hosts).map_err(|error| {
+        Refusal::failed(format!(
+            "the way to the allowed hosts cannot be opened in {}: {error}",
+            directory.display()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_and_flags_become_wishes() {
+        assert_eq!(SandboxWishes::from_settings(&json!({})), SandboxWishes::default());
+        let wishes = SandboxWishes::from_settings(&json!({
+            "enabled": true, "failIfUnavailable": true, "autoAllowBashIfSandboxed": false,
+            "excludedCommands": ["docker"], "allowUnsandboxedCommands": false,
+            "network": {"allowedDomains": ["a.org"], "deniedDomains": ["b.org"],
+                "allowUnixSockets": ["/run/x"], "httpProxyPort": 1},
+            "filesystem": {"allowWrite": ["w"], "denyWrite": ["x"], "denyRead": ["y"],
+                "allowRead": ["~/z"], "disabled": true},
+        }));
+        assert_eq!(wishes.notes.len(), 2, "{:?}", wishes.notes);
+        let expected = SandboxWishes {
+            enabled: true,
+            fail_if_unavailable: true,
+            auto_allow_bash_if_sandboxed: false,
+            excluded_commands: vec!["docker".to_owned()],
+            allow_unsandboxed_commands: false,
+            allowed_domains: vec!["a.org".to_owned()],
+            denied_domains: vec!["b.org".to_owned()],
+            allow_unix_sockets: vec!["/run/x".to_owned()],
+            allow_write: vec!["w".to_owned()],
+            deny_write: vec!["x".to_owned()],
+            deny_read: vec!["y".to_owned()],
+            allow_read: vec!["~/z".to_owned()],
+            notes: wishes.notes.clone(),
+        };
+        assert_eq!(wishes, expected);
+        let off = wishes.with_flags(SandboxArg::Off, &["c.org".to_owned()]);
+        assert!(!off.enabled && off.allowed_domains == ["a.org", "c.org"]);
+        let required = SandboxWishes::default().with_flags(SandboxArg::Required, &[]);
+        assert!(required.enabled && required.fail_if_unavailable);
+    }
+
+    #[test]
+    fn paths_are_read_as_they_are_written() {
+        let (cwd, home) = (Path::new("/w"), Some(Path::new("/home/u")));
+        for (text, expected) in [
+            ("x", "/w/x"),
+            ("./x/**", "/w/./x"),
+            ("/etc/x", "/etc/x"),
+            ("//etc/x", "/etc/x"),
+            ("~/x", "/home/u/x"),
+            ("~", "/home/u"),
+        ] {
+            assert_eq!(place(text, cwd, home), Path::new(expected), "{text}");
+        }
     }
 }

@@ -8,7 +8,7 @@
 use windlass_vocabulary::{Inspection, Mode, ToolCall};
 
 use crate::command::Touch;
-use crate::demand::{Demand, answers_itself, demand};
+use crate::demand::{Demand, Outside, answers_itself, asks_outside, demand};
 use crate::explain;
 use crate::granted::{Granted, Question};
 use crate::ground::Ground;
@@ -137,6 +137,10 @@ pub(crate) fn verdict(
     if opinion != Opinion::Answered && answers_itself(subject) {
         return Verdict::Deny { why: explain::answered_itself(), rule: None };
     }
+    let outside = asks_outside(policy, subject);
+    if outside == Outside::Refused {
+        return Verdict::Deny { why: explain::not_outside(), rule: None };
+    }
     let allows_hook = matches!(opinion, Opinion::Allow | Opinion::Answered);
     if let Some(demand) = demand(policy, ground, subject, &names, perhaps, opinion) {
         return Verdict::Ask { demand };
@@ -151,6 +155,9 @@ pub(crate) fn verdict(
     let by_mode = allows_by_itself(policy, ground, subject, inspection);
     if allows_hook || policy.mode == Mode::BypassPermissions || by_mode {
         return Verdict::Allow { why: explain::allowed_by_mode(policy, allows_hook), rule: None };
+    }
+    if outside == Outside::No && policy.held.as_ref().is_some_and(|held| held.runs_unasked) {
+        return Verdict::Allow { why: explain::held(), rule: None };
     }
     let mut why = None;
     if let Matter::Command(command) = &subject.matter {

@@ -7,6 +7,7 @@ use crate::command::{Command, Part, only_reads, removes_critical};
 use crate::decide::Opinion;
 use crate::explain;
 use crate::ground::Ground;
+use crate::held::runs_outside;
 use crate::host::Reach;
 use crate::policy::Policy;
 use crate::protected::{protected_name, protected_word};
@@ -66,6 +67,9 @@ pub(crate) fn demand(
     if needs_a_person(policy, subject) {
         return Some(Demand::always(explain::needs_a_person(&subject.tool)));
     }
+    if asks_outside(policy, subject) == Outside::Asked {
+        return Some(Demand::always(explain::asks_outside()));
+    }
     if let Matter::Command(command) = &subject.matter
         && let Some(demand) = of_command(policy, ground, command)
     {
@@ -87,6 +91,41 @@ pub(crate) fn demand(
         }
     }
     protected(subject).map(|name| Demand::always(explain::protected_place(name)))
+}
+
+/// Where a command runs when commands are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// It is not a command, or none are held.
+    Nowhere,
+    /// It is held.
+    No,
+    /// The user lets it run outside.
+    Excluded,
+    /// It asks to, and may ask.
+    Asked,
+    /// It asks to, and may not.
+    Refused,
+}
+
+pub(crate) fn asks_outside(policy: &Policy, subject: &Subject) -> Outside {
+    let (Matter::Command(command), Some(held)) = (&subject.matter, &policy.held) else {
+        return Outside::Nowhere;
+    };
+    if runs_outside(&held.outside, &command.text) {
+        return Outside::Excluded;
+    }
+    // Whatever the tool might take for a yes is one.
+    let asks = match subject.fields.get("dangerouslyDisableSandbox") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !matches!(text.as_str(), "" | "false"),
+        Some(_) => true,
+    };
+    match (asks, held.may_be_left) {
+        (false, _) => Outside::No,
+        (true, true) => Outside::Asked,
+        (true, false) => Outside::Refused,
+    }
 }
 
 fn of_command(policy: &Policy, ground: &Ground<'_>, command: &Command) -> Option<Demand> {

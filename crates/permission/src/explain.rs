@@ -30,6 +30,20 @@ pub(crate) fn asked_by_hook(why: &str) -> String {
     format!("A hook wants a question: {why}")
 }
 
+pub(crate) fn asks_outside() -> String {
+    "It asks to run without the sandbox, with everything the user can reach.".to_owned()
+}
+
+pub(crate) fn not_outside() -> String {
+    "It asks to run without the sandbox, which may not be left here. Leave out \
+     dangerouslyDisableSandbox."
+        .to_owned()
+}
+
+pub(crate) fn held() -> String {
+    "The sandbox holds it, and no rule demands a question.".to_owned()
+}
+
 pub(crate) fn needs_a_person(tool: &str) -> String {
     format!("`{tool}` is a question to a person.")
 }

@@ -19,6 +19,7 @@ mod explain;
 mod glob;
 pub mod granted;
 mod ground;
+mod held;
 mod host;
 mod judge;
 pub mod layer;
@@ -34,6 +35,7 @@ pub mod world;
 
 pub use decide::{Opinion, Ruling, circle_question, decide, decide_in, speaks_of};
 pub use granted::{Granted, Question};
+pub use held::{Held, runs_outside};
 pub use policy::Policy;
 pub use protected::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
 pub use rule::{Hidden, Rule, RuleError, Rules};

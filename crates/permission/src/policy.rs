@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::Mode;
 
+use crate::held::Held;
 use crate::rule::Rules;
 
 /// The policy in force. Part of the context a tool result may update.
@@ -19,6 +20,9 @@ pub struct Policy {
     pub standing: Option<String>,
     /// Is there somebody who can answer a question?
     pub can_ask: bool,
+    /// How shell commands are held by the kernel, where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
 }
 
 impl Policy {

@@ -34,7 +34,7 @@ pub use linux::{Launch, Sandbox, Settled, TakenBack};
 #[cfg(not(target_os = "linux"))]
 pub use other::{Launch, Sandbox, Settled, TakenBack};
 pub use plan::{Limits, Network, Plan};
-pub use proxy::{Allowed, Proxy};
+pub use proxy::{Allowed, Gate, Hosts, Proxy};
 pub use refusal::{Refused, Unavailable};
 pub use wanted::{Backend, Entry, Wanted};
 

@@ -36,6 +36,8 @@ pub struct Surroundings {
     pub hidden: Hidden,
     /// How processes are really started; as they are where there is none.
     pub launcher: Option<Arc<dyn Launcher>>,
+    /// Commands that run outside of what holds the others, by the user's wish.
+    pub outside: Vec<String>,
     /// What of the network may be fetched from besides the public part.
     pub network: Network,
     /// Who keeps what files held before they are changed, if somebody does.
@@ -96,6 +98,7 @@ impl Surroundings {
             limits: Limits::default(),
             hidden: Hidden::default(),
             launcher: None,
+            outside: Vec::new(),
             network: Network::default(),
             keeper: None,
             skills: Vec::new(),
@@ -120,6 +123,7 @@ impl Surroundings {
         other.environment.clone_from(&self.environment);
         other.limits = self.limits;
         other.launcher.clone_from(&self.launcher);
+        other.outside.clone_from(&self.outside);
         other.network = self.network;
         other.keeper.clone_from(&self.keeper);
         other.skills.clone_from(&self.skills);

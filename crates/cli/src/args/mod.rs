@@ -261,13 +261,16 @@ pub(crate) struct PermissionArgs {
     /// home and reach no network. `auto` goes on without where none can be had; `required` does not.
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, default_missing_value = "auto", require_equals = true)]
     pub(crate) sandbox: Option<SandboxArg>,
+    /// A host that commands in the sandbox may reach: `example.org`, `*.example.org`,
+    /// `example.org:8443`.
+    #[arg(long, value_name = "HOST", num_args = 1..)]
+    pub(crate) sandbox_allow_domain: Vec<String>,
 }
 
 /// When shell commands are held by the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SandboxArg {
     /// Never.
-    #[default]
     Off,
     /// Where it can be had.
     Auto,

@@ -16,16 +16,8 @@ use crate::choice::{self, Cast, Wishes};
 use crate::config::Config;
 use crate::environment::{self, Lookup};
 use crate::refusal::Refusal;
+use crate::sandbox::SandboxWishes;
 use crate::settings::{effort, thinking};
-
-/// What the sandbox of a session should be like.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SandboxWish {
-    /// When there is one.
-    pub(crate) when: SandboxArg,
-    /// The `sandbox` of the settings.
-    pub(crate) settings: windlass_settings::settings::Sandbox,
-}
 
 impl Layers {
     /// The flags about models, with what the settings say where neither they nor the environment do.
@@ -165,8 +157,8 @@ impl Layers {
         }
     }
 
-    /// The sandbox of the session: the flag, or what the settings say.
-    pub(crate) fn sandbox(&self, flag: Option<SandboxArg>) -> SandboxWish {
+    /// The sandbox of the session: the flags, or what the settings say.
+    pub(crate) fn sandbox(&self, flag: Option<SandboxArg>, hosts: &[String]) -> SandboxWishes {
         let settings = self.loaded.settings.sandbox.clone().unwrap_or_default();
         let managed = self.loaded.is_managed("sandbox.enabled") && settings.enabled == Some(true);
         let when = flag.filter(|_| !managed).unwrap_or(
@@ -176,7 +168,11 @@ impl Layers {
                 _ => SandboxArg::Off,
             },
         );
-        SandboxWish { when, settings }
+        let written = serde_json::to_value(&settings).unwrap_or_default();
+        let mut wishes = SandboxWishes::from_settings(&written).with_flags(when, hosts);
+        // A model that could leave what the user insists on would be held by nothing.
+        wishes.allow_unsandboxed_commands &= flag != Some(SandboxArg::Required);
+        wishes
     }
 
     /// The style of answers, by the name it was given.

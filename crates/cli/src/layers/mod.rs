@@ -14,7 +14,6 @@ use crate::environment::Lookup;
 use crate::folder;
 use crate::hooks;
 use crate::refusal::Refusal;
-pub(crate) use apply::SandboxWish;
 
 /// The settings in force.
 #[derive(Clone, Debug, Default)]

@@ -78,6 +78,7 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
     assert!(!target.exists(), "{finished:?}");
     let told = server.requests().last().expect("a request").body.to_string();
     assert!(told.contains("Read-only") || told.contains("denied"), "{told}");
+    assert!(finished.stderr.to_lowercase().contains("bubblewrap"), "told at start: {finished:?}");
     // A call that asks to leave it is refused where it is required.
     let free = json!({ "command": write, "dangerouslyDisableSandbox": true });
     let script = Script::new().answer(Answer::call("Bash", free)).answer(Answer::text("Over."));
@@ -85,4 +86,53 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
     let finished = run(&mut world.asking(&server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(!target.exists(), "{finished:?}");
+}
+
+/// What a model that runs one command in a sandbox is told of it.
+#[cfg(target_os = "linux")]
+fn held(world: &World, flags: &[&str], input: Value) -> Option<String> {
+    let script = Script::new().answer(Answer::call("Bash", input)).answer(Answer::text("Over."));
+    let server = play(script);
+    let mut command = world.asking(&server.url(), &["-p", "go", "--sandbox=required"]);
+    let finished = run(command.args(flags));
+    if finished.code == Some(1) && finished.stderr.contains("none can be had") {
+        assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
+        return None;
+    }
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    Some(server.requests().last().expect("a request").body.to_string())
+}
+
+/// Held commands need no rule; what they write outside fails and does not vanish; and they reach
+/// whom the user lists, and nobody else. Seen from outside.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_sandbox_holds_runs_unasked_and_reaches_only_listed_hosts() {
+    let world = World::new();
+    let write = "echo in > in.txt; echo out > ~/out.txt";
+    let Some(told) = held(&world, &[], json!({ "command": write })) else { return };
+    assert!(world.file("in.txt").exists(), "{told}");
+    assert!(told.contains("The sandbox lets nothing be written there"), "{told}");
+    assert!(!world.home().join("out.txt").exists(), "{told}");
+
+    let leave = json!({"command": "touch left.txt", "dangerouslyDisableSandbox": true});
+    let told = held(&world, &["--dangerously-skip-permissions"], leave).unwrap_or_default();
+    assert!(told.contains("may not be left here"), "{told}");
+    assert!(!world.file("left.txt").exists(), "{told}");
+
+    let server = play(Script::new().answer(Answer::text("unused")));
+    let url = server.url();
+    let fetch = json!({"command": format!(
+        "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"
+    )});
+    let told = held(&world, &[], fetch.clone()).unwrap_or_default();
+    assert!(!told.contains("code 0") && server.requests().is_empty(), "{told}");
+    let host = url.strip_prefix("http://").expect("an address");
+    let told = held(&world, &["--sandbox-allow-domain", host], fetch.clone()).unwrap_or_default();
+    assert!(told.contains("code 0"), "{told}");
+    let other = ["--sandbox-allow-domain", "example.invalid"];
+    let told = held(&world, &other, fetch).unwrap_or_default();
+    assert!(told.contains("not on the list of hosts"), "{told}");
+    let leftovers = world.leftovers();
+    assert!(!leftovers.iter().any(|name| name.starts_with("tmp/windlass-gate")), "{leftovers:?}");
 }

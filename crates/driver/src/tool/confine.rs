@@ -5,13 +5,14 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::process::Child;
-use windlass_sandbox::{Network, Plan, Sandbox, TakenBack, Unavailable, Wanted};
+use windlass_sandbox::{Gate, Network, Plan, Sandbox, TakenBack, Unavailable, Wanted};
 use windlass_tool::{Launch, LaunchEnd, Launcher, Prepared, Start};
 
 /// What commands of a session are held to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Confinement {
     /// Directories they may write to.
     pub roots: Vec<PathBuf>,
@@ -19,10 +20,16 @@ pub struct Confinement {
     pub home: Option<PathBuf>,
     /// More that they must not see.
     pub hidden: Vec<PathBuf>,
-    /// More in those directories that stays as it is.
+    /// What they may see although it is the kind of place where secrets are.
+    pub shown: Vec<PathBuf>,
+    /// Files and directories that stay as they are, inside the roots.
     pub protected: Vec<PathBuf>,
+    /// More that they may read, and sockets they may speak to.
+    pub readable: Vec<PathBuf>,
     /// Whom they may talk to.
     pub network: Network,
+    /// The way to those they may talk to, kept open as long as this is.
+    pub gate: Option<Arc<Gate>>,
     /// A call may ask to run without all this; whether it may is a matter of permission.
     pub may_be_left: bool,
 }
@@ -30,7 +37,7 @@ pub struct Confinement {
 /// Starts commands in a sandbox.
 #[derive(Debug)]
 pub struct Confined {
-    sandbox: std::sync::Arc<Sandbox>,
+    sandbox: Arc<Sandbox>,
     confinement: Confinement,
 }
 
@@ -41,7 +48,7 @@ impl Confined {
     ///
     /// When it has nothing that works: then nothing may start that must be held.
     pub fn probe(wanted: &Wanted, confinement: Confinement) -> Result<Self, Unavailable> {
-        let sandbox = std::sync::Arc::new(Sandbox::probe(wanted)?);
+        let sandbox = Arc::new(Sandbox::probe(wanted)?);
         Ok(Self { sandbox, confinement })
     }
 
@@ -52,15 +59,23 @@ impl Confined {
     }
 
     fn plan(&self, launch: &Launch<'_>) -> Plan {
-        let Confinement { roots, home, hidden, protected, network, may_be_left: _ } =
-            &self.confinement;
+        let Confinement { roots, home, hidden, shown, protected, readable, .. } = &self.confinement;
         let mut plan = Plan::new(launch.directory, home.as_deref());
         plan.roots.clone_from(roots);
+        plan.protected.clone_from(protected);
+        plan.readable.clone_from(readable);
+        // A home where the host keeps temporary files is a home all the same: what is written there
+        // fails instead of vanishing.
+        let is_apart = |home: &&PathBuf| !roots.iter().any(|root| home.starts_with(root));
+        plan.readable.extend(home.iter().filter(is_apart).cloned());
         plan.scratch = vec![launch.scratch.to_owned()];
         plan.hidden.extend(hidden.iter().cloned());
-        plan.protected.clone_from(protected);
+        plan.hidden.retain(|path| !shown.iter().any(|shown| path.starts_with(shown)));
         plan.environment = launch.environment.to_vec();
-        plan.network = network.clone();
+        plan.network = match &self.confinement.gate {
+            Some(gate) => Network::Through(gate.socket().to_owned()),
+            None => self.confinement.network.clone(),
+        };
         plan.is_lasting = launch.is_lasting;
         plan
     }
@@ -68,7 +83,8 @@ impl Confined {
 
 impl Launcher for Confined {
     fn prepare(&self, launch: &Launch<'_>) -> Result<Box<dyn Prepared>, String> {
-        if launch.unconfined && self.confinement.may_be_left {
+        let may_leave = launch.unconfined && self.confinement.may_be_left;
+        if launch.is_excluded || may_leave {
             return Ok(Box::new(Free(Some(launch.command()))));
         }
         if launch.unconfined {
@@ -84,25 +100,26 @@ impl Launcher for Confined {
             .sandbox
             .command(&plan, launch.program, launch.arguments)
             .map_err(|refused| format!("the sandbox cannot hold it: {refused}"))?;
-        let sandbox = std::sync::Arc::clone(&self.sandbox);
-        Ok(Box::new(Held { sandbox, plan, launch: held }))
+        let sandbox = Arc::clone(&self.sandbox);
+        let gate = self.confinement.gate.clone();
+        let may_be_left = self.confinement.may_be_left;
+        Ok(Box::new(Held { sandbox, plan, launch: held, gate, may_be_left }))
     }
 
-    fn moved(&self, directories: &[PathBuf]) -> Option<std::sync::Arc<dyn Launcher>> {
+    fn moved(&self, directories: &[PathBuf]) -> Option<Arc<dyn Launcher>> {
         let confinement = Confinement { roots: directories.to_vec(), ..self.confinement.clone() };
-        Some(std::sync::Arc::new(Self {
-            sandbox: std::sync::Arc::clone(&self.sandbox),
-            confinement,
-        }))
+        Some(Arc::new(Self { sandbox: Arc::clone(&self.sandbox), confinement }))
     }
 }
 
 /// A command in the sandbox.
 #[derive(Debug)]
 struct Held {
-    sandbox: std::sync::Arc<Sandbox>,
+    sandbox: Arc<Sandbox>,
     plan: Plan,
     launch: windlass_sandbox::Launch,
+    gate: Option<Arc<Gate>>,
+    may_be_left: bool,
 }
 
 impl Prepared for Held {
@@ -111,15 +128,23 @@ impl Prepared for Held {
     }
 
     fn settle(self: Box<Self>, end: &LaunchEnd) -> Vec<String> {
-        let Self { sandbox, plan, launch } = *self;
+        let Self { sandbox, plan, launch, gate, may_be_left } = *self;
         let settled = launch.settle();
         let mut words: Vec<String> = settled.taken_back.iter().map(taken_back).collect();
         words.extend(settled.problem);
         let reason = sandbox.explain_failure(&plan, end.code, &end.stderr);
-        words.extend(reason.map(|reason| reason.words));
+        let refused = gate.map(|gate| gate.refusals()).unwrap_or_default();
+        words.extend(refused.into_iter().map(|why| format!("The sandbox let nobody out: {why}.")));
+        if let Some(reason) = reason {
+            words.push(reason.words);
+            words.extend(may_be_left.then(|| HOW_TO_LEAVE.to_owned()));
+        }
         words
     }
 }
+
+const HOW_TO_LEAVE: &str =
+    "With dangerouslyDisableSandbox the user is asked to let it run outside.";
 
 /// What was moved out of the way, for the model.
 fn taken_back(taken: &TakenBack) -> String {

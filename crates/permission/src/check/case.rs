@@ -57,6 +57,7 @@ impl Case {
                 Some(Value::Bool(value)) => *value,
                 Some(_) => return Err("`interactive` must be true or false".to_owned()),
             },
+            held: None,
         };
         let home = PathBuf::from(home);
         let files = match fields.get("files") {

@@ -35,7 +35,7 @@ pub(crate) use removal::removes_critical;
 pub(crate) use risk::reaches_beyond_rule;
 pub(crate) use script::{Does, Doubt, Part, Places, Script};
 pub(crate) use transparent::unwrapped;
-pub(crate) use walk::Scene;
+pub(crate) use walk::{Scene, read as read_script};
 pub(crate) use word::Word;
 pub(crate) use wrapper::{base_name, is_runner};
 

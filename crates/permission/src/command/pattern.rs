@@ -86,6 +86,12 @@ impl<'a> Pattern<'a> {
         !reaches_beyond_rule(&words, named, leads_out)
     }
 
+    /// Does the command begin with these words, whatever follows?
+    pub(crate) fn begins(&self, part: &Part) -> bool {
+        let words = unwrapped(&part.words).filter(|_| super::effect::sets_harmless(part));
+        words.is_some_and(|words| self.fits(words))
+    }
+
     /// Does the rule speak of this command, by its name or by the last part of its path? Where it
     /// runs another one, that may begin at any of its words.
     pub(crate) fn touches(&self, part: &Part) -> Touch {

@@ -9,6 +9,8 @@ mod display;
 #[cfg(test)]
 mod file;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod law;
 #[cfg(test)]
 mod layer;

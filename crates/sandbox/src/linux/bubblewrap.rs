@@ -45,6 +45,13 @@ pub(crate) fn arguments(plan: &Plan, layout: &Layout, proc: Proc) -> Vec<OsStrin
             }
         }
     }
+    // What is written where nothing is kept must fail, not vanish; only once everything is mounted.
+    let is_scratch = |path: &Path| ["/tmp", "/var/tmp"].iter().any(|own| path == Path::new(own));
+    for (path, access) in &layout.places {
+        if *access == Access::Empty && !is_scratch(path) {
+            list.extend(["--remount-ro".as_ref(), path.as_os_str()].map(OsString::from));
+        }
+    }
     list.extend(["--chdir".as_ref(), layout.directory.as_os_str()].map(OsString::from));
     list
 }

@@ -112,6 +112,10 @@ impl Layout {
             places.insert(path.clone(), nothing);
         }
         for socket in sockets::of_the_host() {
+            if plan.readable.contains(&socket) {
+                // The user names it.
+                continue;
+            }
             if self.access(&socket) != Access::Empty {
                 self.places.insert(socket, Access::Nothing);
             }

@@ -27,14 +27,18 @@ pub struct NotAllowed {
 
 impl Allowed {
     pub(super) fn covers(&self, host: &str, port: u16) -> bool {
-        let fits = match self.has_star {
+        self.names(host) && self.port.map_or(USUAL_PORTS.contains(&port), |own| own == port)
+    }
+
+    /// Does it speak of this host, whatever the port?
+    pub(super) fn names(&self, host: &str) -> bool {
+        match self.has_star {
             false => host == self.name,
             true => {
                 let front = host.strip_suffix(self.name.as_str()).unwrap_or_default();
                 front.len() > 1 && front.ends_with('.')
             }
-        };
-        fits && self.port.map_or(USUAL_PORTS.contains(&port), |own| own == port)
+        }
     }
 }
 

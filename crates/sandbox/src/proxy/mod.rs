@@ -6,6 +6,7 @@
 
 pub mod address;
 mod allowed;
+mod gate;
 mod request;
 
 use std::io;
@@ -22,6 +23,7 @@ use tokio::time::timeout;
 
 use address::Reach;
 pub use allowed::{Allowed, NotAllowed};
+pub use gate::Gate;
 use request::Request;
 
 /// Connections at one time; more wait.
@@ -42,9 +44,24 @@ pub struct Proxy {
     rules: Arc<Rules>,
 }
 
+/// Who may be reached, and who may not although the list says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    /// These may be.
+    pub allowed: Vec<Allowed>,
+    /// These may not, on whatever port.
+    pub denied: Vec<Allowed>,
+}
+
+impl From<Vec<Allowed>> for Hosts {
+    fn from(allowed: Vec<Allowed>) -> Self {
+        Self { allowed, denied: Vec::new() }
+    }
+}
+
 #[derive(Debug)]
 struct Rules {
-    allowed: Vec<Allowed>,
+    hosts: Hosts,
     refusals: Mutex<Vec<String>>,
 }
 
@@ -54,10 +71,10 @@ impl Proxy {
     /// # Errors
     ///
     /// When the socket cannot be made. To be called inside a tokio runtime.
-    pub fn start(directory: &Path, allowed: Vec<Allowed>) -> io::Result<Self> {
+    pub fn start(directory: &Path, hosts: impl Into<Hosts>) -> io::Result<Self> {
         let socket = directory.join("proxy");
         let listener = UnixListener::bind(&socket)?;
-        let rules = Arc::new(Rules { allowed, refusals: Mutex::default() });
+        let rules = Arc::new(Rules { hosts: hosts.into(), refusals: Mutex::default() });
         let task = tokio::spawn(serve(listener, Arc::clone(&rules)));
         Ok(Self { socket, task, rules })
     }
@@ -71,7 +88,7 @@ impl Proxy {
     /// Who was asked for and refused since the last time this was called, and why.
     #[must_use]
     pub fn refusals(&self) -> Vec<String> {
-        std::mem::take(&mut *self.rules.refusals.lock().unwrap_or_else(PoisonError::into_inner))
+        self.rules.told()
     }
 }
 
@@ -163,8 +180,15 @@ impl Rules {
 
     /// Whether a host is on the list, and if so, whether it may be close by.
     fn covers(&self, host: &str, port: u16) -> Option<bool> {
-        let covering = self.allowed.iter().filter(|one| one.covers(host, port));
+        if self.hosts.denied.iter().any(|one| one.names(host)) {
+            return None;
+        }
+        let covering = self.hosts.allowed.iter().filter(|one| one.covers(host, port));
         covering.map(|one| one.reaches_private).reduce(|one, other| one || other)
+    }
+
+    fn told(&self) -> Vec<String> {
+        std::mem::take(&mut *self.refusals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn remember(&self, problem: &str) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use crate::world::{World, everywhere};
+use crate::world::{Backend, World, everyone, everywhere};
 
 fn content(world: &World) -> String {
     fs::read_to_string(world.outside.join("file")).unwrap_or_else(|_| "gone".into())
@@ -78,6 +78,26 @@ fn secrets_cannot_be_read() {
         let held = world.run(script);
         assert!(!held.stdout.contains("key-in"), "{}: {held:?}", world.name());
         assert!(held.stdout.contains("nothing special"), "{}: {held:?}", world.name());
+    });
+}
+
+/// What is written to a place that is kept out of sight fails, and does not vanish with the call.
+#[test]
+fn nothing_is_written_where_nothing_is_kept() {
+    everyone(Backend::Bubblewrap, |world| {
+        let home = world.outside.clone();
+        fs::create_dir_all(home.join(".ssh")).unwrap();
+        world.give(&home);
+        let home = home.to_str().unwrap().to_owned();
+        let world = world.with(&["--home", &home]);
+        for place in ["$OUT/.ssh/new", "$OUT/new", "/run/new"] {
+            let held = world.run(&format!("echo x > {place} && echo written"));
+            assert!(!held.stdout.contains("written"), "{}: {place}: {held:?}", world.name());
+            let is_told = held.stderr.contains("Read-only") || held.stderr.contains("denied");
+            assert!(is_told, "{}: {place}: {held:?}", world.name());
+        }
+        let scratch = world.run("echo x > /tmp/new && cat /tmp/new");
+        assert_eq!(scratch.stdout, "x\n", "{}", world.name());
     });
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-use windlass_sandbox::{Allowed, Proxy};
+use windlass_sandbox::{Allowed, Gate, Hosts, Proxy};
 
 use crate::world::{Backend, DEADLINE, World, everyone, is_ready};
 
@@ -76,6 +76,39 @@ fn a_listed_host_is_reached() {
         assert!(!heads[0].contains("other.test"), "{heads:?}");
         assert_eq!(heads[1], "GET /y HTTP/1.1\r\nA: b\r\n\r\n");
     });
+}
+
+/// The same on a thread of its own, with a host that is listed and denied.
+#[test]
+fn a_gate_leads_to_listed_hosts_and_not_to_denied_ones() {
+    everyone(Backend::Bubblewrap, |world| {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        let place = world.project.with_file_name("gate");
+        let allowed_hosts =
+            vec![allowed(&format!("127.0.0.1:{port}"), true), allowed("127.0.0.2:80", true)];
+        let hosts = Hosts { allowed: allowed_hosts, denied: vec![allowed("127.0.0.2", false)] };
+        let gate = Gate::open(&place, hosts).unwrap();
+        world.give(&place);
+        let socket = gate.socket().to_str().unwrap().to_owned();
+        let world = world.with(&["--network", &socket]);
+        let name = world.name();
+        let open = world.run(&say_and_leave(&format!("CONNECT 127.0.0.1:{port}")));
+        assert!(open.stdout.contains("200 Connection established"), "{name}: {open:?}");
+        let denied = world.run(&say_and_leave("CONNECT 127.0.0.2:80"));
+        assert!(denied.stdout.starts_with("HTTP/1.1 403"), "{name}: {denied:?}");
+        assert_eq!(gate.refusals().len(), 1, "{name}");
+        drop(gate);
+        assert!(!place.exists(), "{name}: it leaves nothing behind");
+    });
+}
+
+/// Says something to the proxy, and prints the first line of the answer.
+fn say_and_leave(request: &str) -> String {
+    format!(
+        "exec 3<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}
+         printf '{request} HTTP/1.1\\r\\n\\r\\n' >&3; read -r line <&3; echo \"$line\""
+    )
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use windlass_permission::command::{plain_words, reading, reads_only};
+use windlass_permission::runs_outside;
 use windlass_vocabulary::Inspection;
 
 use crate::action::{Action, Doing, Done};
@@ -85,7 +86,8 @@ impl Bash {
             Some(millis) => Duration::from_millis(millis).min(limits.command_max),
         };
         let script = place.script(&input.command, self.shell.is_bash);
-        let program = self.program(&input, script, place.directory.clone(), is_plain);
+        let program =
+            self.program(&input, script, place.directory.clone(), is_plain, &surroundings.outside);
         let output = surroundings.spill_path("output");
         let order = Order {
             limit,
@@ -114,7 +116,13 @@ impl Bash {
             None | Some(0) => most,
             Some(millis) => Duration::from_millis(millis).min(most),
         };
-        let program = self.program(input, input.command.clone(), place.directory.clone(), false);
+        let program = self.program(
+            input,
+            input.command.clone(),
+            place.directory.clone(),
+            false,
+            &surroundings.outside,
+        );
         let task = background::start(surroundings, &program, &input.command, limit).await?;
         Ok(report::left(&task.id, &task.output))
     }
@@ -125,6 +133,7 @@ impl Bash {
         script: String,
         directory: PathBuf,
         is_plain: bool,
+        outside: &[String],
     ) -> Program {
         let mut arguments: Vec<OsString> = Vec::new();
         if self.shell.is_bash {
@@ -138,6 +147,7 @@ impl Bash {
             is_plain,
             is_lasting: input.run_in_background,
             unconfined: input.dangerously_disable_sandbox,
+            is_excluded: runs_outside(outside, &input.command),
         }
     }
 }

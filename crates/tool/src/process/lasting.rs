@@ -50,6 +50,7 @@ impl Lasting {
             is_plain: false,
             is_lasting: true,
             unconfined: false,
+            is_excluded: false,
         };
         let process = spawn_in(&program, surroundings, environment, Stdio::piped)?;
         Ok(Self { process })

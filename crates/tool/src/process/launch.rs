@@ -35,6 +35,8 @@ pub struct Launch<'a> {
     pub is_lasting: bool,
     /// The call asks to run without confinement, and was granted that.
     pub unconfined: bool,
+    /// The user lets commands like this one run without confinement.
+    pub is_excluded: bool,
 }
 
 impl Launch<'_> {
@@ -98,6 +100,7 @@ pub(crate) struct Program {
     pub(crate) is_plain: bool,
     pub(crate) is_lasting: bool,
     pub(crate) unconfined: bool,
+    pub(crate) is_excluded: bool,
 }
 
 /// Carries the names of the calls a process belongs to, the outermost first.
@@ -170,6 +173,7 @@ pub(super) fn spawn_in(
         scratch: &surroundings.spill,
         is_lasting: program.is_lasting,
         unconfined: program.unconfined,
+        is_excluded: program.is_excluded,
     };
     let (child, prepared) = match &surroundings.launcher {
         Some(launcher) => {
