@@ -56,6 +56,7 @@ fn main() -> ExitCode {
     if let Some(code) = sandbox::enter() {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
+    keep_to_ourselves();
     let exit = match Args::try_parse() {
         Ok(args) => run(args),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -72,6 +73,17 @@ fn main() -> ExitCode {
         refusal.exit
     })
     .into()
+}
+
+/// The environment we were started with may hold keys. Other processes of the same user, commands of
+/// a model among them, may neither read it nor our memory, and no core file holds them.
+fn keep_to_ourselves() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where the system does not let us, we go on: nothing else rests on it.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
 }
 
 fn run(args: Args) -> Result<Exit, Refusal> {

@@ -5,6 +5,7 @@
 //! The loop ends when it is told to close, when every handle is gone, or when the journal cannot be
 //! written: without it no further effect may start.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,9 +18,10 @@ use windlass_engine::context::inventory;
 use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::Note;
+use windlass_tool::Secrets;
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Answer, Block, Outcome, Ticket};
+use windlass_vocabulary::{Answer, Block, Json, Outcome, ResultPart, Ticket};
 
 use crate::clock;
 use crate::guard;
@@ -102,6 +104,35 @@ pub(crate) struct Run {
     pub(crate) ready: VecDeque<Passage>,
     /// Why the session starts, where that does not follow from its journal.
     pub(crate) source: Option<String>,
+}
+
+/// What others say, without our own keys in it: nothing of it was written or shown before.
+fn redacted(mut event: Event, secrets: &Secrets) -> Event {
+    let clean = |text: &mut String| {
+        if let Cow::Owned(clean) = secrets.redacted(text) {
+            *text = clean;
+        }
+    };
+    match &mut event {
+        Event::ToolEnded { outcome, .. } => {
+            for part in &mut outcome.content {
+                if let ResultPart::Text(text) = part {
+                    clean(text);
+                }
+            }
+            if let Some(json) = &outcome.structured
+                && let Cow::Owned(clean) = secrets.redacted(json.as_str())
+            {
+                outcome.structured = Some(Json::from_checked(&clean));
+            }
+        }
+        Event::ToolProgressed { text, .. } | Event::AttachmentArrived { text, .. } => clean(text),
+        Event::ModelFailed { failure, .. } => clean(&mut failure.message),
+        Event::SummaryEnded { result: Err(failure), .. } => clean(&mut failure.message),
+        Event::SummaryEnded { result: Ok(text), .. } => clean(text),
+        _ => {}
+    }
+    event
 }
 
 impl Run {
@@ -286,6 +317,7 @@ impl Run {
 
     /// One event: decided, written down with what follows from it, performed.
     async fn take(mut self, event: Event) -> Self {
+        let event = redacted(event, &self.performer.surroundings().secrets);
         let held = self.journal.hold(&event);
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
 use windlass_hook::{HookEvent, HookSet};
 use windlass_journal::{Durability, Head};
-use windlass_tool::{Registry, Surroundings};
+use windlass_tool::{Registry, Secrets, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, Effort, ModelName, Ticket};
 
@@ -324,8 +324,12 @@ impl Builder {
         self.check_models()?;
         self.add_search();
         self.heed_hooks();
+        let secrets = self.surroundings.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
+        self.endpoint = self.endpoint.telling(&secrets);
+        let told = |(model, endpoint): (ModelName, Endpoint)| (model, endpoint.telling(&secrets));
+        self.endpoints = self.endpoints.into_iter().map(told).collect();
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
-        let (surroundings, scratch, undo) = self.place()?;
+        let (surroundings, scratch, undo) = self.place(secrets)?;
         let (teller, notices) = notices::channel();
         if let Some(subagents) = self.agents.take() {
             self.insert_agents(subagents, &surroundings, &teller);
@@ -388,12 +392,13 @@ impl Builder {
     }
 
     /// Where tools work, the directory to remove at the end, and who keeps what they change.
-    fn place(&mut self) -> Result<Placed, StartError> {
+    fn place(&mut self, secrets: Secrets) -> Result<Placed, StartError> {
         let journal = self.journal.as_ref();
         let (mut surroundings, scratch) = match self.surroundings.take() {
             Some(surroundings) => (surroundings, None),
             None => own_surroundings(journal.map(|place| place.path.as_path()))?,
         };
+        surroundings.secrets = secrets;
         // The model must be told the name under which it can really read things back.
         let spill = surroundings.spill.to_string_lossy();
         self.settings.context.spill_directory = Arc::from(spill.as_ref());

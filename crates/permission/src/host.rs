@@ -66,6 +66,13 @@ impl Target {
     }
 }
 
+/// Does an address name this machine or its network outright? Such a call was ruled on as one to a
+/// place close by.
+#[must_use]
+pub fn names_near(url: &str) -> bool {
+    Target::read(url).reach() == Reach::Near
+}
+
 /// `*.example.com` is what lies below; a star elsewhere stays within one label.
 fn is_host(pattern: &str, host: &str) -> bool {
     let pattern = pattern.trim().trim_end_matches('.').to_lowercase();

@@ -36,6 +36,7 @@ pub mod world;
 pub use decide::{Opinion, Ruling, circle_question, decide, decide_in, speaks_of};
 pub use granted::{Granted, Question};
 pub use held::{Held, runs_outside};
+pub use host::names_near;
 pub use policy::Policy;
 pub use protected::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
 pub use rule::{Hidden, Rule, RuleError, Rules};

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
+use crate::secrets::{Redaction, Secrets};
+
 /// The first and the last bytes of a stream.
 #[derive(Debug)]
 pub(crate) struct Ends {
@@ -107,6 +109,7 @@ pub(crate) struct Spill {
     problem: Option<String>,
     /// Somebody reads along.
     is_live: bool,
+    redaction: Redaction,
 }
 
 /// Whether more may come.
@@ -129,6 +132,7 @@ impl Spill {
             written: 0,
             problem: None,
             is_live: false,
+            redaction: Redaction::default(),
         }
     }
 
@@ -138,6 +142,12 @@ impl Spill {
         Self { problem, ..Self::new(PathBuf::new(), 0, u64::MAX) }
     }
 
+    /// Without these keys in it.
+    pub(crate) fn without(mut self, secrets: &Secrets) -> Self {
+        self.redaction = secrets.stream();
+        self
+    }
+
     /// One that is on disk from the first byte, for whoever reads along. The file exists at once.
     pub(crate) async fn live(path: PathBuf, bytes_max: u64) -> std::io::Result<Self> {
         let file = Some(create(&path).await?);
@@ -145,6 +155,13 @@ impl Spill {
     }
 
     pub(crate) async fn push(&mut self, bytes: &[u8]) -> Room {
+        let mut redaction = std::mem::take(&mut self.redaction);
+        let room = self.push_clean(&redaction.pass(bytes)).await;
+        self.redaction = redaction;
+        room
+    }
+
+    async fn push_clean(&mut self, bytes: &[u8]) -> Room {
         if self.file.is_none() && self.problem.is_none() {
             if self.early.len() + bytes.len() <= self.early_max {
                 self.early.extend_from_slice(bytes);
@@ -180,6 +197,10 @@ impl Spill {
 
     /// Where everything is, if it went to disk, or why it did not.
     pub(crate) async fn finish(mut self) -> Spilled {
+        let rest = self.redaction.rest();
+        if !rest.is_empty() {
+            self.push_clean(&rest).await;
+        }
         if let Some(mut file) = self.file.take()
             && let Err(error) = file.flush().await
         {

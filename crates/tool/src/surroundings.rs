@@ -19,6 +19,7 @@ use crate::environment::{Exported, child_environment};
 use crate::file::{self, FileChange, Keeper, Known, Memory};
 use crate::lists::Lists;
 use crate::process::Launcher;
+use crate::secrets::Secrets;
 use crate::web::Network;
 
 /// What all calls of one session share.
@@ -36,6 +37,8 @@ pub struct Surroundings {
     pub hidden: Hidden,
     /// How processes are really started; as they are where there is none.
     pub launcher: Option<Arc<dyn Launcher>>,
+    /// Our own keys, which nothing that is kept or shown may hold.
+    pub secrets: Secrets,
     /// Commands that run outside of what holds the others, by the user's wish.
     pub outside: Vec<String>,
     /// What of the network may be fetched from besides the public part.
@@ -99,6 +102,7 @@ impl Surroundings {
             hidden: Hidden::default(),
             launcher: None,
             outside: Vec::new(),
+            secrets: Secrets::default(),
             network: Network::default(),
             keeper: None,
             skills: Vec::new(),
@@ -123,6 +127,7 @@ impl Surroundings {
         other.environment.clone_from(&self.environment);
         other.limits = self.limits;
         other.launcher.clone_from(&self.launcher);
+        other.secrets = self.secrets.clone();
         other.outside.clone_from(&self.outside);
         other.network = self.network;
         other.keeper.clone_from(&self.keeper);

@@ -2,7 +2,7 @@
 
 use windlass_vocabulary::ToolCall;
 
-use super::harmless;
+use super::spelled_out;
 
 /// The call in one line of at most `width` characters.
 pub(crate) fn described(call: &ToolCall, width: usize) -> String {
@@ -14,7 +14,7 @@ pub(crate) fn described(call: &ToolCall, width: usize) -> String {
         Some(told) => format!("{} {}", call.name, one_line(&told)),
         None => call.name.to_string(),
     };
-    shortened(&harmless(&line), width)
+    shortened(&spelled_out(&line), width)
 }
 
 /// At most so many characters, with a sign where something is missing.
@@ -47,7 +47,7 @@ mod tests {
             (r#"{"other":1}"#, "Bash"),
             ("not json", "Bash"),
             (r#"{"command":"0123456789012345"}"#, "Bash 01234567890123…"),
-            (r#"{"command":"\u001b[2J"}"#, "Bash \u{fffd}[2J"),
+            (r#"{"command":"\u001b[2J"}"#, "Bash ^[[2J"),
         ];
         for (input, line) in cases {
             let call = ToolCall {

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use windlass_driver::{Interrupt, Notices, Session};
+use windlass_permission::display::{cleaned, is_hidden, visible};
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Answer, Notice};
 
@@ -186,15 +187,22 @@ pub(crate) async fn at(moment: Option<Instant>) {
 
 /// The text without anything that could steer a terminal: model and tools write what they like.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let steers = |letter: char| {
-        let turns_direction = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        (letter.is_control() && letter != '\n' && letter != '\t') || turns_direction
-    };
-    if text.chars().any(steers) {
-        Cow::Owned(text.replace(steers, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
+    match text.chars().any(steers) {
+        true => Cow::Owned(cleaned(text)),
+        false => Cow::Borrowed(text),
     }
+}
+
+/// What a call says, every letter of it: what is shown is what runs.
+pub(crate) fn spelled_out(text: &str) -> Cow<'_, str> {
+    match text.chars().any(steers) {
+        true => Cow::Owned(visible(text)),
+        false => Cow::Borrowed(text),
+    }
+}
+
+fn steers(letter: char) -> bool {
+    (letter.is_control() && letter != '\n' && letter != '\t') || is_hidden(letter)
 }
 
 /// How long a run may take to end after a signal.

@@ -33,6 +33,7 @@ mod readme;
 mod rehearse;
 mod remote;
 mod rewind;
+mod secrets;
 mod server;
 mod session;
 mod sessions;

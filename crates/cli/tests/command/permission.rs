@@ -177,6 +177,57 @@ fn several_directories_can_be_added() {
     }
 }
 
+/// One page for whoever asks, and how often somebody did.
+fn page() -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use std::io::{BufRead, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let count = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let seen = std::sync::Arc::clone(&count);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let mut lines = std::io::BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\
+                          Connection: close\r\n\r\nfetched!\n";
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    (address, count)
+}
+
+/// What permission says of a place close by is what the tool does.
+#[test]
+fn a_place_close_by_is_fetched_when_a_rule_names_it_and_only_then() {
+    let (address, count) = page();
+    let cases: &[(&[&str], bool)] = &[
+        (&[], false),
+        (&["--allowedTools", "WebFetch"], false),
+        (&["--allowedTools", "WebFetch(domain:*)"], false),
+        (&["--allowedTools", "WebFetch(domain:example.org)"], false),
+        (&["--allowedTools", "WebFetch(domain:127.0.0.1)"], true),
+        (&["--dangerously-skip-permissions"], true),
+        (
+            &["--dangerously-skip-permissions", "--disallowedTools", "WebFetch(domain:127.0.0.1)"],
+            false,
+        ),
+    ];
+    for (flags, expected) in cases {
+        let before = count.load(std::sync::atomic::Ordering::SeqCst);
+        let input = json!({"url": format!("http://{address}/x"), "prompt": "what is it?"});
+        let (_, said) = told(flags, "WebFetch", input.clone());
+        let came = count.load(std::sync::atomic::Ordering::SeqCst) > before;
+        assert_eq!((came, said.contains("fetched!")), (*expected, *expected), "{flags:?}: {said}");
+        let world = World::new();
+        let mut command =
+            world.windlass(&["permission", "explain", "--json", "--tool", "WebFetch"]);
+        let finished = run(command.arg(input.to_string()).args(*flags));
+        let report: Value = serde_json::from_str(finished.answer()).expect("JSON");
+        assert_eq!(report["decision"] == "allow", *expected, "{flags:?}: {report}");
+    }
+}
+
 /// Feeds lines to `permission check`.
 fn checked(world: &World, input: &[u8]) -> Finished {
     let path = world.file("cases.jsonl");

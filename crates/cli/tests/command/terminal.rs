@@ -110,6 +110,69 @@ fn an_answer_cannot_steer_the_terminal_but_stays_as_it_is_in_a_pipe() {
     assert_eq!(finished.answer(), format!("{evil}\n"));
 }
 
+/// Whatever a model, a tool, a server or a user brings, every way to a terminal is clean.
+#[test]
+fn nothing_that_is_shown_steers_the_terminal() {
+    let world = World::new();
+    let evil =
+        "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{1b}[?25l\u{202e}\u{200b}x\u{8}\u{1b}P1\u{1b}\\";
+    let script = Script::new()
+        .answer(
+            Answer::text(evil)
+                .tool("Bash", serde_json::json!({"command": format!("printf '%s' '{evil}' | tee /dev/stderr; false")}))
+                .tool("Read", serde_json::json!({"file_path": format!("/{evil}")})),
+        )
+        .answer(Answer::text(format!("answer {evil}")).repeat(0));
+    let server = play(script);
+    let flags = ["-p", evil, "--verbose", "--dangerously-skip-permissions"];
+    let (code, verbose) = on_terminal(world.asking(&server.url(), &flags), To::Stderr);
+    assert_eq!(code, Some(0), "{verbose:?}");
+    let (_, answer) = on_terminal(world.asking(&server.url(), &flags), To::Stdout);
+    let call = serde_json::json!({ "command": format!("touch '{evil}'") });
+    let script = Script::new().answer(Answer::call("Bash", call)).answer(Answer::text("Over."));
+    let other = play(script);
+    let (_, denied) = on_terminal(world.asking(&other.url(), &["-p", "go"]), To::Stderr);
+    assert!(denied.contains("^["), "spelled out: {denied:?}");
+    let id = world.journals()[0].file_stem().expect("a name").to_string_lossy().into_owned();
+    let (_, show) = on_terminal(world.windlass(&["sessions", "show", &id]), To::Stdout);
+    let (_, list) = on_terminal(world.windlass(&["sessions", "list"]), To::Stdout);
+    let explained = ["permission", "explain", &format!("make '{evil}'")];
+    let (_, explain) = on_terminal(world.windlass(&explained), To::Stdout);
+    assert!(explain.contains("^[") && explain.contains("<U+202E>"), "spelled out: {explain:?}");
+    let fault = Fault::refuse_with(
+        400,
+        format!("{{\"error\":{{\"message\":\"{}\"}}}}", "\\u001b[2J\\u202e"),
+    );
+    let failing = play(Script::new().answer(Answer::failing(fault).repeat(0)));
+    let (_, error) = on_terminal(world.asking(&failing.url(), &["-p", "go"]), To::Stderr);
+    let (_, usage) = on_terminal(world.windlass(&["--model", evil, "--what"]), To::Stderr);
+    for (name, screen) in [
+        ("verbose", verbose),
+        ("answer", answer),
+        ("denied", denied),
+        ("show", show),
+        ("list", list),
+        ("explain", explain),
+        ("error", error),
+        ("usage", usage),
+    ] {
+        assert!(!screen.is_empty(), "{name}");
+        for steering in [
+            "\u{1b}]",
+            "\u{1b}[2J",
+            "\u{1b}[?25l",
+            "\u{7}",
+            "\u{8}",
+            "\u{9b}",
+            "\u{202e}",
+            "\u{200b}",
+            "\u{1b}P",
+        ] {
+            assert!(!screen.contains(steering), "{name}: {steering:?} in {screen:?}");
+        }
+    }
+}
+
 #[test]
 fn somebody_who_watches_hears_of_another_model() {
     let world = World::new();

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windlass_dialect::{Credential, Law, Search, dialect};
+use windlass_tool::Secrets;
 use windlass_vocabulary::Wire;
 
 /// A model server. Models of one session may live at different ones.
@@ -74,6 +75,23 @@ impl Endpoint {
         self.searches && wire.is_some_and(|wire| wire.search_tool(&Search::default()).is_some())
     }
 
+    /// Tells the keys it has, and any it gets later, so that they are kept out of what is kept.
+    pub(crate) fn telling(mut self, secrets: &Secrets) -> Self {
+        note(&self.credential, secrets);
+        for (_, value) in self.headers.iter().filter(|(name, _)| may_be_secret(name)) {
+            secrets.note(value.strip_prefix("Bearer ").unwrap_or(value));
+        }
+        if let Some(Renewal(find)) = self.renewal.take() {
+            let secrets = secrets.clone();
+            self.renewal = Some(Renewal(Arc::new(move || {
+                let found = find();
+                found.iter().for_each(|credential| note(credential, &secrets));
+                found
+            })));
+        }
+        self
+    }
+
     /// With limits of its own: a partner cloud that takes less, a local server that takes
     /// everything. Its wire is that of the endpoint, whatever the law says.
     #[must_use]
@@ -93,6 +111,21 @@ impl Endpoint {
         self.renewal = Some(Renewal(Arc::new(find)));
         self
     }
+}
+
+fn note(credential: &Credential, secrets: &Secrets) {
+    match credential {
+        Credential::None => {}
+        Credential::Key(secret) | Credential::Bearer(secret) => secrets.note(secret),
+    }
+}
+
+/// Is a header of this name one that proves who asks?
+fn may_be_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["auth", "key", "token", "secret", "cookie", "password", "credential"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// Headers are shown by name only: one of them may be a secret.

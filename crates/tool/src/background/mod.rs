@@ -147,6 +147,7 @@ pub(crate) async fn start(
     let spill = Spill::live(output.clone(), limits.output_spill_max).await.map_err(|error| {
         format!("`{}` could not be made for the output: {error}.", output.display())
     })?;
+    let spill = spill.without(&surroundings.secrets);
     let tasks = surroundings.background();
     let task = tasks.add(command, output, limits.background_tasks_max)?;
     let process = match spawn(program, surroundings) {

@@ -92,7 +92,8 @@ impl Bash {
         let order = Order {
             limit,
             output: Output {
-                spill: Spill::new(output, limits.output_inline_max, limits.output_spill_max),
+                spill: Spill::new(output, limits.output_inline_max, limits.output_spill_max)
+                    .without(&surroundings.secrets),
                 inline_max: limits.output_inline_max,
                 processes_max: limits.processes_max,
                 bell: None,

@@ -1,0 +1,148 @@
+//! The keys we know, taken out of whatever is kept or shown.
+//!
+//! A tool may print a key: one that stands in a file, or in the environment of a process. Where it
+//! equals one of ours it is replaced before it reaches a record, a model, a person or a file of long
+//! output. Only our own keys are known here; what else is a secret nobody told us.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use memchr::memmem;
+
+/// The keys of a session. Clones are the same list.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<RwLock<Vec<String>>>);
+
+/// Shorter ones would be found in ordinary words.
+const CHARS_MIN: usize = 8;
+
+const INSTEAD: &str = "[key removed]";
+
+impl Secrets {
+    /// One more.
+    pub fn note(&self, secret: &str) {
+        let secret = secret.trim();
+        let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if secret.len() >= CHARS_MIN && !list.iter().any(|known| known == secret) {
+            list.push(secret.to_owned());
+            // One that contains another goes first.
+            list.sort_by_key(|known| std::cmp::Reverse(known.len()));
+        }
+    }
+
+    /// The text without them.
+    #[must_use]
+    pub fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut clean = Cow::Borrowed(text);
+        for secret in list.iter() {
+            if memmem::find(clean.as_bytes(), secret.as_bytes()).is_some() {
+                clean = Cow::Owned(clean.replace(secret.as_str(), INSTEAD));
+            }
+        }
+        clean
+    }
+
+    /// A stream without them.
+    pub(crate) fn stream(&self) -> Redaction {
+        let list = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Redaction { list, held: Vec::new() }
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(hidden)")
+    }
+}
+
+/// A stream in pieces, with a key perhaps across two of them.
+#[derive(Default)]
+pub(crate) struct Redaction {
+    list: Vec<String>,
+    /// What may turn out to be the beginning of one.
+    held: Vec<u8>,
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redaction(hidden)")
+    }
+}
+
+impl Redaction {
+    /// What of it may be passed on now.
+    pub(crate) fn pass<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.list.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        for secret in &self.list {
+            all = replaced(all, secret.as_bytes());
+        }
+        let open = self.list.iter().map(|secret| beginning(&all, secret.as_bytes())).max();
+        self.held = all.split_off(all.len() - open.unwrap_or(0));
+        Cow::Owned(all)
+    }
+
+    /// What was held back when the stream has ended: no key after all.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+}
+
+fn replaced(all: Vec<u8>, secret: &[u8]) -> Vec<u8> {
+    if memmem::find(&all, secret).is_none() {
+        return all;
+    }
+    let mut clean = Vec::with_capacity(all.len());
+    let mut from = 0;
+    for at in memmem::find_iter(&all, secret) {
+        clean.extend_from_slice(all.get(from..at).unwrap_or_default());
+        clean.extend_from_slice(INSTEAD.as_bytes());
+        from = at + secret.len();
+    }
+    clean.extend_from_slice(all.get(from..).unwrap_or_default());
+    clean
+}
+
+/// How many bytes at the end could begin the secret.
+fn beginning(all: &[u8], secret: &[u8]) -> usize {
+    let most = secret.len().saturating_sub(1).min(all.len());
+    (1..=most)
+        .rev()
+        .find(|length| secret.get(..*length) == all.get(all.len() - length..))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_taken_out_however_they_are_cut() {
+        let secrets = Secrets::default();
+        secrets.note("sk-canary-1234");
+        secrets.note("sk-canary-1234-longer");
+        secrets.note("short");
+        let text = "a sk-canary-1234 b sk-canary-1234-longer c short sk-canary";
+        let clean = "a [key removed] b [key removed] c short sk-canary";
+        assert_eq!(secrets.redacted(text), clean);
+        assert_eq!(format!("{secrets:?}"), "Secrets(hidden)");
+        for size in 1..text.len() {
+            let mut stream = secrets.stream();
+            let mut got = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                got.extend_from_slice(&stream.pass(piece));
+            }
+            got.extend(stream.rest());
+            // A longer key may be cut where a shorter one ends; nothing of either is left.
+            let got = String::from_utf8(got).unwrap();
+            assert!(!got.contains("1234"), "{size}: {got}");
+            assert!(got.ends_with("c short sk-canary"), "{size}: {got}");
+        }
+        assert_eq!(Secrets::default().redacted(text), text);
+    }
+}
