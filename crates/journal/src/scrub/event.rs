@@ -79,6 +79,8 @@ impl Scrubber {
                 ask: asks,
                 deny: self.rules(Fate::Denied),
             },
+            // The rules above say what became of each call.
+            held: None,
         };
         let mut context = settings.context.clone();
         context.spill_directory = self.shared(&context.spill_directory);

@@ -105,6 +105,7 @@ impl Errand {
             is_plain: false,
             is_lasting: false,
             unconfined: true,
+            is_excluded: false,
         };
         // Without a launcher, whatever the session has: it is the user's own program.
         let free = Surroundings::new(&program.directory, &program.directory);
