@@ -26,7 +26,6 @@ use crate::environment::Lookup;
 use crate::expansion::{Expander, Hands, Names, Pages};
 use crate::layers::Layers;
 use crate::memory::NearbyFiles;
-use crate::offer::Offer;
 use crate::refusal::Refusal;
 use crate::rules::listed;
 use crate::sandbox;
@@ -123,8 +122,8 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         false => Found::look(&cwd, &config, &layers, &mut settings, lookup),
     };
     notes.append(&mut found.notes);
-    let Offer { mut registry, agents } = offered(args, &settings.policy)?;
-    choice::check(&cast, wishes(&model, &registry))?;
+    let mut offer = offer::offer(&args.permission.tools, &settings.policy)?;
+    choice::check(&cast, wishes(&model, &offer.registry))?;
     let (order, servers) = asked(args, has_prompt, &cast, &config, lookup)?;
     let order = order.map(|order| ordered(order, &mut kept)).transpose()?;
     let (surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
@@ -134,13 +133,13 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let mut surroundings = prepared(surroundings, directories, &settings.policy, &config, &layers);
     let held = layers.sandbox(args.permission.sandbox, &args.permission.sandbox_allow_domain);
     notes.extend(sandbox::confine(&held, &mut surroundings, &mut settings.policy)?);
-    let remote =
-        remote::session(args, &layers, (&surroundings, &mut registry), &mut notes, lookup)?;
+    let tools = offer.with_skills(&mut surroundings, &found.skill_folders);
+    let remote = remote::session(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
     let names = names(&kept, &cwd);
     let mut beside = surroundings.for_another();
     beside.hidden = settings.policy.rules.hidden(&settings.policy.directories);
     let hands = |surroundings| Hands {
-        registry: registry.clone(),
+        registry: offer.registry.clone(),
         surroundings: Arc::new(surroundings),
         policy: settings.policy.clone(),
         trusts_project: layers.trusts_project(),
@@ -151,15 +150,15 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
     let portrait = Portrait {
-        tools: registry.names().chain(agents.then_some("Agent")).map(str::to_owned).collect(),
+        tools: offer.names(),
         skills: std::mem::take(&mut found.skill_folders),
         output_style: layers.output_style(),
         cwd,
     };
-    let definitions = std::mem::take(&mut found.agents);
-    let agents = agents.then(|| Subagents { definitions, ..Subagents::default() });
-    builder = found.equip(builder).registry(registry).surroundings(surroundings);
-    builder = builder.continue_run(order == Some(Order::GoOn)).hooks(layers.hooks());
+    let agents = offer.subagents(std::mem::take(&mut found.agents));
+    builder = found.equip(builder).registry(offer.registry).web_search(offer.search);
+    builder = builder.surroundings(surroundings).hooks(layers.hooks());
+    builder = builder.continue_run(order == Some(Order::GoOn));
     builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
     kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
@@ -202,11 +201,6 @@ fn kept_in(
             builder.journal(journal, durability).journal_head(kept.head()).price_table(prices)
         }
     }
-}
-
-/// The tools on offer, by the flags and the rules.
-fn offered(args: &RunArgs, policy: &Policy) -> Result<Offer, Refusal> {
-    offer::offer(&args.permission.tools, &policy.rules)
 }
 
 /// What people keep in files for all their sessions.

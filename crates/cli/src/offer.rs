@@ -1,8 +1,10 @@
 //! Which tools the model is offered: a base set chosen by name, without those that a bare deny rule
 //! hides. A tool that was wished for by its name is offered from the start.
 
-use windlass_driver::Registry;
-use windlass_permission::{Rule, Rules};
+use std::path::PathBuf;
+
+use windlass_driver::{AgentDefinition, Registry, Subagents, Surroundings};
+use windlass_permission::{Policy, Rule};
 
 use crate::nearest::nearest;
 use crate::refusal::Refusal;
@@ -14,13 +16,19 @@ pub(crate) struct Offer {
     /// The tools.
     pub(crate) registry: Registry,
     /// May nested sessions be started? Their tool is added where sessions are made.
-    pub(crate) agents: bool,
+    agents: bool,
+    /// May skills be loaded?
+    skills: bool,
+    /// May the web be searched? The tool is added where a provider does that.
+    pub(crate) search: bool,
 }
 
-/// The tools on offer. Without a wish, all that are built in.
-pub(crate) fn offer(wish: &[String], rules: &Rules) -> Result<Offer, Refusal> {
+/// The tools on offer. Without a wish, all that are built in; those that talk to a person only where
+/// there is one.
+pub(crate) fn offer(wish: &[String], policy: &Policy) -> Result<Offer, Refusal> {
+    let rules = &policy.rules;
     let mut registry = Registry::builtin();
-    let mut agents = true;
+    let (mut agents, mut skills, mut search) = (true, true, true);
     if !wish.is_empty() {
         let wanted = named(wish, &registry)?;
         registry.retain(|spec| wanted.has(spec.name.as_str()));
@@ -30,12 +38,45 @@ pub(crate) fn offer(wish: &[String], rules: &Rules) -> Result<Offer, Refusal> {
                 && !wanted.names.iter().any(|name| name == spec.name.as_str())
         });
         agents = wanted.has(AGENT);
+        skills = wanted.has(SKILL);
+        search = wanted.has(WEB_SEARCH);
+    }
+    if !policy.can_ask {
+        registry.retain(|spec| !WITH_PEOPLE.contains(&spec.name.as_str()));
     }
     let hidden =
         |name: &str| rules.deny.iter().any(|rule| rule.content.is_none() && rule.tool == name);
     registry.retain(|spec| !hidden(spec.name.as_str()));
     agents &= !hidden(AGENT) && !hidden(AGENT_OLD);
-    Ok(Offer { registry, agents })
+    skills &= !hidden(SKILL);
+    search &= !hidden(WEB_SEARCH);
+    Ok(Offer { registry, agents, skills, search })
+}
+
+impl Offer {
+    /// The agents, if nested sessions may be started.
+    pub(crate) fn subagents(&self, definitions: Vec<AgentDefinition>) -> Option<Subagents> {
+        self.agents.then(|| Subagents { definitions, ..Subagents::default() })
+    }
+
+    /// Every tool's name.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let agents = self.agents.then_some(AGENT);
+        self.registry.names().chain(agents).map(str::to_owned).collect()
+    }
+
+    /// Adds the tool that loads skills, if there are any and they may be loaded.
+    pub(crate) fn with_skills(
+        &mut self,
+        place: &mut Surroundings,
+        folders: &[PathBuf],
+    ) -> &mut Registry {
+        if self.skills {
+            place.skills = folders.to_vec();
+            self.registry.insert_skills(place);
+        }
+        &mut self.registry
+    }
 }
 
 /// What was wished for.
@@ -54,7 +95,7 @@ impl Wanted {
 
 /// The names wanted; `default` stands for all.
 fn named(wish: &[String], registry: &Registry) -> Result<Wanted, Refusal> {
-    let known: Vec<&str> = registry.names().chain([AGENT]).collect();
+    let known: Vec<&str> = registry.names().chain([AGENT, SKILL, WEB_SEARCH]).collect();
     let mut wanted = Wanted { names: Vec::new(), all: false };
     for name in wish.iter().flat_map(|value| listed(value)) {
         if name == "default" {
@@ -95,8 +136,30 @@ pub(crate) fn check_names(rules: &[Rule]) -> Result<(), Refusal> {
 }
 
 /// Tools that rules may name and that are not built in, or not always.
-const ELSEWHERE: &[&str] = &[AGENT, AGENT_OLD, "Skill", "WebSearch"];
+const ELSEWHERE: &[&str] = &[AGENT, AGENT_OLD, SKILL, WEB_SEARCH];
+
+const SKILL: &str = "Skill";
+const WEB_SEARCH: &str = "WebSearch";
+
+/// Tools that are of no use where nobody answers.
+const WITH_PEOPLE: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
 /// The tool that starts nested sessions, and what it was called elsewhere.
 const AGENT: &str = "Agent";
 const AGENT_OLD: &str = "Task";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_talk_to_people_are_there_only_where_people_are() {
+        for can_ask in [false, true] {
+            let policy = Policy { can_ask, ..Policy::default() };
+            let registry = offer(&[], &policy).expect("an offer").registry;
+            for name in WITH_PEOPLE {
+                assert_eq!(registry.get(name).is_some(), can_ask, "{name}");
+            }
+        }
+    }
+}

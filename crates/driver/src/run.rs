@@ -171,8 +171,12 @@ impl Run {
     /// is closed.
     async fn take_up(mut self) -> Self {
         for left in self.performer.surroundings().end_left_over() {
-            let words = "a command that the last process left in the background was ended";
-            self.performer.warn(format!("{words}; what it wrote is in {}", left.display()));
+            let words = "a command that the last process left running was ended";
+            let wrote = match left.exists() {
+                true => format!("; what it wrote is in {}", left.display()),
+                false => String::new(),
+            };
+            self.performer.warn(format!("{words}{wrote}"));
         }
         if !self.continues_run {
             return self.take(Event::Interrupted(Interrupt::Crashed)).await;

@@ -100,6 +100,13 @@ fn cases() -> Vec<Case> {
             rg: &["--files", "-g", "**/*.md"],
         },
         Case {
+            // Ours come newest first; theirs need not look at any file for that.
+            name: "Glob, all files",
+            tool: "Glob",
+            input: json!({"pattern": "**/*"}),
+            rg: &["--files"],
+        },
+        Case {
             // Ours come newest first, which takes a look at every file; so must theirs.
             name: "Glob, all files by time",
             tool: "Glob",

@@ -34,8 +34,6 @@ const DESCRIPTION: &str = "Finds files whose path matches a pattern, newest firs
 `*` stays within one directory, `**` does not. Files that git ignores are left out.";
 
 const FILES_MAX: usize = 100;
-/// Matches remembered for sorting.
-const MATCHES_MAX: usize = 100_000;
 const RESULT_BYTES_MAX: usize = 100_000;
 
 impl Action for Glob {
@@ -74,29 +72,23 @@ fn perform(input: &Input, job: &Job) -> Done {
     let began = Instant::now();
     let matcher = matcher(&input.pattern).map_err(|wrong| wrong.told("Glob"))?;
     let walk = Walk::new(job, input.path.as_deref())?;
-    let found: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
-    let count = AtomicUsize::new(0);
+    let found: Mutex<Vec<Newest>> = Mutex::default();
+    let total = AtomicUsize::new(0);
+    let is_all = matches!(input.pattern.as_str(), "**" | "**/*");
     walk.each(|| {
-        let mut batch = Batch { all: &found, own: Vec::new() };
-        let (matcher, walk, count) = (&matcher, &walk, &count);
+        let mut batch = Batch { all: &found, own: Newest::default(), seen: 0, total: &total };
+        let mut clock = walk.clock();
+        let (matcher, walk) = (&matcher, &walk);
         move |path: &Path| {
-            if !matcher.is_match(walk.below(path)) {
-                return true;
+            if is_all || matcher.is_match(walk.below(path)) {
+                batch.seen += 1;
+                batch.own.take(clock.modified(path), path);
             }
-            batch.own.push((walk.modified(path), path.to_path_buf()));
-            count.fetch_add(1, Ordering::Relaxed) + 1 < MATCHES_MAX
+            true
         }
     });
-    let mut found = std::mem::take(&mut *lock(&found));
-    let total = found.len();
-    let newest_first = |(a, one): &(SystemTime, PathBuf), (b, other): &(SystemTime, PathBuf)| {
-        b.cmp(a).then_with(|| one.cmp(other))
-    };
-    if total > FILES_MAX {
-        // Only those that are shown need an order.
-        found.select_nth_unstable_by(FILES_MAX, newest_first);
-        found.truncate(FILES_MAX);
-    }
+    let total = total.load(Ordering::Relaxed);
+    let mut found = Newest::all(std::mem::take(&mut *lock(&found)));
     found.sort_by(newest_first);
     let names: Vec<String> =
         found.into_iter().map(|(_, path)| path.to_string_lossy().into_owned()).collect();
@@ -125,14 +117,60 @@ fn perform(input: &Input, job: &Job) -> Done {
     Ok(ToolOutcome { structured, ..ToolOutcome::text(text) })
 }
 
+type Dated = (SystemTime, PathBuf);
+
+fn newest_first((a, one): &Dated, (b, other): &Dated) -> std::cmp::Ordering {
+    b.cmp(a).then_with(|| one.cmp(other))
+}
+
+/// The newest of many files. Those that are too old to be shown are not even remembered.
+#[derive(Default)]
+struct Newest {
+    kept: Vec<Dated>,
+    /// Nothing older than this is wanted.
+    least: Option<SystemTime>,
+}
+
+impl Newest {
+    fn take(&mut self, modified: SystemTime, path: &Path) {
+        if self.least.is_some_and(|least| modified < least) {
+            return;
+        }
+        self.kept.push((modified, path.to_path_buf()));
+        // Put in order now and then, when as many again have come.
+        if self.kept.len() >= 2 * FILES_MAX {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.kept.len() > FILES_MAX {
+            self.kept.select_nth_unstable_by(FILES_MAX - 1, newest_first);
+            self.kept.truncate(FILES_MAX);
+            self.least = self.kept.iter().map(|(modified, _)| *modified).min();
+        }
+    }
+
+    /// The newest of all.
+    fn all(several: Vec<Self>) -> Vec<Dated> {
+        let kept = several.into_iter().flat_map(|one| one.kept).collect();
+        let mut newest = Self { kept, least: None };
+        newest.cut();
+        newest.kept
+    }
+}
+
 /// What one thread found, put to the rest when it is done.
 struct Batch<'a> {
-    all: &'a Mutex<Vec<(SystemTime, PathBuf)>>,
-    own: Vec<(SystemTime, PathBuf)>,
+    all: &'a Mutex<Vec<Newest>>,
+    own: Newest,
+    seen: usize,
+    total: &'a AtomicUsize,
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        lock(self.all).append(&mut self.own);
+        self.total.fetch_add(self.seen, Ordering::Relaxed);
+        lock(self.all).push(std::mem::take(&mut self.own));
     }
 }

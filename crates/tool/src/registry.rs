@@ -85,7 +85,7 @@ impl Registry {
     /// Adds the tool that loads skills, behind the others, where there are folders with skills.
     pub fn insert_skills(&mut self, surroundings: &Surroundings) {
         if !surroundings.skills.is_empty() {
-            self.insert(tool(Skill));
+            self.insert(tool(Skill::new(surroundings)));
         }
     }
 

@@ -10,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
 use crate::action::{Action, Doing, Done};
@@ -20,7 +21,9 @@ use crate::tool::{Job, blocking};
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Skill;
+pub(crate) struct Skill {
+    description: String,
+}
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Input {
@@ -34,6 +37,9 @@ pub(crate) struct Input {
 const DESCRIPTION: &str = "Loads a skill: instructions for a kind of task. When a skill is named \
 to you or fits the task, load it first, then follow it.";
 
+/// Bytes of the list of skills in the description, and characters of what each says of itself.
+const LISTING_BYTES_MAX: usize = 2_000;
+const ABOUT_CHARS_MAX: usize = 200;
 /// Skills looked at in one folder.
 const SKILLS_MAX: usize = 256;
 /// A longer file is not a skill, and no more than this is handed over.
@@ -43,11 +49,32 @@ const ARGUMENTS: &str = "$ARGUMENTS";
 const NAMES_SHOWN_MAX: usize = 60;
 const NAME_CHARS_SHOWN_MAX: usize = 100;
 
+impl Skill {
+    /// The tool, with the skills that are there now. They are named as long as there is room; any
+    /// other is found by its name all the same.
+    pub(crate) fn new(surroundings: &Surroundings) -> Self {
+        let mut description = DESCRIPTION.to_owned();
+        let room = description.len() + LISTING_BYTES_MAX;
+        let known = known(surroundings, &CancellationToken::new());
+        for (at, Found { name, about, .. }) in known.iter().enumerate() {
+            let about: String = about.chars().take(ABOUT_CHARS_MAX).collect();
+            let name: String = name.chars().take(NAME_CHARS_SHOWN_MAX).collect();
+            let line = format!("\n- {name}: {about}");
+            if description.len() + line.len() > room {
+                description.push_str(&format!("\n- and {} more", known.len() - at));
+                break;
+            }
+            description.push_str(&line);
+        }
+        Self { description }
+    }
+}
+
 impl Action for Skill {
     type Input = Input;
 
     fn words(&self) -> (&str, &str, usize) {
-        ("Skill", DESCRIPTION, SKILL_BYTES_MAX)
+        ("Skill", &self.description, SKILL_BYTES_MAX)
     }
 
     fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
@@ -71,7 +98,7 @@ impl Action for Skill {
 fn load(input: &Input, job: &Job) -> Done {
     // People write `/name`, and models repeat it.
     let wanted = input.skill.trim().trim_start_matches('/');
-    let known = known(job);
+    let known = known(&job.surroundings, &job.cancel);
     let Some(found) = known.iter().find(|found| found.name == wanted) else {
         return Err(unknown(wanted, &known));
     };
@@ -89,22 +116,24 @@ fn load(input: &Input, job: &Job) -> Done {
 
 struct Found {
     name: String,
+    /// What it says of itself, in one line.
+    about: String,
     body: String,
     folder: PathBuf,
 }
 
-/// All skills; where two have one name, the first folder's is meant.
-fn known(job: &Job) -> Vec<Found> {
+/// All skills that a model may load; where two have one name, the first folder's is meant.
+fn known(surroundings: &Surroundings, cancel: &CancellationToken) -> Vec<Found> {
     let mut known: Vec<Found> = Vec::new();
-    for folder in &job.surroundings.skills {
+    for folder in &surroundings.skills {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(SKILLS_MAX).collect();
         paths.sort();
         for path in paths {
-            if job.cancel.is_cancelled() {
+            if cancel.is_cancelled() {
                 return known;
             }
-            match read(&job.surroundings, &path) {
+            match read(surroundings, &path) {
                 Some(found) if known.iter().all(|one| one.name != found.name) => known.push(found),
                 _ => {}
             }
@@ -124,33 +153,65 @@ fn read(surroundings: &Surroundings, folder: &Path) -> Option<Found> {
     let file = file::open_below(&directory, Path::new("SKILL.md"), &path).ok()?;
     let bytes = file::read_bounded(&file, SKILL_BYTES_MAX as u64).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let (name, body) = parted(&text);
-    let name = match name {
+    let page = Page::of(&text);
+    if page.is_for_people {
+        return None;
+    }
+    let name = match page.name {
         Some(name) => name,
         None => folder.file_name()?.to_str()?.to_owned(),
     };
-    Some(Found { name, body: body.to_owned(), folder })
+    let about = page.about.unwrap_or_else(|| first_line(page.body));
+    Some(Found { name, about, body: page.body.to_owned(), folder })
 }
 
-/// The name a skill gives itself between its first two `---`, and what follows them.
-fn parted(text: &str) -> (Option<String>, &str) {
-    let mut lines = text.split_inclusive('\n');
-    if lines.next().map(str::trim_end) != Some("---") {
-        return (None, text);
-    }
-    let mut name = None;
-    let mut at = text.find('\n').map_or(text.len(), |end| end + 1);
-    for line in lines {
-        at += line.len();
-        if line.trim_end() == "---" {
-            return (name, text.get(at..).unwrap_or_default().trim_start());
+/// What a skill says between its first two `---`, and what follows them.
+#[derive(Default)]
+struct Page<'a> {
+    name: Option<String>,
+    about: Option<String>,
+    /// Only people may ask for it.
+    is_for_people: bool,
+    body: &'a str,
+}
+
+impl<'a> Page<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut page = Self { body: text, ..Self::default() };
+        let mut lines = text.split_inclusive('\n');
+        if lines.next().is_none_or(|line| line.trim_end() != "---") {
+            return page;
         }
-        if let Some(value) = line.strip_prefix("name:") {
+        let mut at = text.find('\n').map_or(text.len(), |end| end + 1);
+        for line in lines {
+            at += line.len();
+            if line.trim_end() == "---" {
+                page.body = text.get(at..).unwrap_or_default().trim_start();
+                return page;
+            }
+            let Some((key, value)) = line.split_once(':') else { continue };
             let value = value.trim().trim_matches(['"', '\'']);
-            name = Some(value.to_owned()).filter(|value| !value.is_empty());
+            let value = Some(value.to_owned()).filter(|value| !value.is_empty());
+            match key {
+                "name" => page.name = value,
+                "description" => page.about = value,
+                "disable-model-invocation" => {
+                    page.is_for_people = value.is_some_and(|value| YES.contains(&value.as_str()));
+                }
+                _ => {}
+            }
         }
+        // The lines never end, so they are no head.
+        Self { body: text, ..Self::default() }
     }
-    (None, text)
+}
+
+/// How people write yes there.
+const YES: &[&str] = &["true", "yes", "on", "1"];
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(|line| line.trim_start_matches('#').trim());
+    line.into_iter().find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 /// The body with the arguments in their place, or behind it where it has none for them; nothing

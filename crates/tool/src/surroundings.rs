@@ -14,11 +14,11 @@ use std::time::Duration;
 use windlass_permission::Hidden;
 use windlass_vocabulary::ToolName;
 
-use crate::background::{self, Background};
+use crate::background::Background;
 use crate::environment::{Exported, child_environment};
 use crate::file::{self, FileChange, Keeper, Known, Memory};
 use crate::lists::Lists;
-use crate::process::Launcher;
+use crate::process::{self, Launcher};
 use crate::secrets::Secrets;
 use crate::web::Network;
 
@@ -55,6 +55,7 @@ pub struct Surroundings {
     lists: Mutex<Lists>,
     offered: Mutex<BTreeSet<ToolName>>,
     files: Mutex<Memory>,
+    crowd: tokio::sync::Mutex<()>,
 }
 
 /// Bounds that settings may change.
@@ -114,6 +115,7 @@ impl Surroundings {
             lists: Mutex::default(),
             offered: Mutex::default(),
             files: Mutex::default(),
+            crowd: tokio::sync::Mutex::default(),
             cwd,
         }
     }
@@ -193,10 +195,10 @@ impl Surroundings {
         &self.background
     }
 
-    /// Ends commands that an earlier process of this session left in the background when it was
-    /// killed. Returns where what each wrote is. For the start of a session that goes on.
+    /// Ends commands that an earlier process of this session left running when it was killed.
+    /// Returns where what each wrote is, or would be. For the start of a session that goes on.
     pub fn end_left_over(&self) -> Vec<PathBuf> {
-        background::sweep(&self.spill)
+        process::sweep(&self.spill)
     }
 
     /// The lists the model keeps, to be carried through a compaction or into the journal.
@@ -234,6 +236,11 @@ impl Surroundings {
     /// Carries over what a shell was left with that began with the environment of children.
     pub fn keep_variables(&self, left: &[(OsString, OsString)]) {
         *lock(&self.exported) = Exported::between(&self.environment, left);
+    }
+
+    /// Where calls wait for their turn when the system has no room.
+    pub(crate) fn crowd(&self) -> &tokio::sync::Mutex<()> {
+        &self.crowd
     }
 
     /// The program that begins a session, where there is one.

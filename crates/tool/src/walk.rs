@@ -5,13 +5,14 @@
 //! round in circles or out of where it began. Files come in no order: whoever shows them sorts.
 
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::file;
 use crate::tool::Job;
@@ -108,16 +109,18 @@ impl Walk {
         }
     }
 
+    fn start(&self) -> BorrowedFd<'_> {
+        self.directory.as_ref().map_or(rustix::fs::CWD, AsFd::as_fd)
+    }
+
     /// When a file was last changed. One that is gone by now counts as the oldest.
     pub(crate) fn modified(&self, path: &Path) -> SystemTime {
-        let directory = self.directory.as_ref().map_or(rustix::fs::CWD, AsFd::as_fd);
-        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-        let Ok(stat) = rustix::fs::statat(directory, self.below(path), flags) else {
-            return SystemTime::UNIX_EPOCH;
-        };
-        let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
-        let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
-        SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos)
+        changed(self.start(), self.below(path))
+    }
+
+    /// Tells for one thread when files were last changed.
+    pub(crate) fn clock(&self) -> Clock<'_> {
+        Clock { walk: self, folder: PathBuf::new(), held: None }
     }
 
     /// Cancelled or out of time. Asked often, also from inside a long file; the clock is asked now
@@ -135,4 +138,46 @@ impl Walk {
             format!("[Stopped after {seconds} s; not everything was searched. Narrow the search.]")
         })
     }
+}
+
+/// Tells when files were last changed. Files of one folder come one after the other, so the folder is
+/// held: the way to it is gone once and not for each file.
+pub(crate) struct Clock<'a> {
+    walk: &'a Walk,
+    folder: PathBuf,
+    held: Option<OwnedFd>,
+}
+
+impl Clock<'_> {
+    /// When a file was last changed. One that is gone by now counts as the oldest.
+    pub(crate) fn modified(&mut self, path: &Path) -> SystemTime {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return SystemTime::UNIX_EPOCH;
+        };
+        if self.held.is_none() || self.folder != folder {
+            self.held = self.hold(folder);
+            folder.clone_into(&mut self.folder);
+        }
+        let (folder, name) = match &self.held {
+            Some(held) => (held.as_fd(), Path::new(name)),
+            None => (self.walk.start(), self.walk.below(path)),
+        };
+        changed(folder, name)
+    }
+
+    fn hold(&self, folder: &Path) -> Option<OwnedFd> {
+        let below = folder.strip_prefix(&self.walk.start).ok()?;
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(self.walk.start(), below, flags, Mode::empty()).ok()
+    }
+}
+
+fn changed(folder: BorrowedFd<'_>, name: &Path) -> SystemTime {
+    let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        return SystemTime::UNIX_EPOCH;
+    };
+    let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
+    let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos)
 }

@@ -55,6 +55,7 @@ fn perform(input: &Input, job: &Job) -> Done {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         _ => Some(file::known_content(surroundings, &path)?),
     };
+    let parted = file::parted(old.as_ref().map(|old| &old.metadata));
     let kept = match &old {
         Some(old) => Kept::of(&old.bytes),
         None => Kept { encoding: Encoding::Utf8, mark: &[], crlf: false },
@@ -80,7 +81,7 @@ fn perform(input: &Input, job: &Job) -> Done {
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::text(format!("{said} `{}`.{note}", path.display()))
+        ..ToolOutcome::text(format!("{said} `{}`.{note}{parted}", path.display()))
     })
 }
 

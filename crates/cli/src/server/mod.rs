@@ -73,6 +73,9 @@ impl Proofs {
     }
 }
 
+/// Providers that search the web for their models. Servers that only speak like them do not.
+const SEARCHING: &[&str] = &["anthropic", "openai", "gemini"];
+
 /// Finds a model's server. When there is no key, says what there is instead.
 pub(crate) fn server(
     chosen: &Chosen,
@@ -94,6 +97,7 @@ pub(crate) fn server(
         }
     };
     let mut endpoint = Endpoint::new(wire, base_url.clone()).credential(credential);
+    endpoint = endpoint.searching(SEARCHING.contains(&chosen.provider.as_str()));
     endpoint.headers = provider.headers.clone();
     if let Some(variable) = &provider.headers_env {
         endpoint.headers.extend(environment::headers(lookup, variable)?);

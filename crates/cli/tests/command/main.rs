@@ -27,6 +27,7 @@ mod memory;
 mod model;
 mod models;
 mod offer;
+mod orphan;
 mod permission;
 mod policy;
 mod readme;

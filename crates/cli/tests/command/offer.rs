@@ -97,3 +97,61 @@ fn a_long_output_can_be_read_back_without_a_question() {
     let said = last_result(&server).to_string();
     assert!(!said.contains("\"is_error\":true"), "{said}");
 }
+
+/// Skills are there wherever they are found, named within bounds, and loaded by name.
+#[test]
+fn skills_are_offered_where_there_are_any() {
+    let world = World::new();
+    let about = "Rig the mast. ".repeat(100);
+    for number in 0..60 {
+        let folder = world.file(&format!(".claude/skills/rigging-{number:02}"));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let text =
+            format!("---\nname: rigging-{number:02}\ndescription: {about}\n---\nHaul away.\n");
+        std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
+    }
+    let hidden = world.file(".claude/skills/a-hidden");
+    std::fs::create_dir_all(&hidden).expect("a folder");
+    let text = "---\ndisable-model-invocation: true\n---\nNot for models.\n";
+    std::fs::write(hidden.join("SKILL.md"), text).expect("a skill");
+    let script = Script::new()
+        .answer(Answer::call("Skill", json!({"skill": "rigging-59"})))
+        .answer(Answer::call("Skill", json!({"skill": "a-hidden"})))
+        .answer(Answer::text("done"));
+    let server = play(script);
+    run(&mut world.asking(&server.url(), &["-p", "go"])).answer();
+    let requests = server.requests();
+    let body = requests[0].json().expect("JSON");
+    let tools = body["tools"].as_array().expect("tools");
+    let skill = tools.iter().find(|tool| tool["name"] == "Skill").expect("the tool");
+    let words = skill["description"].as_str().expect("words");
+    assert!(words.contains("- rigging-00: Rig") && words.contains(" more"), "{words}");
+    assert!(words.len() < 2_500 && !words.contains("a-hidden"), "{words}");
+    assert!(requests[1].body.contains("Haul away."), "{}", requests[1].body);
+    let last = last_result(&server).to_string();
+    assert!(
+        last.contains("There is no skill `a-hidden`") && !last.contains("for models"),
+        "{last}"
+    );
+}
+
+#[test]
+fn the_default_prompt_and_tools_are_short() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok")));
+    run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+    let body = server.requests()[0].json().expect("JSON");
+    let bytes = body["tools"].to_string().len() + body["system"].to_string().len();
+    // About four bytes of such text are one token.
+    assert!(bytes / 4 < 6_000, "{bytes} bytes");
+    let names: Vec<&str> = body["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .map(|tool| tool["name"].as_str().expect("a name"))
+        .collect();
+    let tools = body["tools"].to_string();
+    assert!(names.contains(&"ToolSearch"), "{names:?}");
+    assert!(tools.contains("WebSearch"), "it can be searched for: {tools}");
+    assert!(!tools.contains("AskUserQuestion") && !tools.contains("PlanMode"), "{tools}");
+}

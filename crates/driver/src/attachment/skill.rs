@@ -63,7 +63,9 @@ impl Finder for SkillFolders {
             })
             .collect();
         (!lines.is_empty()).then(|| {
-            format!("Skills that may help. Read the file before you use one.\n{}", lines.join("\n"))
+            let words =
+                "Skills that may help. Load one with Skill, or read its file, before you use it.";
+            format!("{words}\n{}", lines.join("\n"))
         })
     }
 }

@@ -9,7 +9,6 @@ mod beside;
 mod list;
 mod look;
 mod monitor;
-mod record;
 mod stop;
 
 use std::path::PathBuf;
@@ -21,14 +20,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bash::report::{cause_note, not_started, status_note};
 use crate::output::Spill;
-use crate::process::{self, Cause, Ended, Order, Output, Program, spawn, stay};
+use crate::process::{self, Cause, Ended, Order, Output, Program, Running, spawn, stay};
 use crate::surroundings::{Surroundings, lock};
 use crate::tool::Progress;
 
 pub use beside::Beside;
 pub use list::{Background, BackgroundEnd, BackgroundTask};
 pub(crate) use monitor::Monitor;
-pub(crate) use record::sweep;
 pub(crate) use stop::TaskStop;
 
 /// Characters of what a task was told to do that are shown.
@@ -150,14 +148,14 @@ pub(crate) async fn start(
     let spill = spill.without(&surroundings.secrets);
     let tasks = surroundings.background();
     let task = tasks.add(command, output, limits.background_tasks_max)?;
-    let process = match spawn(program, surroundings) {
+    let process = match spawn(program, surroundings).await {
         Ok(process) => process,
         Err(error) => {
             tasks.remove(&task.id);
             return Err(not_started(&error, &program.path));
         }
     };
-    record::write(&task.output, &process);
+    let note = Running::note(surroundings, Some(&task.output), &process);
     let _ = task.identity.set(process.identity());
     let order = Order {
         limit,
@@ -176,7 +174,7 @@ pub(crate) async fn start(
             Ok(ended) => words(&ended, limit, spill_max),
             Err(error) => End::of(format!("It was lost: {error}."), true),
         };
-        record::remove(&supervised.output);
+        drop(note);
         supervised.ended(end);
         ends.notify_waiters();
     });

@@ -20,7 +20,7 @@ use crate::action::{Action, Doing, Done};
 use crate::background;
 use crate::input::{self, Wrong};
 use crate::output::Spill;
-use crate::process::{Order, Output, Program, spawn, stay};
+use crate::process::{Order, Output, Program, Running, spawn, stay};
 use crate::tool::Job;
 use place::Place;
 
@@ -102,8 +102,10 @@ impl Bash {
             progress: job.progress.clone(),
         };
         let not_started = |error| report::not_started(&error, &self.shell.program);
-        let process = spawn(&program, surroundings).map_err(not_started)?;
+        let process = spawn(&program, surroundings).await.map_err(not_started)?;
+        let note = Running::note(surroundings, None, &process);
         let ended = stay(process, order).await.map_err(not_started)?;
+        drop(note);
         let moved = place.settle(surroundings).await;
         Ok(report::outcome(&ended, words.as_deref(), limits, limit, moved.as_deref()))
     }

@@ -79,7 +79,7 @@ fn perform(input: &Input, job: &Job) -> Done {
         .map_err(|problem| problem.explain(&path, &content.bytes, encoding, texts.0))?;
     let metadata = file::replace(&job.surroundings, &path, Some(&content.metadata), &done.content)?;
     job.surroundings.remember(path.clone(), file::written(&metadata, &done.content));
-    let said = said(&path, &done);
+    let said = said(&path, &done) + &file::parted(Some(&content.metadata));
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(structured(input, &path, encoding, (&content.bytes, &done.content))),
@@ -106,7 +106,7 @@ fn create(input: &Input, job: &Job, path: &Path) -> Done {
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(structured(input, path, Encoding::Utf8, (b"", content))),
-        ..ToolOutcome::text(format!("Created `{}`.", path.display()))
+        ..ToolOutcome::text(format!("Created `{}`.{}", path.display(), file::parted(old.as_ref())))
     })
 }
 

@@ -23,5 +23,5 @@ pub(crate) use memory::{Known, Memory, Point, TEXT_BYTES_MAX, written};
 pub(crate) use open::{Opened, check_place, open, open_below, path_of};
 pub(crate) use patch::hunks;
 pub use patch::line_counts;
-pub(crate) use replace::{replace, write};
+pub(crate) use replace::{parted, replace, write};
 pub(crate) use state::FileState;

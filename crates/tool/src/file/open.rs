@@ -4,6 +4,7 @@ use std::fs::{File, Metadata};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -13,6 +14,9 @@ use crate::surroundings::Surroundings;
 
 /// Another process renaming directories can make the kernel ask us to look again.
 const LOOKS_MAX: u8 = 8;
+/// How long a call waits for others to give back files, and how often it looks.
+const CROWDED_MAX: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A regular file, open for reading.
 #[derive(Debug)]
@@ -135,12 +139,24 @@ fn is_of_the_system(path: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|place| path.starts_with(place))
 }
 
-/// Opens anything by its spelling alone.
+/// Opens anything by its spelling alone. Where too many files are open, it waits for a while: calls
+/// beside this one will end and give theirs back.
 pub(super) fn without_links(
     surroundings: &Surroundings,
     path: &Path,
     flags: OFlags,
 ) -> Result<OwnedFd, Errno> {
+    let mut looks_left = CROWDED_MAX.as_millis() / LOOK_AGAIN.as_millis();
+    loop {
+        match by_spelling(surroundings, path, flags) {
+            Err(Errno::MFILE | Errno::NFILE) if looks_left > 0 => looks_left -= 1,
+            opened => return opened,
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+fn by_spelling(surroundings: &Surroundings, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let root = surroundings.directories().into_iter().find(|root| path.starts_with(root));
     // The way to a working directory may lead over links: the user chose it.
     let (start, rest) = match &root {
@@ -161,6 +177,7 @@ pub(super) fn without_links(
         match opened {
             Ok(opened) => return Ok(opened),
             Err(Errno::AGAIN | Errno::INTR) => {}
+
             Err(Errno::NOSYS | Errno::PERM) => return by_comparison(path, root.as_deref(), flags),
             Err(errno) => return Err(errno),
         }

@@ -61,6 +61,18 @@ pub(crate) fn replace(
     })
 }
 
+/// What must be said of a file with several names: those names are one file no longer. To write into
+/// it would keep them together, and leave half a file behind when we are killed on the way.
+pub(crate) fn parted(old: Option<&Metadata>) -> String {
+    match old.map_or(1, MetadataExt::nlink) {
+        0 | 1 => String::new(),
+        names => format!(
+            " It had {names} names (hard links); only this one was changed, the others still hold \
+             the old text."
+        ),
+    }
+}
+
 /// Like [`replace`], making the directories on the way to a new file.
 pub(crate) fn write(
     surroundings: &Surroundings,

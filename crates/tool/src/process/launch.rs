@@ -9,8 +9,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::process::Child;
 
@@ -123,19 +123,31 @@ impl Process {
     }
 }
 
+/// When we began ourselves.
+pub(super) fn us() -> Option<u64> {
+    static US: OnceLock<Option<u64>> = OnceLock::new();
+    *US.get_or_init(|| began(std::process::id()))
+}
+
 /// When a process began, if it is there.
-pub(crate) fn began(id: u32) -> Option<u64> {
+pub(super) fn began(id: u32) -> Option<u64> {
     table::entry(i32::try_from(id).ok()?).map(|entry| entry.began)
 }
 
 /// Ends a process that another process of ours started, with all its descendants. Says whether it
 /// was there.
 pub(crate) fn end(identity: &str) -> bool {
-    Tree::known(identity).map(drop).is_some()
+    match Tree::known(identity) {
+        Some(tree) => {
+            drop(tree);
+            true
+        }
+        None => Tree::end_orphans(identity),
+    }
 }
 
 /// Starts it, without input.
-pub(crate) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Result<Process> {
+pub(super) fn spawn(program: &Program, surroundings: &Surroundings) -> io::Result<Process> {
     let environment = surroundings.child_environment();
     spawn_in(program, surroundings, environment, Stdio::null)
 }
@@ -148,7 +160,8 @@ pub(super) fn spawn_in(
     input: fn() -> Stdio,
 ) -> io::Result<Process> {
     let number = CALLS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("{}.{number}.", std::process::id());
+    // The moment we began makes the name ours alone, however often our number is used again.
+    let name = format!("{}-{}.{number}.", std::process::id(), us().unwrap_or_default());
     let outer = environment.iter().find(|(name, _)| name == MARK).map(|(_, value)| value.clone());
     environment.retain(|(name, _)| name != MARK && name != "PWD");
     let mut mark = outer.unwrap_or_default();

@@ -61,7 +61,35 @@ impl Tree {
 
     /// Enough to know it again from another process.
     pub(super) fn identity(&self) -> String {
-        format!("{} {} {}", self.leader.as_raw_nonzero(), self.began, self.mark)
+        let id = self.leader.as_raw_nonzero();
+        let began = match self.began {
+            0 => table::entry(id.get()).map_or(0, |entry| entry.began),
+            began => began,
+        };
+        format!("{id} {began} {}", self.mark)
+    }
+
+    /// Ends what is left of a tree whose leader is gone: whatever carries its mark. Says whether
+    /// there was anything.
+    pub(super) fn end_orphans(identity: &str) -> bool {
+        let mut words = identity.split(' ').skip(1);
+        let began: Option<u64> = words.next().and_then(|began| began.parse().ok());
+        let (Some(began), Some(mark)) = (began, words.next().filter(|mark| !mark.is_empty()))
+        else {
+            return false;
+        };
+        let mut was_there = false;
+        for _ in 0..ROUNDS_MAX {
+            let mut all = table::all().unwrap_or_default();
+            all.retain(|entry| entry.lives && entry.began >= began);
+            all.retain(|entry| table::carries(entry.id, mark));
+            if all.is_empty() {
+                break;
+            }
+            was_there = true;
+            all.iter().for_each(|entry| table::signal(entry, Signal::KILL));
+        }
+        was_there
     }
 
     /// The tree of that identity, if its leader still lives.

@@ -197,3 +197,25 @@ proptest! {
         prop_assert_eq!(now, expected);
     }
 }
+
+/// A file with two names: the one that was changed is told to stand alone now.
+#[tokio::test]
+async fn parting_hard_links_is_told() {
+    let world = World::new();
+    for (name, input) in [
+        ("Edit", json!({ "file_path": world.path("one"), "old_string": "b", "new_string": "B" })),
+        ("Write", json!({ "file_path": world.path("one"), "content": "new\n" })),
+    ] {
+        let _ = std::fs::remove_file(world.path("two"));
+        world.write("one", "a\nb\n");
+        std::fs::hard_link(world.path("one"), world.path("two")).unwrap();
+        world.call("Read", json!({ "file_path": world.path("one") })).await;
+        let outcome = world.call(name, input.clone()).await;
+        assert!(!outcome.is_error && text(&outcome).contains("2 names"), "{outcome:?}");
+        assert_eq!(std::fs::read_to_string(world.path("two")).unwrap(), "a\nb\n");
+        // It has one name now, and nothing more is to be said.
+        let again = json!({ "file_path": world.path("one"), "content": "again\n" });
+        let outcome = world.call("Write", again).await;
+        assert!(!outcome.is_error && !text(&outcome).contains("names"), "{outcome:?}");
+    }
+}

@@ -275,3 +275,56 @@ impl Drop for Unmount<'_> {
         let _ = Command::new("umount").arg("-l").arg(self.0).stderr(Stdio::null()).status();
     }
 }
+
+const CROWDED: &str = "WINDLASS_TEST_CROWDED";
+
+/// T11: where too few files may be open, calls wait for one another instead of failing.
+#[test]
+fn calls_that_find_no_room_wait_for_it() {
+    if std::env::var_os(CROWDED).is_some() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(crowd());
+    }
+    let name = "process::calls_that_find_no_room_wait_for_it";
+    let script = format!("ulimit -n 40; exec \"$0\" --exact {name} --nocapture");
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .arg(std::env::current_exe().unwrap())
+        .env(CROWDED, "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+async fn crowd() {
+    let world = World::new();
+    world.write("a.txt", "calm\n");
+    let calls = (0..30).map(|number| {
+        let command = format!("sleep 0.3; echo {number}");
+        world.call("Bash", json!({ "command": command }))
+    });
+    let reads = (0..10).map(|_| world.call("Read", json!({ "file_path": world.path("a.txt") })));
+    let (done, read) = tokio::join!(join_all(calls), join_all(reads));
+    for (number, outcome) in done.iter().enumerate() {
+        assert_eq!(text(outcome), number.to_string());
+    }
+    assert!(read.iter().all(|outcome| !outcome.is_error), "{read:?}");
+}
+
+async fn join_all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let mut futures: Vec<_> = futures.map(|one| (Box::pin(one), None)).collect();
+    std::future::poll_fn(|context| {
+        let mut is_ready = true;
+        for (future, done) in &mut futures {
+            if done.is_none() {
+                match future.as_mut().poll(context) {
+                    std::task::Poll::Ready(value) => *done = Some(value),
+                    std::task::Poll::Pending => is_ready = false,
+                }
+            }
+        }
+        if is_ready { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    futures.into_iter().filter_map(|(_, done)| done).collect()
+}

@@ -1,28 +1,49 @@
-//! A note on disk for each command in the background, so that the next start can end what a dead
-//! process left running.
+//! A note on disk for each command that runs, so that the next start can end what a dead process
+//! left running.
 //!
 //! It names the command's process and ours, each with the moment it began, because numbers are used
 //! again. Without a note a command still ends with us, except when we are killed.
 
 use std::path::{Path, PathBuf};
 
-use crate::process::{self, Process};
+use super::launch::{self, Process};
+use crate::surroundings::Surroundings;
 
 const ENDING: &str = "running";
 /// Notes looked at.
 const NOTES_MAX: usize = 1_000;
 const NOTE_BYTES_MAX: usize = 1_000;
 
-/// Writes the note, beside the output. A command without one runs all the same.
-pub(super) fn write(output: &Path, process: &Process) {
-    let Some(us) = process::began(std::process::id()) else { return };
-    let note = format!("{} {us} {}", std::process::id(), process.identity());
-    let _ = std::fs::write(output.with_extension(ENDING), note);
+/// The note of a command that runs; gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Running(PathBuf);
+
+impl Running {
+    /// Writes the note, beside the output if there is one. A command without a note runs all the
+    /// same.
+    pub(crate) fn note(
+        surroundings: &Surroundings,
+        output: Option<&Path>,
+        process: &Process,
+    ) -> Option<Self> {
+        let us = launch::us()?;
+        let place = match output {
+            Some(output) => output.with_extension(ENDING),
+            None => surroundings.spill_path("command").with_extension(ENDING),
+        };
+        let note = format!("{} {us} {}", std::process::id(), process.identity());
+        if std::fs::write(&place, &note).is_err() {
+            std::fs::create_dir_all(&surroundings.spill).ok()?;
+            std::fs::write(&place, note).ok()?;
+        }
+        Some(Self(place))
+    }
 }
 
-/// The command has ended.
-pub(super) fn remove(output: &Path) {
-    let _ = std::fs::remove_file(output.with_extension(ENDING));
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 /// Ends every command whose owner is gone. Returns where the output of each is.
@@ -40,9 +61,9 @@ fn end(path: &Path) -> bool {
     let mut words = note.splitn(3, ' ');
     let owner = words.next().and_then(|id| id.parse().ok());
     let began = words.next().and_then(|began| began.parse::<u64>().ok());
-    if owner.is_some_and(|owner| process::began(owner) == began) {
+    if owner.is_some_and(|owner| launch::began(owner) == began) {
         return false;
     }
     let _ = std::fs::remove_file(path);
-    words.next().is_some_and(process::end)
+    words.next().is_some_and(launch::end)
 }
