@@ -59,10 +59,10 @@ fn main() -> ExitCode {
     keep_to_ourselves();
     let exit = match Args::try_parse() {
         Ok(args) => run(args),
+        Err(error) if error.use_stderr() && is_about_keys() => Err(key::misread()),
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Ok(say(&error.render().to_string()))
         }
-        Err(error) if error.use_stderr() && is_about_keys() => Err(key::misread()),
         Err(error) if error.use_stderr() => Err(Refusal::from_clap(&error)),
         // Help and version are answers, not errors.
         Err(answer) => Ok(say(&answer.to_string())),

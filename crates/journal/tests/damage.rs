@@ -157,8 +157,8 @@ fn a_replay_decides_what_was_decided_and_other_settings_are_found_out() {
     let bytes = written(&path, &settings);
     let verified = verify(&path, &settings).unwrap();
     assert_eq!(verified.difference, None);
-    // Intents alone were noted: twelve bills and six ends were not.
-    assert_eq!((verified.same, verified.missing), (12, 18));
+    // Intents alone were noted: twelve bills, six transitions and six ends were not.
+    assert_eq!((verified.same, verified.missing), (12, 24));
     let mut others = settings.clone();
     others.batch_tools = true;
     let (seq, note) = verify(&path, &others).unwrap().difference.unwrap();

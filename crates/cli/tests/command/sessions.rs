@@ -113,3 +113,53 @@ fn hundreds_of_them_are_listed_and_the_newest_is_found() {
     let object = told_json(&world, &["list", "--json", "--limit", "1"]);
     assert_eq!(object["sessions"][0]["session_id"], id.as_str());
 }
+
+#[test]
+fn calls_stand_before_their_results_and_those_that_did_not_run_are_told() {
+    let world = World::new();
+    let answer = Answer::text("Looking.")
+        .tool("Glob", serde_json::json!({"pattern": "*"}))
+        .tool("Bash", serde_json::json!({"command": "rm -rf elsewhere"}))
+        .text_after("And more to say, so that the tool ends before the answer does.");
+    let server = play(Script::new().answer(answer).answer(Answer::text("Done.").repeat(0)));
+    run(&mut world.asking(&server.url(), &["-p", "look"]));
+    let object = told_json(&world, &["show", "--json"]);
+    let said = object["said"].as_array().expect("what was said");
+    for (place, spoken) in said.iter().enumerate().filter(|(_, spoken)| spoken["who"] == "tool") {
+        let is_call =
+            |earlier: &Value| earlier["who"] == "call" && earlier["call"] == spoken["call"];
+        assert!(said[..place].iter().any(is_call), "{spoken}: {object}");
+    }
+    assert_eq!(said.iter().filter(|spoken| spoken["who"] == "call").count(), 2, "{object}");
+    assert_eq!(said.iter().filter(|spoken| spoken["who"] == "tool").count(), 2, "{object}");
+    assert!(told(&world, &["show"]).contains("it did not run"));
+}
+
+#[test]
+fn without_a_command_it_says_what_there_is() {
+    let world = World::new();
+    let finished = run(&mut world.windlass(&["sessions"]));
+    assert!(finished.answer().contains("windlass sessions list"), "{finished:?}");
+}
+
+#[test]
+fn a_full_disk_is_told_to_everybody() {
+    let world = World::new();
+    let long = serde_json::json!({"command": "head -c 29000 /dev/zero | tr '\\0' x"});
+    let script: Script = (0..20).map(|_| Answer::call("Bash", long.clone())).collect();
+    let server = play(script);
+    let flags = ["--dangerously-skip-permissions", "--output-format", "json", "-p", "fill it"];
+    let plain = world.asking(&server.url(), &flags);
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", r#"trap "" XFSZ; ulimit -f 160; exec "$0" "$@""#]);
+    command.arg(plain.get_program()).args(plain.get_args()).env_clear().current_dir(world.work());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    use std::process::Stdio;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let finished = run(&mut command);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("the session ends, because"), "{finished:?}");
+    let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
+    assert_eq!(result["is_error"], true, "{result}");
+    assert!(result.to_string().contains("could not be written"), "{result}");
+}

@@ -22,5 +22,6 @@ mod queue;
 mod stage;
 mod tls;
 mod tool;
+mod undo;
 mod web;
 mod worktree;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use windlass_driver::{Durability, Queued, Submission};
 use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{Answer, Block, Mode, Notice, Terminal};
+use windlass_vocabulary::{Answer, Block, Mode, Notice, Role, Terminal};
 
 use crate::stage::{Setting, assert_completed, assert_ended, ended, last_request, rehearse, until};
 
@@ -95,9 +95,11 @@ async fn a_question_that_was_open_is_asked_again() {
     let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
     let (session, mut notices) = builder.start().unwrap();
     session.submit("make it").unwrap();
-    let asked =
-        until(&mut notices, |notice| matches!(notice, Notice::PermissionAsked { .. })).await;
-    let Some(Notice::PermissionAsked { ticket, question }) = asked.last() else { panic!() };
+    // The answer is whole: one that was cut off before its call began to run is asked for again.
+    let is_whole = |notice: &Notice| matches!(notice, Notice::MessageAdded(message) if message.role == Role::Assistant);
+    let told = until(&mut notices, is_whole).await;
+    let asked = told.iter().find(|notice| matches!(notice, Notice::PermissionAsked { .. }));
+    let Some(Notice::PermissionAsked { ticket, question }) = asked else { panic!("{told:#?}") };
     // Killed here.
     let copies = ["one.jsonl", "two.jsonl"].map(|name| setting.directory.path().join(name));
     for copy in &copies {
@@ -114,7 +116,7 @@ async fn a_question_that_was_open_is_asked_again() {
     let yes = Answer::Allow { updated_input: None, remember: Vec::new() };
     session.answer(*ticket, yes).unwrap();
     assert_completed(&ended(&mut notices).await.0);
-    assert!(file.exists());
+    assert!(file.exists(), "{}", last_request(&rehearsal)["messages"]);
     assert_eq!(rehearsal.request_count(), 2, "nothing is asked twice of the model");
     // Who does not go on with the run is told that it was interrupted, and nothing runs.
     std::fs::remove_file(&file).unwrap();
