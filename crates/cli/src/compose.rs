@@ -194,7 +194,10 @@ fn kept_in(
     (durability, prices): (Durability, String),
 ) -> Builder {
     let builder = builder.identity(&*kept.id, Some(folder::project(cwd)));
-    let builder = builder.transcript(kept.transcript());
+    let mut builder = builder.transcript(kept.transcript());
+    if kept.is_fork() {
+        builder = builder.start_source("fork");
+    }
     match &kept.journal {
         None => builder,
         Some(journal) => {

@@ -170,10 +170,10 @@ impl Builder {
         self
     }
 
-    /// With these hooks. Which points of the loop have hooks follows from them.
+    /// With these hooks, after those it has. Which points of the loop have hooks follows from them.
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
-        self.hooks = hooks;
+        self.hooks = self.hooks.join(hooks);
         self
     }
 

@@ -231,6 +231,11 @@ impl Kept {
         }
     }
 
+    /// Is it a copy of another session?
+    pub(crate) fn is_fork(&self) -> bool {
+        self.source.is_some()
+    }
+
     /// Other places where it may find long outputs it was told of.
     pub(crate) fn inherited(&self) -> Vec<PathBuf> {
         let begins = self.source.as_ref().or(self.journal.as_ref().filter(|_| self.is_continued));
