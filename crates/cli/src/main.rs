@@ -120,6 +120,9 @@ fn run(args: Args) -> Result<Exit, Refusal> {
             }
         }),
         Some(Command::Key(args)) => inside(key::run(args, environment)),
+        Some(Command::McpConformance { url }) => {
+            inside(async { Ok(say(&mcp::conform(&url, &environment).await?)) })
+        }
         Some(Command::Mcp(args)) => {
             inside(async { Ok(say(&mcp::run(args.command, &environment).await?)) })
         }

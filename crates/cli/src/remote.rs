@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use windlass_driver::mcp::config::{Layer, orders};
-use windlass_driver::mcp::{Common, Host, ListMemory, Patience, ServerOrder, Servers};
+use windlass_driver::mcp::{Common, Host, ListMemory, Patience, ServerOrder, Servers, Vault};
 use windlass_driver::{Registry, Surroundings};
 use windlass_settings::{Source, Sourced};
 
@@ -145,9 +145,15 @@ pub(crate) fn start(
     let host = Arc::new(Session { roots: surroundings.directories() });
     let mut common = Common::new(surroundings.for_another(), patience(lookup)?, host);
     common.memory = folder::cache(lookup).map(|folder| ListMemory::new(folder.join("mcp")));
+    common.vault = vault(lookup);
     let tokens = number(lookup, "MAX_MCP_OUTPUT_TOKENS")?;
     let tokens = tokens.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     Ok(Servers::start(orders, common, tokens))
+}
+
+/// Where logins are kept.
+pub(crate) fn vault(lookup: &impl Lookup) -> Option<Vault> {
+    folder::state(lookup).map(|folder| Vault::new(folder.join("mcp")))
 }
 
 /// A session as servers see it: it works somewhere, and nobody can be asked.

@@ -33,9 +33,18 @@ struct Entry {
     url: Option<String>,
     headers: BTreeMap<String, String>,
     headers_helper: Option<String>,
+    oauth: Identity,
     timeout: Option<u64>,
     always_load: bool,
     disabled: bool,
+}
+
+/// What is written about logins.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Identity {
+    client_id: Option<String>,
+    callback_port: Option<u16>,
 }
 
 /// Looks a variable up.
@@ -99,6 +108,8 @@ fn order(
                 .iter()
                 .map(|(name, value)| (name.clone(), full(value)))
                 .collect(),
+            client_id: entry.oauth.client_id.clone(),
+            callback_port: entry.oauth.callback_port,
         }),
         (Some("sse"), _, _) => Way::None(
             "it speaks the old HTTP+SSE transport, which is not built in; most such servers also \

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::redirect::Policy;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -15,15 +16,22 @@ use crate::connection::{
     Asking, CallTerms, Channel, Connection, Era, Host, Question, Reply, ToolFacts,
 };
 use crate::failure::Failure;
+use crate::login::{Identity, Login, Pass, Vault};
 use crate::transport::http::HttpOrder;
 
 const LIMIT: Duration = Duration::from_secs(20);
+/// How often a server may want another login.
+const LOGINS_MAX: usize = 2;
 
 /// What the runner says besides the address.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Brief {
     tool_calls: Vec<BriefCall>,
+    #[serde(rename = "client_id")]
+    client_id: Option<String>,
+    #[serde(rename = "client_secret")]
+    client_secret: Option<String>,
     #[serde(skip)]
     is_handshake: bool,
 }
@@ -63,15 +71,29 @@ impl Host for Agreeable {
     }
 }
 
-/// Does what a session might do.
+/// Does what a session might do. What needs a login gets one, as if the user had said yes.
 ///
 /// # Errors
 ///
 /// When the server cannot be had, or what must work does not.
-pub async fn run(url: &str, brief: &Brief) -> Result<(), Failure> {
+pub async fn run(url: &str, brief: &Brief, vault: &Vault) -> Result<(), Failure> {
     let order = HttpOrder { url: url.to_owned(), ..HttpOrder::default() };
+    let mut pass = None;
+    for _ in 0..=LOGINS_MAX {
+        let Err(failure) = once(&order, pass.take(), brief).await else { return Ok(()) };
+        let Failure::NeedsLogin { challenge } = failure else { return Err(failure) };
+        pass = Some(log_in(url, brief, &challenge, vault).await?);
+    }
+    // Somebody who is never content is left alone.
+    Ok(())
+}
+
+async fn once(order: &HttpOrder, pass: Option<Pass>, brief: &Brief) -> Result<(), Failure> {
     let era = if brief.is_handshake { Era::Handshake } else { Era::Unknown };
-    let channel = Channel::Http(&order);
+    let channel = match pass {
+        None => Channel::Http(order),
+        Some(pass) => Channel::HttpAs(order, pass),
+    };
     let connection =
         Connection::open("conformance", channel, era, Arc::new(Agreeable), LIMIT).await?;
     let done = use_all(&connection, brief).await;
@@ -79,12 +101,34 @@ pub async fn run(url: &str, brief: &Brief) -> Result<(), Failure> {
     done
 }
 
+/// The user's part: goes where it is told and comes back with what it was given.
+async fn log_in(url: &str, brief: &Brief, challenge: &str, vault: &Vault) -> Result<Pass, Failure> {
+    let identity = Identity {
+        redirect: "http://localhost:3000/callback".to_owned(),
+        client_id: brief.client_id.clone(),
+        client_secret: brief.client_secret.clone(),
+        page: Some("https://conformance-test.local/client-metadata.json".to_owned()),
+    };
+    let login = Login::begin(url, &identity, challenge, vault).await?;
+    let lost = |reason: String| Failure::Unreachable { reason };
+    let stays = reqwest::Client::builder().redirect(Policy::none()).no_proxy().build();
+    let stays = stays.map_err(|error| lost(error.to_string()))?;
+    let sent = stays.get(login.address()).send().await.map_err(|error| lost(error.to_string()))?;
+    let back = sent.headers().get("location").and_then(|back| back.to_str().ok());
+    let back = back.ok_or_else(|| lost("the login leads nowhere".to_owned()))?.to_owned();
+    login.finish(&back).await
+}
+
 async fn use_all(connection: &Connection, brief: &Brief) -> Result<(), Failure> {
     let tools = connection.tools(LIMIT).await?;
     for (name, arguments) in calls(&tools, brief) {
         // A tool that fails is the scenario's business; that it was called is ours.
         let called = connection.call(&name, arguments, &CallTerms::within(LIMIT)).await;
-        if let Err(failure @ (Failure::Gone { .. } | Failure::TimedOut { .. })) = called {
+        if let Err(
+            failure
+            @ (Failure::Gone { .. } | Failure::TimedOut { .. } | Failure::NeedsLogin { .. }),
+        ) = called
+        {
             return Err(failure);
         }
     }

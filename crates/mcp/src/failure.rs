@@ -52,10 +52,7 @@ impl fmt::Display for Failure {
             }
             Self::Refused { code, message } => write!(f, "it answered: {message} ({code})"),
             Self::Gone { reason } => write!(f, "the connection is gone: {reason}"),
-            Self::NeedsLogin { challenge } if challenge.is_empty() => {
-                f.write_str("it needs a login")
-            }
-            Self::NeedsLogin { challenge } => write!(f, "it needs a login ({challenge})"),
+            Self::NeedsLogin { .. } => f.write_str("it needs a login"),
             Self::Unreachable { reason } => write!(f, "it cannot be reached: {reason}"),
             Self::Nonsense { reason } => write!(f, "it broke the protocol: {reason}"),
             Self::Cancelled => f.write_str("interrupted"),

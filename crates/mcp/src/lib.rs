@@ -9,6 +9,7 @@ pub mod config;
 pub mod conformance;
 pub mod connection;
 mod failure;
+mod login;
 mod name;
 pub mod server;
 mod servers;
@@ -17,6 +18,7 @@ mod transport;
 
 pub use connection::{CallTerms, Channel, Connection, Era, Host};
 pub use failure::Failure;
+pub use login::{Identity, Login, Pass, Vault};
 pub use name::prefix;
 pub use server::{Common, Inside, ListMemory, Patience, ServerOrder, Status, Way};
 pub use servers::{PromptCommand, ServerStatus, Servers};

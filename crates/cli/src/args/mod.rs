@@ -111,6 +111,12 @@ pub(crate) enum Command {
     /// Add, list and remove MCP servers, whose tools a session can use.
     #[command(after_help = include_str!("../text/help/mcp.txt"))]
     Mcp(McpArgs),
+    /// The client of the official conformance runner.
+    #[command(name = "__mcp-conformance", hide = true)]
+    McpConformance {
+        /// Where the runner's server is.
+        url: String,
+    },
     /// Keep API keys in the system's key ring, and see where each one comes from.
     #[command(after_help = include_str!("../text/help/key.txt"))]
     Key(KeyArgs),

@@ -35,6 +35,16 @@ pub(crate) enum McpCommand {
         /// Its name.
         name: String,
     },
+    /// Log in to a server over HTTP, in a browser.
+    Login {
+        /// Its name.
+        name: String,
+    },
+    /// Forget a login.
+    Logout {
+        /// Its name.
+        name: String,
+    },
     /// Remove a server.
     Remove {
         /// Its name.

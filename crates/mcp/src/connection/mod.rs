@@ -20,6 +20,7 @@ use rmcp::service::{
     ServiceError,
 };
 use rmcp::transport::Transport;
+use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +34,8 @@ pub use facts::{
 pub(crate) use health::{Health, short};
 
 use crate::failure::Failure;
-use crate::transport::http::HttpOrder;
+use crate::login::Pass;
+use crate::transport::http::{self, HttpOrder};
 use crate::transport::process::{ProcessOrder, Spoken};
 use crate::transport::values::Values;
 use sieve::Sieve;
@@ -63,6 +65,8 @@ pub enum Channel<'a> {
     },
     /// Somewhere on the network.
     Http(&'a HttpOrder),
+    /// Somewhere on the network, as somebody.
+    HttpAs(&'a HttpOrder, Pass),
 }
 
 /// Which revisions of the protocol are tried.
@@ -130,8 +134,9 @@ impl Connection {
                 })?;
                 Self::over(spoken, era, client, limit).await
             }
-            Channel::Http(order) => {
-                Self::over(crate::transport::http::transport(order)?, era, client, limit).await
+            Channel::Http(order) => Self::over(http::transport(order)?, era, client, limit).await,
+            Channel::HttpAs(order, pass) => {
+                Self::over(http::transport_as(order, pass)?, era, client, limit).await
             }
         }
     }
@@ -399,8 +404,8 @@ fn mode(era: Era) -> ClientLifecycleMode {
 
 fn unopened(error: &ClientInitializeError, health: &Health) -> Failure {
     if error.is_authorization_required() || error.auth_challenge().is_some() {
-        let challenge = error.auth_challenge().unwrap_or_default();
-        return Failure::NeedsLogin { challenge: short(challenge, 400) };
+        let challenge = error.auth_challenge().unwrap_or_default().to_owned();
+        return Failure::NeedsLogin { challenge };
     }
     match error {
         ClientInitializeError::ConnectionClosed(_) => Failure::Gone { reason: health.reason() },
@@ -422,13 +427,31 @@ fn failed(error: &ServiceError, health: &Health) -> Failure {
             Failure::Refused { code: told.code.0, message: short(&told.message, 2_000) }
         }
         ServiceError::TransportClosed => Failure::Gone { reason: health.reason() },
-        ServiceError::TransportSend(error) => Failure::Gone { reason: chain(error.error.as_ref()) },
+        ServiceError::TransportSend(error) => match challenge(error.error.as_ref()) {
+            Some(challenge) => Failure::NeedsLogin { challenge },
+            None => Failure::Gone { reason: chain(error.error.as_ref()) },
+        },
         ServiceError::Cancelled { .. } => Failure::Cancelled,
         ServiceError::Timeout { timeout } => {
             Failure::TimedOut { what: "an answer".to_owned(), after: *timeout }
         }
         other => Failure::Nonsense { reason: short(&other.to_string(), 400) },
     }
+}
+
+/// What the server wants before it answers, if that is why it did not.
+fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(now) = cause {
+        if let Some(wanted) = now.downcast_ref::<AuthRequiredError>() {
+            return Some(wanted.www_authenticate_header.clone());
+        }
+        if let Some(wanted) = now.downcast_ref::<InsufficientScopeError>() {
+            return Some(wanted.www_authenticate_header.clone());
+        }
+        cause = now.source();
+    }
+    None
 }
 
 /// An error and what caused it, each once.

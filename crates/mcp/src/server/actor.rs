@@ -321,7 +321,16 @@ async fn open(
     let name = order.name.as_str();
     let channel = match &order.way {
         Way::Process(order) => Channel::Process { order, surroundings: &common.surroundings },
-        Way::Http(order) => Channel::Http(order),
+        Way::Http(order) => match &common.vault {
+            None => Channel::Http(order),
+            Some(vault) => {
+                let asking = tokio::time::timeout(limit, vault.pass(&order.url)).await;
+                match asking.unwrap_or(Ok(None))? {
+                    Some(pass) => Channel::HttpAs(order, pass),
+                    None => Channel::Http(order),
+                }
+            }
+        },
         Way::Inside(inside) => {
             let (outgoing, incoming) = inside.open();
             Channel::Values { outgoing, incoming }

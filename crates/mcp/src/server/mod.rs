@@ -16,6 +16,7 @@ use windlass_tool::Surroundings;
 
 use crate::connection::{Connection, Host, PromptFacts, ServerFacts, ToolFacts};
 use crate::failure::Failure;
+use crate::login::Vault;
 use crate::transport::http::HttpOrder;
 use crate::transport::process::ProcessOrder;
 
@@ -122,6 +123,8 @@ pub struct Common {
     pub host: Arc<dyn Host>,
     /// Where lists of tools are kept between sessions.
     pub memory: Option<ListMemory>,
+    /// Where what logins gave is kept.
+    pub vault: Option<Vault>,
     /// How many may be started at a time.
     pub(crate) starting: Arc<Semaphore>,
 }
@@ -131,7 +134,14 @@ impl Common {
     #[must_use]
     pub fn new(surroundings: Surroundings, patience: Patience, host: Arc<dyn Host>) -> Self {
         let starting = Arc::new(Semaphore::new(STARTING_MAX));
-        Self { surroundings: Arc::new(surroundings), patience, host, memory: None, starting }
+        Self {
+            surroundings: Arc::new(surroundings),
+            patience,
+            host,
+            memory: None,
+            vault: None,
+            starting,
+        }
     }
 }
 

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 
 use super::MESSAGE_BYTES_MAX;
 use crate::failure::Failure;
+use crate::login::Pass;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const HOPS_MAX: usize = 5;
@@ -25,6 +26,10 @@ pub struct HttpOrder {
     pub url: String,
     /// What goes with every request.
     pub headers: Vec<(String, String)>,
+    /// An id for logins that was given to the user beforehand.
+    pub client_id: Option<String>,
+    /// The port to which a login comes back.
+    pub callback_port: Option<u16>,
 }
 
 /// The transport to it.
@@ -35,7 +40,17 @@ pub(crate) fn transport(
     Ok(StreamableHttpClientTransport::with_client(client(&order.url)?, config))
 }
 
-pub(crate) fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Failure> {
+/// The transport to it, as somebody.
+pub(crate) fn transport_as(
+    order: &HttpOrder,
+    pass: Pass,
+) -> Result<StreamableHttpClientTransport<AuthClient<reqwest::Client>>, Failure> {
+    let config = config(order)?;
+    let client = AuthClient::new(client(&order.url)?, *pass.manager);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Failure> {
     let unusable = |reason: String| Failure::Unreachable { reason };
     reqwest::Url::parse(&order.url)
         .map_err(|error| unusable(format!("`{}` is not a URL: {error}", order.url)))?;
@@ -53,7 +68,7 @@ pub(crate) fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportC
         .reinit_on_expired_session(true))
 }
 
-pub(crate) fn client(url: &str) -> Result<reqwest::Client, Failure> {
+fn client(url: &str) -> Result<reqwest::Client, Failure> {
     // Somebody else may have been first with the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let policy = Policy::custom(|attempt| {

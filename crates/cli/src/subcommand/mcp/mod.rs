@@ -1,13 +1,15 @@
 //! `windlass mcp`: add, list, show and remove servers. The files are the ones people already have;
 //! everything else in them stays as it is.
 
+mod login;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_driver::Surroundings;
-use windlass_driver::mcp::{ServerOrder, ServerStatus, Servers, Way};
+use windlass_driver::mcp::{HttpOrder, ServerOrder, ServerStatus, Servers, Way};
 use windlass_settings::{ServerShelf, keep_server};
 
 use crate::args::{
@@ -18,6 +20,8 @@ use crate::environment::Lookup;
 use crate::layers::Layers;
 use crate::refusal::Refusal;
 use crate::{folder, remote};
+
+pub(crate) use login::conform;
 
 /// How long a list waits for servers that do not answer.
 const TRY_MAX: Duration = Duration::from_secs(20);
@@ -30,6 +34,8 @@ pub(crate) async fn run(command: McpCommand, lookup: &impl Lookup) -> Result<Str
         McpCommand::AddJson(args) => add_json(&args, &cwd, lookup),
         McpCommand::List => list(None, &cwd, lookup).await,
         McpCommand::Get { name } => list(Some(name), &cwd, lookup).await,
+        McpCommand::Login { name } => login::log_in(&http(&name, &cwd, lookup)?, lookup).await,
+        McpCommand::Logout { name } => login::log_out(&http(&name, &cwd, lookup)?, lookup),
         McpCommand::Remove { name, scope } => remove(&name, scope, &cwd, lookup),
     }
 }
@@ -141,6 +147,21 @@ impl Place {
         let shelf = self.project.as_deref().map_or(ServerShelf::All, ServerShelf::Project);
         keep_server(&self.path, shelf, name, entry)
             .map_err(|error| Refusal::failed(error.to_string()))
+    }
+}
+
+/// How a server over HTTP is reached.
+fn http(name: &str, cwd: &Path, lookup: &impl Lookup) -> Result<HttpOrder, Refusal> {
+    let layers = Layers::read(&SettingsArgs::default(), false, cwd, lookup)?;
+    let kept = &layers.loaded.mcp_servers;
+    let configured = remote::configured(&RemoteArgs::default(), kept, cwd, lookup)?;
+    match configured.orders.into_iter().find(|order| order.name == name).map(|order| order.way) {
+        Some(Way::Http(order)) => Ok(order),
+        Some(_) => Err(Refusal::failed(format!("`{name}` is not reached over HTTP"))),
+        None => {
+            let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");
+            Err(Refusal::failed(line))
+        }
     }
 }
 

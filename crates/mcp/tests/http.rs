@@ -1,0 +1,171 @@
+//! Servers over HTTP that misbehave, on real sockets: expired sessions, refusals, redirects, streams
+//! that are cut.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use windlass_mcp::{CallTerms, Channel, Connection, Era, Failure, Host, HttpOrder};
+
+const LONG: Duration = Duration::from_secs(60);
+
+struct Nobody;
+
+impl Host for Nobody {}
+
+/// What was asked: the head and the body.
+#[derive(Clone, Debug)]
+struct Asked {
+    head: String,
+    body: Value,
+}
+
+impl Asked {
+    fn method(&self) -> &str {
+        self.body["method"].as_str().unwrap_or_default()
+    }
+
+    fn has(&self, words: &str) -> bool {
+        self.head.to_lowercase().contains(&words.to_lowercase())
+    }
+}
+
+type Answers = dyn Fn(&Asked) -> String + Send + Sync;
+
+/// A server: its address, and everything it was asked.
+async fn serve(answers: Arc<Answers>) -> (String, Arc<Mutex<Vec<Asked>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+    let all = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (answers, all) = (Arc::clone(&answers), Arc::clone(&all));
+            tokio::spawn(async move {
+                let _ = answer(stream, &*answers, &all).await;
+            });
+        }
+    });
+    (url, asked)
+}
+
+async fn answer(
+    mut stream: TcpStream,
+    answers: &Answers,
+    all: &Mutex<Vec<Asked>>,
+) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    let (head, mut body) = loop {
+        let read = stream.read(&mut chunk).await?;
+        bytes.extend_from_slice(&chunk[..read]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            break (head.to_owned(), body.to_owned());
+        }
+        if read == 0 {
+            return Ok(());
+        }
+    };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
+    });
+    while body.len() < length.unwrap_or(0) {
+        let read = stream.read(&mut chunk).await?;
+        body.push_str(&String::from_utf8_lossy(&chunk[..read]));
+    }
+    let asked = Asked { head, body: serde_json::from_str(&body).unwrap_or_default() };
+    let reply = answers(&asked);
+    all.lock().unwrap().push(asked);
+    stream.write_all(reply.as_bytes()).await
+}
+
+fn reply(status: &str, headers: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
+        body.len()
+    )
+}
+
+fn said(asked: &Asked, result: &Value) -> String {
+    let body = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": result}).to_string();
+    reply("200 OK", "content-type: application/json\r\n", &body)
+}
+
+/// What any good server says.
+fn good(asked: &Asked, session: &str) -> String {
+    let known = match asked.method() {
+        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                               "serverInfo": {"name": "http", "version": "1"}}),
+        "tools/call" => json!({"content": [{"type": "text", "text": session}]}),
+        "" => return reply("405 Method Not Allowed", "", ""),
+        method if method.starts_with("notifications/") => return reply("202 Accepted", "", ""),
+        _ => json!({}),
+    };
+    said(asked, &known).replacen("\r\n", &format!("\r\nmcp-session-id: {session}\r\n"), 1)
+}
+
+async fn open(url: &str) -> Result<Connection, Failure> {
+    let headers = vec![("authorization".to_owned(), "Bearer secret".to_owned())];
+    let order = HttpOrder { url: url.to_owned(), headers, ..HttpOrder::default() };
+    Connection::open("web", Channel::Http(&order), Era::Handshake, Arc::new(Nobody), LONG).await
+}
+
+#[tokio::test]
+async fn s7_a_refusal_asks_for_a_login() {
+    let refusal = "www-authenticate: Bearer scope=\"read\"\r\n";
+    let (url, _) = serve(Arc::new(move |_| reply("401 Unauthorized", refusal, ""))).await;
+    let failure = open(&url).await.unwrap_err();
+    assert!(matches!(&failure, Failure::NeedsLogin { challenge } if challenge.contains("read")));
+}
+
+#[tokio::test]
+async fn s7_no_credentials_go_to_another_origin() {
+    let (other, asked) = serve(Arc::new(|asked| good(asked, "other"))).await;
+    let location = format!("location: {other}\r\n");
+    let (url, _) = serve(Arc::new(move |_| reply("307 Temporary Redirect", &location, ""))).await;
+    assert!(open(&url).await.is_err());
+    assert!(asked.lock().unwrap().is_empty(), "the other was asked");
+}
+
+#[tokio::test]
+async fn s7_an_expired_session_is_begun_again_once() {
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sessions);
+    let (url, _) = serve(Arc::new(move |asked| {
+        if asked.method() == "initialize" {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+        let session = format!("s{}", counted.load(Ordering::SeqCst));
+        // The first session is forgotten as soon as it is used.
+        match asked.method() == "tools/call" && asked.has("mcp-session-id: s1") {
+            true => reply("404 Not Found", "", ""),
+            false => good(asked, &session),
+        }
+    }))
+    .await;
+    let connection = open(&url).await.unwrap();
+    let called = connection.call("any", Map::new(), &CallTerms::within(LONG)).await.unwrap();
+    assert_eq!(format!("{:?}", called.parts), r#"[Text("s2")]"#);
+    assert_eq!(sessions.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn s7_a_stream_that_is_cut_ends_the_call() {
+    let (url, _) = serve(Arc::new(|asked| match asked.method() {
+        "tools/call" => "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+             connection: close\r\n\r\n: nothing comes\n\n"
+            .to_owned(),
+        _ => good(asked, "s"),
+    }))
+    .await;
+    let connection = open(&url).await.unwrap();
+    let limit = Duration::from_secs(2);
+    let failure = connection.call("any", Map::new(), &CallTerms::within(limit)).await;
+    assert!(failure.is_err(), "{failure:?}");
+}
