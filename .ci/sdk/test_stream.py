@@ -149,7 +149,7 @@ def test_what_never_fits_ends_with_an_error(project):
     seen = []
 
     async def collect():
-        options = ClaudeAgentOptions(output_format=schema(word_count=NUMBER), cwd=project, env={"MAX_STRUCTURED_OUTPUT_RETRIES": "2"})
+        options = ClaudeAgentOptions(output_format=schema(never=NUMBER), cwd=project, env={"MAX_STRUCTURED_OUTPUT_RETRIES": "2"})
         async for message in query(prompt="Never give what fits", options=options):
             seen.append(message)
 

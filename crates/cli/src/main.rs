@@ -26,6 +26,7 @@ mod refusal;
 mod remote;
 mod rules;
 mod sandbox;
+mod schema;
 mod server;
 mod session;
 mod settings;

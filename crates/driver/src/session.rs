@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
 use windlass_hook::{HookEvent, HookSet};
 use windlass_journal::{Durability, Head};
-use windlass_tool::{Registry, Secrets, Surroundings};
+use windlass_tool::{Registry, Secrets, Surroundings, Tool};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, Effort, ModelName, Ticket};
 
@@ -174,6 +174,29 @@ impl Builder {
     #[must_use]
     pub fn hooks(mut self, hooks: HookSet) -> Self {
         self.hooks = self.hooks.join(hooks);
+        self
+    }
+
+    /// With these hooks too, after those it has.
+    #[must_use]
+    pub fn more_hooks(mut self, hooks: HookSet) -> Self {
+        self.hooks = self.hooks.join(hooks);
+        self
+    }
+
+    /// With one more tool.
+    #[must_use]
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.registry.insert(tool);
+        self.settings.tools = self.registry.specs().into();
+        self
+    }
+
+    /// Without the tools that are not wanted.
+    #[must_use]
+    pub fn retain_tools(mut self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        self.registry.retain(|spec| is_wanted(spec.name.as_str()));
+        self.settings.tools = self.registry.specs().into();
         self
     }
 

@@ -1,23 +1,28 @@
 //! What a client says of itself before the first prompt, and what it is told of us.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use windlass_driver::AgentDefinition;
+use windlass_driver::{AgentDefinition, HookSet};
 use windlass_vocabulary::{ModelName, ToolName};
 
+use super::asks::Port;
+use super::hooks::ClientHooks;
 use super::stage::LEVEL;
 use crate::agents::isolation;
 use crate::command;
 use crate::compose::Plan;
+use crate::schema::Schema;
 
 /// What a client wished for. Applied to every conversation of the process.
 #[derive(Clone, Debug, Default)]
-#[allow(dead_code)]
 pub(crate) struct Wishes {
     agents: Vec<AgentDefinition>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
+    hooks: Option<Value>,
     /// The answer must fit this.
-    pub(crate) json_schema: Option<Value>,
+    pub(crate) schema: Option<Schema>,
     /// Text of nested sessions is wanted too.
     pub(crate) forwards_text: bool,
 }
@@ -34,17 +39,39 @@ impl Wishes {
             }
             _ => None,
         };
+        let schema = request.get("jsonSchema").filter(|schema| !schema.is_null()).cloned();
+        let schema =
+            schema.map(Schema::new).transpose().map_err(|why| format!("jsonSchema: {why}"))?;
         Ok(Self {
+            schema,
+            hooks: request.get("hooks").filter(|hooks| hooks.is_object()).cloned(),
             agents: agents(request.get("agents"))?,
             system_prompt,
             append_system_prompt: text("appendSystemPrompt"),
-            json_schema: request.get("jsonSchema").filter(|schema| !schema.is_null()).cloned(),
             forwards_text: request.get("forwardSubagentText") == Some(&Value::Bool(true)),
         })
     }
 
     /// Makes them part of a session that is not started yet.
     pub(crate) fn apply(&self, plan: &mut Plan) {
+        self.say(plan);
+        if let Some(agents) = &mut plan.agents {
+            for agent in &self.agents {
+                agents.definitions.retain(|known| known.name != agent.name);
+                agents.definitions.push(agent.clone());
+            }
+        }
+    }
+
+    /// The client's hooks, which are asked over this port.
+    pub(crate) fn hooks(&self, port: &Port) -> Option<HookSet> {
+        let hooks = self.hooks.as_ref()?;
+        // An event or a matcher that we do not know belongs to a newer client, and is never asked.
+        let (set, _unknown) = HookSet::callbacks(hooks, Arc::new(ClientHooks::new(port.clone())));
+        Some(set)
+    }
+
+    fn say(&self, plan: &mut Plan) {
         let settings = plan.builder.settings_mut();
         if let Some(prompt) = &self.system_prompt {
             settings.system_prompt = prompt.as_str().into();
@@ -52,12 +79,6 @@ impl Wishes {
         if let Some(more) = &self.append_system_prompt {
             let prompt = format!("{}\n\n{more}", settings.system_prompt.trim_end());
             settings.system_prompt = prompt.trim_start().into();
-        }
-        if let Some(agents) = &mut plan.agents {
-            for agent in &self.agents {
-                agents.definitions.retain(|known| known.name != agent.name);
-                agents.definitions.push(agent.clone());
-            }
         }
     }
 }

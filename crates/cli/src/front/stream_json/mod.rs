@@ -10,8 +10,6 @@
 //! client is asked).
 
 mod account;
-// What follows is part of the wire; hooks and servers inside the client will speak it.
-#[allow(dead_code)]
 mod asks;
 mod control;
 mod desk;
@@ -19,7 +17,9 @@ mod failure;
 mod fit;
 #[allow(dead_code)]
 mod frame;
+mod hooks;
 mod initialize;
+mod mirror;
 mod narrator;
 mod partial;
 mod permission;
@@ -28,12 +28,16 @@ mod prompt;
 mod reader;
 mod stage;
 mod state;
+mod structured;
 mod tasks;
 mod verdict;
 
 use std::io::Write;
 
 use serde_json::Value;
+use windlass_driver::AgentDefinition;
+
+use crate::schema::Schema;
 
 use crate::args::RunArgs;
 use crate::command::Order;
@@ -48,6 +52,8 @@ use frame::{Incoming, Prompt};
 /// Serves a client until it is done.
 pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Refusal> {
     let is_stream_in = args.is_stream_in();
+    let schema = schema(&args)?;
+    let agents = agents(&args)?;
     let again = args.clone();
     let lookup = |name: &str| std::env::var_os(name);
     let composed = beside(&mut signals, move || match is_stream_in {
@@ -63,12 +69,37 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
         // If nobody reads it, the protocol goes on.
         let _ = writeln!(std::io::stderr(), "windlass: {}", one_line(&warning));
     }
+    if let Some(known) = &mut plan.agents {
+        known.definitions.retain(|known| !agents.iter().any(|agent| agent.name == known.name));
+        known.definitions.extend(agents);
+    }
     let first = plan.order.take();
     let lines = match &first {
         None => reader::start(),
         Some(order) => reader::once(Incoming::User(Box::new(prompt_of(order)))),
     };
-    Desk::new(again, plan, first, lines, signals).serve().await
+    Desk::new(again, plan, first, lines, signals).with_schema(schema).serve().await
+}
+
+/// What answers must fit.
+pub(crate) fn schema(args: &RunArgs) -> Result<Option<Schema>, Refusal> {
+    let Some(text) = &args.headless.json_schema else {
+        return Ok(None);
+    };
+    let wrong = |why: String| Refusal::usage(format!("--json-schema: {why}"));
+    let value = serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+    Schema::new(value).map(Some).map_err(wrong)
+}
+
+/// Agents of the command line.
+fn agents(args: &RunArgs) -> Result<Vec<AgentDefinition>, Refusal> {
+    let Some(text) = &args.headless.agents else {
+        return Ok(Vec::new());
+    };
+    let wrong = |why: String| Refusal::usage(format!("--agents: {why}"));
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+    initialize::agents(Some(&value)).map_err(wrong)
 }
 
 /// The one prompt of the command line, for those who want to see it again.

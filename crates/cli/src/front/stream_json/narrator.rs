@@ -1,7 +1,7 @@
 //! From what a session tells to the frames a client reads.
 //!
-//! An answer is told when it is in the transcript, or, block by block, as soon as one of its tools
-//! runs: from then on it can no longer be taken back. So no finished frame is ever void.
+//! An answer is told when it is in the transcript, under the names it has there. So no finished frame
+//! is ever void.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -28,13 +28,8 @@ pub(crate) struct Narrator {
     /// Text and reasoning are wanted; without it only calls and results are.
     tells_text: bool,
     model: String,
-    attempt: AttemptId,
     /// The id of the answer under way.
     id: String,
-    /// Its whole blocks so far.
-    blocks: Vec<Content>,
-    /// Of which so many were told.
-    told: usize,
     usage: Usage,
     input: Tokens,
     partial: Partial,
@@ -52,10 +47,7 @@ impl Narrator {
             tells_pieces,
             tells_text: true,
             model,
-            attempt: AttemptId(0),
             id: String::new(),
-            blocks: Vec::new(),
-            told: 0,
             usage: Usage::default(),
             input: Tokens(0),
             partial: Partial::default(),
@@ -72,15 +64,13 @@ impl Narrator {
     /// What a client is told of it.
     pub(crate) fn tell(&mut self, notice: &Notice) -> Vec<Frame> {
         match notice {
-            Notice::RequestStarted { attempt, model, input_estimate, .. } => {
-                self.asked(*attempt, model);
+            Notice::RequestStarted { model, input_estimate, .. } => {
+                self.asked(model);
                 self.input = *input_estimate;
                 Vec::new()
             }
             Notice::Streamed { attempt, delta } => self.streamed(*attempt, delta),
             Notice::Retracted { .. } => {
-                self.blocks.clear();
-                self.told = 0;
                 self.partial = Partial::default();
                 Vec::new()
             }
@@ -89,7 +79,10 @@ impl Narrator {
                 Vec::new()
             }
             Notice::MessageAdded(message) => self.added(message),
-            Notice::ToolStarted(call) => self.started(call),
+            Notice::ToolStarted(call) => {
+                self.started(call);
+                Vec::new()
+            }
             Notice::ToolProgressed { call, .. } => self.progressed(call.as_str()),
             Notice::ToolEnded { call, outcome } => {
                 self.running.remove(call.as_str());
@@ -133,23 +126,13 @@ impl Narrator {
         frame
     }
 
-    fn asked(&mut self, attempt: AttemptId, model: &ModelName) {
-        self.attempt = attempt;
+    fn asked(&mut self, model: &ModelName) {
         model.as_str().clone_into(&mut self.model);
         self.id = name();
-        self.blocks.clear();
-        self.told = 0;
         self.usage = Usage::default();
     }
 
     fn streamed(&mut self, attempt: AttemptId, delta: &Delta) -> Vec<Frame> {
-        if attempt == self.attempt {
-            match delta {
-                Delta::Block(block) => self.blocks.extend(Content::of(block)),
-                Delta::Call { call, .. } => self.blocks.push(Content::call(call)),
-                _ => {}
-            }
-        }
         if !self.tells_pieces {
             return Vec::new();
         }
@@ -172,29 +155,12 @@ impl Narrator {
     }
 
     fn answered(&mut self, message: &Message) -> Vec<Frame> {
-        self.blocks = message.content.iter().filter_map(Content::of).collect();
-        let mut frames = self.flush();
         let events = self.partial.finished(message.calls().next().is_some(), self.usage);
-        if self.tells_pieces {
-            // The end of a message comes before the finished frames of its last block.
-            let mut all = self.events(events);
-            all.append(&mut frames);
-            frames = all;
-        }
-        self.blocks.clear();
-        self.told = 0;
+        let mut frames = if self.tells_pieces { self.events(events) } else { Vec::new() };
+        let blocks = message.content.iter().filter_map(Content::of);
+        let told = blocks.filter(|block| self.is_told(block));
+        frames.extend(told.map(|block| self.assistant(block, None)));
         frames
-    }
-
-    /// Tells whole blocks that were not told.
-    fn flush(&mut self) -> Vec<Frame> {
-        let fresh: Vec<Content> = self.blocks.iter().skip(self.told).cloned().collect();
-        self.told = self.told.max(self.blocks.len());
-        fresh
-            .into_iter()
-            .filter(|block| self.is_told(block))
-            .map(|block| self.assistant(block, None))
-            .collect()
     }
 
     fn is_told(&self, block: &Content) -> bool {
@@ -235,11 +201,10 @@ impl Narrator {
         frames
     }
 
-    fn started(&mut self, call: &ToolCall) -> Vec<Frame> {
+    fn started(&mut self, call: &ToolCall) {
         let now = Instant::now();
         let name = call.name.as_str().to_owned();
         self.running.insert(call.id.as_str().to_owned(), (name, now, now));
-        self.flush()
     }
 
     fn progressed(&mut self, call: &str) -> Vec<Frame> {

@@ -1,15 +1,19 @@
 //! The session on show: everything that is thrown away when a conversation begins anew.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_driver::mcp::{ServerStatus, Servers};
-use windlass_driver::{AgentDefinition, Notices, Session, Settings};
+use windlass_driver::{AgentDefinition, Builder, HookSet, Notices, Session, Settings};
+use windlass_permission::Rule;
 use windlass_vocabulary::{Mode, ModelName, Notice};
 
 use super::frame::Init;
+use super::mirror::Mirror;
 use super::narrator::Narrator;
 use super::permission::mode_name;
+use super::structured::{self, Wanted, structured};
 use super::tasks::Tasks;
 use crate::command::{self, Topic};
 use crate::compose::{Atlas, Plan, Portrait};
@@ -18,6 +22,7 @@ use crate::front::answer::FinalAnswer;
 use crate::front::patience::Patience;
 use crate::layers::Layers;
 use crate::refusal::Refusal;
+use crate::schema::Schema;
 use crate::topic::InForce;
 
 /// A session under way.
@@ -25,6 +30,10 @@ pub(crate) struct Stage {
     pub(crate) session: Session,
     pub(crate) notices: Notices,
     pub(crate) narrator: Narrator,
+    /// What stands in its transcript.
+    pub(crate) mirror: Mirror,
+    /// The object that is wanted as its answer.
+    pub(crate) wanted: Option<Wanted>,
     /// Sessions that its calls have started.
     pub(crate) tasks: Tasks,
     pub(crate) answer: FinalAnswer,
@@ -60,9 +69,17 @@ pub(crate) struct Stage {
     pub(crate) layers: Layers,
 }
 
-/// What a client wants to be told.
-#[derive(Clone, Copy, Debug)]
+/// What a client wants of a session.
+#[derive(Debug, Default)]
 pub(crate) struct Terms {
+    /// Its own hooks.
+    pub(crate) hooks: Option<HookSet>,
+    /// What the answer must fit.
+    pub(crate) schema: Option<Schema>,
+    /// The agent the session is to be.
+    pub(crate) agent: Option<String>,
+    /// The lines of the transcript.
+    pub(crate) tells_lines: bool,
     /// Pieces of answers.
     pub(crate) tells_pieces: bool,
     /// Text of nested sessions.
@@ -74,6 +91,23 @@ impl Stage {
     pub(crate) fn open(plan: Plan, terms: Terms) -> Result<Self, Refusal> {
         let Plan { mut builder, agents, portrait, atlas, session_id, journal, scratch, .. } = plan;
         let definitions = agents.as_ref().map(|agents| agents.definitions.clone());
+        let known = definitions.as_deref().unwrap_or_default();
+        if let Some(name) = &terms.agent {
+            builder = become_agent(builder, name, known)?;
+        }
+        let mirror = Mirror::default();
+        builder = builder.hear_transcript(mirror.ear(terms.tells_lines));
+        if let Some(hooks) = terms.hooks {
+            builder = builder.more_hooks(hooks);
+        }
+        let mut wanted = None;
+        if let Some(schema) = terms.schema {
+            let (tool, side) = structured(schema);
+            builder = builder.tool(Arc::new(tool));
+            let rule = Rule { tool: structured::NAME.to_owned(), content: None };
+            builder.settings_mut().policy.rules.allow.push(rule);
+            wanted = Some(side);
+        }
         let settings = builder.settings().clone();
         let (model, mode) = (settings.model.name.as_str().to_owned(), settings.policy.mode);
         if let Some(agents) = agents {
@@ -87,6 +121,8 @@ impl Stage {
             notices,
             narrator: Narrator::new(model.clone(), terms.tells_pieces),
             tasks: Tasks::new(terms.tells_text),
+            mirror,
+            wanted,
             answer: FinalAnswer::default(),
             patience: Patience::new(&atlas.first.base_url),
             atlas,
@@ -178,6 +214,28 @@ fn servers(remote: &Servers) -> Vec<Value> {
     let status = remote.status();
     let one = |one: &ServerStatus| json!({ "name": one.name, "status": one.status.word() });
     status.iter().map(one).collect()
+}
+
+/// The session is this agent: told what the agent is told, with the agent's tools.
+fn become_agent(
+    mut builder: Builder,
+    name: &str,
+    known: &[AgentDefinition],
+) -> Result<Builder, Refusal> {
+    let Some(agent) = known.iter().find(|agent| agent.name == name) else {
+        let names: Vec<&str> = known.iter().map(|agent| agent.name.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(Refusal::usage(format!(
+            "--agent {name}: there is no such agent; there are {names}"
+        )));
+    };
+    if let Some(prompt) = &agent.prompt {
+        builder.settings_mut().system_prompt = prompt.as_str().into();
+    }
+    Ok(match &agent.tools {
+        Some(tools) => builder.retain_tools(|name| tools.iter().any(|tool| tool.as_str() == name)),
+        None => builder,
+    })
 }
 
 /// Folders with a page that says so.

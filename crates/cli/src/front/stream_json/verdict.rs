@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Outcome, Stop, Terminal, ToolCall};
+use windlass_vocabulary::{Notice, Outcome, Role, Stop, Terminal, ToolCall, Usage};
 
 use super::account::Account;
 use super::frame::{Denial, ResultFrame, input};
@@ -21,6 +21,8 @@ pub(crate) struct Turn {
     pub(crate) asking: Option<Instant>,
     /// Answers of the model.
     pub(crate) answers: u32,
+    /// Tokens of runs that had to be repeated.
+    pub(crate) usage: Usage,
     /// Its id, if the client gave one.
     pub(crate) uuid: Option<String>,
     /// Who sent it, as the client said.
@@ -39,6 +41,7 @@ impl Turn {
             api: Duration::ZERO,
             asking: None,
             answers: 0,
+            usage: Usage::default(),
             uuid,
             origin,
             denials: Vec::new(),
@@ -46,8 +49,19 @@ impl Turn {
         }
     }
 
+    /// Counts what was told.
+    pub(crate) fn notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::MessageAdded(message) if message.role == Role::Assistant => self.answers += 1,
+            Notice::RequestStarted { .. } => self.asking = Some(Instant::now()),
+            Notice::Billed { .. } | Notice::Waiting { .. } => self.answered(),
+            Notice::ToolDenied { call, .. } => self.denied(call),
+            _ => {}
+        }
+    }
+
     /// A call was not allowed.
-    pub(crate) fn denied(&mut self, call: &ToolCall) {
+    fn denied(&mut self, call: &ToolCall) {
         self.denials.push(Denial {
             tool_name: call.name.as_str().to_owned(),
             tool_use_id: call.id.as_str().to_owned(),
@@ -72,6 +86,7 @@ impl Turn {
             terminal_reason: "completed",
             total_cost_usd: account.dollars(),
             model_usage: account.by_model(),
+            usage: self.usage.into(),
             permission_denials: self.denials,
             structured_output: self.structured,
             origin: self.origin,
@@ -89,7 +104,6 @@ pub(crate) fn of_run(
     text: &str,
     problem: Option<String>,
 ) -> ResultFrame {
-    frame.usage = ending.usage.into();
     frame.outcome = ending.outcome.map(|outcome| outcome.name());
     frame.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
     frame.terminal_reason = reason(ending);
@@ -112,6 +126,17 @@ pub(crate) fn of_run(
         (true, "success") => frame.result = Some(words),
         (true, _) => frame.errors.push(words),
     }
+    frame
+}
+
+/// A prompt whose object never fitted.
+pub(crate) fn unstructured(mut frame: ResultFrame, retries: u32) -> ResultFrame {
+    frame.subtype = "error_max_structured_output_retries";
+    frame.is_error = true;
+    frame.terminal_reason = "structured_output_retry_exhausted";
+    frame.result = None;
+    frame.errors =
+        vec![format!("no object that fits the schema was handed over within {retries} more tries")];
     frame
 }
 

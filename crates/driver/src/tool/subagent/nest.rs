@@ -135,8 +135,10 @@ impl Nest {
         };
         let identity = Identity { agent: Some(agent), ..identity };
         let mut registry = registry;
-        // What a plan is for belongs to the parent: nobody leaves its plan mode from below.
-        registry.retain(|spec| !matches!(spec.name.as_str(), "EnterPlanMode" | "ExitPlanMode"));
+        // What a plan is for belongs to the parent: nobody leaves its plan mode from below. So does
+        // the object that its client wants.
+        let parents = ["EnterPlanMode", "ExitPlanMode", "StructuredOutput"];
+        registry.retain(|spec| !parents.contains(&spec.name.as_str()));
         if let Some(tools) = &definition.tools {
             registry.narrow(tools);
         }

@@ -35,6 +35,7 @@ use crate::exit::Exit;
 use crate::front::output::{Output, Target};
 use crate::front::{at, interrupt};
 use crate::refusal::Refusal;
+use crate::schema::Schema;
 use crate::signals::{Caught, Signals};
 
 /// Serves one client.
@@ -44,12 +45,13 @@ pub(crate) struct Desk {
     lines: mpsc::Receiver<Heard>,
     signals: Signals,
     questions: mpsc::Receiver<Question>,
-    #[allow(dead_code)]
     pub(super) port: Port,
     pub(super) asks: Asks,
     pub(super) told: Told,
     /// What the client wished for.
     pub(super) wishes: Wishes,
+    /// What the answer must fit, as the command line says.
+    pub(super) schema: Option<Schema>,
     /// The session before it starts …
     pub(super) plan: Option<Plan>,
     /// What the first prompt asks for, if that is known already.
@@ -108,6 +110,7 @@ impl Desk {
             port,
             asks: Asks::default(),
             told: Told::new(|name| std::env::var_os(name)),
+            schema: None,
             wishes: Wishes::default(),
             plan: Some(plan),
             first,
@@ -123,6 +126,12 @@ impl Desk {
             caught: None,
             broken: None,
         }
+    }
+
+    /// Answers must fit this.
+    pub(crate) fn with_schema(mut self, schema: Option<Schema>) -> Self {
+        self.schema = schema;
+        self
     }
 
     /// Serves until input and work are over, or somebody wants us gone.
@@ -272,6 +281,7 @@ impl Desk {
 
     /// Ends a prompt.
     pub(super) fn result(&mut self, mut frame: ResultFrame) {
+        self.tell_lines();
         frame.result_index = self.results;
         frame.queued_turn_count = self.queue.len();
         self.results += 1;
@@ -288,6 +298,12 @@ impl Desk {
         if let Some(frame) = self.told.is(state) {
             self.put(frame);
         }
+    }
+
+    /// Sends what was written into transcripts, if that is wanted.
+    pub(super) fn tell_lines(&mut self) {
+        let frames = self.stage.as_ref().map(|stage| stage.mirror.frames());
+        frames.into_iter().flatten().for_each(|frame| self.put(frame));
     }
 
     async fn finish(&mut self) {

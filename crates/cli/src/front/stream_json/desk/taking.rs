@@ -55,7 +55,10 @@ impl Desk {
         }
     }
 
-    async fn take(&mut self, prompt: Prompt) {
+    async fn take(&mut self, mut prompt: Prompt) {
+        if prompt.uuid.is_none() && self.args.headless.replay_user_messages {
+            prompt.uuid = Some(chance::uuid());
+        }
         let turn = Turn::new(prompt.uuid.clone(), prompt.origin.clone());
         if let Err(why) = self.open() {
             let frame = verdict::refused(turn.frame(&self.account), why);
@@ -120,6 +123,10 @@ impl Desk {
         let models = std::iter::once(&settings.model).chain(&settings.fallbacks);
         models.chain(&settings.small_model).for_each(|facts| self.account.knows(facts));
         let terms = Terms {
+            hooks: self.wishes.hooks(&self.port),
+            schema: self.wishes.schema.clone().or_else(|| self.schema.clone()),
+            agent: self.args.headless.agent.clone(),
+            tells_lines: self.args.headless.session_mirror,
             tells_pieces: self.args.headless.include_partial_messages,
             tells_text: self.wishes.forwards_text,
         };
@@ -162,6 +169,9 @@ impl Desk {
             return;
         };
         stage.answer = Default::default();
+        if let Some(wanted) = &stage.wanted {
+            wanted.reset();
+        }
         let sent = match order {
             Order::Context | Order::Cost | Order::Show { .. } | Order::Rewind(_) | Order::GoOn => {
                 return self.look(&order, turn).await;
@@ -175,7 +185,8 @@ impl Desk {
             Order::Say(submission) => {
                 let mut content: Vec<Block> = std::mem::take(&mut self.held);
                 content.extend(submission.content);
-                stage.session.submit(Submission { content, ..submission })
+                let name = turn.uuid.clone();
+                stage.session.submit(Submission { content, name, ..submission })
             }
             Order::Compact(focus) => {
                 let sent = stage.session.compact(focus);

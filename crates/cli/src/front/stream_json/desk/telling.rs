@@ -1,14 +1,17 @@
 //! A run goes on, and ends.
 
 use windlass_driver::Interrupt;
+use windlass_vocabulary::hook::{HookNotice, HookOutcome};
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Notice, Role};
+use windlass_vocabulary::{Notice, Terminal};
 
 use super::Desk;
 use super::taking::wake;
+use crate::chance;
 use crate::front::patience::Hopeless;
-use crate::front::stream_json::frame::Subtype;
+use crate::front::stream_json::frame::{Frame, Subtype};
 use crate::front::stream_json::narrator::system;
+use crate::front::stream_json::structured::{self, Wanted};
 use crate::front::stream_json::{failure, verdict};
 use crate::front::{advice, words};
 
@@ -28,36 +31,25 @@ impl Desk {
                 return self.ask_permission(*ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => return self.withdraw(*ticket),
-            Notice::MessageAdded(message) => {
-                stage.answer.message(message);
-                if message.role == Role::Assistant
-                    && let Some(turn) = &mut self.turn
-                {
-                    turn.answers += 1;
-                }
-            }
-            Notice::RequestStarted { model, .. } => {
-                stage.is_asking(model);
-                if let Some(turn) = &mut self.turn {
-                    turn.asking = Some(std::time::Instant::now());
-                }
-            }
-            Notice::Billed { .. } | Notice::Waiting { .. } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.answered();
-                }
-            }
-            Notice::ToolDenied { call, .. } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.denied(call);
-                }
-            }
+            Notice::MessageAdded(message) => stage.answer.message(message),
+            Notice::RequestStarted { model, .. } => stage.is_asking(model),
             _ => {}
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.notice(notice);
         }
         let mut frames = stage.narrator.tell(notice);
         match notice {
             Notice::ToolStarted(call) => stage.tasks.called(call),
-            Notice::ToolEnded { call, .. } => frames.extend(stage.tasks.answered(call.as_str())),
+            Notice::ToolEnded { call, .. } => {
+                frames.extend(stage.tasks.answered(call.as_str()));
+                if stage.wanted.as_ref().is_some_and(Wanted::is_spent) {
+                    let _ = stage.session.interrupt(Interrupt::User);
+                }
+            }
+            Notice::Hook(hook) if self.args.headless.include_hook_events => {
+                frames.push(hook_frame(hook));
+            }
             Notice::Nested { call, agent, notice } => {
                 let (told, left) = stage.tasks.tell(call.as_str(), agent, notice);
                 frames.extend(told);
@@ -69,9 +61,30 @@ impl Desk {
             _ => {}
         }
         let hopeless = stage.patience.is_over(notice);
-        frames.into_iter().for_each(|frame| self.put(frame));
+        let names = match notice {
+            Notice::MessageAdded(message) => stage.mirror.names("", message.id),
+            Notice::Nested { agent, notice, .. } => match &**notice {
+                Notice::MessageAdded(message) => stage.mirror.names(agent.as_str(), message.id),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        self.put_named(frames, names);
         if let Some(why) = hopeless {
             self.give_up(&why);
+        }
+    }
+
+    /// Sends frames; those of the conversation under the names they have in the transcript.
+    fn put_named(&mut self, frames: Vec<Frame>, names: Vec<String>) {
+        let mut names = names.into_iter();
+        for frame in frames {
+            let name = match frame {
+                Frame::Assistant(_) | Frame::User(_) => names.next(),
+                _ => None,
+            };
+            let session = self.session_id();
+            self.put_as(frame, session, name.unwrap_or_else(chance::uuid));
         }
     }
 
@@ -120,8 +133,21 @@ impl Desk {
             return;
         };
         turn.answered();
+        turn.usage += ending.usage;
+        let wanted = self.stage.as_ref().and_then(|stage| stage.wanted.clone());
+        if let Some(wanted) = &wanted {
+            turn.structured = wanted.value();
+            let is_missing = turn.structured.is_none() && ending.terminal == Terminal::Completed;
+            if is_missing && wanted.missed() && self.remind() {
+                self.turn = Some(turn);
+                return;
+            }
+        }
         let mut frame = turn.frame(&self.account);
         frame = verdict::of_run(frame, ending, &text, problem.clone());
+        if let Some(wanted) = wanted.filter(|wanted| wanted.is_spent()) {
+            frame = verdict::unstructured(frame, wanted.retries_max);
+        }
         if let (Some(words), true) = (hopeless, frame.is_error) {
             frame.subtype = "success";
             frame.terminal_reason = "api_error";
@@ -136,6 +162,12 @@ impl Desk {
         self.result(frame);
     }
 
+    /// Asks for the object that was not handed over. Says whether that was taken.
+    fn remind(&self) -> bool {
+        let stage = self.stage.as_ref();
+        stage.is_some_and(|stage| stage.session.submit(structured::REMINDER).is_ok())
+    }
+
     fn compacted(&mut self, is_done: bool) {
         let compact_result = Some(if is_done { "success" } else { "failed" });
         let status = Subtype::Status { status: None, permission_mode: None, compact_result };
@@ -148,4 +180,31 @@ impl Desk {
         let status = Subtype::Status { status: None, permission_mode, compact_result: None };
         self.put(system(status));
     }
+}
+
+/// A hook began or ended.
+fn hook_frame(notice: &HookNotice) -> Frame {
+    system(match notice {
+        HookNotice::Started { number, event, name } => Subtype::HookStarted {
+            hook_id: format!("hook_{number}"),
+            hook_name: name.clone(),
+            hook_event: (*event).to_owned(),
+        },
+        HookNotice::Ended { number, event, name, stdout, stderr, exit_code, outcome, .. } => {
+            Subtype::HookResponse {
+                hook_id: format!("hook_{number}"),
+                hook_name: name.clone(),
+                hook_event: (*event).to_owned(),
+                output: stdout.clone(),
+                stdout: stdout.clone(),
+                stderr: stderr.clone(),
+                exit_code: *exit_code,
+                outcome: match outcome {
+                    HookOutcome::Success => "success",
+                    HookOutcome::Error => "error",
+                    HookOutcome::Cancelled => "cancelled",
+                },
+            }
+        }
+    })
 }
