@@ -136,8 +136,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let tools = offer.with_skills(&mut surroundings, &found.skill_folders);
     let remote = remote::session(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
     let names = names(&kept, &cwd);
-    let mut beside = surroundings.for_another();
-    beside.hidden = settings.policy.rules.hidden(&settings.policy.directories);
+    let beside = apart(&surroundings, &settings.policy);
     let hands = |surroundings| Hands {
         registry: offer.registry.clone(),
         surroundings: Arc::new(surroundings),
@@ -178,6 +177,13 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         layers,
         remote,
     })
+}
+
+/// The same place for calls that are no part of the session.
+fn apart(surroundings: &Surroundings, policy: &Policy) -> Surroundings {
+    let mut beside = surroundings.for_another();
+    beside.hidden = policy.rules.hidden(&policy.directories);
+    beside
 }
 
 /// What pages may call the session and the project.

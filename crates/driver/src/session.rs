@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
 use windlass_hook::{HookEvent, HookSet};
 use windlass_journal::{Durability, Head};
-use windlass_tool::{Registry, Secrets, Surroundings, Tool};
+use windlass_tool::{Registry, Secrets, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, Effort, ModelName, Ticket};
 
@@ -177,25 +177,10 @@ impl Builder {
         self
     }
 
-    /// With these hooks too, after those it has.
+    /// With other tools than it has.
     #[must_use]
-    pub fn more_hooks(mut self, hooks: HookSet) -> Self {
-        self.hooks = self.hooks.join(hooks);
-        self
-    }
-
-    /// With one more tool.
-    #[must_use]
-    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.registry.insert(tool);
-        self.settings.tools = self.registry.specs().into();
-        self
-    }
-
-    /// Without the tools that are not wanted.
-    #[must_use]
-    pub fn retain_tools(mut self, is_wanted: impl Fn(&str) -> bool) -> Self {
-        self.registry.retain(|spec| is_wanted(spec.name.as_str()));
+    pub fn change_tools(mut self, change: impl FnOnce(&mut Registry)) -> Self {
+        change(&mut self.registry);
         self.settings.tools = self.registry.specs().into();
         self
     }

@@ -106,6 +106,12 @@ impl Servers {
     /// Puts their tools behind a registry. Those that are known already, wanted from the start or
     /// few and small, are offered; all others are found by searching.
     pub fn attach(&self, registry: &mut Registry) {
+        self.offer(registry);
+        registry.attach(Arc::new(Behind(Arc::clone(&self.set))));
+    }
+
+    /// Offers those of their tools that are known by now and were not when they were attached.
+    pub fn offer(&self, registry: &mut Registry) {
         let mut room = OFFERED_BYTES_MAX;
         for (tool, is_always_loaded) in self.set.remote() {
             let weight = tool.weight();
@@ -114,7 +120,6 @@ impl Servers {
                 registry.insert(tool);
             }
         }
-        registry.attach(Arc::new(Behind(Arc::clone(&self.set))));
     }
 
     /// Adds a server while the session runs, in place of one of the same name.

@@ -21,6 +21,8 @@ pub(crate) struct Wishes {
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
     hooks: Option<Value>,
+    /// MCP servers it has inside.
+    pub(crate) servers: Vec<String>,
     /// The answer must fit this.
     pub(crate) schema: Option<Schema>,
     /// Text of nested sessions is wanted too.
@@ -44,6 +46,7 @@ impl Wishes {
             schema.map(Schema::new).transpose().map_err(|why| format!("jsonSchema: {why}"))?;
         Ok(Self {
             schema,
+            servers: names(request.get("sdkMcpServers")),
             hooks: request.get("hooks").filter(|hooks| hooks.is_object()).cloned(),
             agents: agents(request.get("agents"))?,
             system_prompt,
@@ -81,6 +84,11 @@ impl Wishes {
             settings.system_prompt = prompt.trim_start().into();
         }
     }
+}
+
+fn names(list: Option<&Value>) -> Vec<String> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Agents as clients define them, by name.

@@ -19,6 +19,7 @@ mod fit;
 mod frame;
 mod hooks;
 mod initialize;
+mod inside;
 mod mirror;
 mod narrator;
 mod partial;

@@ -95,15 +95,22 @@ impl Stage {
         if let Some(name) = &terms.agent {
             builder = become_agent(builder, name, known)?;
         }
+        let denied = builder.settings().policy.rules.deny.clone();
+        let is_hidden =
+            |name: &str| denied.iter().any(|rule| rule.content.is_none() && rule.tool == name);
+        builder = builder.change_tools(|registry| {
+            plan.remote.offer(registry);
+            registry.retain(|spec| !is_hidden(spec.name.as_str()));
+        });
         let mirror = Mirror::default();
         builder = builder.hear_transcript(mirror.ear(terms.tells_lines));
         if let Some(hooks) = terms.hooks {
-            builder = builder.more_hooks(hooks);
+            builder = builder.hooks(hooks);
         }
         let mut wanted = None;
         if let Some(schema) = terms.schema {
             let (tool, side) = structured(schema);
-            builder = builder.tool(Arc::new(tool));
+            builder = builder.change_tools(|registry| drop(registry.insert(Arc::new(tool))));
             let rule = Rule { tool: structured::NAME.to_owned(), content: None };
             builder.settings_mut().policy.rules.allow.push(rule);
             wanted = Some(side);
@@ -149,7 +156,7 @@ impl Stage {
     pub(crate) fn init(&self) -> Init {
         Init {
             cwd: self.portrait.cwd.to_string_lossy().into_owned(),
-            tools: self.portrait.tools.clone(),
+            tools: self.tools(),
             mcp_servers: servers(&self.remote),
             model: self.model.clone(),
             permission_mode: mode_name(self.mode).to_owned(),
@@ -164,6 +171,17 @@ impl Stage {
             capabilities: Vec::new(),
             betas: Vec::new(),
         }
+    }
+
+    /// Everything that may be called, the client's own tools included.
+    fn tools(&self) -> Vec<String> {
+        let mut names = self.portrait.tools.clone();
+        for tool in &*self.settings.tools {
+            if !names.iter().any(|name| name == tool.name.as_str()) {
+                names.push(tool.name.as_str().to_owned());
+            }
+        }
+        names
     }
 
     fn agent_names(&self) -> Vec<String> {
@@ -233,7 +251,9 @@ fn become_agent(
         builder.settings_mut().system_prompt = prompt.as_str().into();
     }
     Ok(match &agent.tools {
-        Some(tools) => builder.retain_tools(|name| tools.iter().any(|tool| tool.as_str() == name)),
+        Some(tools) => builder.change_tools(|registry| {
+            registry.retain(|spec| tools.contains(&spec.name));
+        }),
         None => builder,
     })
 }

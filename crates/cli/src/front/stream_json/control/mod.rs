@@ -1,6 +1,8 @@
 //! What a client may ask beside the conversation. Each request gets exactly one answer.
 
 mod context;
+mod servers;
+mod undo;
 
 use serde_json::{Value, json};
 use windlass_driver::Interrupt;
@@ -29,7 +31,11 @@ pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Result<Value, Str
             let found = stage.session.inventory().await;
             found.map(|found| context::usage(&found)).ok_or_else(|| OVER.to_owned())
         }
-        "mcp_status" => Ok(json!({ "mcpServers": [] })),
+        "mcp_status" => servers::status(desk),
+        "mcp_reconnect" => servers::reconnect(desk, request).await,
+        "mcp_toggle" => servers::toggle(desk, request).await,
+        "mcp_message" => servers::message(desk, request),
+        "rewind_files" => undo::rewind(desk, request).await,
         "get_binary_version" => {
             Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "claude_code_version": LEVEL }))
         }
@@ -38,6 +44,22 @@ pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Result<Value, Str
         "cancel_async_message" => cancel_message(desk, request),
         other => Err(format!("there is no control request `{other}` here")),
     }
+}
+
+/// Must the session have begun, with everything that belongs to it?
+pub(crate) fn needs_session(request: &Value) -> bool {
+    let subtype = request.get("subtype").and_then(Value::as_str);
+    matches!(
+        subtype,
+        Some(
+            "set_permission_mode"
+                | "set_model"
+                | "set_max_thinking_tokens"
+                | "get_context_usage"
+                | "mcp_status"
+                | "rewind_files"
+        )
+    )
 }
 
 fn greet(desk: &mut Desk, request: &Value) -> Result<Value, String> {

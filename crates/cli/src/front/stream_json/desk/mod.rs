@@ -10,7 +10,8 @@ mod telling;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use windlass_driver::Interrupt;
 use windlass_vocabulary::{Block, Notice};
@@ -19,8 +20,9 @@ pub(super) use taking::waiting;
 
 use super::account::Account;
 use super::asks::{Asks, Port, Question};
-use super::frame::{Frame, Incoming, Prompt, ResultFrame, Stamped};
+use super::frame::{Frame, Incoming, Prompt, Reply, ResultFrame, Stamped};
 use super::initialize::Wishes;
+use super::inside::{self, Ears};
 use super::pipe::Pipe;
 use super::reader::Heard;
 use super::stage::Stage;
@@ -54,6 +56,12 @@ pub(crate) struct Desk {
     pub(super) schema: Option<Schema>,
     /// The session before it starts …
     pub(super) plan: Option<Plan>,
+    /// Rings when the servers inside the client are there.
+    settling: Option<oneshot::Receiver<()>>,
+    are_inside_asked: bool,
+    pub(super) ears: Ears,
+    /// Requests that wait for the session.
+    parked: Vec<(String, Value)>,
     /// What the first prompt asks for, if that is known already.
     first: Option<Order>,
     /// … and after.
@@ -89,6 +97,7 @@ enum Event {
     Beat,
     Moved,
     Told(Option<Notice>),
+    Settled,
 }
 
 impl Desk {
@@ -113,6 +122,10 @@ impl Desk {
             schema: None,
             wishes: Wishes::default(),
             plan: Some(plan),
+            settling: None,
+            are_inside_asked: false,
+            ears: Ears::default(),
+            parked: Vec::new(),
             first,
             stage: None,
             held: Vec::new(),
@@ -157,6 +170,7 @@ impl Desk {
                 Event::Moved => {}
                 Event::Told(Some(notice)) => self.notice(&notice).await,
                 Event::Told(None) => self.session_gone(),
+                Event::Settled => self.settled().await,
             }
         };
         self.finish().await;
@@ -188,6 +202,7 @@ impl Desk {
             () = self.pipe.moved() => Event::Moved,
             () = at(beat) => Event::Beat,
             notice = told => Event::Told(notice),
+            () = settled(&mut self.settling) => Event::Settled,
         }
     }
 
@@ -203,7 +218,7 @@ impl Desk {
         if let Some((signal, _)) = self.caught {
             return Some(signal.exit());
         }
-        let is_idle = self.queue.is_empty() && !self.is_awaiting_tasks();
+        let is_idle = self.queue.is_empty() && self.parked.is_empty() && !self.is_awaiting_tasks();
         let is_done = self.is_input_over && is_idle || self.broken.is_some();
         let exit = if self.has_failed { Exit::FAILED } else { Exit::DONE };
         is_done.then_some(exit)
@@ -219,14 +234,54 @@ impl Desk {
         match line {
             Incoming::User(prompt) => self.prompted(*prompt),
             Incoming::ControlRequest { request_id, request } => {
-                let outcome = control::serve(self, &request).await;
-                let response = super::frame::Reply::of(request_id, outcome);
-                self.pipe.put(&Frame::ControlResponse { response });
+                if control::needs_session(&request) && !self.is_ready() {
+                    self.parked.push((request_id, request));
+                } else {
+                    self.request(request_id, &request).await;
+                }
             }
             Incoming::ControlResponse { response } => self.answered(&response),
             // Every request is answered at once, so there is nothing left to withdraw.
             Incoming::ControlCancelRequest { request_id: _ } => {}
             Incoming::KeepAlive | Incoming::Other => {}
+        }
+    }
+
+    async fn request(&mut self, request_id: String, request: &Value) {
+        let outcome = control::serve(self, request).await;
+        let response = Reply::of(request_id, outcome);
+        self.pipe.put(&Frame::ControlResponse { response });
+    }
+
+    /// Can the session begin? The tools of servers inside the client belong to it from the start, so
+    /// they are waited for; meanwhile the client is heard.
+    pub(super) fn is_ready(&mut self) -> bool {
+        if self.stage.is_some() || self.settling.is_some() {
+            return self.settling.is_none();
+        }
+        let Some(plan) = self.plan.as_ref().filter(|_| !self.are_inside_asked) else {
+            return true;
+        };
+        self.are_inside_asked = true;
+        let names = inside::names(&self.args, &self.wishes.servers);
+        if names.is_empty() {
+            return true;
+        }
+        inside::connect(&plan.remote, &names, &self.port, &self.ears);
+        let (ring, settling) = oneshot::channel();
+        let servers = plan.remote.clone();
+        tokio::spawn(async move {
+            inside::settled(servers, names).await;
+            let _ = ring.send(());
+        });
+        self.settling = Some(settling);
+        false
+    }
+
+    async fn settled(&mut self) {
+        self.settling = None;
+        for (request_id, request) in std::mem::take(&mut self.parked) {
+            self.request(request_id, &request).await;
         }
     }
 
@@ -321,6 +376,14 @@ impl Desk {
                 () = self.pipe.finish() => {}
             }
         }
+    }
+}
+
+async fn settled(settling: &mut Option<oneshot::Receiver<()>>) {
+    match settling {
+        // However it ends, there is nothing more to wait for.
+        Some(settling) => drop(settling.await),
+        None => std::future::pending().await,
     }
 }
 

@@ -48,6 +48,9 @@ impl Desk {
     /// Takes up prompts until one of them is a run.
     pub(super) async fn take_next(&mut self) {
         while self.turn.is_none() && self.caught.is_none() && self.broken.is_none() {
+            if self.queue.is_empty() || !self.is_ready() {
+                return;
+            }
             let Some(prompt) = self.queue.pop_front() else {
                 return;
             };
@@ -260,15 +263,10 @@ impl Desk {
         }
         self.held.clear();
         self.account.next_session();
+        self.are_inside_asked = false;
         self.plan = Some(plan);
         let mut frame = turn.frame(&self.account);
-        let frame = match self.open() {
-            Ok(()) => {
-                frame.result = Some(String::new());
-                frame
-            }
-            Err(why) => verdict::refused(frame, why),
-        };
+        frame.result = Some(String::new());
         self.result(frame);
     }
 }
