@@ -33,7 +33,9 @@ use crate::server::{self, Place, Proofs, Server};
 use crate::session::{self, Kept};
 use crate::settings::{settings, wishes};
 use crate::topic::InForce;
-use crate::{agents, chance, date, expansion, folder, memory, offer, prompt, remote, skills};
+use crate::{
+    agents, chance, date, expansion, folder, memory, offer, prompt, remote, skills, style,
+};
 
 /// A run that only has to be started.
 #[derive(Debug)]
@@ -79,6 +81,8 @@ pub(crate) struct Portrait {
     pub(crate) skills: Vec<PathBuf>,
     /// The style of answers, by name.
     pub(crate) output_style: String,
+    /// The styles there are.
+    pub(crate) output_styles: Vec<String>,
 }
 
 /// Where each model of a session lives.
@@ -107,6 +111,16 @@ pub(crate) fn print(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusa
 /// A session whose prompts come later.
 pub(crate) fn conversation(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
     composed(args, lookup, false)
+}
+
+/// A session with somebody in front of it.
+pub(crate) fn interactive(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, Refusal> {
+    let mut args = args.clone();
+    // It is said once the session has begun.
+    args.prompt = None;
+    let mut plan = composed(&args, lookup, false)?;
+    plan.builder.settings_mut().policy.can_ask = true;
+    Ok(plan)
 }
 
 fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Plan, Refusal> {
@@ -152,6 +166,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         tools: offer.names(),
         skills: std::mem::take(&mut found.skill_folders),
         output_style: layers.output_style(),
+        output_styles: std::mem::take(&mut found.styles),
         cwd,
     };
     let agents = offer.subagents(std::mem::take(&mut found.agents));
@@ -221,6 +236,8 @@ struct Found {
     nearby: Option<Arc<NearbyFiles>>,
     pages: Pages,
     skill_folders: Vec<PathBuf>,
+    /// Styles of answers, by name.
+    styles: Vec<String>,
     /// What was left out, and why.
     notes: Vec<String>,
 }
@@ -270,7 +287,10 @@ impl Found {
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
         let pages = Pages::find(cwd, layers.sources.user, layers.sources.project, lookup);
         let nearby = instructions.nearby;
-        Self { agents, memory, skills, nearby, pages, skill_folders, notes }
+        let styles = style::all(cwd, layers.sources.user, layers.sources.project, lookup);
+        notes.extend(style::apply(&styles, &layers.output_style(), &mut settings.system_prompt));
+        let styles = styles.into_iter().map(|style| style.name).collect();
+        Self { agents, memory, skills, nearby, pages, skill_folders, styles, notes }
     }
 }
 

@@ -32,12 +32,13 @@ mod session;
 mod settings;
 mod signals;
 mod skills;
+mod style;
 mod subcommand;
 mod topic;
 
 use std::ffi::OsString;
 use std::future::Future;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -147,6 +148,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
                 Err(signal) => Ok(signal.exit()),
             }
         }),
+        None if is_for_people(&args.run) => inside(talk(args.run)),
         None => Err(not_asked(&args.run)),
     }
 }
@@ -167,6 +169,27 @@ fn resumed(args: ResumeArgs) -> Result<Args, Refusal> {
         words.push("--print".into());
     }
     Args::try_parse_from(words).map_err(|error| Refusal::from_clap(&error))
+}
+
+/// Holds a conversation.
+async fn talk(args: RunArgs) -> Result<Exit, Refusal> {
+    let environment = |name: &str| std::env::var_os(name);
+    let mut signals = Signals::listen()?;
+    let first = prompt::on_command_line(&args)?;
+    match beside(&mut signals, move || compose::interactive(&args, &environment)).await? {
+        Ok(plan) => front::terminal::run(plan, first, signals).await,
+        Err(signal) => Ok(signal.exit()),
+    }
+}
+
+/// Is somebody there to talk to, who did not just mistype the name of a command?
+fn is_for_people(args: &RunArgs) -> bool {
+    let word = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy());
+    let is_slip = word.is_some_and(|word| {
+        !word.contains(char::is_whitespace)
+            && nearest::nearest(&word, Command::NAMES.iter().copied()).is_some()
+    });
+    !is_slip && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// Is a mistake on the command line one that must not be repeated?
@@ -202,7 +225,7 @@ fn not_asked(args: &RunArgs) -> Refusal {
             Refusal::usage(format!("there is no command `{word}`; did you mean `windlass {name}`?"))
         }
         None => Refusal::usage(format!(
-            "interactive sessions are not built yet; ask with -p: windlass -p \"{word}\""
+            "there is no terminal to talk in; ask with -p: windlass -p \"{word}\""
         )),
     }
 }

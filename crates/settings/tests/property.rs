@@ -94,8 +94,8 @@ fn decide(loaded: &Loaded, tool: &str, input: &Value) -> Decision {
         mode: loaded.mode.unwrap_or(Mode::Default),
         rules: loaded.rules.clone(),
         directories: vec!["/w".to_owned()],
-        standing: None,
         can_ask: true,
+        ..Policy::default()
     };
     let call = ToolCall {
         id: "a".into(),

@@ -34,7 +34,20 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "rehearsal",
         ],
     ),
-    ("cli", &["vocabulary", "permission", "sandbox", "settings", "journal", "driver", "rehearsal"]),
+    ("terminal", &["vocabulary", "permission", "driver"]),
+    (
+        "cli",
+        &[
+            "vocabulary",
+            "permission",
+            "sandbox",
+            "settings",
+            "journal",
+            "driver",
+            "rehearsal",
+            "terminal",
+        ],
+    ),
     ("lab", &["vocabulary", "permission", "engine", "dialect", "journal", "rehearsal"]),
     ("xtask", &[]),
 ];

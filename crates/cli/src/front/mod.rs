@@ -14,6 +14,7 @@ pub(crate) mod progress;
 pub(crate) mod result;
 pub(crate) mod stream_json;
 pub(crate) mod table;
+pub(crate) mod terminal;
 pub(crate) mod view;
 pub(crate) mod watch;
 pub(crate) mod window;

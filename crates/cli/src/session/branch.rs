@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The branch, or nothing.
-pub(super) fn current(cwd: &Path) -> Option<String> {
+pub(crate) fn current(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
     let head = fs::read_to_string(directory(git)?.join("HEAD")).ok()?;
     let branch = head.trim().strip_prefix("ref: refs/heads/")?;

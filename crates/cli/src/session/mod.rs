@@ -5,7 +5,7 @@
 //! than not to begin. What stands in a journal is not known here.
 
 pub(crate) mod account;
-mod branch;
+pub(crate) mod branch;
 pub(crate) mod cut;
 mod finding;
 mod fork;

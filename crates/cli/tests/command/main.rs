@@ -13,6 +13,7 @@ mod bound;
 mod cassette;
 mod config;
 mod context;
+mod conversation;
 mod demo;
 #[cfg(target_os = "linux")]
 mod desk;

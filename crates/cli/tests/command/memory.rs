@@ -255,3 +255,25 @@ fn a_file_that_changed_meanwhile_is_told() {
     let last = server.requests().last().expect("a request").body.to_string();
     assert!(last.contains("Files you have seen changed since"), "{last}");
 }
+
+#[test]
+fn a_style_is_told_to_the_model_and_one_that_is_not_there_is_named() {
+    let (world, server) = (World::new(), server());
+    write(world.home().join(".claude/output-styles/poet.md"), "Answer in verse.");
+    let system = |style: &str| {
+        let settings = json!({ "outputStyle": style }).to_string();
+        let flags = ["-p", "hi", "--verbose", "--settings", &settings];
+        let finished = run(&mut world.asking(&server.url(), &flags));
+        let body = server.requests().pop().expect("a request").json().expect("JSON");
+        (body["system"].to_string(), finished.stderr)
+    };
+    let (usual, _) = system("default");
+    assert!(usual.contains("With code") && !usual.contains("verse"), "{usual}");
+    let (poet, _) = system("Poet");
+    assert!(!poet.contains("With code") && poet.contains("Answer in verse."), "{poet}");
+    let (concise, _) = system("Concise");
+    assert!(concise.contains("With code") && concise.contains("Style: concise"), "{concise}");
+    let (none, said) = system("nobody");
+    assert_eq!(none, usual);
+    assert!(said.contains("no output style `nobody`"), "{said}");
+}

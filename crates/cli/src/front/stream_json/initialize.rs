@@ -144,11 +144,13 @@ pub(crate) fn answer(plan: &Plan, are_applied: bool) -> Value {
         .chain(&settings.fallbacks)
         .map(|facts| model(facts.name.as_str()))
         .collect();
+    let own = plan.portrait.output_styles.iter().map(String::as_str);
+    let styles: Vec<&str> = std::iter::once("default").chain(own).collect();
     json!({
         "commands": commands,
         "agents": agents,
         "output_style": plan.portrait.output_style,
-        "available_output_styles": ["default"],
+        "available_output_styles": styles,
         "models": models,
         "account": {},
         "hooks_applied": are_applied,

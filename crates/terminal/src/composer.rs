@@ -1,0 +1,281 @@
+//! What is being typed: several lines, a history, and long pastes shown as one word. Pure.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// The text under the cursor.
+#[derive(Clone, Debug, Default)]
+pub struct Composer {
+    text: String,
+    /// In bytes, always between two graphemes.
+    at: usize,
+    history: Vec<String>,
+    /// Which of the history is shown, counted from the newest.
+    shown: Option<usize>,
+    /// What was typed before the history was looked at.
+    kept: String,
+    pastes: Vec<String>,
+}
+
+/// Where a move goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// One to the left.
+    Left,
+    /// One to the right.
+    Right,
+    /// A word to the left.
+    WordLeft,
+    /// A word to the right.
+    WordRight,
+    /// To the line's beginning.
+    Home,
+    /// To the line's end.
+    End,
+    /// To the line above, or to what was said before.
+    Up,
+    /// To the line below, or to what was said after.
+    Down,
+}
+
+impl Composer {
+    /// What is typed, as it is shown.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Is nothing typed?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The row and the column, in cells, of the cursor.
+    #[must_use]
+    pub fn cursor(&self) -> (usize, usize) {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        let row = before.matches('\n').count();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        (row, line.width())
+    }
+
+    /// Types a character.
+    pub fn insert(&mut self, text: &str) {
+        self.text.insert_str(self.at, text);
+        self.at += text.len();
+        self.shown = None;
+    }
+
+    /// Takes in a paste. A long one is kept aside and shown as a word.
+    pub fn paste(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let lines = text.lines().count();
+        if lines <= PASTE_LINES_MAX && text.len() <= PASTE_BYTES_MAX {
+            return self.insert(&text);
+        }
+        self.pastes.push(text);
+        let word = paste_word(self.pastes.len(), lines);
+        self.insert(&word);
+    }
+
+    /// Takes away what is before the cursor: a character.
+    pub fn backspace(&mut self) {
+        let from = self.target(Move::Left);
+        self.take(from);
+    }
+
+    /// Takes away what is before the cursor: a word.
+    pub fn delete_word(&mut self) {
+        let from = self.target(Move::WordLeft);
+        self.take(from);
+    }
+
+    /// Takes away what is before the cursor in its line.
+    pub fn delete_to_home(&mut self) {
+        let from = self.target(Move::Home);
+        self.take(from);
+    }
+
+    /// Takes away what is behind the cursor in its line.
+    pub fn delete_to_end(&mut self) {
+        let to = self.target(Move::End);
+        self.text.replace_range(self.at..to, "");
+    }
+
+    /// Takes away the character under the cursor.
+    pub fn delete(&mut self) {
+        let to = self.target(Move::Right);
+        self.text.replace_range(self.at..to, "");
+    }
+
+    fn take(&mut self, from: usize) {
+        self.text.replace_range(from..self.at, "");
+        self.at = from;
+    }
+
+    /// Moves the cursor.
+    pub fn go(&mut self, to: Move) {
+        match to {
+            Move::Up if self.cursor().0 == 0 => self.older(),
+            Move::Down if !self.behind().contains('\n') => self.newer(),
+            _ => self.at = self.target(to),
+        }
+    }
+
+    fn behind(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn target(&self, to: Move) -> usize {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        let behind = self.behind();
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        match to {
+            Move::Left => before.grapheme_indices(true).next_back().map_or(0, |(at, _)| at),
+            Move::Right => self.at + behind.graphemes(true).next().map_or(0, str::len),
+            Move::WordLeft => {
+                let mut words = before.split_word_bound_indices();
+                let word = words.rfind(|(_, word)| word.chars().any(char::is_alphanumeric));
+                word.map_or(0, |(at, _)| at)
+            }
+            Move::WordRight => {
+                let mut words = behind.split_word_bound_indices();
+                let word = words.find(|(_, word)| word.chars().any(char::is_alphanumeric));
+                word.map_or(self.text.len(), |(at, word)| self.at + at + word.len())
+            }
+            Move::Home => line,
+            Move::End => self.at + behind.find('\n').unwrap_or(behind.len()),
+            Move::Up | Move::Down => self.beside(to == Move::Down),
+        }
+    }
+
+    /// The place in the next line that is as far from its beginning.
+    fn beside(&self, is_below: bool) -> usize {
+        let (row, column) = self.cursor();
+        let row = if is_below { row + 1 } else { row.saturating_sub(1) };
+        let mut start = 0;
+        for (number, line) in self.text.split('\n').enumerate() {
+            if number == row {
+                let (mut at, mut cells) = (0, 0);
+                for grapheme in line.graphemes(true) {
+                    if cells >= column {
+                        break;
+                    }
+                    cells += grapheme.width();
+                    at += grapheme.len();
+                }
+                return start + at;
+            }
+            start += line.len() + 1;
+        }
+        self.at
+    }
+
+    fn older(&mut self) {
+        let next = self.shown.map_or(0, |shown| shown + 1);
+        if next < self.history.len() {
+            if self.shown.is_none() {
+                self.kept = self.text.clone();
+            }
+            self.show(Some(next));
+        }
+    }
+
+    fn newer(&mut self) {
+        if let Some(shown) = self.shown {
+            self.show(shown.checked_sub(1));
+        }
+    }
+
+    fn show(&mut self, which: Option<usize>) {
+        self.shown = which;
+        self.text = match which {
+            Some(number) => self.history.iter().rev().nth(number).cloned().unwrap_or_default(),
+            None => std::mem::take(&mut self.kept),
+        };
+        self.at = self.text.len();
+    }
+
+    /// Puts a text in the place of what is typed.
+    pub fn set(&mut self, text: impl Into<String>) {
+        self.text = text.into();
+        self.at = self.text.len();
+        self.shown = None;
+    }
+
+    /// Hands over what was typed, with pastes in the place of their words, and remembers it.
+    pub fn submit(&mut self) -> String {
+        let shown = std::mem::take(&mut self.text);
+        let mut whole = shown.clone();
+        for (number, paste) in self.pastes.drain(..).enumerate() {
+            let word = paste_word(number + 1, paste.lines().count());
+            whole = whole.replacen(&word, &paste, 1);
+        }
+        self.at = 0;
+        self.shown = None;
+        if !shown.trim().is_empty() && self.history.last() != Some(&whole) {
+            self.history.push(whole.clone());
+            let over = self.history.len().saturating_sub(HISTORY_MAX);
+            self.history.drain(..over);
+        }
+        whole
+    }
+}
+
+fn paste_word(number: usize, lines: usize) -> String {
+    format!("[paste {number}: {lines} lines]")
+}
+
+const PASTE_LINES_MAX: usize = 8;
+const PASTE_BYTES_MAX: usize = 2_000;
+const HISTORY_MAX: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_moving_and_taking_away() {
+        let mut composer = Composer::default();
+        composer.insert("héllo wörld\nsecond e\u{301}nd");
+        for (to, cursor) in [
+            (Move::Left, (1, 9)),
+            (Move::WordLeft, (1, 7)),
+            (Move::Up, (0, 7)),
+            (Move::Home, (0, 0)),
+            (Move::WordRight, (0, 5)),
+            (Move::Down, (1, 5)),
+            (Move::End, (1, 10)),
+        ] {
+            composer.go(to);
+            assert_eq!(composer.cursor(), cursor, "{to:?}");
+        }
+        composer.delete_word();
+        composer.backspace();
+        assert_eq!(composer.text(), "héllo wörld\nsecond");
+        composer.delete_to_home();
+        composer.backspace();
+        composer.go(Move::Home);
+        composer.delete();
+        composer.delete_to_end();
+        assert_eq!(composer.text(), "");
+    }
+
+    #[test]
+    fn what_was_said_comes_back_and_pastes_go_out_whole() {
+        let mut composer = Composer::default();
+        let long = "line\n".repeat(20);
+        composer.insert("see ");
+        composer.paste(&long);
+        assert_eq!(composer.text(), "see [paste 1: 20 lines]");
+        assert_eq!(composer.submit(), format!("see {long}"));
+        composer.insert("two");
+        assert_eq!(composer.submit(), "two");
+        composer.insert("draft");
+        composer.go(Move::Up);
+        assert_eq!(composer.text(), "two");
+        composer.go(Move::Down);
+        assert_eq!(composer.text(), "draft");
+    }
+}
