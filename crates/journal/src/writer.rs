@@ -26,6 +26,9 @@ use crate::record::{
 };
 use crate::segment;
 
+/// Begins the words that tell of a disk that failed while the session goes on.
+pub const NOT_KEPT: &str = "the disk could not keep the journal";
+
 /// What a record that was acknowledged survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -418,10 +421,8 @@ impl Writer {
                 self.safe = self.seq;
                 (self.doubtful, self.doubtful_bytes) = (VecDeque::new(), 0);
                 self.is_broken = false;
-                self.troubles.push(format!(
-                    "the disk could not keep the journal ({error}); it goes on in {}",
-                    path.display()
-                ));
+                self.troubles
+                    .push(format!("{NOT_KEPT} ({error}); it goes on in {}", path.display()));
                 Ok(())
             }
             // The first failure is the one to tell: the second follows from it.

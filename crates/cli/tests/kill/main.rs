@@ -1,8 +1,9 @@
 //! The real binary is ended by the kernel at every write to its journal, once before the line and
-//! once in the middle of it; the session is continued, and a judge decides who reads only the
-//! journal's lines, a log the tools wrote, and what the server was asked. The means is a limit on
-//! the size of files: the write that would cross it ends the process on the spot, like SIGKILL,
-//! with half a line on the disk. What a loss of power may leave is not tried here.
+//! once in the middle of it, and by a tracer at every call that writes, waits for the disk or renames;
+//! the session is continued, and a judge decides who reads only the journal's lines, a log the tools
+//! wrote, and what the server was asked. The means here is a limit on the size of files: the write
+//! that would cross it ends the process on the spot, like SIGKILL, with half a line on the disk.
+//! What a loss of power may leave is not tried here.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::expect_used,
@@ -14,6 +15,7 @@
 #[path = "../command/stage.rs"]
 #[allow(dead_code, reason = "another program's tests need the rest")]
 mod stage;
+mod traced;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,8 +28,13 @@ use windlass_rehearsal::{Answer, Recorded, Rehearsal, Script};
 const SESSION: &str = "3f2a6c1e-51d0-4c0e-9b7e-0d2f4f6a8b1c";
 const CALLS: usize = 3;
 
-/// Every call appends its number, and says so if its intent was not in the journal before.
-fn server() -> Rehearsal {
+/// What the call after those writes.
+const NOTE: &str = "All of it or none.\n";
+
+/// Every call appends its number, and says so if its intent was not in the journal before. The last
+/// one replaces a file.
+fn server(world: &World) -> Rehearsal {
+    let note = json!({"file_path": world.file("note"), "content": NOTE});
     let calls = (1..=CALLS).map(|number| {
         let intent = format!(r#""call":"call_{number}","tool""#);
         let command = format!(
@@ -36,7 +43,8 @@ fn server() -> Rehearsal {
         );
         Answer::empty().tool_with_id(format!("call_{number}"), "Bash", json!({"command": command}))
     });
-    play(calls.chain([Answer::text("Done.").repeat(0)]).collect::<Script>())
+    let note = Answer::empty().tool_with_id(format!("call_{}", CALLS + 1), "Write", note);
+    play(calls.chain([note, Answer::text("Done.").repeat(0)]).collect::<Script>())
 }
 
 /// The command, which may write files of at most so many bytes.
@@ -79,6 +87,13 @@ fn kept_results(items: &[Value]) -> HashMap<String, bool> {
     intents
         .map(|it| (it["call"].as_str().expect("an id").to_owned(), is_kept(&it["ticket"])))
         .collect()
+}
+
+/// The call of an intent.
+fn call_of<'a>(items: &'a [Value], ticket: &Value) -> &'a str {
+    let mut intents = items.iter().map(|item| &item["note"]["intended"]);
+    let intent = intents.find(|it| it.is_object() && &it["ticket"] == ticket);
+    intent.expect("an intent before every end")["call"].as_str().expect("an id")
 }
 
 /// The blocks of a type in a request.
@@ -125,8 +140,20 @@ fn judge_the_revived(left: &str, request: &Recorded) -> usize {
 }
 
 /// What must hold in the end: no effect twice or unannounced, and each call with one result.
-fn judge_the_end(journal: &str, log: &str, requests: &[Recorded]) {
-    let kept = kept_results(&items(journal));
+fn judge_the_end(journal: &str, (log, note): (&str, Option<&str>), requests: &[Recorded]) {
+    let items = items(journal);
+    let kept = kept_results(&items);
+    assert!(note.is_none_or(|note| note == NOTE), "half a file: {note:?}");
+    for item in &items {
+        let end = &item["event"]["ToolEnded"];
+        if end.is_object() && end["outcome"]["is_error"] != true {
+            let call = call_of(&items, &end["ticket"]);
+            let number = call.trim_start_matches("call_");
+            let is_there =
+                log.lines().any(|line| line == number) || number == "4" && note.is_some();
+            assert!(is_there, "{call}: it is told as done, and its effect is lost");
+        }
+    }
     let mut seen = Vec::new();
     for line in log.lines() {
         assert!(!seen.contains(&line), "line {line} was written twice");
@@ -146,9 +173,16 @@ fn judge_the_end(journal: &str, log: &str, requests: &[Recorded]) {
 
 /// Kills at this size, continues, judges. Was it killed, and how many calls had no end?
 fn cycle(limit: usize) -> (bool, usize) {
-    let (world, server) = (World::new(), server());
-    world.config("sessions_survive = \"power_loss\"\n");
-    let first = limited(&world, &server, Some(limit), &["-p", "log it", "--session-id", SESSION]);
+    cycle_with(&format!("byte {limit}"), |world, server| {
+        limited(world, server, Some(limit), &["-p", "log it", "--session-id", SESSION])
+    })
+}
+
+/// Kills in this way, continues, judges. Was it killed, and how many calls had no end?
+fn cycle_with(what: &str, kill: impl FnOnce(&World, &Rehearsal) -> Finished) -> (bool, usize) {
+    let world = World::new();
+    let server = server(&world);
+    let first = kill(&world, &server);
     let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let is_killed = first.code.is_none();
         assert!(is_killed || first.code == Some(0), "{first:?}");
@@ -163,7 +197,8 @@ fn cycle(limit: usize) -> (bool, usize) {
         assert_eq!(second.code, Some(0), "{second:?}");
         let unseen = judge_the_revived(&left, &server.requests()[sent]);
         let log = std::fs::read_to_string(world.file("log")).unwrap_or_default();
-        judge_the_end(&text_of(&world), &log, &server.requests());
+        let note = std::fs::read_to_string(world.file("note")).ok();
+        judge_the_end(&text_of(&world), (&log, note.as_deref()), &server.requests());
         let path = journal_of(&world).expect("a journal");
         let id = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let shown = run(&mut world.windlass(&["sessions", "show", &id, "--json"]));
@@ -172,7 +207,7 @@ fn cycle(limit: usize) -> (bool, usize) {
     }));
     told.unwrap_or_else(|_| {
         let log = std::fs::read_to_string(world.file("log")).unwrap_or_default();
-        panic!("killed at byte {limit}; the log:\n{log}\nthe journal:\n{}", text_of(&world));
+        panic!("killed at {what}; the log:\n{log}\nthe journal:\n{}", text_of(&world));
     })
 }
 
@@ -184,8 +219,8 @@ fn a_session_killed_at_any_write_goes_on_without_loss_or_repetition() {
         eprintln!("{words}");
         return;
     }
-    let (world, server) = (World::new(), server());
-    world.config("sessions_survive = \"power_loss\"\n");
+    let world = World::new();
+    let server = server(&world);
     limited(&world, &server, None, &["-p", "log it", "--session-id", SESSION]).answer();
     assert_eq!(std::fs::read_to_string(world.file("log")).expect("a log"), "1\n2\n3\n");
     let (mut at, mut points, mut kills, mut unknown) = (0, 0, 0, 0);
