@@ -158,6 +158,15 @@ impl Ledger {
         Some(cost)
     }
 
+    /// The process that asked is gone, so nobody will know the bill. What was seen of it is booked,
+    /// and the rest stays set aside for good: a limit must not stretch because we died.
+    pub(crate) fn abandon(&mut self, account: Account, usage: Usage) -> Option<MicroUsd> {
+        let reserved = self.open.get(&account)?.reserved;
+        let cost = self.settle(account, usage)?;
+        self.reserved = self.reserved + reserved.less(cost);
+        Some(cost)
+    }
+
     /// A nested session runs on in the background, and keeps what is set aside for it.
     pub(crate) fn leave(&mut self, ticket: Ticket) {
         self.left.insert(ticket);

@@ -34,7 +34,11 @@ pub fn revival(state: &State) -> Revival {
     for entry in &state.queue.entries {
         match &entry.stage {
             Stage::Running(ticket) => {
-                let outcome = ToolOutcome::failure(pairing::unknown(entry.inspection.class));
+                let outcome = ToolOutcome {
+                    // What a nested session spent is not known here, so its part stays set aside.
+                    is_left: entry.inspection.spends,
+                    ..ToolOutcome::failure(pairing::unknown(entry.inspection.class))
+                };
                 revival.events.push(Event::ToolEnded { ticket: *ticket, outcome });
             }
             Stage::Asked(ticket, question) => revival
@@ -90,6 +94,13 @@ fn no_text(ticket: windlass_vocabulary::Ticket) -> Event {
     Event::SummaryEnded { ticket, result: Err(died()), usage: Usage::default() }
 }
 
+const DIED: &str = "the process that asked is gone";
+
 fn died() -> ModelFailure {
-    ModelFailure::new(FailureKind::Transport, "the process that asked is gone")
+    ModelFailure::new(FailureKind::Transport, DIED)
+}
+
+/// Is it the failure that stands for the death of the process that asked? Nobody saw its bill.
+pub(crate) fn is_of_the_dead(failure: &ModelFailure) -> bool {
+    failure.kind == FailureKind::Transport && failure.message == DIED
 }

@@ -14,6 +14,7 @@ use crate::context::{self, Report, Room, estimate};
 use crate::control::{Compaction, Phase};
 use crate::effect::{Effect, HookSubject};
 use crate::ledger::Account;
+use crate::revival;
 use crate::signal::{Shrunk, Signal};
 use crate::state::{Errand, State};
 use crate::step::Loop;
@@ -112,9 +113,12 @@ impl Loop<'_> {
         usage: Usage,
     ) {
         let account = Account::Errand(ticket);
-        match result.is_err() && usage == Usage::default() {
-            true => self.state.ledger.release(account),
-            false => drop(self.state.ledger.settle(account, usage)),
+        match &result {
+            Err(failure) if revival::is_of_the_dead(failure) => {
+                let _ = self.state.ledger.abandon(account, usage);
+            }
+            Err(_) if usage == Usage::default() => self.state.ledger.release(account),
+            _ => drop(self.state.ledger.settle(account, usage)),
         }
         if let Some(label) = &mut self.state.pending_tool_summary
             && label.ticket == ticket

@@ -3,13 +3,14 @@
 use alloc::format;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, Demand, Message, ModelFailure, Notice, Origin, Role, Stop, Tokens,
-    Usage,
+    AttemptId, Block, Delta, Demand, Message, MicroUsd, ModelFailure, Notice, Origin, Role, Stop,
+    Tokens, Usage,
 };
 
 use crate::context::estimate;
 use crate::facts;
-use crate::ledger::{Account, is_absurd};
+use crate::ledger::{Account, Ledger, is_absurd};
+use crate::revival;
 use crate::signal::{AnswerEnd, Fault, Signal};
 use crate::state::{Answer, State};
 use crate::step::Loop;
@@ -95,6 +96,7 @@ impl Loop<'_> {
     pub(crate) fn failed(&mut self, failure: ModelFailure) {
         let fault = facts::fault(&self.state, self.settings, &failure);
         match self.state.answer.has_started {
+            _ if revival::is_of_the_dead(&failure) => self.abandon_cut(),
             true => self.settle_cut(),
             false => self.release(),
         }
@@ -181,15 +183,29 @@ impl Loop<'_> {
     /// Pays for an answer that broke off. Its last figures never came, but what was put out is
     /// billed: the larger of what was said and what was seen counts.
     pub(crate) fn settle_cut(&mut self) {
+        self.count_seen();
+        self.settle();
+    }
+
+    /// Pays for an answer that broke off with its process: more may have come than was seen.
+    pub(crate) fn abandon_cut(&mut self) {
+        self.count_seen();
+        self.book(Ledger::abandon);
+    }
+
+    fn count_seen(&mut self) {
         let answer = &mut self.state.answer;
         let seen = estimate::worst_case(estimate::tokens(answer.streamed));
         let seen = Tokens(seen).min(answer.output_max);
         answer.usage.output = answer.usage.output.max(seen);
-        self.settle();
     }
 
     /// Pays for the request.
     fn settle(&mut self) {
+        self.book(Ledger::settle);
+    }
+
+    fn book(&mut self, how: impl FnOnce(&mut Ledger, Account, Usage) -> Option<MicroUsd>) {
         let Some(attempt) = self.state.answer.attempt else {
             return;
         };
@@ -197,7 +213,7 @@ impl Loop<'_> {
         if cleared.0 > 0 {
             self.cleared_by_provider(cleared);
         }
-        if let Some(cost) = self.state.ledger.settle(Account::Attempt(attempt), usage) {
+        if let Some(cost) = how(&mut self.state.ledger, Account::Attempt(attempt), usage) {
             if let Some(prefix) = &mut self.state.prefix {
                 prefix.billed(&usage);
             }

@@ -84,19 +84,28 @@ impl Loop<'_> {
         }
     }
 
-    /// Drops every request that is out. What they cost is taken as estimated where no figures came.
+    /// Drops every request that is out. What they cost is taken as estimated where no figures came;
+    /// of those that a dead process had out, nobody knows how they went on.
     pub(crate) fn cancel_calls_to_models(&mut self) {
+        let is_crash = self.interrupt == Some(Interrupt::Crashed);
         if let Some(attempt) = self.state.answer.attempt
             && self.state.ledger.is_open(Account::Attempt(attempt))
         {
             self.effects.push(Effect::CancelModel { attempt });
-            self.settle_cut();
+            match is_crash {
+                true => self.abandon_cut(),
+                false => self.settle_cut(),
+            }
         }
         if let Some(errand) = self.state.errand
             && let Some(attempt) = errand.attempt
         {
             self.effects.push(Effect::CancelModel { attempt });
-            let _ = self.state.ledger.settle(Account::Errand(errand.ticket), Usage::default());
+            let (account, usage) = (Account::Errand(errand.ticket), Usage::default());
+            let _ = match is_crash {
+                true => self.state.ledger.abandon(account, usage),
+                false => self.state.ledger.settle(account, usage),
+            };
         }
     }
 
