@@ -3,7 +3,8 @@
 //! moment; the next one goes on. After every death an outside judge looks at the journal's bytes, the
 //! log the tools wrote and what the server was asked.
 //!
-//! `WINDLASS_KILLS=10000` asks for more than the usual number.
+//! `WINDLASS_KILLS=10000` asks for more than the usual number, `WINDLASS_KILLS_IN_A_ROW=1000` for more
+//! of one session.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -18,6 +19,9 @@ mod judge;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use judge::Judge;
@@ -83,10 +87,7 @@ impl Dice {
 /// One session and its judge.
 struct Session<'a> {
     folder: &'a Path,
-    server: &'a Rehearsal,
     judge: Judge,
-    /// Requests that were judged.
-    seen: usize,
     lives: u64,
 }
 
@@ -100,11 +101,13 @@ impl Session<'_> {
             Death::Never => "finish".to_owned(),
             _ => format!("message {}", self.lives),
         };
+        // Another server for every life: what it was asked is looked at once and forgotten.
+        let server = server();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
             .args(["life", "--exact", "--nocapture", "--test-threads=1"])
             .env(child::FOLDER, self.folder)
-            .env(child::URL, self.server.url())
+            .env(child::URL, server.url())
             .env(child::WORDS, words)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -114,10 +117,9 @@ impl Session<'_> {
             Death::Call(number) => drop(command.env(child::CALL, number.to_string())),
             Death::Request(..) | Death::Never => {}
         }
-        let count = self.server.request_count();
         let mut process = command.spawn().unwrap();
         if let Death::Request(more, later) = death {
-            assert!(self.server.wait_for_requests_blocking(count + more, PATIENCE), "no request");
+            assert!(server.wait_for_requests_blocking(more, PATIENCE), "no request");
             for _ in 0..later {
                 std::hint::spin_loop();
             }
@@ -125,21 +127,18 @@ impl Session<'_> {
         }
         let status = wait(&mut process);
         assert!(status.code().is_none_or(|code| code == 0), "{death:?}: {status}");
-        self.look(&path);
+        self.look(&path, &server);
         status.code().is_none()
     }
 
     /// What must hold after every life.
-    fn look(&mut self, path: &Path) {
+    fn look(&mut self, path: &Path, server: &Rehearsal) {
         let journal = std::fs::read(path).unwrap_or_default();
         self.judge.journal(&journal);
         self.judge.log(&std::fs::read_to_string(self.folder.join("log")).unwrap_or_default());
-        let requests = self.server.requests();
-        let new = requests.iter().filter(|request| request.number > self.seen);
-        for body in new.map(|request| request.json().expect("JSON")) {
-            self.judge.request(&body);
+        for request in server.requests() {
+            self.judge.request(&request.json().expect("JSON"));
         }
-        self.seen = self.server.request_count();
     }
 }
 
@@ -157,52 +156,84 @@ fn wait(process: &mut Child) -> std::process::ExitStatus {
     }
 }
 
-/// Kills a session so many times in a row, lets it end, and gives deaths, effects and unknown ends.
-fn killed(server: &Rehearsal, times: u64, dice: &mut Dice) -> (u64, usize, usize, u64) {
+/// What came of some kills.
+#[derive(Debug, Default)]
+struct Tally {
+    kills: u64,
+    sessions: u64,
+    effects: usize,
+    unknown: usize,
+    torn: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.kills += other.kills;
+        self.sessions += other.sessions;
+        self.effects += other.effects;
+        self.unknown += other.unknown;
+        self.torn += other.torn;
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { kills, sessions, effects, unknown, torn } = self;
+        write!(
+            f,
+            "{kills} kill/resume cycles, sessions: {sessions}, effects: {effects}, calls of unknown \
+             outcome: {unknown}, torn ends: {torn}; nothing lost, nothing twice"
+        )
+    }
+}
+
+/// Kills a session so many times in a row and lets it end.
+fn killed(times: u64, dice: &mut Dice) -> Tally {
     let folder = tempfile::tempdir().unwrap();
-    let (judge, seen) = (Judge::default(), server.request_count());
-    let mut session = Session { folder: folder.path(), server, judge, seen, lives: 0 };
+    let mut session = Session { folder: folder.path(), judge: Judge::default(), lives: 0 };
     let mut kills = 0;
     while kills < times {
         kills += u64::from(session.live(dice.death()));
     }
     assert!(!session.live(Death::Never), "the last life must end by itself");
     let (effects, unknown) = session.judge.end();
-    (kills, effects, unknown, session.judge.torn)
+    Tally { kills, sessions: 1, effects, unknown, torn: session.judge.torn }
 }
+
+fn asked(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|kills| kills.parse().ok()).unwrap_or(usual)
+}
+
+/// Sessions at once: most of a life is waiting for the disk and for what is said.
+const AT_ONCE: u64 = 4;
+const KILLS_PER_SESSION: u64 = 10;
 
 #[test]
 fn sessions_killed_anywhere_go_on_without_loss_or_repetition() {
-    let asked = std::env::var("WINDLASS_KILLS").ok().and_then(|kills| kills.parse().ok());
-    let wanted: u64 = asked.unwrap_or(500);
-    let (server, mut dice) = (server(), Dice(0x2026_1115));
+    let wanted = asked("WINDLASS_KILLS", 400);
     let began = Instant::now();
-    let (mut kills, mut effects, mut unknown, mut torn, mut sessions) = (0, 0, 0, 0, 0);
-    while kills < wanted {
-        let (killed, happened, unclear, cut) = killed(&server, 25, &mut dice);
-        kills += killed;
-        effects += happened;
-        unknown += unclear;
-        torn += cut;
-        sessions += 1;
-    }
-    println!(
-        "{kills} kill/resume cycles in {sessions} sessions in {:.0?}: nothing lost, nothing twice; \
-         {effects} effects, {unknown} calls of unknown outcome, {torn} torn ends",
-        began.elapsed()
-    );
-    assert!(unknown > 0 && torn > 0, "the deaths were too gentle");
+    let total = Mutex::new(Tally::default());
+    let left = AtomicU64::new(wanted.div_ceil(KILLS_PER_SESSION));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                let one_less = |left: u64| left.checked_sub(1);
+                while let Ok(number) = left.fetch_update(Relaxed, Relaxed, one_less) {
+                    let mut dice = Dice(0x2026_1115 + number * 0x9E37_79B9);
+                    let tally = killed(KILLS_PER_SESSION, &mut dice);
+                    total.lock().unwrap().add(&tally);
+                }
+            });
+        }
+    });
+    let total = total.into_inner().unwrap();
+    println!("{total}; {:.0?}", began.elapsed());
+    assert!(total.kills >= wanted && total.unknown > 0 && total.torn > 0, "too gentle: {total}");
 }
 
 #[test]
 fn one_session_is_killed_again_and_again() {
-    let asked = std::env::var("WINDLASS_KILLS_IN_A_ROW").ok().and_then(|kills| kills.parse().ok());
-    let (server, mut dice) = (server(), Dice(0x5EED));
     let began = Instant::now();
-    let (kills, effects, unknown, torn) = killed(&server, asked.unwrap_or(150), &mut dice);
-    println!(
-        "one session killed and resumed {kills} times in {:.0?}: {effects} effects, \
-         {unknown} calls of unknown outcome, {torn} torn ends",
-        began.elapsed()
-    );
+    let tally = killed(asked("WINDLASS_KILLS_IN_A_ROW", 100), &mut Dice(0x5EED));
+    println!("in a row: {tally}; {:.0?}", began.elapsed());
 }
