@@ -12,6 +12,7 @@
     reason = "a panic is how a test says no"
 )]
 
+mod purse;
 #[path = "../command/stage.rs"]
 #[allow(dead_code, reason = "another program's tests need the rest")]
 mod stage;
