@@ -57,8 +57,8 @@ fn edges_refuses_what_the_table_does_not_list() {
     refuses("edges", &[("crates/driver/Cargo.toml", &shipped)], "`driver` may not see `lab`");
 
     let by_platform =
-        manifest("hook", "[target.'cfg(unix)'.dependencies]\nwindlass-tool.workspace = true");
-    refuses("edges", &[("crates/hook/Cargo.toml", &by_platform)], "`hook` may not see `tool`");
+        manifest("hook", "[target.'cfg(unix)'.dependencies]\nwindlass-mcp.workspace = true");
+    refuses("edges", &[("crates/hook/Cargo.toml", &by_platform)], "`hook` may not see `mcp`");
 
     let unknown = manifest("attic", "");
     refuses("edges", &[("crates/attic/Cargo.toml", &unknown)], "no row in the floor table");

@@ -502,19 +502,14 @@ mod tests {
         let command = Args::command();
         let pages = std::iter::once(&command).chain(command.get_subcommands());
         let mut examples = 0;
-        for page in pages.filter(|page| page.get_name() != "help") {
+        for page in pages.filter(|page| page.get_name() != "help" && !page.is_hide_set()) {
             let text = page.get_after_help().unwrap_or_else(|| panic!("{}", page.get_name()));
             for line in text.to_string().lines().filter(|line| line.starts_with("  windlass ")) {
                 assert!(line.chars().count() <= 100, "{line}");
                 let typed = line.trim().split("   ").next().unwrap();
                 let typed = typed.split(['|', '<', '>']).next().unwrap().trim();
-                // Every second piece stood in quotes.
-                let words =
-                    typed.split('"').enumerate().flat_map(|(place, piece)| match place % 2 {
-                        0 => piece.split_whitespace().collect::<Vec<_>>(),
-                        _ => vec![piece],
-                    });
-                Args::try_parse_from(words).unwrap_or_else(|error| panic!("{typed}: {error}"));
+                Args::try_parse_from(crate::expansion::parts(typed))
+                    .unwrap_or_else(|error| panic!("{typed}: {error}"));
                 examples += 1;
             }
         }

@@ -92,7 +92,7 @@ impl<'a> Filling<'a> {
 }
 
 /// Cuts words as a shell does: at blanks outside quotes.
-fn parts(words: &str) -> Vec<String> {
+pub(crate) fn parts(words: &str) -> Vec<String> {
     let (mut parts, mut part) = (Vec::new(), None::<String>);
     let mut quote = None;
     let mut letters = words.chars();

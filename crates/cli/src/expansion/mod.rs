@@ -16,6 +16,8 @@ use windlass_permission::Rule;
 use windlass_vocabulary::Block;
 
 use crate::refusal::Refusal;
+#[cfg(test)]
+pub(crate) use fill::parts;
 pub(crate) use hands::Hands;
 use page::Author;
 pub(crate) use page::Pages;
