@@ -1,7 +1,5 @@
 //! Which rule or default decided, in words for people and for the model.
 
-use windlass_vocabulary::Mode;
-
 use crate::command::Doubt;
 use crate::demand::Demand;
 use crate::display::visible;
@@ -82,7 +80,7 @@ pub(crate) fn allowed_by_rule(rule: &Rule) -> String {
 pub(crate) fn allowed_by_mode(policy: &Policy, is_hook: bool) -> String {
     match is_hook {
         true => "A hook allows it, and no rule demands a question.".to_owned(),
-        false => format!("{} mode allows it.", mode_name(policy.mode)),
+        false => format!("{} mode allows it.", policy.mode.name()),
     }
 }
 
@@ -120,7 +118,7 @@ pub(crate) fn no_rule(
     subject: &Subject,
     command: Option<&str>,
 ) -> (String, bool) {
-    let mode = mode_name(policy.mode);
+    let mode = policy.mode.name();
     let (what, is_edit) = match &subject.matter {
         Matter::Command(_) => {
             let why = command.unwrap_or("it may do more than read");
@@ -193,16 +191,6 @@ fn way_out(demand: &Demand, suggestions: &[String]) -> String {
     }
     way.push('.');
     way
-}
-
-fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Default => "default",
-        Mode::AcceptEdits => "acceptEdits",
-        Mode::Plan => "plan",
-        Mode::DontAsk => "dontAsk",
-        Mode::BypassPermissions => "bypassPermissions",
-    }
 }
 
 fn short(text: &str) -> String {

@@ -118,20 +118,16 @@ fn absolute<'v>(path: &'v str, name: &str) -> Result<&'v str, String> {
 }
 
 fn mode(text: Option<&str>) -> Result<Mode, String> {
-    Ok(match text {
-        None | Some("default" | "manual") => Mode::Default,
-        Some("acceptEdits") => Mode::AcceptEdits,
-        Some("plan") => Mode::Plan,
-        Some("dontAsk") => Mode::DontAsk,
-        Some("bypassPermissions") => Mode::BypassPermissions,
-        Some("auto") => return Err(NO_AUTO.to_owned()),
-        Some(other) => {
-            return Err(format!(
-                "`mode` is `{other}`; there are default, acceptEdits, plan, dontAsk and \
+    match text {
+        Some("auto") => Err(NO_AUTO.to_owned()),
+        Some(name) => Mode::named(name).ok_or_else(|| {
+            format!(
+                "`mode` is `{name}`; there are default, acceptEdits, plan, dontAsk and \
                  bypassPermissions"
-            ));
-        }
-    })
+            )
+        }),
+        None => Ok(Mode::Default),
+    }
 }
 
 /// Said wherever somebody asks for it.

@@ -108,7 +108,7 @@ impl Update {
             "addRules" => What::Add(behavior()?, rules(value)),
             "replaceRules" => What::Replace(behavior()?, rules(value)),
             "removeRules" => What::Remove(behavior()?, rules(value)),
-            "setMode" => What::Mode(mode(text("mode")?)?),
+            "setMode" => What::Mode(Mode::named(text("mode")?)?),
             "addDirectories" => What::AddDirectories(directories(value)),
             "removeDirectories" => What::RemoveDirectories(directories(value)),
             _ => return None,
@@ -155,29 +155,6 @@ impl Update {
                 });
             }
         }
-    }
-}
-
-/// A mode by its name on the wire.
-pub(crate) fn mode(name: &str) -> Option<Mode> {
-    Some(match name {
-        "default" | "manual" => Mode::Default,
-        "acceptEdits" => Mode::AcceptEdits,
-        "plan" => Mode::Plan,
-        "dontAsk" => Mode::DontAsk,
-        "bypassPermissions" => Mode::BypassPermissions,
-        _ => return None,
-    })
-}
-
-/// Its name on the wire.
-pub(crate) fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Default => "default",
-        Mode::AcceptEdits => "acceptEdits",
-        Mode::Plan => "plan",
-        Mode::DontAsk => "dontAsk",
-        Mode::BypassPermissions => "bypassPermissions",
     }
 }
 

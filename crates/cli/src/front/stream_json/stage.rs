@@ -12,7 +12,6 @@ use windlass_vocabulary::{Mode, ModelName, Notice};
 use super::frame::Init;
 use super::mirror::Mirror;
 use super::narrator::Narrator;
-use super::permission::mode_name;
 use super::structured::{self, Wanted, structured};
 use super::tasks::Tasks;
 use crate::command::{self, Topic};
@@ -159,7 +158,7 @@ impl Stage {
             tools: self.tools(),
             mcp_servers: servers(&self.remote),
             model: self.model.clone(),
-            permission_mode: mode_name(self.mode).to_owned(),
+            permission_mode: self.mode.name().to_owned(),
             slash_commands: self.commands(),
             agents: self.agent_names(),
             skills: skills(&self.portrait),

@@ -10,7 +10,6 @@ use windlass_vocabulary::{Mode, ThinkingMode};
 
 use super::desk::{Desk, waiting};
 use super::initialize::{self, Wishes};
-use super::permission::{mode, mode_name};
 use super::stage::{LEVEL, Stage};
 use crate::choice;
 use crate::config::Config;
@@ -88,7 +87,8 @@ fn interrupt(desk: &mut Desk, request: &Value) -> Result<Value, String> {
 
 fn set_mode(desk: &mut Desk, request: &Value) -> Result<Value, String> {
     let name = text(request, "mode")?;
-    let wanted = mode(name).ok_or_else(|| format!("there is no permission mode `{name}`"))?;
+    let wanted =
+        Mode::named(name).ok_or_else(|| format!("there is no permission mode `{name}`"))?;
     let may_skip = desk.args.permission.dangerously_skip_permissions
         || desk.args.headless.allow_dangerously_skip_permissions
         || desk.args.permission.permission_mode
@@ -109,8 +109,8 @@ fn set_mode(desk: &mut Desk, request: &Value) -> Result<Value, String> {
         .configure(move |settings| settings.policy.mode = wanted)
         .map_err(|error| error.to_string())?;
     stage.mode = wanted;
-    desk.tell_mode(mode_name(wanted));
-    Ok(json!({ "mode": mode_name(wanted) }))
+    desk.tell_mode(wanted.name());
+    Ok(json!({ "mode": wanted.name() }))
 }
 
 fn set_model(desk: &mut Desk, request: &Value) -> Result<Value, String> {

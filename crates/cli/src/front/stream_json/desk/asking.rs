@@ -9,7 +9,7 @@ use windlass_vocabulary::{Answer, Mode, PermissionQuestion, Ticket};
 use super::Desk;
 use crate::front::stream_json::asks::{Asker, GONE, Question};
 use crate::front::stream_json::frame::{Frame, Request};
-use crate::front::stream_json::permission::{self, Update, mode_name};
+use crate::front::stream_json::permission::{self, Update};
 use crate::front::stream_json::{fit, pipe};
 
 impl Desk {
@@ -129,7 +129,7 @@ impl Desk {
             stage.mode = mode.unwrap_or(stage.mode);
         }
         if let Some(mode) = mode {
-            self.tell_mode(mode_name(mode));
+            self.tell_mode(mode.name());
         }
     }
 
