@@ -38,7 +38,7 @@ pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
     version,
     disable_version_flag = true,
     args_conflicts_with_subcommands = true,
-    override_usage = "windlass -p [PROMPT] [OPTIONS]\n       windlass <COMMAND>",
+    override_usage = "windlass [PROMPT] [OPTIONS]\n       windlass -p [PROMPT] [OPTIONS]\n       windlass <COMMAND>",
     after_help = include_str!("../text/help/windlass.txt"),
 )]
 pub(crate) struct Args {
