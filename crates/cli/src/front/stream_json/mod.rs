@@ -15,7 +15,6 @@ mod control;
 mod desk;
 mod failure;
 mod fit;
-#[allow(dead_code)]
 mod frame;
 mod hooks;
 mod initialize;

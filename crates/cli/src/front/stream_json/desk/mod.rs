@@ -242,7 +242,7 @@ impl Desk {
             }
             Incoming::ControlResponse { response } => self.answered(&response),
             // Every request is answered at once, so there is nothing left to withdraw.
-            Incoming::ControlCancelRequest { request_id: _ } => {}
+            Incoming::ControlCancelRequest {} => {}
             Incoming::KeepAlive | Incoming::Other => {}
         }
     }

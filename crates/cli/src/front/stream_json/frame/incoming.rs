@@ -26,10 +26,8 @@ pub(crate) enum Incoming {
         response: Value,
     },
     /// The client no longer wants to know.
-    ControlCancelRequest {
-        /// What it asked.
-        request_id: String,
-    },
+    /// Requests are answered at once, so there is never one left to call off.
+    ControlCancelRequest {},
     /// The client is alive.
     KeepAlive,
     /// Something that means nothing to us.

@@ -82,13 +82,6 @@ pub(crate) enum Subtype {
         #[serde(skip_serializing_if = "Option::is_none")]
         tool_use_id: Option<String>,
     },
-    /// Something about it changed.
-    TaskUpdated {
-        /// Its id.
-        task_id: String,
-        /// What.
-        patch: Value,
-    },
     /// It ended.
     TaskNotification {
         /// Its id.
