@@ -1,0 +1,49 @@
+//! The command line about keys.
+
+use std::ffi::OsString;
+
+use clap::Subcommand;
+
+/// `windlass key`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyArgs {
+    #[command(subcommand)]
+    pub(crate) command: KeyCommand,
+}
+
+/// What to do with keys.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Put a provider's key into the key ring. It is asked for, or read from standard input.
+    Set(KeySetArgs),
+    /// Tell which providers have a key and where it comes from; never the key.
+    List(KeyListArgs),
+    /// Take a provider's key out of the key ring.
+    #[command(alias = "rm")]
+    Remove(KeyRemoveArgs),
+}
+
+/// `windlass key set`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeySetArgs {
+    /// Whose key: anthropic, openai, gemini, openrouter, or a provider of your config.toml.
+    pub(crate) provider: String,
+    /// Taken only to say that a key does not belong here.
+    #[arg(hide = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<OsString>,
+}
+
+/// `windlass key list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyListArgs {
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `windlass key remove`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyRemoveArgs {
+    /// Whose key.
+    pub(crate) provider: String,
+}

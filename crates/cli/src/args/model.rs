@@ -1,0 +1,91 @@
+//! The command line about models and limits.
+
+use clap::ValueEnum;
+use windlass_vocabulary::{MicroUsd, Prices};
+
+use crate::config::amount::micro_dollars;
+use crate::config::model;
+
+/// Which model.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// The model to ask: provider/name, a name `windlass models` lists, or fable, opus, sonnet,
+    /// haiku. [default: sonnet, or default_model of config.toml] [env: WINDLASS_MODEL,
+    /// ANTHROPIC_MODEL]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Whom to ask when that one is overloaded or gone, in order; other providers too.
+    #[arg(long, value_name = "MODEL,MODEL", value_delimiter = ',')]
+    pub(crate) fallback_model: Vec<String>,
+    /// Who writes summaries. [default: the model]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) small_model: Option<String>,
+    /// How hard the model should work, where it can be told. Without it, the provider decides.
+    #[arg(long, value_name = "EFFORT", value_enum)]
+    pub(crate) effort: Option<EffortArg>,
+    /// Whether the model thinks before it speaks, where it can be told.
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) thinking: Option<ThinkingArg>,
+    /// Dollars per million tokens, for a model whose price is not known here.
+    #[arg(long, value_name = "IN,OUT[,CACHE_WRITE,CACHE_READ]", value_parser = price)]
+    pub(crate) price: Option<Prices>,
+}
+
+/// Where it ends.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Stop after this many rounds of tool calls. [default: 500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+    /// Never spend more than this many dollars. Checked before each request, not after.
+    #[arg(long, value_name = "USD", value_parser = limit_usd)]
+    pub(crate) max_budget_usd: Option<MicroUsd>,
+    /// Try a failed request again at most so often; 0 is never. [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_retries: Option<u8>,
+}
+
+/// How hard the model should work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EffortArg {
+    /// Quick and cheap.
+    Low,
+    /// In between.
+    Medium,
+    /// Thorough.
+    High,
+    /// More than that.
+    Xhigh,
+    /// All it can.
+    Max,
+}
+
+/// Whether the model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThinkingArg {
+    /// As much as it finds right.
+    Adaptive,
+    /// Not at all.
+    Disabled,
+}
+
+fn limit_usd(text: &str) -> Result<MicroUsd, String> {
+    match micro_dollars(text)? {
+        0 => Err("must be more than 0".to_owned()),
+        micros => Ok(MicroUsd(micros)),
+    }
+}
+
+fn price(text: &str) -> Result<Prices, String> {
+    let parts: Vec<u64> = text.split(',').map(micro_dollars).collect::<Result<_, _>>()?;
+    match *parts.as_slice() {
+        [0, 0, ..] => Err("a price of nothing limits nothing".to_owned()),
+        [input, output] => Ok(model::prices(input, output)),
+        [input, output, cache_write, cache_read] => {
+            Ok(Prices { input, output, cache_write, cache_read })
+        }
+        _ => Err("give two prices, or four".to_owned()),
+    }
+}
