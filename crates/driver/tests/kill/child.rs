@@ -44,7 +44,8 @@ pub(crate) async fn live() {
     }
     let (session, mut notices) = builder(&folder, &variable(URL).unwrap()).start().unwrap();
     session.submit(variable(WORDS).unwrap()).unwrap();
-    // A message that finds a run going on is taken into it, so the first end is the only one.
+    // A message that finds a run going on is taken into it. One that finds it just ended begins
+    // another, which this life leaves as it is: the next one has it before it.
     let ending = notices.ending().await;
     session.close().await;
     println!("ended: {ending:?}");

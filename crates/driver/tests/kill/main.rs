@@ -41,9 +41,12 @@ fn life() {
     }
 }
 
+/// What the last life is told. Nothing the engine itself writes into a request may contain it.
+const LAST_WORDS: &str = "say-farewell";
+
 fn server() -> Rehearsal {
     let script = Script::new()
-        .answer(Answer::text("Done.").when("finish").repeat(0))
+        .answer(Answer::text("Done.").when(LAST_WORDS).repeat(0))
         .answer(Answer::text("I append.").tool("Append", json!({})).repeat(0));
     Rehearsal::start_blocking(script, StartOptions::default()).unwrap()
 }
@@ -98,7 +101,7 @@ impl Session<'_> {
         let path = self.folder.join("session.jsonl");
         let size = path.metadata().map_or(0, |found| found.len());
         let words = match death {
-            Death::Never => "finish".to_owned(),
+            Death::Never => LAST_WORDS.to_owned(),
             _ => format!("message {}", self.lives),
         };
         // Another server for every life: what it was asked is looked at once and forgotten.
@@ -119,7 +122,7 @@ impl Session<'_> {
         }
         let mut process = command.spawn().unwrap();
         if let Death::Request(more, later) = death {
-            assert!(server.wait_for_requests_blocking(more, PATIENCE), "no request");
+            self.until_asked(&server, more, &mut process);
             for _ in 0..later {
                 std::hint::spin_loop();
             }
@@ -129,6 +132,19 @@ impl Session<'_> {
         assert!(status.code().is_none_or(|code| code == 0), "{death:?}: {status}");
         self.look(&path, &server);
         status.code().is_none()
+    }
+
+    /// Waits for so many requests, or for a life that ends by itself before: the run it went on with
+    /// may have been at its end.
+    fn until_asked(&self, server: &Rehearsal, requests: usize, process: &mut Child) {
+        let deadline = Instant::now() + PATIENCE;
+        while !server.wait_for_requests_blocking(requests, Duration::from_millis(50))
+            && process.try_wait().unwrap().is_none()
+        {
+            let asked = server.requests().len();
+            let life = self.lives;
+            assert!(Instant::now() < deadline, "life {life}: {asked} of {requests} requests came");
+        }
     }
 
     /// What must hold after every life.
