@@ -2,6 +2,7 @@
 
 mod agents;
 mod args;
+mod browser;
 mod chance;
 mod choice;
 mod command;

@@ -26,6 +26,7 @@ mod journal;
 mod keeper;
 mod model;
 mod notices;
+mod outside;
 mod perform;
 mod permission;
 mod run;

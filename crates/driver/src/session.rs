@@ -20,7 +20,7 @@ use windlass_hook::{HookEvent, HookSet};
 use windlass_journal::{Durability, Head};
 use windlass_tool::{Registry, Secrets, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Block, Effort, ModelName, Ticket};
+use windlass_vocabulary::{Answer, Block, Effort, ModelName, PermissionQuestion, Ticket};
 
 use crate::aside::Asides;
 use crate::attachment::nearby::{Nearby, Neighbours};
@@ -33,6 +33,7 @@ use crate::inspect::Inspector;
 use crate::journal::{Journal, Place};
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
 use crate::notices::{self, Notices, Teller};
+use crate::outside::Outside;
 use crate::perform::{Parts, Performer};
 use crate::run::{self, Change, Command, Run};
 use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
@@ -324,8 +325,9 @@ impl Builder {
         let Assembled { run, teller, scratch, commands, notices, undo } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.parting_time() + CLOSE_GRACE);
+        let outside = Outside::new(teller.clone());
         runtime.spawn(run::supervise(run.until_closed(), teller, scratch, over));
-        Ok((Session { commands, closed, close_max, undo }, notices))
+        Ok((Session { commands, closed, close_max, undo, outside }, notices))
     }
 
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
@@ -512,6 +514,7 @@ pub struct Session {
     closed: watch::Receiver<bool>,
     close_max: Duration,
     undo: Option<Arc<Undo>>,
+    outside: Arc<Outside>,
 }
 
 /// What closing takes besides hooks that are given a long time.
@@ -535,7 +538,20 @@ impl Session {
     ///
     /// When the session is closed, or does not keep up.
     pub fn answer(&self, ticket: Ticket, answer: Answer) -> Result<(), SendError> {
+        if Outside::is_ours(ticket) {
+            self.outside.answer(ticket, answer);
+            return Ok(());
+        }
         self.send(Command::Answer(ticket, answer))
+    }
+
+    /// Puts a question that is no part of the conversation to whoever answers this session's, as
+    /// `Notice::PermissionAsked`. `None` when nobody will answer; dropped, it is withdrawn.
+    pub fn ask(
+        &self,
+        question: PermissionQuestion,
+    ) -> impl Future<Output = Option<Answer>> + Send + 'static {
+        Arc::clone(&self.outside).ask(question)
     }
 
     /// Ends what is going on, whatever it is. The end is told as `Notice::RunEnded`.

@@ -8,12 +8,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
 use windlass_tool::{Registry, Source, Tool};
 
-use crate::connection::{PromptMessage, ServerFacts};
+use crate::connection::ServerFacts;
 use crate::failure::Failure;
 use crate::name;
+use crate::person::Person;
 use crate::server::{Common, Server, ServerOrder, Status};
 use crate::tool::{Caps, ListResources, ReadResource, RemoteTool};
 
@@ -30,14 +30,14 @@ const CLOSE_MAX: Duration = Duration::from_secs(3);
 /// All servers of a session. Clones are the same servers; when the last is dropped, they end.
 #[derive(Clone)]
 pub struct Servers {
-    set: Arc<Set>,
+    pub(crate) set: Arc<Set>,
 }
 
 /// What the handles share.
 pub(crate) struct Set {
     common: Common,
     servers: Mutex<Vec<Arc<Server>>>,
-    caps: Caps,
+    pub(crate) caps: Caps,
     /// What a model is told of them, as of the start.
     words: String,
     me: Weak<Set>,
@@ -58,19 +58,6 @@ pub struct ServerStatus {
     pub scope: String,
     /// Its tools, by the names a model calls them.
     pub tools: Vec<String>,
-}
-
-/// A prompt of a server as a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptCommand {
-    /// What a user types after the slash: `mcp__<server>__<prompt>`.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// Names of its arguments, in order, and whether each must be given.
-    pub arguments: Vec<(String, bool)>,
-    server: String,
-    real: String,
 }
 
 impl Servers {
@@ -122,12 +109,23 @@ impl Servers {
         }
     }
 
+    /// Somebody sits down in front, whom servers may ask from now on; only where a seat was kept.
+    pub fn seat(&self, person: Arc<dyn Person>) {
+        self.set.common.seat.take(person);
+    }
+
     /// Adds a server while the session runs, in place of one of the same name.
     pub fn add(&self, order: ServerOrder) {
         let server = Arc::new(Server::start(order, &self.set.common));
         let mut servers = self.set.lock();
         servers.retain(|known| known.order().name != server.order().name);
         servers.push(server);
+    }
+
+    /// Is there one of this name?
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.set.server(name).is_some()
     }
 
     /// Ends a server. Says whether it was there.
@@ -208,54 +206,6 @@ impl Servers {
         self.set.named_server(name)?.switch(is_on).await;
         Ok(())
     }
-
-    /// The prompts they have ready, as commands.
-    #[must_use]
-    pub fn prompts(&self) -> Vec<PromptCommand> {
-        let mut all = Vec::new();
-        for server in self.set.servers() {
-            let server_name = &server.order().name;
-            let prompts = server.snapshot().prompts;
-            let names = prompts.iter().map(|prompt| prompt.name.as_str());
-            let names = name::names(server_name, names, &mut BTreeSet::new());
-            all.extend(names.into_iter().zip(prompts.iter()).map(|(name, prompt)| PromptCommand {
-                name,
-                description: prompt.description.clone(),
-                arguments: prompt.arguments.clone(),
-                server: server_name.clone(),
-                real: prompt.name.clone(),
-            }));
-        }
-        all
-    }
-
-    /// What a prompt says with these words as its arguments, in their order; the last takes the rest.
-    ///
-    /// # Errors
-    ///
-    /// When the server cannot be had or does not give it.
-    pub async fn prompt(
-        &self,
-        command: &PromptCommand,
-        words: &str,
-    ) -> Result<Vec<PromptMessage>, Failure> {
-        let server = self.set.named_server(&command.server)?;
-        let mut rest = words.trim();
-        let mut arguments = Map::new();
-        for (place, (argument, _)) in command.arguments.iter().enumerate() {
-            let is_last = place + 1 == command.arguments.len();
-            let (word, after) = match rest.split_once(char::is_whitespace) {
-                Some((word, after)) if !is_last => (word, after.trim_start()),
-                _ => (rest, ""),
-            };
-            if !word.is_empty() {
-                arguments.insert(argument.clone(), Value::from(word));
-            }
-            rest = after;
-        }
-        let connection = server.connection().await?;
-        connection.prompt(&command.real, arguments, server.call_limit()).await
-    }
 }
 
 impl std::fmt::Debug for Servers {
@@ -288,7 +238,7 @@ impl Set {
         }
     }
 
-    fn named_server(&self, name: &str) -> Result<Arc<Server>, Failure> {
+    pub(crate) fn named_server(&self, name: &str) -> Result<Arc<Server>, Failure> {
         let missing = || Failure::Unreachable {
             reason: format!("there is no MCP server `{name}`. {}", self.named()),
         };

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use place::{LONG, Place};
 use serde_json::{Value, json};
-use windlass_mcp::{Common, Host, ListMemory, Patience, ServerOrder, Servers, Status, Way};
+use windlass_mcp::{
+    Asking, Common, Host, ListMemory, Patience, Person, Question, Reply, Seat, ServerOrder,
+    Servers, Status, Way,
+};
 use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
 use windlass_tool::{Job, Registry, Surroundings};
 use windlass_vocabulary::{
@@ -149,9 +152,49 @@ async fn resources_and_prompts_are_reached() {
     assert_eq!(text(&read), "the first memo");
     let prompts = world.servers.prompts();
     assert_eq!(prompts[0].name, "mcp__my_box__greet");
-    let messages = world.servers.prompt(&prompts[0], "all of you").await.unwrap();
-    let part = &messages[0].part;
-    assert_eq!(format!("{part:?}"), r#"Text("Greet \"all of you\".")"#);
+    assert_eq!(prompts[0].hint(), "<whom>");
+    let said = |prompt: &'static str| world.servers.expand(prompt);
+    let block = said(" /mcp__my_box__greet all of you").await.unwrap().unwrap();
+    assert_eq!(format!("{block:?}"), r#"[Text("Greet \"all of you\".")]"#);
+    for (prompt, why) in [
+        ("/mcp__my_box__greet", "`whom` is missing"),
+        ("/mcp__my_box__grump x", "there are: mcp__my_box__greet"),
+    ] {
+        let problem = said(prompt).await.unwrap().unwrap_err();
+        assert!(problem.contains(why), "{prompt}: {problem}");
+    }
+    assert!(said("/mcp__other__greet x").await.is_none());
+    assert!(said("mcp__my_box__greet x").await.is_none());
+    assert_eq!(world.servers.mentioned("my box:memo:one").await, Some(Ok("the first memo".into())));
+    assert_eq!(world.servers.mentioned("other:memo:one").await, None);
+}
+
+#[tokio::test]
+async fn whoever_sits_in_front_is_asked_and_nobody_says_no() {
+    struct Friendly;
+    impl Person for Friendly {
+        fn ask(&self, question: Question) -> Asking {
+            assert_eq!((question.server.as_str(), question.url), ("my box", None));
+            let reply = Reply::Accept(Some(json!({"colour": question.message})));
+            Box::pin(std::future::ready(reply))
+        }
+    }
+    for (seat, is_taken, wanted) in [
+        (Seat::kept(), true, r#"{"action":"accept","content":{"colour":"Which colour?"}}"#),
+        (Seat::kept(), false, r#"{"action":"decline"}"#),
+        (Seat::none(), true, r#"{"action":"decline"}"#),
+    ] {
+        let place = Place::new();
+        let orders = vec![order(&place, "my box", "good")];
+        let mut common = common(&place);
+        common.seat = seat;
+        let world = World::new(place, orders, common);
+        if is_taken {
+            world.servers.seat(Arc::new(Friendly));
+        }
+        let outcome = world.call("mcp__my_box__ask", json!({})).await;
+        assert_eq!(text(&outcome), wanted);
+    }
 }
 
 #[tokio::test]

@@ -135,6 +135,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         registry: offer.registry.clone(),
         surroundings: Arc::new(surroundings),
         policy: settings.policy.clone(),
+        remote: remote.clone(),
         trusts_project: layers.trusts_project(),
     };
     let (pages, later) = (found.pages.clone(), hands(beside));

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use windlass_driver::mcp::Servers;
 use windlass_driver::{Disk, Job, Registry, Surroundings};
 use windlass_permission::{Opinion, Policy, Ruling, decide_in};
 use windlass_vocabulary::{Json, ResultPart, ToolCall, ToolCallId, ToolName};
@@ -17,6 +18,8 @@ pub(crate) struct Hands {
     pub(crate) surroundings: Arc<Surroundings>,
     /// What may run.
     pub(crate) policy: Policy,
+    /// The servers whose prompts and resources it may name.
+    pub(crate) remote: Servers,
     /// The user trusts what the project brings along.
     pub(crate) trusts_project: bool,
 }
@@ -33,20 +36,32 @@ impl Hands {
         self.call("Read", &json!({ "file_path": path })).await
     }
 
+    /// What a resource of a server holds, if this names one. The user named it, so only what is
+    /// forbidden is not read.
+    pub(super) async fn resource(&self, mention: &str) -> Option<Result<String, String>> {
+        let (server, uri) = mention.split_once(':').filter(|(name, _)| self.remote.has(name))?;
+        let input = json!({ "server": server, "uri": uri });
+        let mut present = self.clone();
+        present.policy.can_ask = true;
+        match present.judged("ReadMcpResourceTool", &input) {
+            Ruling::Deny { why, .. } => Some(Err(why)),
+            Ruling::Allow(_) | Ruling::Ask(_) => self.remote.mentioned(mention).await,
+        }
+    }
+
+    fn judged(&self, name: &str, input: &Value) -> Ruling {
+        let input = Json::from_checked(&input.to_string());
+        let inspection = self.registry.inspect(name, &input);
+        let (id, name) = (ToolCallId::from("prompt"), ToolName::from(name));
+        let call = ToolCall { id, name, input, signature: None };
+        decide_in(&self.policy, call, &inspection, Opinion::None, &Disk::new())
+    }
+
     async fn call(&self, name: &str, input: &Value) -> Result<String, String> {
         let Some(tool) = self.registry.get(name) else {
             return Err(format!("the tool {name} is not offered in this session"));
         };
-        let input = Json::from_checked(&input.to_string());
-        let inspection = self.registry.inspect(name, &input);
-        let call = ToolCall {
-            id: ToolCallId::from("prompt"),
-            name: ToolName::from(name),
-            input,
-            signature: None,
-        };
-        let ruling = decide_in(&self.policy, call, &inspection, Opinion::None, &Disk::new());
-        let granted = match ruling {
+        let granted = match self.judged(name, input) {
             Ruling::Allow(granted) => granted,
             Ruling::Ask(question) => return Err(question.view().why.clone()),
             Ruling::Deny { why, .. } => return Err(why),

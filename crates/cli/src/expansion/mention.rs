@@ -1,5 +1,5 @@
-//! `@path` in a prompt: the file is put behind the words, so that the model need not ask for it.
-//! Words after an at sign that name no file are just words.
+//! `@path` in a prompt: the file is put behind the words, so that the model need not ask for it; so is
+//! a resource of a server at `@server:uri`. Words after an at sign that name neither are just words.
 
 use super::hands::Hands;
 use crate::memory::mentioned;
@@ -18,8 +18,13 @@ pub(super) async fn attach(prompt: String, hands: &Hands) -> String {
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
             None => Some(hands.surroundings.cwd.join(&name)),
         };
-        let Some(path) = path.filter(|path| path.is_file()) else { continue };
-        let held = hands.read(&path.to_string_lossy()).await;
+        let held = match path.filter(|path| path.is_file()) {
+            Some(path) => hands.read(&path.to_string_lossy()).await,
+            None => match hands.resource(&name).await {
+                Some(held) => held,
+                None => continue,
+            },
+        };
         let held = held.unwrap_or_else(|why| format!("(It was not attached: {why})"));
         if text.len() + held.len() > BYTES_MAX {
             text.push_str(&format!("\n\n@{name}: (It was not attached: it is too long; read it.)"));

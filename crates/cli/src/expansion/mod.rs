@@ -23,6 +23,17 @@ use page::Author;
 pub(crate) use page::Pages;
 use snippet::Piece;
 
+/// A command that stands for a longer prompt, as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Without the slash.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) description: String,
+    /// What may be written after it.
+    pub(crate) hint: String,
+}
+
 /// What a prompt became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Expanded {
@@ -53,6 +64,21 @@ pub(crate) struct Expander {
 }
 
 impl Expander {
+    /// Everything that may be typed as a command: pages, then prompts that servers have ready.
+    pub(crate) fn commands(&self) -> Vec<Listed> {
+        let pages = self.pages.iter().map(|page| Listed {
+            name: page.name.clone(),
+            description: page.description.clone(),
+            hint: page.hint.clone().unwrap_or_default(),
+        });
+        let prompts = self.hands.remote.prompts().into_iter().map(|prompt| Listed {
+            hint: prompt.hint(),
+            name: prompt.name,
+            description: prompt.description,
+        });
+        pages.chain(prompts).collect()
+    }
+
     /// Makes of a message what the model is told, and says what may run besides for it alone.
     pub(crate) async fn expand(
         &self,
@@ -72,6 +98,12 @@ pub(crate) async fn submission(
 ) -> Result<(Submission, Vec<Rule>), Refusal> {
     let Submission { mut content, pinned, name } = said;
     let mut allow = Vec::new();
+    if let [Block::Text(text)] = content.as_slice()
+        && let Some(said) = hands.remote.expand(text).await
+    {
+        let content = said.map_err(Refusal::failed)?;
+        return Ok((Submission { content, pinned, name }, allow));
+    }
     if let [Block::Text(text)] = content.as_mut_slice() {
         let expanded = expand(std::mem::take(text), pages, names, hands).await?;
         *text = expanded.text;

@@ -16,6 +16,7 @@ use crate::compose::Plan;
 use crate::exit::Exit;
 use crate::expansion::Expander;
 use crate::refusal::Refusal;
+use crate::remote::InFront;
 use crate::session::branch;
 use crate::signals::Signals;
 use crate::subcommand::rewind::Wanted;
@@ -46,6 +47,7 @@ pub(crate) async fn run(
     let (session, notices) = builder
         .start()
         .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
+    plan.remote.seat(InFront::new(session.clone()));
     let desk = Desk { session: session.clone(), journal, expander, settings, agents: definitions };
     let stage = Stage {
         session: session.clone(),
@@ -62,6 +64,7 @@ pub(crate) async fn run(
         signal = signals.next() => Ok(signal.exit()),
     };
     close(&session, &mut signals).await;
+    plan.remote.close().await;
     if let Some(scratch) = scratch {
         // Ours alone and perhaps never made.
         let _ = std::fs::remove_dir_all(scratch);
@@ -149,12 +152,12 @@ fn hints(expander: &Expander) -> Vec<Hint> {
         words: String::new(),
         about: "end the session; Ctrl-D does too".to_owned(),
     };
-    let pages = expander.pages.iter().map(|page| Hint {
-        name: page.name.clone(),
-        words: page.hint.clone().unwrap_or_default(),
-        about: page.description.clone(),
+    let listed = expander.commands().into_iter().map(|one| Hint {
+        name: one.name,
+        words: one.hint,
+        about: one.description,
     });
-    own.chain([quit]).chain(pages).collect()
+    own.chain([quit]).chain(listed).collect()
 }
 
 /// The folder's name, from the home where it lies there.

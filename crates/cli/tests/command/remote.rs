@@ -10,9 +10,12 @@ const SERVER: &str = r#"#!/bin/sh
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
-    *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
     *'"method":"tools/list"'*) result='{"tools":[{"name":"place","description":"Says where it runs.","inputSchema":{"type":"object"}}]}' ;;
     *'"method":"tools/call"'*) result="{\"content\":[{\"type\":\"text\",\"text\":\"in $CLAUDE_PROJECT_DIR with $GIVEN\"}]}" ;;
+    *'"method":"prompts/list"'*) result='{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"whom","required":true}]}]}' ;;
+    *'"method":"prompts/get"'*) result="{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet $(printf '%s' "$line" | sed -n 's/.*"whom":"\([a-z ]*\)".*/\1/p') kindly.\"}}]}" ;;
+    *'"method":"resources/read"'*) result='{"contents":[{"uri":"memo:one","text":"the first memo"}]}' ;;
     *'"id"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id"; continue ;;
     *) continue ;;
   esac
@@ -160,4 +163,30 @@ fn a_projects_servers_need_trust() {
         assert_eq!(said.contains("with nothing"), is_used, "{flags:?}: {said}");
         assert_eq!(said.contains("There is no tool"), !is_used, "{flags:?}: {said}");
     }
+}
+
+#[test]
+fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
+    let world = world();
+    let config = json!({"mcpServers": {"box": entry()}}).to_string();
+    let said = |prompt: &str| {
+        let server = play(Script::new().answer(Answer::text("ok")));
+        let arguments = ["-p", prompt, "--mcp-config", &config];
+        let finished = run(&mut world.asking(&server.url(), &arguments));
+        let body = server.requests().pop().map(|request| request.json().expect("JSON"));
+        (finished, body.map(|body| body["messages"][0]["content"].to_string()).unwrap_or_default())
+    };
+    // The first time its server is waited for, the second time the command is known.
+    for _ in 0..2 {
+        let (finished, content) = said("/mcp__box__greet all of them");
+        assert_eq!(finished.answer(), "ok\n");
+        assert!(content.contains("Greet all of them kindly."), "{content}");
+    }
+    let (finished, content) = said("/mcp__box__greet");
+    assert!(finished.refusal(1).contains("`whom` is missing"), "{content}");
+    let (finished, _) = said("/mcp__box__insult you");
+    assert!(finished.refusal(1).contains("there are: mcp__box__greet"));
+    let (_, content) = said("What does @box:memo:one say? And @other:thing?");
+    assert!(content.contains("@box:memo:one:\\nthe first memo"), "{content}");
+    assert!(!content.contains("@other:thing:"), "{content}");
 }

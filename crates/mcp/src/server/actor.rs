@@ -15,6 +15,7 @@ use super::memory::Known;
 use super::{Command, Common, ServerOrder, Snapshot, Status, Way};
 use crate::connection::{Asking, Channel, Connection, Era, Host, List, Question};
 use crate::failure::Failure;
+use crate::person::Seat;
 
 /// How often a server that was lost is started again by itself.
 const RESTARTS_MAX: u32 = 3;
@@ -170,7 +171,8 @@ impl Actor {
         let (order, common) = (Arc::clone(&self.order), self.common.clone());
         let (era, own) = (self.era, self.own.clone());
         let mut opening = Box::pin(async move {
-            let host = Arc::new(Own { host: Arc::clone(&common.host), own });
+            let (host, seat) = (Arc::clone(&common.host), common.seat.clone());
+            let host = Arc::new(Own { host, seat, own });
             open(&order, &common, era, host).await
         });
         let (connection, known) = loop {
@@ -284,6 +286,7 @@ impl Actor {
 /// The session's host, and an ear for changes.
 struct Own {
     host: Arc<dyn Host>,
+    seat: Seat,
     own: mpsc::WeakSender<Command>,
 }
 
@@ -293,11 +296,14 @@ impl Host for Own {
     }
 
     fn can_ask(&self) -> bool {
-        self.host.can_ask()
+        self.seat.is_kept() || self.host.can_ask()
     }
 
     fn ask(&self, question: Question) -> Asking {
-        self.host.ask(question)
+        match self.seat.is_kept() {
+            true => self.seat.ask(question),
+            false => self.host.ask(question),
+        }
     }
 
     fn changed(&self, list: List) {

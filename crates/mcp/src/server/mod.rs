@@ -17,6 +17,7 @@ use windlass_tool::Surroundings;
 use crate::connection::{Connection, Host, PromptFacts, ServerFacts, ToolFacts};
 use crate::failure::Failure;
 use crate::login::Vault;
+use crate::person::Seat;
 use crate::transport::http::HttpOrder;
 use crate::transport::process::ProcessOrder;
 
@@ -121,6 +122,8 @@ pub struct Common {
     pub patience: Patience,
     /// Whom servers may ask.
     pub host: Arc<dyn Host>,
+    /// Who sits in front, if anybody does.
+    pub seat: Seat,
     /// Where lists of tools are kept between sessions.
     pub memory: Option<ListMemory>,
     /// Where what logins gave is kept.
@@ -138,6 +141,7 @@ impl Common {
             surroundings: Arc::new(surroundings),
             patience,
             host,
+            seat: Seat::none(),
             memory: None,
             vault: None,
             starting,

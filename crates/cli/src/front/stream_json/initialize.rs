@@ -127,11 +127,10 @@ pub(crate) fn answer(plan: &Plan, are_applied: bool) -> Value {
     let own = command::ALL
         .iter()
         .map(|one| json!({ "name": one.name, "description": one.about, "argumentHint": one.hint }));
-    let pages = plan.expander.pages.iter().map(|page| {
-        let hint = page.hint.as_deref().unwrap_or_default();
-        json!({ "name": page.name, "description": page.description, "argumentHint": hint })
-    });
-    let commands: Vec<Value> = own.chain(pages).collect();
+    let listed = plan.expander.commands().into_iter().map(
+        |one| json!({ "name": one.name, "description": one.description, "argumentHint": one.hint }),
+    );
+    let commands: Vec<Value> = own.chain(listed).collect();
     let agents: Vec<Value> = plan
         .agents
         .iter()

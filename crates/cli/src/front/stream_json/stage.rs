@@ -189,8 +189,8 @@ impl Stage {
     }
 
     fn commands(&self) -> Vec<String> {
-        let pages = self.expander.pages.iter().map(|page| page.name.clone());
-        command::names().map(str::to_owned).chain(pages).collect()
+        let listed = self.expander.commands().into_iter().map(|listed| listed.name);
+        command::names().map(str::to_owned).chain(listed).collect()
     }
 
     /// What is in force, in words.

@@ -1,6 +1,5 @@
 //! `windlass mcp login`: the user goes to a page in a browser and comes back to a port of ours.
 
-use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -8,6 +7,7 @@ use tokio::net::TcpListener;
 use windlass_driver::mcp::conformance::{self, Brief};
 use windlass_driver::mcp::{HttpOrder, Identity, Login, Vault};
 
+use crate::browser;
 use crate::environment::Lookup;
 use crate::refusal::Refusal;
 use crate::remote;
@@ -36,7 +36,7 @@ pub(super) async fn log_in(order: &HttpOrder, lookup: &impl Lookup) -> Result<St
     let login = Login::begin(&order.url, &identity, "", &vault).await;
     let login = login.map_err(|error| failed(&error))?;
     eprintln!("Log in here: {}", login.address());
-    open(login.address());
+    browser::open(login.address());
     let back = tokio::time::timeout(USER_MAX, visited(&listener, port)).await;
     let back =
         back.map_err(|_| Refusal::failed("nobody came back from the login; try again"))??;
@@ -92,13 +92,4 @@ async fn visited(listener: &TcpListener, port: u16) -> Result<String, Refusal> {
         }
     }
     Err(Refusal::failed("something else keeps visiting the port of the login; try again"))
-}
-
-/// Tries to open a page; the user can do it too.
-fn open(address: &str) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let mut command = std::process::Command::new(program);
-    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Without a browser the printed address has to do.
-    let _ = command.spawn();
 }

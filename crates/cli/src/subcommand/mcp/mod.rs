@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use windlass_driver::Surroundings;
-use windlass_driver::mcp::{HttpOrder, ServerOrder, ServerStatus, Servers, Way};
+use windlass_driver::mcp::{HttpOrder, Seat, ServerOrder, ServerStatus, Servers, Way};
 use windlass_settings::{ServerShelf, keep_server};
 
 use crate::args::{
@@ -189,7 +189,7 @@ async fn list(wanted: Option<String>, cwd: &Path, lookup: &impl Lookup) -> Resul
         orders.iter().map(|order| (order.name.clone(), reached(order))).collect();
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
     let surroundings = Surroundings::new(cwd, spill);
-    let servers = remote::start(orders, &surroundings, lookup)?;
+    let servers = remote::start(orders, &surroundings, Seat::none(), lookup)?;
     try_all(&servers).await;
     for (status, (name, way)) in servers.status().iter().zip(lines) {
         let _ = writeln!(text, "{name} ({}): {way}: {}", status.scope, condition(status));

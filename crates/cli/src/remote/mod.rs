@@ -1,13 +1,15 @@
 //! Which MCP servers a session has: those kept in files, those of the command line, and how patient
 //! we are with them. Nothing of a project that is not trusted is in what settings hand out.
 
+mod asked;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use windlass_driver::mcp::config::{Layer, orders};
-use windlass_driver::mcp::{Common, Host, ListMemory, Patience, ServerOrder, Servers, Vault};
+use windlass_driver::mcp::{Common, Host, ListMemory, Patience, Seat, ServerOrder, Servers, Vault};
 use windlass_driver::{Registry, Surroundings};
 use windlass_settings::{Source, Sourced};
 
@@ -16,6 +18,8 @@ use crate::environment::{self, Lookup};
 use crate::folder;
 use crate::layers::Layers;
 use crate::refusal::Refusal;
+
+pub(crate) use asked::InFront;
 
 /// Files of servers given on the command line are not longer.
 const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -129,7 +133,12 @@ pub(crate) fn session(
     notes.extend(configured.notes);
     // A program that drives us may yet bring more.
     let is_needed = !configured.orders.is_empty() || args.is_stream_in();
-    let servers = start(configured.orders, surroundings, lookup)?;
+    // Whoever prints one answer has nobody in front; a program or a person that stays may be asked.
+    let seat = match args.print.is_some() && !args.is_stream_in() {
+        true => Seat::none(),
+        false => Seat::kept(),
+    };
+    let servers = start(configured.orders, surroundings, seat, lookup)?;
     if is_needed {
         servers.attach(registry);
     }
@@ -140,12 +149,14 @@ pub(crate) fn session(
 pub(crate) fn start(
     orders: Vec<ServerOrder>,
     surroundings: &Surroundings,
+    seat: Seat,
     lookup: &impl Lookup,
 ) -> Result<Servers, Refusal> {
     let host = Arc::new(Session { roots: surroundings.directories() });
     let mut common = Common::new(surroundings.for_another(), patience(lookup)?, host);
     common.memory = folder::cache(lookup).map(|folder| ListMemory::new(folder.join("mcp")));
     common.vault = vault(lookup);
+    common.seat = seat;
     let tokens = number(lookup, "MAX_MCP_OUTPUT_TOKENS")?;
     let tokens = tokens.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     Ok(Servers::start(orders, common, tokens))
@@ -156,7 +167,7 @@ pub(crate) fn vault(lookup: &impl Lookup) -> Option<Vault> {
     folder::state(lookup).map(|folder| Vault::new(folder.join("mcp")))
 }
 
-/// A session as servers see it: it works somewhere, and nobody can be asked.
+/// A session as servers see it: it works somewhere.
 struct Session {
     roots: Vec<PathBuf>,
 }
