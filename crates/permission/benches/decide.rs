@@ -27,6 +27,7 @@ const COMMANDS: &[&str] = &[
     "cargo test --workspace 2>&1 | tail -20",
     "cd src && grep -rn 'fn main' . | head -5",
     "for f in src/*.rs; do wc -l \"$f\"; done | sort -n",
+    "wc -l src/* | sort -n",
     "git add -A && git commit -m \"$(cat <<'EOF'\nfix: say what is wrong\n\nIt's (really) done.\nEOF\n)\"",
     "find . -name '*.rs' -type f | head -20; echo \"done: $(date)\"",
     "if [ -f Cargo.toml ]; then cargo build --release; else echo 'no project' >&2; fi",

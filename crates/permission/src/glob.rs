@@ -1,4 +1,6 @@
-//! The star and the question mark.
+//! The star, the question mark and the set.
+
+use std::borrow::Cow;
 
 /// Does the whole text fit a pattern in which `*` stands for any text, nothing included?
 #[must_use]
@@ -41,12 +43,22 @@ fn matches(pattern: &str, text: &str, any_one: Option<char>) -> bool {
 /// Longer names are not compared letter by letter.
 const OVERLAP_MAX: usize = 255;
 
-/// Is there a name that both the shell's pattern `glob` and a rule's pattern `name` fit? Sets of
-/// characters count as any character. The shell's stars do not stand for a leading dot.
+/// Is there a name that both the shell's pattern `glob` and a rule's pattern `name` fit? Both
+/// widened. The shell's stars do not stand for a leading dot.
 #[must_use]
 pub(crate) fn overlaps(name: &str, glob: &str) -> bool {
-    if glob.starts_with(['*', '?', '[']) && name.starts_with('.') {
-        return false;
+    let hides_dot = glob.starts_with(['*', '?']) && name.starts_with('.');
+    !hides_dot && overlaps_with_dots(name, glob)
+}
+
+/// The same in a shell that was told to let its stars stand for a leading dot.
+#[must_use]
+pub(crate) fn overlaps_with_dots(name: &str, glob: &str) -> bool {
+    if !name.contains(WILD) {
+        return matches_name(glob, name);
+    }
+    if !glob.contains(WILD) {
+        return matches_name(name, glob);
     }
     let one: Vec<char> = name.chars().collect();
     let two: Vec<char> = glob.chars().collect();
@@ -76,7 +88,7 @@ pub(crate) fn overlaps(name: &str, glob: &str) -> bool {
                 continue;
             }
             let theirs = two.get(at).copied().unwrap_or_default();
-            let is_any = matches!(own, '?' | '*') || matches!(theirs, '?' | '[' | ']');
+            let is_any = matches!(own, '?' | '*') || theirs == '?';
             if theirs == '*' {
                 if let Some(stay) = next.get_mut(at) {
                     *stay = true;
@@ -93,9 +105,63 @@ pub(crate) fn overlaps(name: &str, glob: &str) -> bool {
     reached.last() == Some(&true)
 }
 
+/// What stands for other characters in a widened name.
+const WILD: [char; 2] = ['*', '?'];
+
+/// A name's pattern in its widest sense: letter case does not count, and a set of characters is any
+/// character.
+pub(crate) fn widened(part: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase() && byte != b'[';
+    if part.bytes().all(is_plain) {
+        return Cow::Borrowed(part);
+    }
+    let mut wide = String::new();
+    let mut rest = part;
+    while let Some((before, after)) = rest.split_once('[') {
+        wide.push_str(before);
+        let (stands_for, behind) = match set(after) {
+            Set::Ends(behind) => ('?', behind),
+            Set::Unclear => ('*', ""),
+            Set::None => ('[', after),
+        };
+        wide.push(stands_for);
+        rest = behind;
+    }
+    wide.push_str(rest);
+    Cow::Owned(wide.to_lowercase())
+}
+
+/// What an opening bracket begins.
+enum Set<'t> {
+    /// A set of characters; this follows it.
+    Ends(&'t str),
+    /// A set whose end shells do not agree on.
+    Unclear,
+    /// Nothing: it stands for itself.
+    None,
+}
+
+/// Reads behind an opening bracket. One that closes stands for itself when it comes first, and
+/// classes such as `[:lower:]` have brackets of their own. Bash looks for the end of sets with
+/// `[=e=]` or `[.e.]` in more than one place.
+fn set(text: &str) -> Set<'_> {
+    let text = text.strip_prefix(['!', '^']).unwrap_or(text);
+    let mut rest = text.strip_prefix(']').unwrap_or(text);
+    let mut is_unclear = false;
+    while let Some((before, after)) = rest.split_once([']', '[']) {
+        if rest.as_bytes().get(before.len()) == Some(&b']') {
+            return if is_unclear { Set::Unclear } else { Set::Ends(after) };
+        }
+        is_unclear |= after.starts_with(['=', '.']);
+        let class = after.strip_prefix(':').and_then(|inner| inner.split_once(":]"));
+        rest = class.map_or(after, |(_, behind)| behind);
+    }
+    Set::None
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{matches_name, matches_text, overlaps};
+    use super::{matches_name, matches_text, overlaps, overlaps_with_dots, widened};
 
     #[test]
     fn two_patterns_overlap_when_a_name_fits_both() {
@@ -112,9 +178,35 @@ mod tests {
             ("secret", "secret", true),
             ("secret", "secrets", false),
             ("", "*", true),
+            ("?ey", "k*", true),
+            ("?ey", "*x", false),
         ];
         for (name, glob, expected) in cases {
             assert_eq!(overlaps(name, glob), expected, "{name} {glob}");
+        }
+        assert!(overlaps_with_dots(".env", "*") && !overlaps_with_dots(".env", "*.rs"));
+    }
+
+    #[test]
+    fn a_set_is_any_character() {
+        let cases = [
+            ("plain", "plain"),
+            ("Big", "big"),
+            (".[e]nv", ".?nv"),
+            ("[a-z]x[!0-9]", "?x?"),
+            ("[]a]b", "?b"),
+            ("[!]a]b", "?b"),
+            ("[^]a]b", "?b"),
+            ("[[:lower:]]nv", "?nv"),
+            ("a[x[.-.]y]z", "a*"),
+            ("a[x[=a=]]z", "a*"),
+            ("[[]a", "?a"),
+            ("open[", "open["),
+            ("open[a", "open[a"),
+            ("[É]É", "?é"),
+        ];
+        for (pattern, wide) in cases {
+            assert_eq!(widened(pattern), wide, "{pattern}");
         }
     }
 

@@ -2,9 +2,10 @@
 //!
 //! Nothing here follows a symbolic link; where links lead is asked of a [`World`](crate::world::World).
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
-use crate::glob::{matches_name, overlaps};
+use crate::glob::{matches_name, widened};
 
 /// The absolute path meant, with `.` and `..` taken out by their spelling alone.
 #[must_use]
@@ -42,9 +43,9 @@ pub(crate) enum Sense {
 /// letter case is ignored, a single name or a leading `**` is meant anywhere at all, and what is
 /// said of a directory is said of everything in it.
 #[derive(Debug)]
-pub(crate) struct PathPattern {
+pub(crate) struct PathPattern<'p> {
     base: Base,
-    parts: Vec<String>,
+    parts: Vec<Cow<'p, str>>,
     is_directory: bool,
     sense: Sense,
 }
@@ -56,8 +57,11 @@ enum Base {
     Nowhere,
 }
 
-impl PathPattern {
-    pub(crate) fn new(pattern: &str, sense: Sense) -> Self {
+/// Do a part of a pattern and a name fit?
+type Fit = fn(&str, &str) -> bool;
+
+impl<'p> PathPattern<'p> {
+    pub(crate) fn new(pattern: &'p str, sense: Sense) -> Self {
         let is_wide = sense == Sense::Wide;
         let (base, is_deep, rest) = if let Some(rest) = pattern.strip_prefix("//") {
             (Base::Root, false, rest)
@@ -74,17 +78,23 @@ impl PathPattern {
             let base = if is_anywhere { Base::Root } else { Base::WorkingDirectory };
             (base, is_bare || is_anywhere, rest)
         };
-        let mut parts: Vec<String> = Vec::new();
+        let mut parts: Vec<Cow<'p, str>> = Vec::new();
         if is_deep {
-            parts.push("**".to_owned());
+            parts.push(Cow::Borrowed("**"));
         }
         for part in rest.split('/').filter(|part| !part.is_empty() && *part != ".") {
             // Two in a row say no more than one.
             if part != "**" || parts.last().is_none_or(|last| last != "**") {
-                parts.push(if is_wide { widened(part) } else { part.to_owned() });
+                parts.push(if is_wide { widened(part) } else { Cow::Borrowed(part) });
             }
         }
         Self { base, parts, is_directory: rest.ends_with('/'), sense }
+    }
+
+    /// The same, kept for longer than the rule.
+    pub(crate) fn into_owned(self) -> PathPattern<'static> {
+        let parts = self.parts.into_iter().map(|part| Cow::Owned(part.into_owned())).collect();
+        PathPattern { base: self.base, parts, is_directory: self.is_directory, sense: self.sense }
     }
 
     /// Does it speak of this absolute path?
@@ -93,36 +103,49 @@ impl PathPattern {
     }
 
     /// May it speak of a path that a pattern of the shell becomes?
-    pub(crate) fn may_match_glob(&self, glob: &Path, cwd: Option<&str>) -> bool {
-        self.speaks(glob, cwd, overlaps)
+    pub(crate) fn may_match_glob(&self, glob: &Glob, cwd: Option<&str>) -> bool {
+        let above = match (&self.base, cwd) {
+            (Base::Root, _) => 1,
+            (Base::WorkingDirectory, Some(cwd)) if glob.path.starts_with(cwd) => {
+                Path::new(cwd).components().count()
+            }
+            _ => return false,
+        };
+        glob.names.get(above..).is_some_and(|names| self.speaks_of_names(names, glob.fits))
     }
 
     /// Could a pattern with this text speak of one of these paths, given in small letters? Cheap,
     /// and wrong only on the side of yes.
     pub(crate) fn may_speak_of(pattern: &str, paths: &[String]) -> bool {
-        let is_literal = |part: &&str| {
-            part.is_ascii() && !part.contains(['*', '?', '[']) && !matches!(*part, "" | "." | "~")
-        };
-        let Some(part) = pattern.rsplit('/').find(is_literal) else { return true };
+        let Some(part) = pattern.rsplit('/').find(Self::is_literal) else { return true };
         let part = part.as_bytes();
         paths.iter().any(|path| {
             path.as_bytes().windows(part.len()).any(|bytes| bytes.eq_ignore_ascii_case(part))
         })
     }
 
-    fn speaks(&self, path: &Path, cwd: Option<&str>, fits: fn(&str, &str) -> bool) -> bool {
+    /// Does a part of a pattern stand for nothing but itself?
+    fn is_literal(part: &&str) -> bool {
+        part.is_ascii() && !part.contains(['*', '?', '[']) && !matches!(*part, "" | "." | "~")
+    }
+
+    fn speaks(&self, path: &Path, cwd: Option<&str>, fits: Fit) -> bool {
         let base = match (&self.base, cwd) {
             (Base::Root, _) => "/",
             (Base::WorkingDirectory, Some(cwd)) => cwd,
             _ => return false,
         };
         let Ok(below) = path.strip_prefix(base) else { return false };
-        let is_wide = self.sense == Sense::Wide;
         let name = |component: Component<'_>| {
             let name = component.as_os_str().to_string_lossy();
-            if is_wide { name.to_lowercase() } else { name.into_owned() }
+            if self.sense == Sense::Wide { name.to_lowercase() } else { name.into_owned() }
         };
         let names: Vec<String> = below.components().map(name).collect();
+        self.speaks_of_names(&names, fits)
+    }
+
+    fn speaks_of_names(&self, names: &[String], fits: Fit) -> bool {
+        let is_wide = self.sense == Sense::Wide;
         let first = if is_wide || self.is_directory { 0 } else { names.len() };
         (first..=names.len()).any(|end| {
             let is_below = end < names.len();
@@ -131,7 +154,7 @@ impl PathPattern {
         })
     }
 
-    fn fits(&self, parts: &[String], names: &[String], fits: fn(&str, &str) -> bool) -> bool {
+    fn fits(&self, parts: &[Cow<'_, str>], names: &[String], fits: Fit) -> bool {
         match (parts.split_first(), names.split_first()) {
             (None, None) => true,
             (Some((part, [])), _) if part == "**" => {
@@ -140,6 +163,8 @@ impl PathPattern {
             }
             (Some((part, rest)), _) if part == "**" => (0..=names.len())
                 .any(|skip| names.get(skip..).is_some_and(|names| self.fits(rest, names, fits))),
+            // With one of its options on, two stars of the shell stand for any depth.
+            (_, Some((name, _))) if name == "**" => true,
             (Some((part, parts)), Some((name, names))) => {
                 fits(part, name) && self.fits(parts, names, fits)
             }
@@ -148,23 +173,43 @@ impl PathPattern {
     }
 }
 
-/// In the wide sense letter case does not count, and a set of characters is any character.
-fn widened(part: &str) -> String {
-    let mut wide = String::new();
-    let mut rest = part;
-    while let Some((before, after)) = rest.split_once('[') {
-        wide.push_str(before);
-        match after.get(1..).and_then(|inner| inner.split_once(']')) {
-            Some((_, after)) => {
-                wide.push('?');
-                rest = after;
-            }
-            None => {
-                wide.push('[');
-                rest = after;
-            }
-        }
+/// A path with patterns of the shell in it, taken apart once for many rules.
+#[derive(Debug)]
+pub(crate) struct Glob {
+    path: PathBuf,
+    /// The root and every name below it, widened.
+    names: Vec<String>,
+    fits: Fit,
+}
+
+impl Glob {
+    /// `fits` says what the shell's stars stand for.
+    pub(crate) fn new(path: &Path, fits: Fit) -> Self {
+        let name = |component: Component<'_>| {
+            widened(&component.as_os_str().to_string_lossy()).into_owned()
+        };
+        Self { path: path.to_path_buf(), names: path.components().map(name).collect(), fits }
     }
-    wide.push_str(rest);
-    wide.to_lowercase()
+
+    /// Could a pattern with this text speak of it? Cheap, and wrong only on the side of yes.
+    pub(crate) fn may_be_meant_by(&self, pattern: &str) -> bool {
+        let is_deep = self.names.iter().any(|name| name == "**");
+        let mut literals = pattern.split('/').filter(PathPattern::is_literal);
+        is_deep || literals.all(|part| self.names.iter().any(|name| may_be(name, part)))
+    }
+}
+
+/// Could the shell's pattern become this name? Its ends tell most of them apart.
+fn may_be(glob: &str, name: &str) -> bool {
+    fn is_wild(byte: u8) -> bool {
+        matches!(byte, b'*' | b'?')
+    }
+    let (glob, name) = (glob.as_bytes(), name.as_bytes());
+    let Some(first) = glob.iter().position(|byte| is_wild(*byte)) else {
+        return glob.eq_ignore_ascii_case(name);
+    };
+    let behind = glob.len() - 1 - glob.iter().rposition(|byte| is_wild(*byte)).unwrap_or(first);
+    let begins = glob.iter().zip(name).take(first).all(|(a, b)| a.eq_ignore_ascii_case(b));
+    let ends = glob.iter().rev().zip(name.iter().rev()).take(behind);
+    name.len() >= first + behind && begins && ends.clone().all(|(a, b)| a.eq_ignore_ascii_case(b))
 }

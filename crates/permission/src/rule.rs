@@ -30,7 +30,7 @@ pub struct Rules {
 /// Paths that may not be read, for tools that walk directories and meet files nobody named.
 #[derive(Debug, Default)]
 pub struct Hidden {
-    patterns: Vec<PathPattern>,
+    patterns: Vec<PathPattern<'static>>,
     cwd: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Rules {
     pub fn hidden(&self, directories: &[String]) -> Hidden {
         let pattern = |rule: &Rule| {
             let content = rule.content.as_deref().filter(|_| rule.tool == "Read")?;
-            Some(PathPattern::new(content, Sense::Wide))
+            Some(PathPattern::new(content, Sense::Wide).into_owned())
         };
         Hidden {
             patterns: self.deny.iter().filter_map(pattern).collect(),

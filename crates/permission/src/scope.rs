@@ -123,7 +123,8 @@ impl Rule {
         let mut files = command.files.iter().filter(|file| file.access == wanted).peekable();
         files.peek()?;
         let is_near = PathPattern::may_speak_of(content, &command.paths);
-        if !is_near && !files.clone().any(|file| file.is_glob) {
+        let mut globs = files.clone().flat_map(|file| &file.globs);
+        if !is_near && !globs.any(|glob| glob.may_be_meant_by(content)) {
             let open = files.find(|file| file.meant.is_empty())?;
             let (what, part) = (open.text.clone(), Some(open.part));
             return Some(Spoken { touch: Touch::Maybe, what, part });
@@ -134,8 +135,8 @@ impl Rule {
             let spoken =
                 |touch| Some(Spoken { touch, what: file.text.clone(), part: Some(file.part) });
             let mut readings = file.meant.iter().flat_map(Meant::readings);
-            if file.is_glob {
-                if readings.any(|path| pattern.may_match_glob(path, cwd)) {
+            if !file.globs.is_empty() {
+                if file.globs.iter().any(|glob| pattern.may_match_glob(glob, cwd)) {
                     perhaps = perhaps.or_else(|| spoken(Touch::Maybe));
                 }
             } else if file.meant.is_empty() {

@@ -41,7 +41,9 @@ pub(crate) use wrapper::{base_name, is_runner};
 
 use std::path::{Path, PathBuf};
 
+use crate::glob::{overlaps, overlaps_with_dots};
 use crate::ground::{Ground, candidates};
+use crate::path::Glob;
 use crate::subject::Access;
 use crate::world::{Blind, Meant};
 
@@ -67,8 +69,8 @@ pub(crate) struct FileUse {
     pub(crate) access: Access,
     /// What it may mean; empty when that cannot be known.
     pub(crate) meant: Vec<Meant>,
-    /// It stands for every file that fits it.
-    pub(crate) is_glob: bool,
+    /// The same with patterns of the shell in it: it stands for every file that fits one.
+    pub(crate) globs: Vec<Glob>,
 }
 
 impl Command {
@@ -77,11 +79,20 @@ impl Command {
         if !script.is_understood() {
             loose::scan(text, scene, 0, &mut script);
         }
+        // Where the shell stands may not be known; where it stood at first is the best guess.
+        let here = scene.cwd.map_or(Places::Unknown, |cwd| Places::one(cwd.to_path_buf()));
         let mut files = Vec::new();
+        let fits = if stars_reach_dots(text) { overlaps_with_dots } else { overlaps };
         for (at, part) in script.parts.iter().enumerate() {
             let mut take = |words: Vec<&Word>, access| {
                 for word in words {
-                    file_uses(at, word, access, &part.places, scene, ground, &mut files);
+                    let here = if part.places.all().is_empty() { &here } else { &part.places };
+                    let (meant, is_glob) = (file_meant(word, here, ground), is_glob(word));
+                    for (text, meant) in meant {
+                        let readings = meant.iter().filter(|_| is_glob).flat_map(Meant::readings);
+                        let globs = readings.map(|path| Glob::new(path, fits)).collect();
+                        files.push(FileUse { part: at, text, access, meant, globs });
+                    }
                 }
             };
             take(read_words(part), Access::Read);
@@ -106,31 +117,26 @@ impl Command {
     }
 }
 
-fn file_uses(
-    part: usize,
-    word: &Word,
-    access: Access,
-    places: &Places,
-    scene: Scene<'_>,
-    ground: &Ground<'_>,
-    files: &mut Vec<FileUse>,
-) {
-    let here = scene.cwd.map_or(Places::Unknown, |cwd| Places::one(cwd.to_path_buf()));
-    // Where the shell stands may not be known; where it stood at first is the best guess.
-    let places = if places.all().is_empty() { &here } else { places };
-    let is_glob = word.is_glob && !word.text.contains('…');
-    let push = |text: &str, meant, files: &mut Vec<FileUse>| {
-        files.push(FileUse { part, text: text.to_owned(), access, meant, is_glob });
-    };
+/// The files a word may name, as shown, and what each may mean; nothing where that cannot be known.
+fn file_meant(word: &Word, places: &Places, ground: &Ground<'_>) -> Vec<(String, Vec<Meant>)> {
     if word.is_pipe() {
-        return;
+        return Vec::new();
     }
-    if word.known.is_none() && !is_glob {
-        return push(&word.text, Vec::new(), files);
+    if word.known.is_none() && !is_glob(word) {
+        return vec![(word.text.clone(), Vec::new())];
     }
-    for text in candidates(&word.text) {
-        push(text, ground.meant(text, places).unwrap_or_default(), files);
-    }
+    let meant = |text: &str| ground.meant(text, places).unwrap_or_default();
+    candidates(&word.text).into_iter().map(|text| (text.to_owned(), meant(text))).collect()
+}
+
+/// Is the word a pattern of the shell, and certain but for what fits it?
+fn is_glob(word: &Word) -> bool {
+    word.is_glob && !word.text.contains('…')
+}
+
+/// May an option of the shell be on that lets its stars stand for a leading dot?
+fn stars_reach_dots(text: &str) -> bool {
+    ["shopt", "dotglob", "GLOBIGNORE"].iter().any(|word| text.contains(word))
 }
 
 /// One command found in a line, as far as it is certain.
