@@ -136,19 +136,14 @@ fn run(args: Args) -> Result<Exit, Refusal> {
                 Err(signal) => Ok(signal.exit()),
             }
         }),
-        None if args.run.output_format == OutputFormat::StreamJson => {
+        None if args.run.is_stream_in() && args.run.output_format != OutputFormat::StreamJson => {
+            Err(Refusal::usage(
+                "--input-format stream-json is answered in kind; add --output-format stream-json",
+            ))
+        }
+        None if args.run.is_headless() => {
             inside(async { front::stream_json::run(args.run, Signals::listen()?).await })
         }
-        None if args.run.is_stream_in() => Err(Refusal::usage(
-            "--input-format stream-json is answered in kind; add --output-format stream-json",
-        )),
-        None if args.run.print.is_some() => inside(async {
-            let mut signals = Signals::listen()?;
-            match beside(&mut signals, move || compose::print(&args.run, &environment)).await? {
-                Ok(plan) => front::print::run(plan, signals).await,
-                Err(signal) => Ok(signal.exit()),
-            }
-        }),
         None if is_for_people(&args.run) => inside(talk(args.run)),
         None => Err(not_asked(&args.run)),
     }

@@ -24,6 +24,7 @@ mod hook;
 mod inspect;
 mod journal;
 mod keeper;
+mod late;
 mod model;
 mod notices;
 mod outside;
@@ -65,8 +66,8 @@ pub use windlass_journal::{Durability, Head, JournalError};
 pub use windlass_mcp as mcp;
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
-    Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry, Running, Surroundings,
-    Tool, own,
+    BackgroundTask, Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry,
+    Running, Surroundings, Tool, own,
 };
 pub use windlass_vocabulary as vocabulary;
 

@@ -286,7 +286,8 @@ mod tests {
             input: windlass_vocabulary::Json::empty_object(),
             signature: None,
         };
-        let question = PermissionQuestion { call, why: String::new(), suggestions: Vec::new() };
+        let question =
+            PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
         teller.tell(Notice::RunStarted);
         teller.tell(Notice::PermissionAsked { ticket: Ticket(1), question });
         let piece = "x".repeat(1 << 20);

@@ -31,6 +31,7 @@ use crate::hook::input::Identity;
 use crate::hook::{self, SessionHooks};
 use crate::inspect::Inspector;
 use crate::journal::{Journal, Place};
+use crate::late::Late;
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
 use crate::notices::{self, Notices, Teller};
 use crate::outside::Outside;
@@ -322,12 +323,12 @@ impl Builder {
     /// settings do not name, or no runtime is here.
     pub fn start(self) -> Result<(Session, Notices), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let Assembled { run, teller, scratch, commands, notices, undo } = self.assemble()?;
+        let Assembled { run, teller, scratch, commands, notices, undo, late } = self.assemble()?;
         let (over, closed) = watch::channel(false);
         let close_max = crate::CLOSE_MAX.max(run.hooks.parting_time() + CLOSE_GRACE);
         let outside = Outside::new(teller.clone());
         runtime.spawn(run::supervise(run.until_closed(), teller, scratch, over));
-        Ok((Session { commands, closed, close_max, undo, outside }, notices))
+        Ok((Session { commands, closed, close_max, undo, outside, late }, notices))
     }
 
     pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
@@ -366,6 +367,7 @@ impl Builder {
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
         let model = Arc::new(model);
+        let late = Late::new(&model, &surroundings);
         let performer = Performer::new(Parts {
             aside: Arc::new(Asides::new(&model, &settings)),
             model,
@@ -398,7 +400,7 @@ impl Builder {
             ready: VecDeque::new(),
             source: self.source,
         };
-        Ok(Assembled { run, teller, scratch, commands: orders, notices, undo })
+        Ok(Assembled { run, teller, scratch, commands: orders, notices, undo, late })
     }
 
     /// Where tools work, the directory to remove at the end, and who keeps what they change.
@@ -504,6 +506,7 @@ pub(crate) struct Assembled {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) notices: Notices,
     pub(crate) undo: Option<Arc<Undo>>,
+    pub(crate) late: Late,
 }
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
@@ -515,6 +518,7 @@ pub struct Session {
     close_max: Duration,
     undo: Option<Arc<Undo>>,
     outside: Arc<Outside>,
+    pub(crate) late: Late,
 }
 
 /// What closing takes besides hooks that are given a long time.

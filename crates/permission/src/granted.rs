@@ -36,7 +36,7 @@ pub struct Question {
 
 impl Question {
     pub(crate) fn new(call: ToolCall, why: String, suggestions: Vec<String>) -> Self {
-        Self { view: PermissionQuestion { call, why, suggestions } }
+        Self { view: PermissionQuestion { call, why, suggestions, agent: None } }
     }
 
     /// What to show to whoever answers.

@@ -1,4 +1,4 @@
-//! Adds and removes servers in the files where people keep them. Everything else in the file stays as
+//! Adds, changes and removes servers and settings in the files where people keep them. Everything else in the file stays as
 //! it is, byte for byte.
 
 use std::path::Path;
@@ -29,37 +29,68 @@ pub fn keep_server(
     name: &str,
     server: Option<&Value>,
 ) -> Result<bool, WriteError> {
-    if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+    let mut keys = match shelf {
+        ServerShelf::All => vec!["mcpServers"],
+        ServerShelf::Project(project) => vec!["projects", project, "mcpServers"],
+    };
+    keys.push(name);
+    let mut was_there = false;
+    put(Change { path, mode: 0o600, copy: None }, &keys, |old| {
+        was_there = old.is_some();
+        server.cloned()
+    })?;
+    Ok(was_there)
+}
+
+/// Changes one setting, named by its keys from the top; nothing takes it away.
+///
+/// # Errors
+/// The file is not JSON, is a link, or could not be written.
+pub fn keep_setting(
+    path: &Path,
+    keys: &[&str],
+    change: impl FnOnce(Option<Value>) -> Option<Value>,
+) -> Result<(), WriteError> {
+    if path.parent().is_some_and(|folder| folder.is_symlink()) {
+        return Err(WriteError::new(path, "its folder is a link, and may lead anywhere"));
+    }
+    put(Change { path, mode: 0o644, copy: None }, keys, change)
+}
+
+fn put(
+    file: Change<'_>,
+    keys: &[&str],
+    change: impl FnOnce(Option<Value>) -> Option<Value>,
+) -> Result<(), WriteError> {
+    let path = file.path;
+    if path.is_symlink() {
         return Err(WriteError::new(path, "it is a link, and may lead anywhere"));
     }
-    let mut was_there = false;
-    Change { path, mode: 0o600, copy: None }.make(|old| {
+    file.make(|old| {
         let failed = |why: &str| WriteError::new(path, why);
         let old = old.unwrap_or("{}\n");
         let mut text = old.to_owned();
-        let mut keys = match shelf {
-            ServerShelf::All => vec!["mcpServers"],
-            ServerShelf::Project(project) => vec!["projects", project, "mcpServers"],
-        };
-        keys.push(name);
-        was_there = lookup(old, &keys).is_some();
-        if was_there {
-            text = without(&text, &keys).ok_or_else(|| failed("it is not written as expected"))?;
+        let before = lookup(old, keys);
+        let value = change(before.clone());
+        if before == value {
+            return Ok(None);
         }
-        if let Some(server) = server {
-            let whole = with(&text, &keys, server);
+        if before.is_some() {
+            text = without(&text, keys).ok_or_else(|| failed("it is not written as expected"))?;
+        }
+        if let Some(value) = &value {
+            let whole = with(&text, keys, value);
             text = whole.ok_or_else(|| failed("nothing can be added to it as it is written"))?;
         }
         // What is on the disk must be what was meant, whatever the text looked like.
-        let is_meant = meant(old, &keys, server).is_some_and(|meant| {
+        let is_meant = meant(old, keys, value.as_ref()).is_some_and(|meant| {
             serde_json::from_str::<Value>(&text).is_ok_and(|new| new == meant)
         });
         match is_meant {
             true => Ok((text != old).then_some(text)),
             false => Err(failed("it holds no JSON object that can be changed; mend it first")),
         }
-    })?;
-    Ok(was_there)
+    })
 }
 
 fn lookup(text: &str, keys: &[&str]) -> Option<Value> {
@@ -148,6 +179,13 @@ mod tests {
         assert!(keep_server(&path, ServerShelf::Project("/p"), "c", None).unwrap());
         let left = std::fs::read_to_string(&path).unwrap();
         assert!(left.starts_with(text.trim_end().trim_end_matches('}').trim_end()), "{left}");
+        let keys = ["permissions", "defaultMode"];
+        keep_setting(&path, &keys, |old| old.is_none().then(|| json!("plan"))).unwrap();
+        keep_setting(&path, &["z"], |old| Some(json!(old?.as_u64()? + 1))).unwrap();
+        let now: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!((&now["permissions"]["defaultMode"], &now["z"]), (&json!("plan"), &json!(2)));
+        keep_setting(&path, &keys, |_| None).unwrap();
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("plan"));
         std::fs::write(&path, "[]").unwrap();
         assert!(keep_server(&path, ServerShelf::All, "b", Some(&server)).is_err());
     }

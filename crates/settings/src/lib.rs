@@ -33,7 +33,7 @@ mod text;
 pub mod trust;
 mod write;
 
-pub use keep::{ServerShelf, keep_server};
+pub use keep::{ServerShelf, keep_server, keep_setting};
 pub use load::load;
 pub use loaded::{FileRead, Loaded, Sourced, State};
 pub use place::{Given, Places, Request, Sources};

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
+use crate::id::AgentId;
 use crate::json::Json;
 use crate::tool::ToolCall;
 
@@ -62,6 +63,9 @@ pub struct PermissionQuestion {
     pub why: String,
     /// Rules that would allow this and calls like it from now on.
     pub suggestions: Vec<String>,
+    /// The agent that wants it, if it is not the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
 }
 
 /// What was answered.

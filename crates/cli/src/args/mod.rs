@@ -195,6 +195,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Is nobody in front of it?
+    pub(crate) fn is_headless(&self) -> bool {
+        self.print.is_some() || self.output_format == OutputFormat::StreamJson
+    }
+
     /// Do prompts come line by line?
     pub(crate) fn is_stream_in(&self) -> bool {
         self.headless.input_format == InputFormat::StreamJson

@@ -16,7 +16,7 @@ use windlass_driver::{Builder, Durability, Endpoint, Registry, Settings, Subagen
 use windlass_permission::Policy;
 use windlass_vocabulary::{Mode, Wire};
 
-use crate::args::{OutputFormat, RunArgs};
+use crate::args::RunArgs;
 use crate::command::Order;
 use crate::config::model::Model;
 use crate::environment::Lookup;
@@ -50,10 +50,6 @@ pub(crate) struct Plan {
     pub(crate) expander: Expander,
     /// Where each model lives, for words about it.
     pub(crate) atlas: Atlas,
-    /// What to print.
-    pub(crate) format: OutputFormat,
-    /// Tell what happens on the way.
-    pub(crate) verbose: bool,
     /// The session's name in the result.
     pub(crate) session_id: String,
     /// Where it is written down.
@@ -164,8 +160,6 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         portrait,
         expander,
         atlas,
-        format: args.output_format,
-        verbose: args.verbose,
         session_id: kept.id,
         journal: kept.journal,
         scratch,

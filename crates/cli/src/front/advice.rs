@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use windlass_vocabulary::{FailureKind, ModelFailure, ModelName};
 
+use super::patience::Hopeless;
 use super::words;
 use crate::compose::Atlas;
 use crate::environment::local_place;
@@ -40,6 +41,22 @@ pub(crate) fn of_failure(
     };
     let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
     format!("{what}{status} at {}: {said}; {advice}", place.base_url)
+}
+
+/// Why no more is tried.
+pub(crate) fn of_hopeless(why: &Hopeless, atlas: &Atlas, model: Option<&ModelName>) -> String {
+    let place = atlas.place(model);
+    match why {
+        Hopeless::Nobody(error) => format!(
+            "nothing answers at {}: {error}; start the server, or {}",
+            place.base_url, place.address_advice
+        ),
+        Hopeless::Stranger(failure) if is_plain(failure) => format!(
+            "the server at {} does not speak TLS; write http:// instead of https://, or {}",
+            place.base_url, place.address_advice
+        ),
+        Hopeless::Stranger(failure) => of_failure(failure, atlas, model),
+    }
 }
 
 /// A web page where an answer should be, and the server thinks all is well: another address is

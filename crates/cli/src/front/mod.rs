@@ -52,8 +52,6 @@ pub(crate) trait Face {
 pub(crate) enum Flow {
     /// Go on.
     Go,
-    /// End the run; the face knows why.
-    GiveUp,
     /// Nobody reads what is written.
     Unread,
 }
@@ -78,17 +76,7 @@ pub(crate) async fn conduct(
     signals: &mut Signals,
     face: &mut impl Face,
 ) -> Curtain {
-    conduct_from(session, notices, signals, face, false).await
-}
-
-/// Reads one run to its end. One that goes on from an earlier process has begun already.
-pub(crate) async fn conduct_from(
-    session: &Session,
-    notices: &mut Notices,
-    signals: &mut Signals,
-    face: &mut impl Face,
-    mut has_begun: bool,
-) -> Curtain {
+    let mut has_begun = false;
     let mut caught: Option<(Caught, Instant)> = None;
     loop {
         tokio::select! {
@@ -115,10 +103,6 @@ pub(crate) async fn conduct_from(
                     refuse_question(session, &notice);
                     match face.notice(&notice) {
                         Flow::Go => {}
-                        Flow::GiveUp => {
-                            // A session that does not take this is over, which is told next.
-                            let _ = session.interrupt(Interrupt::Shutdown);
-                        }
                         Flow::Unread => return Curtain::Unread,
                     }
                 }

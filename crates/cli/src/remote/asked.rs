@@ -103,7 +103,7 @@ async fn put(
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    let put = PermissionQuestion { call, why, suggestions: Vec::new() };
+    let put = PermissionQuestion { call, why, suggestions: Vec::new(), agent: None };
     match session.ask(put).await {
         Some(Answer::Allow { updated_input: Some(input), .. }) => Ok(answers(&input)),
         // Nothing was said to any of it.

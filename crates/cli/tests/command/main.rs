@@ -19,6 +19,7 @@ mod demo;
 mod desk;
 mod expansion;
 mod fault;
+mod headless;
 mod hooks;
 mod key;
 #[cfg(target_os = "linux")]

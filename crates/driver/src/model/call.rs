@@ -103,7 +103,7 @@ impl ModelPort {
         tool: Option<&str>,
         gate: Gate,
     ) -> Result<Answering, ModelFailure> {
-        let route = self.routes.to(&request.model);
+        let route = &*self.routes.to(&request.model);
         let request = &*route.darkroom.fitted(request, route.law(), &self.teller).await;
         let mut encoded = route.encode(request);
         self.tell_notes(encoded.notes);

@@ -4,7 +4,7 @@
 //! a credential stays with that door. Nothing is opened here.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use windlass_dialect::{Dialect, Encoded, Law, Written, dialect};
 use windlass_vocabulary::{ModelName, ModelRequest, Source};
@@ -16,8 +16,9 @@ use crate::error::StartError;
 
 /// Every door of a session.
 pub(crate) struct Routes {
-    first: Route,
-    others: BTreeMap<ModelName, Route>,
+    first: Arc<Route>,
+    others: RwLock<BTreeMap<ModelName, Arc<Route>>>,
+    timeouts: Timeouts,
 }
 
 /// The way to one endpoint.
@@ -39,15 +40,25 @@ impl Routes {
         timeouts: Timeouts,
     ) -> Result<Self, StartError> {
         let mut clients = Clients::default();
-        let mut route = |endpoint| Route::new(endpoint, timeouts, &mut clients);
+        let mut route = |endpoint| Route::new(endpoint, timeouts, &mut clients).map(Arc::new);
         let first = route(first)?;
         let others = others.iter().map(|(model, endpoint)| Ok((model.clone(), route(endpoint)?)));
-        Ok(Self { first, others: others.collect::<Result<_, StartError>>()? })
+        let others = RwLock::new(others.collect::<Result<_, StartError>>()?);
+        Ok(Self { first, others, timeouts })
     }
 
     /// The way to this model.
-    pub(crate) fn to(&self, model: &ModelName) -> &Route {
-        self.others.get(model).unwrap_or(&self.first)
+    pub(crate) fn to(&self, model: &ModelName) -> Arc<Route> {
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(others.get(model).unwrap_or(&self.first))
+    }
+
+    /// From now on this model lives there.
+    pub(crate) fn add(&self, model: ModelName, endpoint: &Endpoint) -> Result<(), StartError> {
+        let route = Arc::new(Route::new(endpoint, self.timeouts, &mut Clients::default())?);
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        others.insert(model, route);
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -10,6 +11,10 @@ use crate::surroundings::lock;
 
 /// Ended ones that are remembered; older ones are forgotten first.
 const ENDED_MAX: usize = 64;
+
+/// A tree is asked, given two seconds, and killed; an agent has to end all of its own. This lies
+/// above.
+const STOP_MAX: Duration = Duration::from_secs(6);
 
 /// Bytes of an agent's answer that are told.
 const ANSWER_BYTES_MAX: usize = 20_000;
@@ -39,6 +44,10 @@ pub struct BackgroundTask {
     pub output: PathBuf,
     /// How it ended, in words; `None` while it runs.
     pub ended: Option<String>,
+    /// It ended badly, or was stopped.
+    pub has_failed: bool,
+    /// It is an agent, and no command.
+    pub is_agent: bool,
 }
 
 /// The end of a background command or agent, to be told to the model.
@@ -85,11 +94,36 @@ impl Background {
             if self.running() == 0 {
                 return;
             }
-            let patience = std::time::Duration::from_secs(3);
+            let patience = Duration::from_secs(3);
             if tokio::time::timeout(patience, ended).await.is_err() {
                 return;
             }
         }
+    }
+
+    /// Ends one with everything it started and waits until it is gone. Gives what it was, and whether
+    /// it had ended before.
+    ///
+    /// # Errors
+    /// There is none of this name, or it is still there after a while; in words.
+    pub async fn stop(&self, id: &str) -> Result<(BackgroundTask, bool), String> {
+        let task = self.find(id)?;
+        let had_ended = task.end().is_some();
+        task.cancel.cancel();
+        let gone = async {
+            loop {
+                let bell = task.bell.notified();
+                if task.end().is_some() {
+                    return;
+                }
+                bell.await;
+            }
+        };
+        if tokio::time::timeout(STOP_MAX, gone).await.is_err() {
+            return Err(format!("`{}` was told to end but is still there.", task.id));
+        }
+        task.tell();
+        Ok((seen(&task), had_ended))
     }
 
     /// How many are running.
@@ -173,7 +207,9 @@ fn seen(task: &Task) -> BackgroundTask {
         id: task.id.clone(),
         command: task.command.clone(),
         output: task.output.clone(),
+        has_failed: task.end().is_some_and(|end| end.is_failure),
         ended: task.end().map(|end| end.words),
+        is_agent: task.kind == Kind::Agent,
     }
 }
 

@@ -1,7 +1,5 @@
 //! Ends a background command or agent.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -23,9 +21,6 @@ pub(crate) struct Input {
 
 const DESCRIPTION: &str = "Ends a background command or agent with everything it started.";
 const RESULT_BYTES_MAX: usize = 10_000;
-/// A tree is asked, given two seconds, and killed; an agent has to end all of its own. This lies
-/// above.
-const PATIENCE: Duration = Duration::from_secs(6);
 
 impl Action for TaskStop {
     type Input = Input;
@@ -45,23 +40,8 @@ impl Action for TaskStop {
 }
 
 async fn perform(input: Input, job: Job) -> Done {
-    let task = job.surroundings.background().find(&input.task_id)?;
-    let had_ended = task.end().is_some();
-    task.cancel.cancel();
-    let gone = async {
-        loop {
-            let bell = task.bell.notified();
-            if task.end().is_some() {
-                return;
-            }
-            bell.await;
-        }
-    };
-    if tokio::time::timeout(PATIENCE, gone).await.is_err() {
-        return Err(format!("`{}` was told to end but is still there.", task.id));
-    }
-    task.tell();
-    let words = task.end().map(|end| end.words).unwrap_or_default();
+    let (task, had_ended) = job.surroundings.background().stop(&input.task_id).await?;
+    let words = task.ended.unwrap_or_default();
     let said = match had_ended {
         true => format!("`{}` had ended already: {words}", task.id),
         false => format!("Ended `{}`. What it wrote is in {}.", task.id, task.output.display()),

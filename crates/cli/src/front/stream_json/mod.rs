@@ -32,8 +32,6 @@ mod structured;
 mod tasks;
 mod verdict;
 
-use std::io::Write;
-
 use serde_json::Value;
 use windlass_driver::AgentDefinition;
 
@@ -44,13 +42,19 @@ use crate::command::Order;
 use crate::compose::{self, Plan};
 use crate::exit::Exit;
 use crate::front::beside;
-use crate::refusal::{Refusal, one_line};
+use crate::front::view::View;
+use crate::refusal::Refusal;
 use crate::signals::Signals;
+use crate::subcommand::rewind;
 use desk::Desk;
 use frame::{Incoming, Prompt};
 
-/// Serves a client until it is done.
+pub(crate) use frame::Stamped;
+
+/// Serves a client until it is done. A prompt of the command line is a client that says one thing; it
+/// may want nothing but the end, as text or as one object.
 pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Refusal> {
+    let format = args.output_format;
     let is_stream_in = args.is_stream_in();
     let schema = schema(&args)?;
     let agents = agents(&args)?;
@@ -63,22 +67,31 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
     let mut plan = match composed.await {
         Ok(Ok(plan)) => plan,
         Ok(Err(signal)) => return Ok(signal.exit()),
-        Err(refusal) => return Err(desk::refused(refusal).await),
+        Err(refusal) => return Err(desk::refused(refusal, format).await),
     };
-    for warning in plan.layers.warnings() {
-        // If nobody reads it, the protocol goes on.
-        let _ = writeln!(std::io::stderr(), "windlass: {}", one_line(&warning));
-    }
     if let Some(known) = &mut plan.agents {
         known.definitions.retain(|known| !agents.iter().any(|agent| agent.name == known.name));
         known.definitions.extend(agents);
     }
+    if !is_stream_in {
+        stage::check_agent(&again, &plan)?;
+    }
+    let warnings = plan.layers.warnings();
+    let notes = std::mem::take(&mut plan.notes);
     let first = plan.order.take();
+    // What the session is written into must not be open when it goes back.
+    if let (Some(Order::Rewind(wanted)), Some(journal)) = (&first, &plan.journal) {
+        let (text, object) = rewind::go(journal, &plan.session_id, wanted)?;
+        let view = View { name: "rewind", text, object };
+        return Ok(desk::seen(view, plan.session_id, format, signals).await);
+    }
     let lines = match &first {
         None => reader::start(),
         Some(order) => reader::once(Incoming::User(Box::new(prompt_of(order)))),
     };
-    Desk::new(again, plan, first, lines, signals).with_schema(schema).serve().await
+    let mut desk = Desk::new(again, plan, first, lines, signals).with_schema(schema);
+    desk.forewarn(&warnings, &notes);
+    desk.serve().await
 }
 
 /// What answers must fit.

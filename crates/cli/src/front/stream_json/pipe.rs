@@ -53,17 +53,23 @@ impl Pipe {
         Self { lines: Some(lines), shared, done: Some(done), last: Instant::now() }
     }
 
+    /// Says nothing: only the end is wanted, which others print.
+    pub(crate) fn silent() -> Self {
+        Self { lines: None, shared: Arc::default(), done: None, last: Instant::now() }
+    }
+
     /// Puts a line in.
     pub(crate) fn put(&mut self, frame: &impl Serialize) {
+        self.last = Instant::now();
+        let Some(lines) = &self.lines else {
+            return;
+        };
         let Some(mut line) = fit::line(frame, LINE_MAX) else {
             return;
         };
         line.push('\n');
-        self.last = Instant::now();
         self.shared.waiting.fetch_add(line.len(), Ordering::AcqRel);
-        if let Some(lines) = &self.lines
-            && lines.send(line).is_err()
-        {
+        if lines.send(line).is_err() {
             self.shared.is_closed.store(true, Ordering::Release);
         }
     }

@@ -14,6 +14,7 @@ use super::mirror::Mirror;
 use super::narrator::Narrator;
 use super::structured::{self, Wanted, structured};
 use super::tasks::Tasks;
+use crate::args::RunArgs;
 use crate::command::{self, Topic};
 use crate::compose::{Atlas, Plan, Portrait};
 use crate::expansion::Expander;
@@ -54,6 +55,8 @@ pub(crate) struct Stage {
     pub(crate) mode: Mode,
     /// The server is not worth another try, and why.
     pub(crate) hopeless: Option<String>,
+    /// It cannot be written down any more, and why.
+    pub(crate) spoiled: Option<String>,
     /// Has a run begun in this process?
     pub(crate) has_begun: bool,
     /// What prompts may stand for.
@@ -140,6 +143,7 @@ impl Stage {
             asked: None,
             mode,
             hopeless: None,
+            spoiled: None,
             has_begun: false,
             expander: plan.expander,
             remote: plan.remote,
@@ -233,19 +237,33 @@ fn servers(remote: &Servers) -> Vec<Value> {
     status.iter().map(one).collect()
 }
 
+/// Is there the agent that a session is to be? A client may yet bring it; the command line cannot.
+pub(crate) fn check_agent(args: &RunArgs, plan: &Plan) -> Result<(), Refusal> {
+    let known = plan.agents.as_ref().map(|agents| agents.definitions.as_slice());
+    match &args.headless.agent {
+        Some(name) => agent_named(name, known.unwrap_or_default()).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn agent_named<'a>(
+    name: &str,
+    known: &'a [AgentDefinition],
+) -> Result<&'a AgentDefinition, Refusal> {
+    known.iter().find(|agent| agent.name == name).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|agent| agent.name.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Refusal::usage(format!("--agent {name}: there is no such agent; there are {names}"))
+    })
+}
+
 /// The session is this agent: told what the agent is told, with the agent's tools.
 fn become_agent(
     mut builder: Builder,
     name: &str,
     known: &[AgentDefinition],
 ) -> Result<Builder, Refusal> {
-    let Some(agent) = known.iter().find(|agent| agent.name == name) else {
-        let names: Vec<&str> = known.iter().map(|agent| agent.name.as_str()).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(Refusal::usage(format!(
-            "--agent {name}: there is no such agent; there are {names}"
-        )));
-    };
+    let agent = agent_named(name, known)?;
     if let Some(prompt) = &agent.prompt {
         builder.settings_mut().system_prompt = prompt.as_str().into();
     }

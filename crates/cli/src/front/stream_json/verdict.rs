@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Notice, Outcome, Role, Stop, Terminal, ToolCall, Usage};
+use windlass_vocabulary::{Notice, Outcome, Role, Stop, Terminal, Tokens, ToolCall, Usage};
 
 use super::account::Account;
 use super::frame::{Denial, ResultFrame, input};
 use super::narrator::is_api_failure;
+use crate::front::view::View;
 
 /// What is known of a prompt besides how its run ended.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Turn {
     pub(crate) denials: Vec<Denial>,
     /// The object that was asked for.
     pub(crate) structured: Option<Value>,
+    /// What making history shorter freed, if that was asked for.
+    pub(crate) freed: Option<Tokens>,
 }
 
 impl Turn {
@@ -46,6 +49,7 @@ impl Turn {
             origin,
             denials: Vec::new(),
             structured: None,
+            freed: None,
         }
     }
 
@@ -56,6 +60,9 @@ impl Turn {
             Notice::RequestStarted { .. } => self.asking = Some(Instant::now()),
             Notice::Billed { .. } | Notice::Waiting { .. } => self.answered(),
             Notice::ToolDenied { call, .. } => self.denied(call),
+            Notice::ContextShrunk { freed, .. } => {
+                self.freed = self.freed.map(|before| before + *freed);
+            }
             _ => {}
         }
     }
@@ -107,6 +114,8 @@ pub(crate) fn of_run(
     frame.outcome = ending.outcome.map(|outcome| outcome.name());
     frame.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
     frame.terminal_reason = reason(ending);
+    // A run that went on from an earlier process has turns that were not seen here.
+    frame.num_turns = frame.num_turns.max(ending.turns);
     frame.subtype = subtype(ending);
     frame.is_error = match ending.terminal {
         Terminal::Completed => {
@@ -147,6 +156,18 @@ pub(crate) fn refused(mut frame: ResultFrame, why: String) -> ResultFrame {
     frame.terminal_reason = "turn_setup_failed";
     frame.errors.push(why);
     frame
+}
+
+/// A prompt that only looked.
+pub(crate) fn seen(mut frame: ResultFrame, seen: Result<View, String>) -> ResultFrame {
+    match seen {
+        Ok(view) => {
+            frame.result = Some(view.text);
+            frame.seen.insert(view.name.to_owned(), view.object);
+            frame
+        }
+        Err(why) => refused(frame, why),
+    }
 }
 
 fn subtype(ending: &Ending) -> &'static str {

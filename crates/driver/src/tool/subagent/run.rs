@@ -224,7 +224,8 @@ impl Nested {
     fn heard(&mut self, notice: Notice) {
         let (teller, questions) = (&self.nest.teller, &self.nest.tree.questions);
         match notice {
-            Notice::PermissionAsked { ticket, question } => {
+            Notice::PermissionAsked { ticket, mut question } => {
+                question.agent.get_or_insert_with(|| self.id.clone());
                 questions.ask(teller, &self.session, ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => {

@@ -1,9 +1,10 @@
 //! The one task that hears everything and waits for nothing.
 //!
 //! Reading order: this page (what is heard), `taking` (a prompt begins), `telling` (a run goes on and
-//! ends), `asking` (what the client is asked).
+//! ends), `ending` (how a prompt ends), `asking` (what the client is asked).
 
 mod asking;
+mod ending;
 mod taking;
 mod telling;
 
@@ -16,11 +17,13 @@ use tokio::time::Instant;
 use windlass_driver::Interrupt;
 use windlass_vocabulary::{Block, Notice};
 
+pub(super) use ending::{refused, seen};
 pub(super) use taking::waiting;
 
 use super::account::Account;
 use super::asks::{Asks, Port, Question};
-use super::frame::{Frame, Incoming, Prompt, Reply, ResultFrame, Stamped};
+use super::control;
+use super::frame::{Frame, Incoming, Prompt, Reply, Stamped};
 use super::initialize::Wishes;
 use super::inside::{self, Ears};
 use super::pipe::Pipe;
@@ -28,14 +31,14 @@ use super::reader::Heard;
 use super::stage::Stage;
 use super::state::Told;
 use super::verdict::Turn;
-use super::{control, verdict};
 use crate::args::RunArgs;
 use crate::chance;
 use crate::command::Order;
 use crate::compose::Plan;
 use crate::exit::Exit;
 use crate::front::output::{Output, Target};
-use crate::front::{at, interrupt};
+use crate::front::print::Printer;
+use crate::front::{at, interrupt, unless_signalled};
 use crate::refusal::Refusal;
 use crate::schema::Schema;
 use crate::signals::{Caught, Signals};
@@ -44,6 +47,8 @@ use crate::signals::{Caught, Signals};
 pub(crate) struct Desk {
     pub(super) args: RunArgs,
     pub(super) pipe: Pipe,
+    /// Prints the end, if that is all that is wanted.
+    pub(super) printer: Option<Printer>,
     lines: mpsc::Receiver<Heard>,
     signals: Signals,
     questions: mpsc::Receiver<Question>,
@@ -110,9 +115,12 @@ impl Desk {
         signals: Signals,
     ) -> Self {
         let (port, questions) = Port::new();
+        let printer = Printer::new(args.output_format, args.verbose);
+        let pipe = if printer.is_some() { Pipe::silent() } else { Pipe::start() };
         Self {
             args,
-            pipe: Pipe::start(),
+            pipe,
+            printer,
             lines,
             signals,
             questions,
@@ -172,6 +180,14 @@ impl Desk {
                 Event::Told(None) => self.session_gone(),
                 Event::Settled => self.settled().await,
             }
+        };
+        let exit = match self.printer.take() {
+            // Who wants us gone at once wants nothing more to read.
+            Some(printer) if !self.signals.are_urgent() => {
+                let caught = self.caught.map(|(signal, _)| signal);
+                printer.close(caught, &mut self.signals).await
+            }
+            _ => exit,
         };
         self.finish().await;
         Ok(exit)
@@ -307,16 +323,6 @@ impl Desk {
         self.nobody_answers();
     }
 
-    fn session_gone(&mut self) {
-        let why = "the session ended without a result; run it again with --verbose";
-        self.broken = Some(why.to_owned());
-        self.stage = None;
-        if let Some(turn) = self.turn.take() {
-            let frame = verdict::refused(turn.frame(&self.account), why.to_owned());
-            self.result(frame);
-        }
-    }
-
     /// Sends a frame of the conversation.
     pub(super) fn put(&mut self, frame: Frame) {
         let session_id = self.session_id();
@@ -332,20 +338,6 @@ impl Desk {
         let planned = || self.plan.as_ref().map(|plan| plan.session_id.clone());
         let on_stage = self.stage.as_ref().map(|stage| stage.id.clone());
         on_stage.or_else(planned).unwrap_or_default()
-    }
-
-    /// Ends a prompt.
-    pub(super) fn result(&mut self, mut frame: ResultFrame) {
-        self.tell_lines();
-        frame.result_index = self.results;
-        frame.queued_turn_count = self.queue.len();
-        self.results += 1;
-        self.has_failed = frame.is_error;
-        self.put(Frame::Result(Box::new(frame)));
-        let are_left = self.stage.as_ref().is_some_and(|stage| stage.tasks.are_left());
-        if self.queue.is_empty() && !are_left {
-            self.state("idle");
-        }
     }
 
     /// Tells the state, if somebody wants to know.
@@ -367,7 +359,7 @@ impl Desk {
         {
             // What is still going on must not outlive us.
             let _ = stage.session.interrupt(Interrupt::Shutdown);
-            stage.close().await;
+            let _ = unless_signalled(&mut self.signals, stage.close()).await;
         }
         if !self.pipe.is_closed() {
             // However slow the reader is, it gets everything, unless somebody wants us to stop.
@@ -395,20 +387,6 @@ async fn complain(number: u64, problem: &str) {
     ));
     let _ = output.write(format!("{line}\n"));
     let _ = output.finish().await;
-}
-
-/// A session that could not even begin. Clients look for the reason in a result.
-pub(crate) async fn refused(refusal: Refusal) -> Refusal {
-    if refusal.exit == Exit::USAGE {
-        return refusal;
-    }
-    let turn = Turn::new(None, None).frame(&Account::default());
-    let frame = verdict::refused(turn, refusal.to_string());
-    let mut pipe = Pipe::start();
-    let frame = Frame::Result(Box::new(frame));
-    pipe.put(&Stamped { frame, uuid: chance::uuid(), session_id: chance::uuid() });
-    pipe.finish().await;
-    refusal
 }
 
 /// How long sessions that go on by themselves are waited for; `None` means as long as they take.

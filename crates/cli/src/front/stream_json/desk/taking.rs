@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use windlass_driver::{Interrupt, Submission};
-use windlass_vocabulary::Block;
+use windlass_vocabulary::{Block, Tokens};
 
 use super::Desk;
+use crate::chance;
 use crate::command::{self, Order};
 use crate::front::stream_json::frame::{Frame, Prompt, Subtype, User, UserMessage};
 use crate::front::stream_json::narrator::system;
@@ -12,9 +13,7 @@ use crate::front::stream_json::stage::{Stage, Terms};
 use crate::front::stream_json::tasks::LeftEnded;
 use crate::front::stream_json::verdict::{self, Turn};
 use crate::front::stream_json::{afresh, prompt};
-use crate::front::window;
-use crate::subcommand::{cost, rewind};
-use crate::{args, chance};
+use crate::front::view::View;
 
 impl Desk {
     /// A prompt arrived.
@@ -167,7 +166,7 @@ impl Desk {
         self.put_as(frame, session, uuid);
     }
 
-    async fn begin(&mut self, order: Order, turn: Turn, should_query: Option<bool>) {
+    async fn begin(&mut self, order: Order, mut turn: Turn, should_query: Option<bool>) {
         let Some(stage) = &mut self.stage else {
             return;
         };
@@ -176,8 +175,13 @@ impl Desk {
             wanted.reset();
         }
         let sent = match order {
-            Order::Context | Order::Cost | Order::Show { .. } | Order::Rewind(_) | Order::GoOn => {
+            Order::Context | Order::Cost | Order::Show { .. } | Order::Rewind(_) => {
                 return self.look(&order, turn).await;
+            }
+            // It goes on by itself, and began in another process.
+            Order::GoOn => {
+                stage.has_begun = true;
+                Ok(())
             }
             Order::Say(submission) if should_query == Some(false) => {
                 self.held.extend(submission.content);
@@ -192,6 +196,7 @@ impl Desk {
                 stage.session.submit(Submission { content, name, ..submission })
             }
             Order::Compact(focus) => {
+                turn.freed = Some(Tokens(0));
                 let sent = stage.session.compact(focus);
                 self.put(system(Subtype::Status {
                     status: Some("compacting"),
@@ -215,31 +220,9 @@ impl Desk {
         let Some(stage) = &self.stage else {
             return;
         };
-        let text = match (order, &stage.journal) {
-            (Order::Show { text, .. }, _) => Ok(text.clone()),
-            (Order::Cost, Some(journal)) => cost::of_one(journal, None)
-                .map(|account| cost::drawn(&account, args::Division::Model))
-                .map_err(|refusal| refusal.to_string()),
-            // The session is ours to write as long as it is open, so that only looking is possible.
-            (Order::Rewind(wanted), Some(_)) if wanted.to.is_some() => Err(REWIND.to_owned()),
-            (Order::Rewind(wanted), Some(journal)) => {
-                rewind::go(journal, &self.session_id(), wanted)
-                    .map(|(text, _)| text)
-                    .map_err(|refusal| refusal.to_string())
-            }
-            _ => match stage.session.inventory().await {
-                Some(found) => Ok(window::drawn(&found)),
-                None => Err("the session is over".to_owned()),
-            },
-        };
-        let mut frame = turn.frame(&self.account);
-        let frame = match text {
-            Ok(text) => {
-                frame.result = Some(text);
-                frame
-            }
-            Err(why) => verdict::refused(frame, why),
-        };
+        let session = (stage.id.as_str(), stage.journal.as_deref());
+        let seen = View::of(order, &stage.session, session).await;
+        let frame = verdict::seen(turn.frame(&self.account), seen);
         self.result(frame);
     }
 
@@ -292,6 +275,3 @@ pub(in crate::front::stream_json) fn waiting(desk: &Desk) -> Vec<Value> {
 
 /// Prompts that may wait.
 const QUEUE_MAX: usize = 1_024;
-
-const REWIND: &str = "files go back with the request rewind_files; the conversation goes back when \
-                      the session is closed: windlass rewind";

@@ -19,6 +19,9 @@ impl Desk {
     /// The session tells something.
     pub(super) async fn notice(&mut self, notice: &Notice) {
         self.account.notice(notice);
+        if let Some(printer) = &mut self.printer {
+            printer.notice(notice);
+        }
         let Some(stage) = &mut self.stage else {
             return;
         };
@@ -33,6 +36,9 @@ impl Desk {
             Notice::PermissionWithdrawn(ticket) => return self.withdraw(*ticket),
             Notice::MessageAdded(message) => stage.answer.message(message),
             Notice::RequestStarted { model, .. } => stage.is_asking(model),
+            Notice::Warning(words) if words.starts_with(ENDS_BECAUSE) => {
+                stage.spoiled.get_or_insert_with(|| words.clone());
+            }
             _ => {}
         }
         if let Some(turn) = &mut self.turn {
@@ -93,18 +99,7 @@ impl Desk {
         let Some(stage) = &mut self.stage else {
             return;
         };
-        stage.hopeless = Some(match why {
-            Hopeless::Nobody(error) => {
-                let place = stage.atlas.place(stage.asked.as_ref());
-                format!(
-                    "nothing answers at {}: {error}; start the server, or {}",
-                    place.base_url, place.address_advice
-                )
-            }
-            Hopeless::Stranger(failure) => {
-                advice::of_failure(failure, &stage.atlas, stage.asked.as_ref())
-            }
-        });
+        stage.hopeless = Some(advice::of_hopeless(why, &stage.atlas, stage.asked.as_ref()));
         // A session that does not take this is over, which is told next.
         let _ = stage.session.interrupt(Interrupt::Shutdown);
     }
@@ -114,12 +109,12 @@ impl Desk {
             return;
         };
         let hopeless = stage.hopeless.take();
-        let problem = hopeless.clone().or_else(|| {
+        let problem = hopeless.clone().or_else(|| stage.spoiled.take()).or_else(|| {
             words::verdict(ending, |failure| {
                 advice::of_failure(failure, &stage.atlas, stage.asked.as_ref())
             })
         });
-        let text = stage.answer.text().to_owned();
+        let mut text = stage.answer.text().to_owned();
         let failed = match (&ending.failure, &hopeless) {
             (Some(failure), _) => Some(failure::name(failure.kind)),
             (None, Some(_)) => Some("server_error"),
@@ -132,6 +127,10 @@ impl Desk {
         let Some(mut turn) = self.turn.take() else {
             return;
         };
+        if let Some(freed) = turn.freed {
+            let freed = words::count(freed.0);
+            text = format!("History was made shorter, about {freed} tokens were freed.");
+        }
         turn.answered();
         turn.usage += ending.usage;
         let wanted = self.stage.as_ref().and_then(|stage| stage.wanted.clone());
@@ -145,8 +144,10 @@ impl Desk {
         }
         let mut frame = turn.frame(&self.account);
         frame = verdict::of_run(frame, ending, &text, problem.clone());
+        let mut problem = problem;
         if let Some(wanted) = wanted.filter(|wanted| wanted.is_spent()) {
             frame = verdict::unstructured(frame, wanted.retries_max);
+            problem = frame.problem().map(str::to_owned);
         }
         if let (Some(words), true) = (hopeless, frame.is_error) {
             frame.subtype = "success";
@@ -159,7 +160,7 @@ impl Desk {
         {
             self.compacted(!frame.is_error);
         }
-        self.result(frame);
+        self.result_with(frame, problem);
     }
 
     /// Asks for the object that was not handed over. Says whether that was taken.
@@ -181,6 +182,9 @@ impl Desk {
         self.put(system(status));
     }
 }
+
+/// How a session says that it cannot be written down any more.
+const ENDS_BECAUSE: &str = "the session ends, because";
 
 /// A hook began or ended.
 fn hook_frame(notice: &HookNotice) -> Frame {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::FrameUsage;
 
@@ -56,6 +56,17 @@ pub(crate) struct ResultFrame {
     /// The prompt, if the client named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) user_message_uuid: Option<String>,
+    /// What a prompt that only looks has seen, under the name of what it looked at.
+    #[serde(flatten)]
+    pub(crate) seen: Map<String, Value>,
+}
+
+impl ResultFrame {
+    /// Why it failed, if it did.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        let words = self.errors.first().or(self.result.as_ref());
+        words.filter(|_| self.is_error).map(String::as_str)
+    }
 }
 
 /// What one model has used.

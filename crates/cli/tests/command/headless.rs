@@ -1,0 +1,96 @@
+//! `-p` in every format is one run of the same desk: agents, schemas and results are the same.
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{Finished, World, play, run};
+
+fn object(finished: &Finished) -> Value {
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {finished:?}"))
+}
+
+const SCHEMA: &str =
+    r#"{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}"#;
+
+#[test]
+fn an_object_is_the_answer_in_every_format() {
+    let script = || {
+        Script::new()
+            .answer(Answer::call("StructuredOutput", json!({ "count": "two" })))
+            .answer(Answer::call("StructuredOutput", json!({ "count": 2 })))
+            .answer(Answer::text("Handed over."))
+    };
+    for format in ["text", "json", "stream-json"] {
+        let (world, server) = (World::new(), play(script()));
+        let arguments = ["-p", "count", "--json-schema", SCHEMA, "--output-format", format];
+        let finished = run(&mut world.asking(&server.url(), &arguments));
+        let answer = finished.answer();
+        match format {
+            "text" => assert_eq!(answer, "{\"count\":2}\n"),
+            _ => {
+                let last = answer.lines().last().expect("a result");
+                let result: Value = serde_json::from_str(last).expect("JSON");
+                assert_eq!(result["structured_output"], json!({ "count": 2 }), "{result}");
+                assert_eq!(result["result"], "Handed over.", "{result}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_object_that_never_fits_is_an_error_with_a_name() {
+    let world = World::new();
+    let wrong = Answer::call("StructuredOutput", json!({ "count": "two" })).repeat(0);
+    let server = play(Script::new().answer(wrong));
+    let arguments = ["-p", "count", "--json-schema", SCHEMA, "--output-format", "json"];
+    let mut command = world.asking(&server.url(), &arguments);
+    let finished = run(command.env("MAX_STRUCTURED_OUTPUT_RETRIES", "1"));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert_eq!(object(&finished)["subtype"], "error_max_structured_output_retries");
+    assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
+    let arguments = ["-p", "count", "--json-schema", "{", "--output-format", "json"];
+    assert!(run(&mut world.windlass(&arguments)).refusal(2).contains("--json-schema"));
+}
+
+#[test]
+fn a_session_is_an_agent_of_the_command_line() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("Arr.").repeat(0)));
+    let agents = r#"{"pirate":{"description":"Talks","prompt":"Talk like a pirate."}}"#;
+    for format in ["text", "json"] {
+        let arguments =
+            ["-p", "hi", "--agents", agents, "--agent", "pirate", "--output-format", format];
+        run(&mut world.asking(&server.url(), &arguments)).answer();
+    }
+    for request in server.requests() {
+        assert!(request.body.contains("Talk like a pirate."), "{}", request.body);
+        assert!(request.body.contains("- pirate: Talks"), "{}", request.body);
+    }
+    let arguments = ["-p", "hi", "--agent", "nobody"];
+    let finished = run(&mut world.asking(&server.url(), &arguments));
+    assert!(finished.refusal(2).contains("nobody"), "{finished:?}");
+    let arguments = ["-p", "hi", "--agents", "[1"];
+    assert!(run(&mut world.asking(&server.url(), &arguments)).refusal(2).contains("--agents"));
+    assert_eq!(server.request_count(), 2);
+}
+
+#[test]
+fn the_object_is_the_result_that_clients_read() {
+    let (world, other) = (World::new(), World::new());
+    let script = || Script::new().answer(Answer::text("Fine."));
+    let server = play(script());
+    let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--output-format", "json"]));
+    let alone = object(&finished);
+    let server = play(script());
+    let arguments = ["-p", "hi", "--output-format", "stream-json"];
+    let finished = run(&mut other.asking(&server.url(), &arguments));
+    let framed: Value =
+        serde_json::from_str(finished.answer().lines().last().expect("a result")).expect("JSON");
+    let keys = |value: &Value| -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
+    assert_eq!(keys(&alone), keys(&framed));
+    for key in ["modelUsage", "usage", "result", "stop_reason", "permission_denials", "uuid"] {
+        assert!(alone.get(key).is_some(), "{key}: {alone}");
+    }
+}

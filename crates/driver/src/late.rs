@@ -1,0 +1,69 @@
+//! What a session can be asked and given once it has begun, beside the conversation: its commands in
+//! the background, and models that live elsewhere.
+//!
+//! The handle holds nothing of the session alive by this: what is over has nothing to say.
+
+use std::sync::{Arc, Weak};
+
+use windlass_tool::{BackgroundTask, Surroundings};
+use windlass_vocabulary::ModelName;
+
+use crate::error::StartError;
+use crate::model::{Endpoint, ModelPort};
+use crate::session::Session;
+
+/// The ways to what a session is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Late {
+    model: Weak<ModelPort>,
+    surroundings: Weak<Surroundings>,
+}
+
+impl Late {
+    pub(crate) fn new(model: &Arc<ModelPort>, surroundings: &Arc<Surroundings>) -> Self {
+        Self { model: Arc::downgrade(model), surroundings: Arc::downgrade(surroundings) }
+    }
+}
+
+impl Session {
+    /// Commands and agents in the background, in the order they were started.
+    #[must_use]
+    pub fn background(&self) -> Vec<BackgroundTask> {
+        let surroundings = self.late.surroundings.upgrade();
+        surroundings.map(|it| it.background().tasks()).unwrap_or_default()
+    }
+
+    /// Ends one of them with everything it started, and waits until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name, or it does not go; in words.
+    pub async fn stop_background(&self, id: &str) -> Result<BackgroundTask, String> {
+        let surroundings = self.late.surroundings.upgrade();
+        let surroundings = surroundings.ok_or("The session is over.")?;
+        surroundings.background().stop(id).await.map(|(task, _)| task)
+    }
+
+    /// Waits until one more of them has ended; for ever if none does.
+    pub async fn background_ended(&self) {
+        match self.late.surroundings.upgrade() {
+            Some(surroundings) => surroundings.background().one_ended().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::Builder::endpoint_for)
+    /// does from the start. Nested sessions do not know of it.
+    ///
+    /// # Errors
+    ///
+    /// When the endpoint cannot be used.
+    pub fn add_endpoint(&self, model: ModelName, endpoint: Endpoint) -> Result<(), StartError> {
+        let (Some(port), Some(surroundings)) =
+            (self.late.model.upgrade(), self.late.surroundings.upgrade())
+        else {
+            return Ok(());
+        };
+        port.routes.add(model, &endpoint.telling(&surroundings.secrets))
+    }
+}
