@@ -63,7 +63,7 @@ impl Dice {
 
     fn pattern(&mut self) -> String {
         let length = 1 + self.below(6);
-        (0..length).map(|_| PIECES[self.below(PIECES.len())]).collect()
+        (0..length).filter_map(|_| PIECES.get(self.below(PIECES.len())).copied()).collect()
     }
 }
 
