@@ -126,6 +126,14 @@ fn redacted(mut event: Event, secrets: &Secrets) -> Event {
                 outcome.structured = Some(Json::from_checked(&clean));
             }
         }
+        Event::UserSubmitted { content, .. }
+        | Event::QueueChanged { content: Some(content), .. } => {
+            for block in content {
+                if let Block::Text(text) = block {
+                    clean(text);
+                }
+            }
+        }
         Event::ToolProgressed { text, .. } | Event::AttachmentArrived { text, .. } => clean(text),
         Event::ModelFailed { failure, .. } => clean(&mut failure.message),
         Event::SummaryEnded { result: Err(failure), .. } => clean(&mut failure.message),

@@ -70,6 +70,29 @@ fn a_key_is_kept_used_listed_and_removed() {
     assert_eq!(sources(&listed(&desk, &world), "anthropic"), json!([]));
 }
 
+/// A command prints the key that was found in the ring; it reaches nothing that is kept or sent.
+#[test]
+fn a_key_of_the_ring_is_taken_out_of_what_tools_print() {
+    const CANARY: &str = "canary-ring-77c0e1b2";
+    let print = Answer::call("Bash", json!({ "command": "printf 'canary-%s\\n' ring-77c0e1b2" }));
+    let server = play(Script::new().answer(print).answer(Answer::text("Over.").repeat(0)));
+    let world = moved(&server);
+    let Some(desk) = Desk::open(&world) else { return };
+    let mut set = desk.windlass(&world, &["key", "set", "anthropic"]);
+    run_with_input(&mut set, CANARY.as_bytes()).answer();
+    let flags = ["-p", "go", "--dangerously-skip-permissions", "--verbose"];
+    let finished = run(&mut desk.windlass(&world, &flags));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let requests = server.requests();
+    let sent = requests.last().expect("requests");
+    assert_eq!(sent.header("x-api-key"), Some(CANARY));
+    assert!(sent.body.to_string().contains("[key removed]"), "{}", sent.body);
+    let journal = std::fs::read_to_string(&world.journals()[0]).expect("a journal");
+    for text in [&sent.body.to_string(), &journal, &finished.stdout, &finished.stderr] {
+        assert!(!text.contains(CANARY), "{text}");
+    }
+}
+
 #[test]
 fn what_is_set_for_one_run_or_named_in_the_file_goes_first() {
     let server = polite();

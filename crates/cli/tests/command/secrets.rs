@@ -73,7 +73,9 @@ fn no_key_is_in_anything_that_is_written() {
         .answer(Answer::call("Read", json!({"file_path": world.file("planted.txt")})))
         .answer(Answer::text("Over.").repeat(0));
     let server = play(script);
-    let flags = ["-p", "go", "--dangerously-skip-permissions", "--verbose"];
+    // Whoever pastes one into a prompt meant the words around it.
+    let prompt = format!("go, and never mind {KEY}");
+    let flags = ["-p", &prompt, "--dangerously-skip-permissions", "--verbose"];
     let finished = run(&mut asking(&world, &server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     says_none(&world, &finished);
