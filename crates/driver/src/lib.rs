@@ -26,6 +26,7 @@ mod journal;
 mod keeper;
 mod late;
 mod model;
+mod notebook;
 mod notices;
 mod outside;
 mod perform;

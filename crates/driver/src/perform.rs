@@ -13,8 +13,8 @@ use windlass_hook::RequestAnswer;
 use windlass_permission::Policy;
 use windlass_tool::{Registry, Surroundings, Terms};
 use windlass_vocabulary::{
-    Answer, AttachmentKind, AttemptId, FailureKind, Json, Millis, ModelFailure, ModelRequest,
-    Notice, PermissionQuestion, Ticket,
+    Answer, AttachmentKind, AttemptId, Chore, FailureKind, Json, Millis, ModelFailure,
+    ModelRequest, Notice, PermissionQuestion, Ticket,
 };
 
 use crate::aside::Asides;
@@ -26,6 +26,7 @@ use crate::hook::errand::HookErrands;
 use crate::inspect::Inspector;
 use crate::keeper::Gate;
 use crate::model::ModelPort;
+use crate::notebook::Notebook;
 use crate::notices::Teller;
 use crate::permission::Questions;
 use crate::spill::Spills;
@@ -46,6 +47,9 @@ pub(crate) struct Performer {
     timer: Option<(Ticket, AbortHandle)>,
     /// Model calls, summaries, timers: dropped with the session.
     errands: JoinSet<()>,
+    /// What is being kept of what was seen to beside runs.
+    chores: JoinSet<()>,
+    notebook: Option<Arc<Notebook>>,
 }
 
 /// What a performer is made of.
@@ -56,13 +60,15 @@ pub(crate) struct Parts {
     pub(crate) inspector: Arc<Inspector>,
     pub(crate) attachments: Attachments,
     pub(crate) hooks: Arc<SessionHooks>,
+    pub(crate) notebook: Option<Arc<Notebook>>,
     pub(crate) teller: Teller,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
 impl Performer {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { model, registry, aside, inspector, attachments, hooks, teller, events } = parts;
+        let Parts { model, registry, aside, inspector, attachments, .. } = parts;
+        let Parts { hooks, notebook, teller, events, .. } = parts;
         let surroundings = Arc::clone(&attachments.surroundings);
         Self {
             model,
@@ -82,6 +88,8 @@ impl Performer {
             attempts: HashMap::new(),
             timer: None,
             errands: JoinSet::new(),
+            chores: JoinSet::new(),
+            notebook,
         }
     }
 
@@ -110,6 +118,7 @@ impl Performer {
             }
             Effect::Summarize { ticket, request } => self.summarize(ticket, request, gate),
             Effect::Spill { name, text } => self.spills.write(name, text),
+            Effect::Keep { chore, text } => self.keep(chore, text),
             Effect::Prefetch { kind, about } => self.prefetch(kind, about),
             Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
             Effect::Tell(notice) => self.tell(notice),
@@ -252,6 +261,35 @@ impl Performer {
         timer.abort();
         // Should it have fired a moment ago, the engine hears it twice and heeds it once.
         Some(Event::TimerFired { ticket })
+    }
+
+    /// Keeps what came of a chore. Titles are the journal's and the transcript's to keep.
+    fn keep(&mut self, chore: Chore, text: String) {
+        let Some(notebook) = self.notebook.clone() else { return };
+        let (events, teller) = (self.events.clone(), self.teller.clone());
+        self.chores.spawn(async move {
+            match notebook.keep(chore, text).await {
+                Ok(Some(about)) => {
+                    let chore = Chore::Consolidation;
+                    let _ = events.send(Event::ChoreAsked { chore, about }).await;
+                }
+                Ok(None) => {}
+                Err(problem) => teller.warn(problem),
+            }
+        });
+    }
+
+    /// Is something being kept that was seen to beside runs?
+    pub(crate) fn are_chores_kept(&mut self) -> bool {
+        while self.chores.try_join_next().is_some() {}
+        self.chores.is_empty()
+    }
+
+    /// Waits until something is kept; for ever when nothing is under way.
+    pub(crate) async fn chore_kept(&mut self) {
+        if self.chores.join_next().await.is_none() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// A prefetch that finds nothing says so by not arriving.

@@ -21,7 +21,7 @@ use windlass_journal::Note;
 use windlass_tool::Secrets;
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Answer, Block, Json, Outcome, ResultPart, Ticket};
+use windlass_vocabulary::{Answer, Block, Chore, Json, Outcome, ResultPart, Ticket};
 
 use crate::clock;
 use crate::guard;
@@ -33,7 +33,7 @@ use crate::notices::Teller;
 use crate::perform::Performer;
 use crate::session::{Queued, Submission};
 use crate::tool::subagent::NestedQuestions;
-use crate::transcript::Pen;
+use crate::transcript::{Pen, Whose};
 
 /// What a handle may ask for.
 #[derive(Debug)]
@@ -59,6 +59,12 @@ pub(crate) enum Command {
         /// Was it still waiting? Answered when the change is on record.
         reply: oneshot::Sender<bool>,
     },
+    /// Ask something beside the conversation.
+    Ask(String),
+    /// Call the session this.
+    Rename(String),
+    /// Say when nothing is seen to beside runs any more.
+    Drain(oneshot::Sender<()>),
     /// Wait no longer before the next try.
     RetryNow,
     /// Go on with other settings.
@@ -98,6 +104,8 @@ pub(crate) struct Run {
     pub(crate) continues_run: bool,
     /// Who is told when the event in hand is on record.
     pub(crate) awaited: Option<oneshot::Sender<bool>>,
+    /// Who is told when nothing is seen to beside runs any more.
+    pub(crate) drained: Vec<oneshot::Sender<()>>,
     pub(crate) hooks: Arc<SessionHooks>,
     pub(crate) door: Door,
     /// What came through the door together.
@@ -223,6 +231,7 @@ impl Run {
                 },
                 () = self.journal.failing() => return Next::Trouble,
                 Some(event) = self.events.recv() => return Next::Event(event),
+                () = self.performer.chore_kept() => self.tell_drained(),
                 passed = self.door.next(standing) => self.ready.extend(passed),
             }
         }
@@ -258,9 +267,37 @@ impl Run {
                 self.change_queued(&queued, content, reply)?
             }
             Command::Configure(change) => self.configured(change),
+            Command::Ask(about) => Event::ChoreAsked { chore: Chore::Question, about },
+            Command::Rename(title) => self.titled(title, Whose::Person),
+            Command::Drain(reply) => {
+                self.drained.push(reply);
+                self.tell_drained();
+                return None;
+            }
             Command::RetryNow => self.performer.end_wait()?,
             Command::Close => return None,
         })
+    }
+
+    /// The session gets a name. Said to the engine too, so that it asks for none.
+    fn titled(&mut self, title: String, whose: Whose) -> Event {
+        self.pen.title(&title, whose, self.performer.teller());
+        self.note(Note::Titled(title));
+        Event::ChoreAsked { chore: Chore::Title, about: String::new() }
+    }
+
+    /// Tells those who wait that nothing is seen to beside runs any more, if that is so.
+    fn tell_drained(&mut self) {
+        if !self.drained.is_empty()
+            && self.state.chores.are_done()
+            && self.performer.are_chores_kept()
+            && self.events.is_empty()
+        {
+            for reply in self.drained.drain(..) {
+                // Nobody waits for it any more if this fails.
+                let _ = reply.send(());
+            }
+        }
     }
 
     /// Something that belongs to the next event, for those who read the journal.
@@ -352,7 +389,14 @@ impl Run {
             return self.stop_short(effects).await;
         }
         self.pen.write(&effects, self.performer.teller());
+        for effect in &effects {
+            if let Effect::Keep { chore: Chore::Title, text } = effect {
+                self.pen.title(text, Whose::Model, self.performer.teller());
+                self.note(Note::Titled(text.clone()));
+            }
+        }
         self.perform(effects);
+        self.tell_drained();
         self
     }
 

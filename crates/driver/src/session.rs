@@ -33,6 +33,7 @@ use crate::inspect::Inspector;
 use crate::journal::{Journal, Place};
 use crate::late::Late;
 use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
+use crate::notebook::Notebook;
 use crate::notices::{self, Notices, Teller};
 use crate::outside::Outside;
 use crate::perform::{Parts, Performer};
@@ -81,6 +82,7 @@ pub struct Builder {
     web_search: bool,
     identity: Identity,
     source: Option<String>,
+    notebook: Option<PathBuf>,
 }
 
 impl Builder {
@@ -108,6 +110,7 @@ impl Builder {
             web_search: false,
             identity: Identity::default(),
             source: None,
+            notebook: None,
         }
     }
 
@@ -191,6 +194,13 @@ impl Builder {
     #[must_use]
     pub fn memory(mut self, finder: impl Finder + 'static) -> Self {
         self.memory = Some(Arc::new(finder));
+        self
+    }
+
+    /// Writes what is worth knowing in later sessions into this file, if `Settings::after` says so.
+    #[must_use]
+    pub fn notebook(mut self, path: impl Into<PathBuf>) -> Self {
+        self.notebook = Some(path.into());
         self
     }
 
@@ -380,6 +390,7 @@ impl Builder {
                 neighbours: Arc::new(Neighbours::new(self.nearby)),
             },
             hooks: Arc::clone(&hooks),
+            notebook: self.notebook.map(|path| Arc::new(Notebook::new(path))),
             teller: teller.clone(),
             events: report,
         });
@@ -395,6 +406,7 @@ impl Builder {
             questions,
             continues_run: self.continues_run,
             awaited: None,
+            drained: Vec::new(),
             door: Door::new(Arc::clone(&hooks)),
             hooks,
             ready: VecDeque::new(),
@@ -599,6 +611,37 @@ impl Session {
     /// When the session is closed, or does not keep up.
     pub fn compact(&self, focus: Option<String>) -> Result<(), SendError> {
         self.send(Command::Compact(focus))
+    }
+
+    /// Asks something about the conversation that is no part of it: of what was said up to the end of
+    /// the last run. Answered as `Notice::QuestionAnswered`, also while a run is going on.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn ask_aside(&self, question: impl Into<String>) -> Result<(), SendError> {
+        self.send(Command::Ask(question.into()))
+    }
+
+    /// Gives the session a name, for lists. None is asked for then.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub fn rename(&self, title: impl Into<String>) -> Result<(), SendError> {
+        self.send(Command::Rename(title.into()))
+    }
+
+    /// Waits until everything that is seen to after a run is done and kept, at most so long. For
+    /// those who leave at once; a session that is closed drops what is under way.
+    pub async fn drain(&self, limit: Duration) {
+        let (reply, done) = oneshot::channel();
+        let drained = async {
+            if self.commands.send(Command::Drain(reply)).await.is_ok() {
+                let _ = done.await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, drained).await;
     }
 
     /// What fills the window now, and what was dropped to make room; `None` when the session is

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use windlass_engine::{Effect, Settings};
 use windlass_journal::transcript::{About, Transcribed, agent_path, lines};
 use windlass_journal::{Entry, JournalError, Note, Transcriber, TranscriptFile};
@@ -84,6 +84,15 @@ impl Transcript {
             meta: Some(meta),
         }
     }
+}
+
+/// Who gave a session its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// A person, or a program of theirs.
+    Person,
+    /// A model.
+    Model,
 }
 
 /// Writes a transcript.
@@ -198,6 +207,28 @@ impl Pen {
             self.hear(None, &[], &line);
         }
         Ok(())
+    }
+
+    /// The session has a name: a person's goes before a model's.
+    pub(crate) fn title(&mut self, title: &str, whose: Whose, teller: &Teller) {
+        let line = match whose {
+            Whose::Person => self.transcriber.title(title),
+            Whose::Model if self.transcript.title.is_some() => return,
+            Whose::Model => {
+                let session = &self.transcript.about.session;
+                json!({ "type": "ai-title", "aiTitle": title, "sessionId": session }).to_string()
+            }
+        };
+        if whose == Whose::Person {
+            self.transcript.title = Some(title.to_owned());
+        }
+        let line = [line];
+        // Before anything was said there is no file, and the name is written with its first lines.
+        let Some(file) = &mut self.file else { return };
+        match file.append(&line) {
+            Ok(()) => self.hear(None, &[], &line),
+            Err(error) => self.complain(teller, &error),
+        }
     }
 
     fn hear(&self, message: Option<MessageId>, uuids: &[String], lines: &[String]) {

@@ -31,8 +31,9 @@ pub fn bound(settings: &Settings) -> Bound {
     let fresh = Control::IDLE.new_run();
     // A label is one call of the small model for each batch of tools, asked for beside the loop.
     let labels = u64::from(settings.tool_labels);
-    let calls_between_inputs =
-        calls_left(&fresh, &limits) + labels * u64::from(limits.turns_max.saturating_sub(1));
+    let calls_between_inputs = calls_left(&fresh, &limits)
+        + labels * u64::from(limits.turns_max.saturating_sub(1))
+        + settings.after.calls();
     let one_turn = Limits { turns_max: 1, ..limits };
     Bound {
         calls_between_inputs,

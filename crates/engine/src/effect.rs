@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use windlass_permission::Granted;
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{
-    AttachmentKind, AttemptId, FailureKind, HookPoint, MicroUsd, Millis, ModelRequest, Notice,
-    PermissionQuestion, Ticket, ToolCall, ToolOutcome, ToolResult,
+    AttachmentKind, AttemptId, Chore, FailureKind, HookPoint, MicroUsd, Millis, ModelRequest,
+    Notice, PermissionQuestion, Ticket, ToolCall, ToolOutcome, ToolResult,
 };
 
 /// Something to do.
@@ -66,6 +66,13 @@ pub enum Effect {
         /// A file name, derived from the call id.
         name: Arc<str>,
         /// The whole text.
+        text: String,
+    },
+    /// Keep what came of something that was seen to beside runs.
+    Keep {
+        /// What it is.
+        chore: Chore,
+        /// The text, not empty.
         text: String,
     },
     /// Look for something that may help, beside the model call.

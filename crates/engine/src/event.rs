@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::{
-    Answer, AttachmentKind, AttemptId, Block, Delta, HookReport, Inspection, Message, ModelFailure,
-    Stop, Ticket, ToolOutcome, Usage,
+    Answer, AttachmentKind, AttemptId, Block, Chore, Delta, HookReport, Inspection, Message,
+    ModelFailure, Stop, Ticket, ToolOutcome, Usage,
 };
 
 use crate::settings::Settings;
@@ -43,6 +43,13 @@ pub enum Event {
     CompactionAsked {
         /// What the summary should dwell on.
         focus: Option<String>,
+    },
+    /// Something is to be seen to beside runs: a question, or notes that have grown long.
+    ChoreAsked {
+        /// What.
+        chore: Chore,
+        /// The question; the notes.
+        about: String,
     },
     /// Somebody wants the run to end now.
     Interrupted(Interrupt),

@@ -25,6 +25,7 @@ extern crate alloc;
 pub mod bound;
 mod budget;
 pub mod cache;
+pub mod chore;
 pub mod context;
 pub mod control;
 pub mod decide;

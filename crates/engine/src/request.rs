@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Message, Messages, MetaKind, ModelName, ModelRequest, Origin, Source, Tokens,
+    AttemptId, Chore, Message, Messages, MetaKind, ModelName, ModelRequest, Origin, Source, Tokens,
 };
 
 use crate::context::level_3_microcompact;
@@ -45,13 +45,17 @@ pub(crate) struct Order {
 /// Puts a request together.
 pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<ModelRequest> {
     let Order { attempt, model, messages, output_max, source } = order;
-    // A label stands outside the conversation: it needs neither its tools nor its instructions.
-    let is_label = source == Source::ToolLabel;
+    // These stand outside the conversation: they need neither its tools nor its instructions.
+    let is_apart = match source {
+        Source::ToolLabel | Source::Aside => true,
+        Source::Chore(chore) => chore != Chore::Question,
+        Source::Main | Source::Compaction => false,
+    };
     Box::new(ModelRequest {
         attempt,
         model,
-        system: if is_label { Vec::new() } else { system(settings) },
-        tools: if is_label { Arc::from([]) } else { state.tool_context.tools.clone() },
+        system: if is_apart { Vec::new() } else { system(settings) },
+        tools: if is_apart { Arc::from([]) } else { state.tool_context.tools.clone() },
         messages,
         output_max,
         thinking: settings.thinking,

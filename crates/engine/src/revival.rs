@@ -28,6 +28,7 @@ pub struct Revival {
 #[must_use]
 pub fn revival(state: &State) -> Revival {
     let mut revival = Revival::default();
+    revival.events.extend(state.chores.tickets().map(no_text));
     if !state.control.phase.is_running() {
         return revival;
     }

@@ -53,6 +53,9 @@ pub struct Settings {
     pub tool_labels: bool,
     /// Look for memories and skills beside the first call.
     pub prefetch: bool,
+    /// What is seen to when a run is over.
+    #[serde(default, skip_serializing_if = "After::is_off")]
+    pub after: After,
     /// Seed of the retry jitter: randomness is an input.
     pub jitter_seed: u64,
     /// The longest a run may spend waiting between tries, all waits together.
@@ -114,6 +117,39 @@ pub struct Hooks {
     pub pre_compact: bool,
     /// After history was compacted.
     pub post_compact: bool,
+}
+
+/// What is seen to when a run is over. All of it beside the conversation; nobody waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct After {
+    /// Ask for a name, once in a session.
+    pub title: bool,
+    /// Ask what the user may want to say next.
+    pub suggestion: bool,
+    /// Ask what is worth knowing in later sessions.
+    pub memory: bool,
+    /// Have such notes made shorter when they have grown long.
+    pub consolidation: bool,
+    /// Keep what questions beside the conversation are asked of.
+    pub questions: bool,
+}
+
+impl After {
+    /// Nothing is seen to.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Model calls after one run, at the most.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        [self.title, self.suggestion, self.memory, self.consolidation]
+            .into_iter()
+            .map(u64::from)
+            .sum()
+    }
 }
 
 /// Who runs this loop.
@@ -220,6 +256,7 @@ impl Settings {
             batch_tools: false,
             tool_labels: false,
             prefetch: false,
+            after: After::default(),
             jitter_seed: 0,
             wait_max: Millis(30 * 60 * 1_000),
         }

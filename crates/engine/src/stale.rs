@@ -18,6 +18,7 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
         | Event::Adopted { .. }
         | Event::Configured(_)
         | Event::CompactionAsked { .. }
+        | Event::ChoreAsked { .. }
         | Event::Interrupted(_)
         | Event::AttachmentArrived { .. } => false,
         Event::ModelStarted { attempt }
@@ -42,7 +43,9 @@ pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
         Event::SummaryEnded { ticket, .. } => {
             let label = state.pending_tool_summary.as_ref();
             let is_label = label.is_some_and(|l| l.ticket == *ticket && l.text.is_none());
-            !is_label && !is_compacting(state, *ticket, Wanted::Summary)
+            !is_label
+                && !state.chores.is_open(*ticket)
+                && !is_compacting(state, *ticket, Wanted::Summary)
         }
         Event::TimerFired { ticket } => !is_awaited(state, *ticket, Phase::Waiting),
     }

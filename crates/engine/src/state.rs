@@ -16,6 +16,7 @@ use windlass_vocabulary::{
 };
 
 use crate::cache::Prefix;
+use crate::chore::Chores;
 use crate::context::{LossRecord, Memory};
 use crate::control::Control;
 use crate::ledger::Ledger;
@@ -72,6 +73,8 @@ pub struct State {
     pub errand: Option<Errand>,
     /// Everything said so far was said elsewhere: the user's context has still to be added.
     pub is_adopted: bool,
+    /// What is seen to beside runs.
+    pub chores: Chores,
     /// Numbers handed out.
     pub next: Next,
 }
@@ -212,6 +215,7 @@ impl State {
             waited: Millis(0),
             errand: None,
             is_adopted: false,
+            chores: Chores::default(),
             next: Next::default(),
         }
     }

@@ -56,6 +56,7 @@ impl Loop<'_> {
             Event::Adopted { messages } => self.adopted(messages),
             Event::Configured(settings) => self.state.adopt(&settings),
             Event::CompactionAsked { focus } => self.compaction_asked(focus),
+            Event::ChoreAsked { chore, about } => self.chore_asked(chore, &about),
             Event::Interrupted(why) => self.interrupted(why),
             Event::ModelStarted { attempt: _ } => self.state.answer.has_started = true,
             Event::ModelDelta { attempt, delta } => self.streamed(attempt, delta),
@@ -121,6 +122,9 @@ impl Loop<'_> {
         if why != Interrupt::NewMessage {
             let left = self.state.ledger.left();
             self.effects.extend(left.map(|ticket| Effect::CancelTool { ticket }));
+        }
+        if matches!(why, Interrupt::Shutdown | Interrupt::Crashed) {
+            self.drop_chores();
         }
         self.drive(Signal::Interrupted);
     }

@@ -19,6 +19,12 @@ pub(crate) const INTERRUPTED_RESULT: &str = sentence!("interrupted_result");
 pub(crate) const NOT_STARTED_RESULT: &str = sentence!("not_started_result");
 pub(crate) const LABEL: &str = sentence!("label");
 
+pub(crate) const TITLE: &str = sentence!("title");
+pub(crate) const SUGGESTION: &str = sentence!("suggestion");
+pub(crate) const MEMORY: &str = sentence!("memory");
+pub(crate) const CONSOLIDATION: &str = sentence!("consolidation");
+pub(crate) const QUESTION: &str = sentence!("question");
+
 pub(crate) fn nudge(percent: u64) -> String {
     sentence!("nudge").replace("{percent}", &percent.to_string())
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use windlass_engine::control::Phase;
 use windlass_engine::{Effect, Event, Settings};
 use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Block, Delta, Notice, Terminal, Transition};
+use windlass_vocabulary::{Block, Delta, Notice, Source, Terminal, Transition};
 
 use crate::error::JournalError;
 use crate::fold::{Replayed, replay};
@@ -142,6 +142,9 @@ fn event_words(event: &Event) -> String {
         Event::AttachmentArrived { kind, text } => {
             format!("{kind:?} arrived, {} bytes", text.len())
         }
+        Event::ChoreAsked { chore, about } => {
+            format!("{} asked for, {} bytes", chore.name(), about.len())
+        }
         Event::TimerFired { ticket } => format!("{ticket} timer ran out"),
     }
 }
@@ -184,6 +187,10 @@ fn effect_words(effect: &Effect) -> Option<String> {
             format!("ask about {} ({ticket})", question.call.name)
         }
         Effect::RunHook { point, .. } => format!("run hooks: {point:?}"),
+        Effect::Keep { chore, text } => format!("keep a {}, {} bytes", chore.name(), text.len()),
+        Effect::Summarize { ticket, request } if matches!(request.source, Source::Chore(_)) => {
+            format!("ask beside the runs ({ticket})")
+        }
         Effect::Summarize { ticket, .. } => format!("ask for a summary ({ticket})"),
         Effect::Spill { text, .. } => format!("keep {} bytes on disk", text.len()),
         Effect::Prefetch { kind, .. } => format!("look for {kind:?}"),

@@ -36,7 +36,7 @@ pub use model::{Effort, ModelFacts, ModelName, Prices, ThinkingMode, Wire};
 pub use notice::Notice;
 pub use permission::{Answer, Mode, PermissionQuestion};
 pub use reason::{Outcome, Terminal, Transition};
-pub use request::{Clearing, ModelRequest, Source};
+pub use request::{Chore, Clearing, ModelRequest, Source};
 pub use time::Millis;
 pub use tool::{
     Concurrency, ContextUpdate, EffectClass, Inspection, Seen, ToolCall, ToolName, ToolOutcome,

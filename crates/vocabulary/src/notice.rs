@@ -141,6 +141,12 @@ pub enum Notice {
     Hook(HookNotice),
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
+    /// The session has a name now.
+    Titled(String),
+    /// What the user may want to say next. After a run; decoration.
+    Suggested(String),
+    /// A question beside the conversation was answered, or why it was not.
+    QuestionAnswered(Result<String, String>),
     /// Input is kept for later.
     InputQueued(String),
     /// A request was paid for.

@@ -62,4 +62,61 @@ pub enum Source {
     ToolLabel,
     /// A question that a tool asks beside the conversation.
     Aside,
+    /// Something that is seen to beside runs.
+    #[serde(untagged)]
+    Chore(Chore),
+}
+
+impl Source {
+    /// Every one there is.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let own = [Self::Main, Self::Compaction, Self::ToolLabel, Self::Aside];
+        own.into_iter().chain(Chore::ALL.iter().copied().map(Self::Chore))
+    }
+
+    /// Its name, as it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Compaction => "compaction",
+            Self::ToolLabel => "tool_label",
+            Self::Aside => "aside",
+            Self::Chore(chore) => chore.name(),
+        }
+    }
+}
+
+/// What is seen to when a run is over, or beside it: nobody waits for any of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chore {
+    /// A name for the session.
+    Title,
+    /// What the user may want to say next.
+    Suggestion,
+    /// What is worth knowing in later sessions.
+    Memory,
+    /// Such notes, made shorter.
+    Consolidation,
+    /// A question about the conversation that is no part of it.
+    Question,
+}
+
+impl Chore {
+    /// Every one there is.
+    pub const ALL: &'static [Self] =
+        &[Self::Title, Self::Suggestion, Self::Memory, Self::Consolidation, Self::Question];
+
+    /// Its name, as it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Suggestion => "suggestion",
+            Self::Memory => "memory",
+            Self::Consolidation => "consolidation",
+            Self::Question => "question",
+        }
+    }
 }

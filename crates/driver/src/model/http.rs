@@ -84,7 +84,8 @@ impl Http {
             // What the user set for the same name goes as well: such headers are lists.
             request.header(*name, *value)
         });
-        let request = request.header("x-windlass-source", source_name(source)).body(body);
+        // Who asks, so that a proxy or a rehearsal can tell the requests of a session apart.
+        let request = request.header("x-windlass-source", source.name()).body(body);
         request.send().await.map_err(|error| transport(&error))
     }
 
@@ -128,16 +129,6 @@ impl Http {
         let client = build(&self.base, self.connect)
             .map_err(|error| misconfigured(format!("no HTTP client: {}", chain(&error))))?;
         Ok(self.client.get_or_init(|| client))
-    }
-}
-
-/// Who asks, so that a proxy or a rehearsal can tell the requests of a session apart.
-fn source_name(source: Source) -> &'static str {
-    match source {
-        Source::Main => "main",
-        Source::Compaction => "compaction",
-        Source::ToolLabel => "tool_label",
-        Source::Aside => "aside",
     }
 }
 

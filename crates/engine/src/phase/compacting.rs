@@ -120,6 +120,9 @@ impl Loop<'_> {
             Err(_) if usage == Usage::default() => self.state.ledger.release(account),
             _ => drop(self.state.ledger.settle(account, usage)),
         }
+        if let Some(chore) = self.state.chores.close(ticket) {
+            return self.chore_ended(chore, result);
+        }
         if let Some(label) = &mut self.state.pending_tool_summary
             && label.ticket == ticket
         {

@@ -2,11 +2,11 @@
 //! tools. Paid for like any other call.
 
 use alloc::string::String;
-use windlass_vocabulary::{ModelFacts, Role, Source, Tokens, Usage};
+use windlass_vocabulary::{Chore, Messages, ModelFacts, Role, Source, Tokens, Usage};
 
 use crate::budget::usd;
 use crate::cache::Forecast;
-use crate::context::{Projection, estimate};
+use crate::context::estimate;
 use crate::effect::Effect;
 use crate::ledger::{Account, Open};
 use crate::request::{self, Order};
@@ -21,7 +21,7 @@ const LABEL_TOKENS: Tokens = Tokens(64);
 impl<'a> Loop<'a> {
     /// Whom to ask for a text beside the conversation: the small model, then the one in use, then
     /// those after it; no more of them than the bound allows for.
-    pub(super) fn errand_model(&self, tries: u8) -> Option<&'a ModelFacts> {
+    pub(crate) fn errand_model(&self, tries: u8) -> Option<&'a ModelFacts> {
         let settings: &'a Settings = self.settings;
         let chain = (self.state.control.model..self.limits.models).map(|at| settings.model_at(at));
         settings
@@ -59,21 +59,25 @@ impl<'a> Loop<'a> {
 
     /// A model call that is not part of the conversation, paid for like any other. `None` when
     /// there is no money for it.
-    pub(super) fn errand_call(
+    pub(crate) fn errand_call(
         &mut self,
         model: &ModelFacts,
         source: Source,
         instruction: &str,
         output: Tokens,
     ) -> Option<Errand> {
-        let State { context, transcript, .. } = &mut self.state;
-        // A label stands outside the conversation.
-        let before = match source {
-            Source::ToolLabel | Source::Aside => Projection::default(),
-            Source::Main | Source::Compaction => context.projection(transcript).clone(),
+        let State { context, transcript, chores, .. } = &mut self.state;
+        let (before, before_raw) = match source {
+            Source::Main | Source::Compaction => {
+                let projection = context.projection(transcript);
+                (projection.messages.clone(), projection.raw)
+            }
+            Source::Chore(Chore::Question) => chores.snapshot.clone().unwrap_or_default(),
+            // These stand outside the conversation.
+            Source::ToolLabel | Source::Aside | Source::Chore(_) => (Messages::default(), 0),
         };
-        let messages = request::with_instruction(&self.state, before.messages, instruction);
-        let raw = self.overhead() + before.raw + estimate::text(instruction);
+        let messages = request::with_instruction(&self.state, before, instruction);
+        let raw = self.overhead() + before_raw + estimate::text(instruction);
         let predicted = self.state.ledger.estimate(raw);
         let input = Tokens(estimate::worst_case(predicted.0));
         let wanted = output.min(model.output_max);

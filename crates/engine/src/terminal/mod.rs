@@ -59,6 +59,7 @@ impl Loop<'_> {
             cost: self.state.ledger.spent(),
         }));
         if terminal.is_abort() || self.state.inbox.queued.is_empty() {
+            self.after_run(terminal);
             return None;
         }
         let mut queued = core::mem::take(&mut self.state.inbox.queued).into_iter();

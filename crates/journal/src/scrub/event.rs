@@ -59,6 +59,9 @@ impl Scrubber {
             Event::AttachmentArrived { kind, text } => {
                 Event::AttachmentArrived { kind, text: self.text(&text) }
             }
+            Event::ChoreAsked { chore, about } => {
+                Event::ChoreAsked { chore, about: self.text(&about) }
+            }
             Event::Interrupted(_)
             | Event::ModelStarted { .. }
             | Event::ModelEnded { .. }

@@ -40,6 +40,7 @@ pub(crate) fn effect(effect: &Effect, names: &Names, setup: &Setup) -> Option<Sh
         Effect::Summarize { request, .. } => {
             let head = match request.source {
                 Source::ToolLabel => "label".to_owned(),
+                Source::Chore(chore) => chore.name().to_owned(),
                 _ => "summarize".to_owned(),
             };
             return Some(self::request(head, request, setup));
@@ -59,6 +60,7 @@ pub(crate) fn effect(effect: &Effect, names: &Names, setup: &Setup) -> Option<Sh
             format!("prefetch {}: {}", attachment(*kind), quoted(about))
         }
         Effect::SetTimer { after, .. } => format!("timer {} ms", after.0),
+        Effect::Keep { chore, text } => format!("keep {} {}", chore.name(), quoted(text)),
     };
     Some(Shown::line(head))
 }
@@ -135,6 +137,10 @@ fn notice(notice: &Notice, names: &Names, setup: &Setup) -> Option<Shown> {
             format!("spoke {point:?} {name}: {}", quoted(text))
         }
         Notice::ToolsLabelled(text) => format!("labelled {}", quoted(text)),
+        Notice::Titled(text) => format!("titled {}", quoted(text)),
+        Notice::Suggested(text) => format!("suggested {}", quoted(text)),
+        Notice::QuestionAnswered(Ok(text)) => format!("answered {}", quoted(text)),
+        Notice::QuestionAnswered(Err(why)) => format!("not answered {}", quoted(why)),
         Notice::InputQueued(text) => format!("queued {}", quoted(text)),
         Notice::Warning(text) => format!("warning {}", quoted(text)),
         Notice::MaxTurnsReached { turn, limit } => {

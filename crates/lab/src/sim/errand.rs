@@ -119,7 +119,7 @@ impl Errands {
             Effect::Summarize { ticket, request } => {
                 let key = Key::Ticket(*ticket);
                 let errand = match request.source {
-                    Source::ToolLabel => {
+                    Source::ToolLabel | Source::Chore(_) => {
                         self.booked_late.insert(key);
                         Errand::Label
                     }
@@ -168,6 +168,7 @@ pub fn key_of(event: &Event) -> Option<Key> {
         | Event::Adopted { .. }
         | Event::Configured(_)
         | Event::CompactionAsked { .. }
+        | Event::ChoreAsked { .. }
         | Event::Interrupted(_)
         | Event::AttachmentArrived { .. } => None,
         Event::ModelStarted { attempt }

@@ -32,6 +32,7 @@ impl Reach {
                 Effect::Spill { .. } => self.count("spill"),
                 Effect::Summarize { request, .. } => match request.source {
                     Source::ToolLabel => self.count("label"),
+                    Source::Chore(chore) => self.count(chore.name()),
                     _ => self.count("summary"),
                 },
                 Effect::Tell(notice) => self.told(notice),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_engine::settings::{Context, Hooks};
+use windlass_engine::settings::{After, Context, Hooks};
 use windlass_engine::{Limits, Settings};
 use windlass_permission::Rule;
 use windlass_vocabulary::{
@@ -67,6 +67,13 @@ pub fn draw(random: &mut Random) -> Settings {
     if random.percent(10) {
         run_wild(random, &mut settings);
     }
+    settings.after = After {
+        title: random.percent(20),
+        suggestion: random.percent(20),
+        memory: random.percent(20),
+        consolidation: false,
+        questions: random.percent(20),
+    };
     settings
 }
 

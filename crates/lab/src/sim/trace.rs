@@ -50,6 +50,7 @@ fn describe(event: &Event) -> String {
         Event::Adopted { messages } => format!("adopted {}", messages.len()),
         Event::Configured(_) => "configured".to_owned(),
         Event::CompactionAsked { focus } => format!("compact {focus:?}"),
+        Event::ChoreAsked { chore, .. } => format!("asked for {}", chore.name()),
         Event::Interrupted(why) => format!("interrupt {why:?}"),
         Event::ModelStarted { attempt } => format!("{attempt} started"),
         Event::ModelDelta { attempt, delta } => format!("{attempt} {}", piece(delta)),
@@ -103,8 +104,10 @@ fn done(effect: &Effect) -> Option<String> {
         },
         Effect::Summarize { ticket, request } => match request.source {
             Source::ToolLabel => format!("label:{ticket}"),
+            Source::Chore(chore) => format!("{}:{ticket}", chore.name()),
             _ => format!("summarize:{ticket}({})", request.messages.len()),
         },
+        Effect::Keep { chore, .. } => format!("keep:{}", chore.name()),
         Effect::Spill { name, .. } => format!("spill:{name}"),
         Effect::Prefetch { kind, .. } => format!("prefetch:{kind:?}"),
         Effect::SetTimer { ticket, after } => format!("timer:{ticket}={}ms", after.0),

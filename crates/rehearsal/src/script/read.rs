@@ -59,7 +59,8 @@ fn answer(table: &Table<'_>) -> Result<Answer, Mistake> {
     answer.when_result = table.text("when_result")?;
     answer.when_model = table.text("when_model")?;
     answer.when_tool = table.text("when_tool")?;
-    answer.when_source = table.find("when_source").map(|entry| entry.word(SOURCES)).transpose()?;
+    answer.when_source =
+        table.find("when_source").map(|entry| entry.word(&sources())).transpose()?;
     answer.stop = table.find("stop").map(|entry| entry.word(&stops())).transpose()?;
     answer.usage = table.find("usage").map(|entry| usage(&entry)).transpose()?;
     if let Some(characters) = table.number("chunk", 1..=1_000_000)? {
@@ -176,16 +177,14 @@ fn json(entry: &Entry<'_>) -> Result<Value, Mistake> {
     })
 }
 
+fn sources() -> Vec<(&'static str, Source)> {
+    Source::all().map(|source| (source.name(), source)).collect()
+}
+
 fn stops() -> Vec<(&'static str, StopReason)> {
     StopReason::ALL.iter().map(|stop| (stop.name(), *stop)).collect()
 }
 
-const SOURCES: &[(&str, Source)] = &[
-    ("main", Source::Main),
-    ("compaction", Source::Compaction),
-    ("tool_label", Source::ToolLabel),
-    ("aside", Source::Aside),
-];
 const ANSWER_KEYS: &[&str] = &[
     "when",
     "when_result",

@@ -74,13 +74,8 @@ fn understood(wire: Wire, stage: &Stage, request: &Request) -> Result<Asked, Str
 
 /// Who asks. Windlass says so in a header of its own when it speaks to a rehearsal.
 fn source(request: &Request) -> Option<Source> {
-    match request.header("x-windlass-source")? {
-        "main" => Some(Source::Main),
-        "compaction" => Some(Source::Compaction),
-        "tool_label" => Some(Source::ToolLabel),
-        "aside" => Some(Source::Aside),
-        _ => None,
-    }
+    let name = request.header("x-windlass-source")?;
+    Source::all().find(|source| source.name() == name)
 }
 
 fn answered(wire: Wire, stage: &Stage, request: &Request, asked: &Asked, cue: &Cue) -> Response {

@@ -80,6 +80,11 @@ impl Ending {
 
 /// Effects that belong to a run.
 fn is_work(effect: &Effect) -> bool {
+    if let Effect::Summarize { request, .. } = effect
+        && matches!(request.source, Source::Chore(_))
+    {
+        return false;
+    }
     matches!(
         effect,
         Effect::CallModel(_)

@@ -77,6 +77,7 @@ fn may_show(event: &Event, signal: Signal) -> bool {
         | Event::QueueChanged { .. }
         | Event::Adopted { .. }
         | Event::Configured(_)
+        | Event::ChoreAsked { .. }
         | Event::ToolProgressed { .. }
         | Event::AttachmentArrived { .. } => false,
     }
