@@ -58,7 +58,7 @@ pub use waits::Waits;
 
 pub use windlass_dialect::{Credential, Law, law};
 pub use windlass_engine::bound::{Bound, bound};
-pub use windlass_engine::settings::{Agent, Context, Hooks, Limits};
+pub use windlass_engine::settings::{After, Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::settings::{Attribution, Filesystem, Network, Permissions, Sandbox, Settings};
+use crate::settings::{AfterRun, Attribution, Filesystem, Network, Permissions, Sandbox, Settings};
 
 /// The keys below a pointer; `None` where anything may stand.
 pub(crate) fn known(pointer: &str) -> Option<Vec<String>> {
@@ -17,6 +17,7 @@ pub(crate) fn known(pointer: &str) -> Option<Vec<String>> {
         "/sandbox/network" => keys_of(&Network::default()),
         "/sandbox/filesystem" => keys_of(&Filesystem::default()),
         "/attribution" => keys_of(&Attribution::default()),
+        "/afterRun" => keys_of(&AfterRun::default()),
         _ => return None,
     };
     Some(keys)
@@ -141,8 +142,6 @@ const ELSEWHERE: &[&str] = &[
     "allowedHttpHookUrls",
     "allowedMcpServers",
     "attribution.sessionUrl",
-    "autoMemoryDirectory",
-    "autoMemoryEnabled",
     "autoMode",
     "autoScrollEnabled",
     "autoUpdatesChannel",

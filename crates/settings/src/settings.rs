@@ -79,8 +79,32 @@ pub struct Settings {
     pub plans_directory: Option<String>,
     /// Keep what edits replace, to take them back.
     pub file_checkpointing_enabled: Option<bool>,
+    /// Read the notes that were kept of earlier conversations in the project, and keep new ones.
+    pub auto_memory_enabled: Option<bool>,
+    /// Where such notes are kept, instead of beside the transcripts.
+    pub auto_memory_directory: Option<String>,
+    /// What is seen to when a run is over, each by one more call of the small model.
+    pub after_run: Option<AfterRun>,
     /// Do not run the shell snippets of skills and commands.
     pub disable_skill_shell_execution: Option<bool>,
+}
+
+/// What is seen to when a run is over. Nobody waits for any of it, and none of it is on unless it is
+/// asked for, except that a question beside the conversation may be asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct AfterRun {
+    /// Ask for a name of the session.
+    pub title: Option<bool>,
+    /// Ask what the user may want to say next.
+    pub suggestion: Option<bool>,
+    /// Ask what is worth knowing in later sessions; `autoMemoryEnabled` says the same.
+    pub memory: Option<bool>,
+    /// Have notes made shorter when they have grown long; on where notes are kept.
+    pub consolidation: Option<bool>,
+    /// Keep what questions beside the conversation are asked of.
+    pub questions: Option<bool>,
 }
 
 /// What may run. Rules are `Tool` or `Tool(what)`.

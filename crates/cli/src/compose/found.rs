@@ -18,6 +18,8 @@ use crate::{agents, folder, memory, skills, style};
 pub(super) struct Found {
     pub(super) agents: Vec<AgentDefinition>,
     memory: Option<NoteFolder>,
+    /// Where notes for later sessions go.
+    notebook: Option<PathBuf>,
     skills: Option<SkillFolders>,
     nearby: Option<Arc<NearbyFiles>>,
     pub(super) pages: Pages,
@@ -33,6 +35,9 @@ impl Found {
     pub(super) fn equip(self, mut builder: Builder) -> Builder {
         if let Some(memory) = self.memory {
             builder = builder.memory(memory);
+        }
+        if let Some(notebook) = self.notebook {
+            builder = builder.notebook(notebook);
         }
         if let Some(nearby) = self.nearby {
             builder = builder.nearby(nearby);
@@ -53,13 +58,16 @@ impl Found {
     ) -> Self {
         // A byte for each token of the window: instructions fill about a quarter of it at most.
         let window = usize::try_from(settings.model.window.0).unwrap_or(usize::MAX);
+        let notebook = layers.notebook(&folder::project(cwd), lookup);
         let wanted = memory::Wanted {
             user: layers.sources.user,
             project: layers.sources.project,
             local: layers.sources.local,
             excludes: layers.loaded.settings.claude_md_excludes.clone().unwrap_or_default(),
+            notebook: notebook.clone(),
             bytes_max: window.min(INSTRUCTIONS_MAX),
         };
+        settings.after = layers.after();
         let instructions = memory::load(cwd, &wanted, lookup);
         settings.user_context = instructions.text.map(Arc::from);
         let (agents, mut notes) = agents::definitions(cwd, config, layers.sources, lookup);
@@ -76,7 +84,7 @@ impl Found {
         let styles = style::all(cwd, layers.sources.user, layers.sources.project, lookup);
         notes.extend(style::apply(&styles, &layers.output_style(), &mut settings.system_prompt));
         let styles = styles.into_iter().map(|style| style.name).collect();
-        Self { agents, memory, skills, nearby, pages, skill_folders, styles, notes }
+        Self { agents, memory, notebook, skills, nearby, pages, skill_folders, styles, notes }
     }
 }
 

@@ -136,6 +136,13 @@ pub(crate) async fn beside<T: Send + 'static>(
     }
 }
 
+/// Lets what is seen to after a run come to its end, within bounds. Somebody in a hurry cuts it short.
+pub(crate) async fn drain(session: &Session, signals: &mut Signals) {
+    if !signals.are_urgent() {
+        let _ = unless_signalled(signals, session.drain(AFTER_MAX)).await;
+    }
+}
+
 /// Closes the session: tools that still run get their time to go. Somebody in a hurry cuts it short,
 /// and what is left of them is killed with the runtime.
 pub(crate) async fn close(session: &Session, signals: &mut Signals) {
@@ -190,5 +197,7 @@ fn steers(letter: char) -> bool {
     (letter.is_control() && letter != '\n' && letter != '\t') || is_hidden(letter)
 }
 
+/// How long what is seen to after a run may hold us up when everything else is done.
+pub(crate) const AFTER_MAX: Duration = Duration::from_secs(15);
 /// How long a run may take to end after a signal.
 const ENDING_MAX: Duration = Duration::from_secs(5);

@@ -109,6 +109,9 @@ impl Progress {
             | Notice::PermissionAsked { .. }
             | Notice::PermissionWithdrawn(_)
             | Notice::ToolsLabelled(_)
+            | Notice::Titled(_)
+            | Notice::Suggested(_)
+            | Notice::QuestionAnswered(_)
             | Notice::InputQueued(_)
             | Notice::Nested { .. }
             | Notice::MaxTurnsReached { .. }

@@ -3,9 +3,10 @@
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use windlass_driver::{Settings, Surroundings};
+use windlass_driver::{After, Settings, Surroundings};
+use windlass_journal::place::project_key;
 use windlass_permission::Policy;
 use windlass_settings::settings::EffortLevel;
 use windlass_vocabulary::{Mode, Tokens};
@@ -15,6 +16,7 @@ use crate::args::{EffortArg, ModelArgs, PermissionArgs, SandboxArg, ThinkingArg}
 use crate::choice::{self, Cast, Wishes};
 use crate::config::Config;
 use crate::environment::{self, Lookup};
+use crate::folder;
 use crate::refusal::Refusal;
 use crate::sandbox::SandboxWishes;
 use crate::settings::{effort, thinking};
@@ -173,6 +175,38 @@ impl Layers {
         // A model that could leave what the user insists on would be held by nothing.
         wishes.allow_unsandboxed_commands &= flag != Some(SandboxArg::Required);
         wishes
+    }
+
+    /// What is seen to when a run is over: only what somebody asks for costs anything.
+    pub(crate) fn after(&self) -> After {
+        let settings = &self.loaded.settings;
+        let after = settings.after_run.clone().unwrap_or_default();
+        let memory = settings.auto_memory_enabled.unwrap_or(after.memory == Some(true));
+        After {
+            title: after.title == Some(true),
+            suggestion: after.suggestion == Some(true),
+            memory,
+            consolidation: memory && after.consolidation != Some(false),
+            questions: after.questions != Some(false),
+        }
+    }
+
+    /// The file with notes of earlier conversations in this project, unless nobody wants them.
+    pub(crate) fn notebook(&self, project: &Path, lookup: &impl Lookup) -> Option<PathBuf> {
+        let settings = &self.loaded.settings;
+        if settings.auto_memory_enabled == Some(false) {
+            return None;
+        }
+        let folder = match &settings.auto_memory_directory {
+            Some(given) => match given.strip_prefix("~/") {
+                Some(rest) => folder::home(lookup)?.join(rest),
+                None => PathBuf::from(given),
+            },
+            None => {
+                folder::claude(lookup)?.join("projects").join(project_key(project)).join("memory")
+            }
+        };
+        folder.is_absolute().then(|| folder.join("MEMORY.md"))
     }
 
     /// The style of answers, by the name it was given.

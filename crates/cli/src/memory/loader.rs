@@ -1,6 +1,7 @@
 //! Takes in files of instructions, and what they take in: each once, by its real path.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub(super) enum Author {
     System,
     /// The user, for all projects.
     User,
+    /// A model, in earlier conversations.
+    Notes,
     /// Whoever wrote the project.
     Project,
 }
@@ -74,6 +77,22 @@ impl Loader {
         }
         if local {
             self.take(&folder.join("CLAUDE.local.md"), Author::Project);
+        }
+    }
+
+    /// Takes in the beginning of the notes of earlier conversations, as they are.
+    pub(super) fn notebook(&mut self, path: &Path) {
+        let Ok(file) = std::fs::File::open(path) else { return };
+        let mut bytes = Vec::new();
+        if file.take(NOTES_BYTES_MAX).read_to_end(&mut bytes).is_err() {
+            return self.leave_out(path, "it cannot be read");
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let text: Vec<&str> = text.lines().take(NOTES_LINES_MAX).collect();
+        let text = text.join("\n");
+        if !text.trim().is_empty() {
+            let (author, path) = (Author::Notes, path.to_owned());
+            self.sections.push(Section { author, path, text });
         }
     }
 
@@ -169,5 +188,8 @@ impl Loader {
 
 /// Files taken in by files that were taken in.
 pub(super) const IMPORTS_DEEP: u8 = 4;
+/// Notes of earlier conversations that are read.
+const NOTES_LINES_MAX: usize = 200;
+const NOTES_BYTES_MAX: u64 = 25 * 1024;
 /// Patterns of all rules together.
 const PATTERNS_MAX: usize = 1_000;

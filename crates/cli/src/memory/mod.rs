@@ -1,7 +1,7 @@
 //! Instructions that people keep in files, put together for the model: which files, in which order,
 //! and how much of them.
 //!
-//! From broad to narrow: the machine's, the user's, then from the root down to where we are. A
+//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root down to where we are. A
 //! directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What lies below where we are, and
 //! rules for some files alone, are said when such a file is first read: see `nearby`. A project's
 //! files may take in other files of the project and nothing else: nobody can be asked here, and what
@@ -14,7 +14,7 @@ mod loader;
 mod nearby;
 mod share;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::environment::Lookup;
@@ -46,6 +46,8 @@ pub(crate) struct Wanted {
     pub(crate) local: bool,
     /// Globs over absolute paths; what they match is not read, unless it is the machine's.
     pub(crate) excludes: Vec<String>,
+    /// Notes of earlier conversations.
+    pub(crate) notebook: Option<PathBuf>,
     /// Bytes of text that is always there. Over it, the longest files are cut, so that a large one
     /// does not push out the others.
     pub(crate) bytes_max: usize,
@@ -62,6 +64,9 @@ pub(crate) fn load(cwd: &Path, wanted: &Wanted, lookup: &impl Lookup) -> Memory 
     if let Some(folder) = &own {
         loader.take(&folder.join("CLAUDE.md"), Author::User);
         loader.rules(&folder.join("rules"), Author::User);
+    }
+    if let Some(notebook) = &wanted.notebook {
+        loader.notebook(notebook);
     }
     let mut folders: Vec<&Path> = cwd.ancestors().collect();
     folders.reverse();
@@ -86,6 +91,7 @@ fn rendered(sections: &[Section]) -> String {
         let whose = match author {
             Author::System => "set for this machine",
             Author::User => "the user's own, for all projects",
+            Author::Notes => "noted in earlier conversations here; may be out of date",
             Author::Project => "of the project",
         };
         text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), said.trim()));

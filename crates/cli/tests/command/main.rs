@@ -7,6 +7,7 @@
     reason = "a panic is how a test says no"
 )]
 
+mod after;
 mod ask;
 mod bad_input;
 mod bound;

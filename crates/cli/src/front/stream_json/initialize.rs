@@ -25,6 +25,8 @@ pub(crate) struct Wishes {
     pub(crate) servers: Vec<String>,
     /// The answer must fit this.
     pub(crate) schema: Option<Schema>,
+    /// Wants to be told what the user may say next.
+    suggests: bool,
     /// Text of nested sessions is wanted too.
     pub(crate) forwards_text: bool,
 }
@@ -51,6 +53,7 @@ impl Wishes {
             agents: agents(request.get("agents"))?,
             system_prompt,
             append_system_prompt: text("appendSystemPrompt"),
+            suggests: request.get("promptSuggestions") == Some(&Value::Bool(true)),
             forwards_text: request.get("forwardSubagentText") == Some(&Value::Bool(true)),
         })
     }
@@ -76,6 +79,7 @@ impl Wishes {
 
     fn say(&self, plan: &mut Plan) {
         let settings = plan.builder.settings_mut();
+        settings.after.suggestion |= self.suggests;
         if let Some(prompt) = &self.system_prompt {
             settings.system_prompt = prompt.as_str().into();
         }

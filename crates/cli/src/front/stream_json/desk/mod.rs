@@ -3,6 +3,7 @@
 //! Reading order: this page (what is heard), `taking` (a prompt begins), `telling` (a run goes on and
 //! ends), `ending` (how a prompt ends), `asking` (what the client is asked).
 
+mod after;
 mod asking;
 mod ending;
 mod taking;
@@ -354,6 +355,7 @@ impl Desk {
     }
 
     async fn finish(&mut self) {
+        self.drain().await;
         if let Some(stage) = self.stage.take()
             && !self.signals.are_urgent()
         {

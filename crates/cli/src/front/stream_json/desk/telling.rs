@@ -53,6 +53,9 @@ impl Desk {
                     let _ = stage.session.interrupt(Interrupt::User);
                 }
             }
+            Notice::Suggested(text) => {
+                frames.push(Frame::PromptSuggestion { suggestion: text.clone() });
+            }
             Notice::Hook(hook) if self.args.headless.include_hook_events => {
                 frames.push(hook_frame(hook));
             }

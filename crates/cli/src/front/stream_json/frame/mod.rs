@@ -64,6 +64,11 @@ pub(crate) enum Frame {
         /// Its new lines.
         entries: Vec<Value>,
     },
+    /// What the user may want to say next.
+    PromptSuggestion {
+        /// In their words.
+        suggestion: String,
+    },
     /// We are alive.
     KeepAlive,
     /// We ask the client something.
