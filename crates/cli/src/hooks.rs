@@ -4,7 +4,7 @@
 //! to the hooks' own room.
 
 use windlass_driver::HookSet;
-use windlass_driver::hooks::Source;
+use windlass_driver::hooks::{Source, Switches};
 
 use crate::layers::Layers;
 
@@ -18,5 +18,10 @@ pub(crate) fn configured(layers: &Layers) -> (HookSet, Vec<String>) {
         all = all.join(set);
         problems.extend(wrong);
     }
+    let settings = &layers.loaded.settings;
+    let all = all.switched(Switches {
+        urls: settings.allowed_http_hook_urls.clone(),
+        variables: settings.http_hook_allowed_env_vars.clone(),
+    });
     (all, problems)
 }

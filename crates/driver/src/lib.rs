@@ -47,6 +47,7 @@ pub use attachment::nearby::{Instruction, Nearby};
 pub use attachment::note::NoteFolder;
 pub use attachment::skill::SkillFolders;
 pub use error::{SendError, StartError};
+pub use hook::Parting;
 pub use inspect::Disk;
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;

@@ -25,8 +25,8 @@ use windlass_vocabulary::{Answer, Block, Chore, Json, Outcome, ResultPart, Ticke
 
 use crate::clock;
 use crate::guard;
-use crate::hook::SessionHooks;
 use crate::hook::door::{Door, Passage, Standing};
+use crate::hook::{Parting, SessionHooks};
 use crate::journal::{Decided, Journal};
 use crate::keeper::Gate;
 use crate::notices::Teller;
@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// Go on with other settings.
     Configure(Change),
     /// End the session.
-    Close,
+    Close(Parting),
 }
 
 /// What to change in a session's settings.
@@ -112,6 +112,8 @@ pub(crate) struct Run {
     pub(crate) ready: VecDeque<Passage>,
     /// Why the session starts, where that does not follow from its journal.
     pub(crate) source: Option<String>,
+    /// Why it ends.
+    pub(crate) parting: Parting,
 }
 
 /// What others say, without our own keys in it: nothing of it was written or shown before.
@@ -213,6 +215,9 @@ impl Run {
         loop {
             match self.ready.pop_front() {
                 Some(Passage::Words(event)) => return Next::Event(event),
+                Some(Passage::Title(title)) => {
+                    return Next::Event(self.titled(title, Whose::Person));
+                }
                 Some(Passage::Prompt(submission)) => {
                     return Next::Event(self.entered(submission));
                 }
@@ -222,7 +227,11 @@ impl Run {
             tokio::select! {
                 biased;
                 command = self.commands.recv() => match command {
-                    None | Some(Command::Close) => return Next::Close,
+                    None => return Next::Close,
+                    Some(Command::Close(why)) => {
+                        self.parting = why;
+                        return Next::Close;
+                    }
                     Some(command) => {
                         if let Some(event) = self.obey(command) {
                             return Next::Event(event);
@@ -275,7 +284,7 @@ impl Run {
                 return None;
             }
             Command::RetryNow => self.performer.end_wait()?,
-            Command::Close => return None,
+            Command::Close(_) => return None,
         })
     }
 
@@ -468,7 +477,7 @@ impl Run {
             self = self.take(Event::Interrupted(Interrupt::Shutdown)).await;
         }
         self.performer.cancel_all();
-        let parting = tokio::spawn(Arc::clone(&self.hooks).part());
+        let parting = tokio::spawn(Arc::clone(&self.hooks).part(self.parting));
         let deadline = clock::now() + TOOLS_GONE_MAX;
         // What was left in the background has no owner after this.
         let surroundings = self.performer.surroundings();
@@ -575,7 +584,7 @@ mod tests {
         commands.send(Command::Interrupt(Interrupt::User)).await.unwrap();
         let ending = notices.ending().await.unwrap();
         assert_eq!(ending.terminal, Terminal::AbortedStreaming);
-        commands.send(Command::Close).await.unwrap();
+        commands.send(Command::Close(Parting::Other)).await.unwrap();
         let left = run.await.unwrap();
         let replayed = windlass_journal::fold(&journal, &settings).unwrap();
         assert_eq!(format!("{left:#?}"), format!("{:#?}", replayed.state));

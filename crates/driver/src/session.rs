@@ -28,7 +28,7 @@ use crate::attachment::{Attachments, Finder};
 use crate::error::{SendError, StartError};
 use crate::hook::door::Door;
 use crate::hook::input::Identity;
-use crate::hook::{self, SessionHooks};
+use crate::hook::{self, Parting, SessionHooks};
 use crate::inspect::Inspector;
 use crate::journal::{Journal, Place};
 use crate::late::Late;
@@ -370,16 +370,17 @@ impl Builder {
             teller: teller.clone(),
             notes: Mutex::default(),
         };
+        let model = Arc::new(model);
+        let asides = Arc::new(Asides::new(&model, &settings));
+        let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let who = (self.hooks, self.identity);
-        let hooks = SessionHooks::new(who, &settings, &inspector, &teller);
+        let hooks = SessionHooks::new(who, &settings, &inspector, (&asides, &report), &teller);
         let mut pen = Pen::new(self.transcript);
         let (journal, state) = Journal::open(self.journal, &settings, &teller, &mut pen)?;
-        let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
-        let model = Arc::new(model);
         let late = Late::new(&model, &surroundings);
         let performer = Performer::new(Parts {
-            aside: Arc::new(Asides::new(&model, &settings)),
+            aside: asides,
             model,
             inspector,
             registry,
@@ -411,6 +412,7 @@ impl Builder {
             hooks,
             ready: VecDeque::new(),
             source: self.source,
+            parting: Parting::Other,
         };
         Ok(Assembled { run, teller, scratch, commands: orders, notices, undo, late })
     }
@@ -484,7 +486,8 @@ impl Builder {
         let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
         self.settings.limits.stop_hooks = self.hooks.has(stop);
         if let Some(place) = self.journal.as_ref().filter(|_| !is_nested) {
-            self.identity.transcript = Some(place.path.clone());
+            let read_by_others = self.transcript.as_ref().and_then(|kept| kept.path.clone());
+            self.identity.transcript = read_by_others.or_else(|| Some(place.path.clone()));
             let session = place.head.session.as_ref().filter(|_| self.identity.session.is_empty());
             if let Some(session) = session {
                 self.identity.session = session.as_str().to_owned();
@@ -692,10 +695,15 @@ impl Session {
     /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
     /// configured to take longer. May be called again.
     pub async fn close(&self) {
+        self.close_for(Parting::Other).await;
+    }
+
+    /// The same, and hooks are told why.
+    pub async fn close_for(&self, why: Parting) {
         let mut closed = self.closed.clone();
         let done = async {
             // An error means that the session is closing already.
-            let _ = self.commands.send(Command::Close).await;
+            let _ = self.commands.send(Command::Close(why)).await;
             let _ = closed.wait_for(|is_closed| *is_closed).await;
         };
         // A session that does not end by then is past helping; its tasks die with the runtime.

@@ -32,7 +32,7 @@ pub struct Chores {
 }
 
 /// One that is under way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     chore: Chore,
     attempt: Option<AttemptId>,

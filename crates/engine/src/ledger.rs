@@ -177,6 +177,11 @@ impl Ledger {
         self.left.iter().copied()
     }
 
+    /// Something was asked of a model outside our own requests.
+    pub(crate) fn book(&mut self, spent: MicroUsd) {
+        self.spent = self.spent + spent;
+    }
+
     /// A nested session came back with its own bill.
     pub(crate) fn settle_nested(&mut self, ticket: Ticket, spent: MicroUsd) {
         self.left.remove(&ticket);

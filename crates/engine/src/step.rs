@@ -3,7 +3,7 @@
 //! It cannot fail and cannot wait. Whatever goes wrong outside is an event.
 
 use alloc::vec::Vec;
-use windlass_vocabulary::{Answer, Message, Notice};
+use windlass_vocabulary::{Answer, HookReport, Message, Notice, Ticket};
 
 use crate::bound::{calls_left, cost};
 use crate::control::Phase;
@@ -79,19 +79,7 @@ impl Loop<'_> {
                     false => self.tools_moved(),
                 }
             }
-            Event::HookEnded { ticket, report } => match self.state.queue.position(ticket) {
-                Some(place) => {
-                    self.tool_hook_ended(place, report);
-                    self.tools_moved();
-                }
-                None if self.state.queue.batch == Batch::Asked(ticket) => {
-                    self.batch_hooks_ended(report);
-                }
-                None if self.state.control.phase == Phase::Stopping => {
-                    self.stop_hooks_ended(report);
-                }
-                None => self.compaction_hooks_ended(report),
-            },
+            Event::HookEnded { ticket, report } => self.hook_ended(ticket, report),
             Event::SummaryEnded { ticket, result, usage } => {
                 self.summary_ended(ticket, result, usage);
             }
@@ -102,6 +90,21 @@ impl Loop<'_> {
                 self.state.errand = None;
                 self.drive(Signal::TimerFired);
             }
+        }
+    }
+
+    fn hook_ended(&mut self, ticket: Ticket, report: HookReport) {
+        self.state.ledger.book(report.spent);
+        match self.state.queue.position(ticket) {
+            Some(place) => {
+                self.tool_hook_ended(place, report);
+                self.tools_moved();
+            }
+            None if self.state.queue.batch == Batch::Asked(ticket) => {
+                self.batch_hooks_ended(report);
+            }
+            None if self.state.control.phase == Phase::Stopping => self.stop_hooks_ended(report),
+            None => self.compaction_hooks_ended(report),
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_vocabulary::HookVerdict;
+use windlass_vocabulary::{HookVerdict, MicroUsd};
 
 use crate::event::HookEvent;
 use crate::hook::{Hook, Kind, OnFailure};
@@ -41,6 +41,8 @@ pub struct Said {
     pub failure: Option<String>,
     /// It was called off.
     pub is_cancelled: bool,
+    /// What asking a model cost.
+    pub spent: MicroUsd,
     /// What it means.
     pub answer: Answer,
 }
@@ -73,6 +75,7 @@ pub(crate) struct Heard {
     pub(crate) exit_code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    pub(crate) spent: MicroUsd,
 }
 
 /// How it ended.

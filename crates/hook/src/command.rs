@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use windlass_tool::{Errand, ErrandCause, ErrandEnd};
 
@@ -20,6 +22,18 @@ pub(crate) struct Asked<'a> {
     pub(crate) env_file: Option<&'a Path>,
     pub(crate) limit: Duration,
     pub(crate) cancel: CancellationToken,
+    /// Told the first line.
+    pub(crate) first: oneshot::Sender<String>,
+}
+
+/// How long a program that said so goes on beside everything: what it asks for, within a day.
+pub(crate) fn goes_on(line: &str) -> Option<Option<Duration>> {
+    let said: Value = serde_json::from_str(line.trim()).ok()?;
+    if said.get("async") != Some(&Value::Bool(true)) {
+        return None;
+    }
+    let millis = said.get("asyncTimeout").and_then(Value::as_u64);
+    Some(millis.map(|millis| Duration::from_millis(millis.min(GOING_ON_MILLIS_MAX))))
 }
 
 /// Asks it.
@@ -39,7 +53,7 @@ pub(crate) async fn ask(command: &Command, ground: &Ground, asked: Asked<'_>) ->
         output_max: OUTPUT_BYTES_MAX,
         cancel: asked.cancel,
     };
-    match errand.run().await {
+    match errand.run_telling(asked.first).await {
         Ok(end) => heard(end),
         Err(error) => {
             Heard { end: End::Broken(format!("could not be started: {error}")), ..Heard::default() }
@@ -71,7 +85,8 @@ fn heard(end: ErrandEnd) -> Heard {
             None => End::Broken("could not be ended".to_owned()),
         },
     };
-    Heard { end, exit_code: code, stdout: text(&stdout.bytes), stderr: text(&stderr.bytes) }
+    let (stdout, stderr) = (text(&stdout.bytes), text(&stderr.bytes));
+    Heard { end, exit_code: code, stdout, stderr, ..Heard::default() }
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -116,5 +131,7 @@ fn program(command: &Command, variables: &[(String, OsString)]) -> (PathBuf, Vec
     (expanded(&command.line).into(), arguments)
 }
 
+/// A day.
+const GOING_ON_MILLIS_MAX: u64 = 86_400_000;
 /// Bytes of a program's output, and of its complaints, that are read.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::callback::Callback;
+use crate::counsel::{Judge, ServerTool};
 use crate::event::HookEvent;
 use crate::hook::{Command, Hook, Http, Kind, OnFailure, Shell};
 use crate::matcher::Matcher;
@@ -110,7 +111,7 @@ impl Reader<'_> {
                 self.wrong(&place, "must be an object with a `type`");
                 continue;
             };
-            match self.hook(event, fields, &place) {
+            match self.hook(event, fields) {
                 Ok(hook) => {
                     let written = written.to_owned();
                     hooks.push(Arc::new(Hook { matcher: matcher.clone(), written, ..hook }));
@@ -147,23 +148,21 @@ impl Reader<'_> {
         }
     }
 
-    fn hook(
-        &mut self,
-        event: HookEvent,
-        fields: &Map<String, Value>,
-        place: &str,
-    ) -> Result<Hook, String> {
+    fn hook(&self, event: HookEvent, fields: &Map<String, Value>) -> Result<Hook, String> {
         let kind = match text(fields, "type")?.unwrap_or_default() {
             "command" => Kind::Command(self.command(fields)?),
             "http" => Kind::Http(http(fields)?),
-            kind @ ("mcp_tool" | "prompt" | "agent") => {
-                let blocks = text(fields, "onFailure")? == Some("block");
-                let so = if blocks { "it counts as failed" } else { "it is left out" };
-                self.wrong(place, &format!("hooks of type `{kind}` are not supported; {so}"));
-                Kind::Unsupported(kind.to_owned())
-            }
-            "" => return Err("`type` is missing: command or http".to_owned()),
-            other => return Err(format!("there is no hook of type `{other}`: command or http")),
+            "prompt" | "agent" => Kind::Judge(Judge {
+                prompt: required(fields, "prompt")?,
+                is_agent: text(fields, "type")? == Some("agent"),
+            }),
+            "mcp_tool" => Kind::Tool(ServerTool {
+                server: required(fields, "server")?,
+                tool: required(fields, "tool")?,
+                input: fields.get("input").cloned().unwrap_or_else(|| Value::Object(Map::new())),
+            }),
+            "" => return Err(format!("`type` is missing: {TYPES}")),
+            other => return Err(format!("there is no hook of type `{other}`: {TYPES}")),
         };
         self.common(event, fields, kind)
     }
@@ -217,6 +216,7 @@ impl Reader<'_> {
             once: flag(fields, "once")?,
             has_run: AtomicBool::new(false),
             is_async: flag(fields, "async")? || flag(fields, "asyncRewake")?,
+            wakes: flag(fields, "asyncRewake")?,
             source: Arc::from(self.source.name.as_str()),
         })
     }
@@ -253,6 +253,11 @@ fn text<'v>(fields: &'v Map<String, Value>, name: &str) -> Result<Option<&'v str
     }
 }
 
+fn required(fields: &Map<String, Value>, name: &str) -> Result<String, String> {
+    let found = text(fields, name)?.filter(|text| !text.trim().is_empty());
+    found.map(str::to_owned).ok_or_else(|| format!("`{name}` is missing"))
+}
+
 fn texts(fields: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, String> {
     let wrong = || format!("`{name}` must be a list of texts");
     match fields.get(name) {
@@ -273,6 +278,7 @@ fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
     }
 }
 
+const TYPES: &str = "command, http, prompt, agent or mcp_tool";
 /// Hooks of one source.
 const HOOKS_MAX: usize = 500;
 /// A day.

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::Said;
 use crate::aside::Aside;
+use crate::counsel::Counsel;
 use crate::event::HookEvent;
 
 /// Where the hooks of a session run.
@@ -28,6 +29,10 @@ pub struct Ground {
     pub aside: Arc<Aside>,
     /// Hears of every hook.
     pub watcher: Option<Arc<dyn Watcher>>,
+    /// Asks models and tools on behalf of hooks.
+    pub counsel: Option<Arc<dyn Counsel>>,
+    /// Passes words on to the model that come when nobody waits for them.
+    pub waker: Option<Arc<dyn Waker>>,
 }
 
 /// One moment.
@@ -45,6 +50,12 @@ pub struct Occasion {
     pub limit: Option<Duration>,
     /// Calls all of it off.
     pub cancel: CancellationToken,
+}
+
+/// Passes on what a hook says that nobody waited for.
+pub trait Waker: fmt::Debug + Send + Sync {
+    /// The model is to hear this, and to be asked if it is at rest.
+    fn wake(&self, words: String);
 }
 
 /// Hears of every hook.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::callback::Callback;
+use crate::counsel::{Judge, ServerTool};
 use crate::event::HookEvent;
 use crate::matcher::Matcher;
 
@@ -27,6 +28,8 @@ pub(crate) struct Hook {
     pub(crate) has_run: AtomicBool,
     /// Nobody waits for it.
     pub(crate) is_async: bool,
+    /// Should it object when nobody waits any more, the model is told.
+    pub(crate) wakes: bool,
     pub(crate) source: Arc<str>,
 }
 
@@ -39,8 +42,24 @@ pub(crate) enum Kind {
     Http(Http),
     /// Whoever embeds us.
     Callback { id: String, callback: Arc<dyn Callback> },
-    /// Something that cannot be asked here: its kind.
-    Unsupported(String),
+    /// A model, or an agent.
+    Judge(Judge),
+    /// A tool of a server.
+    Tool(ServerTool),
+}
+
+impl Kind {
+    /// Its name in the configuration.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Command(_) => "command",
+            Self::Http(_) => "http",
+            Self::Callback { .. } => "callback",
+            Self::Judge(judge) if judge.is_agent => "agent",
+            Self::Judge(_) => "prompt",
+            Self::Tool(_) => "mcp_tool",
+        }
+    }
 }
 
 /// A program of the user's.
@@ -91,7 +110,8 @@ impl Hook {
             },
             Kind::Http(http) => http.url.split(['?', '#']).next().unwrap_or_default().to_owned(),
             Kind::Callback { id, .. } => format!("callback {id}"),
-            Kind::Unsupported(kind) => format!("a hook of type {kind}"),
+            Kind::Judge(judge) => judge.prompt.clone(),
+            Kind::Tool(tool) => tool.name(),
         };
         let line = text.lines().next().unwrap_or_default();
         match line.chars().count() > NAME_CHARS_MAX || line.len() < text.len() {
@@ -105,6 +125,8 @@ impl Hook {
         match (&self.kind, &other.kind) {
             (Kind::Command(one), Kind::Command(two)) => one == two,
             (Kind::Http(one), Kind::Http(two)) => one == two,
+            (Kind::Judge(one), Kind::Judge(two)) => one == two,
+            (Kind::Tool(one), Kind::Tool(two)) => one == two,
             (Kind::Callback { id: one, .. }, Kind::Callback { id: two, .. }) => one == two,
             _ => false,
         }
@@ -115,11 +137,18 @@ impl Hook {
         match (self.limit, self.event) {
             (Some(limit), HookEvent::SessionEnd) => limit.min(PARTING_TIME_MAX),
             (Some(limit), _) => limit,
-            (None, event) => event.limit(),
+            (None, event) => match &self.kind {
+                Kind::Judge(judge) if judge.is_agent => event.limit().min(AGENT_TIME),
+                Kind::Judge(_) => event.limit().min(JUDGE_TIME),
+                _ => event.limit(),
+            },
         }
     }
 }
 
+/// How long a model that judges may take, and an agent, where the configuration does not say.
+const JUDGE_TIME: Duration = Duration::from_secs(30);
+const AGENT_TIME: Duration = Duration::from_secs(60);
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 100;
 /// The longest a hook may hold up the end of a session.

@@ -56,7 +56,7 @@ async fn exchange(http: &Http, switches: &Switches, input: Vec<u8>) -> Result<He
         }
     };
     let exit_code = Some(i32::from(status.as_u16()));
-    Ok(Heard { end, exit_code, stdout: text, stderr: String::new() })
+    Ok(Heard { end, exit_code, stdout: text, ..Heard::default() })
 }
 
 fn headers(http: &Http, switches: &Switches) -> Result<HeaderMap, String> {

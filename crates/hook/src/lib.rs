@@ -1,7 +1,7 @@
 //! Users' hooks: other people's programs, asked at the moments of a session at which they may speak.
 //!
-//! `config` reads which hook runs when, `matcher` says whether one is meant, `command`, `http` and
-//! `callback` ask it, `wire` and `answer` read what it said, `verdict` makes one verdict of several.
+//! `config` reads which hook runs when, `matcher` says whether one is meant, `command`, `http`,
+//! `callback` and `counsel` ask it, `wire` and `answer` read what it said, `verdict` makes one verdict of several.
 //! [`HookSet::chosen`] and [`Chosen::run`] are the doors.
 //!
 //! What follows from a verdict is not decided here, and whether a changed input may run is decided
@@ -12,6 +12,7 @@ mod aside;
 mod callback;
 mod command;
 mod config;
+mod counsel;
 mod event;
 mod ground;
 mod hook;
@@ -27,8 +28,9 @@ pub use answer::{Answer, Said};
 pub use aside::Aside;
 pub use callback::{Callback, Calling};
 pub use config::Source;
+pub use counsel::{Counsel, Weighed, Weighing};
 pub use event::HookEvent;
-pub use ground::{Ground, Occasion, Watcher};
+pub use ground::{Ground, Occasion, Waker, Watcher};
 pub use hook::OnFailure;
 pub use set::{Chosen, HookSet, Listed, Switches};
 pub use verdict::Joint;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::answer::{End, Heard, Said, read};
 use crate::command::{self, Asked};
@@ -38,7 +40,7 @@ impl Chosen {
             let asked = Arc::clone(one);
             if !one.hook.is_async {
                 tasks.spawn(async move { (place, asked.ask().await) });
-            } else if !ground.aside.leave(async move { drop(asked.ask().await) }) {
+            } else if !ground.aside.leave(async move { asked.ask_beside().await }) {
                 let full = one.broken("was left out: too many hooks run beside");
                 put(&mut said, place, full);
             }
@@ -74,7 +76,19 @@ struct One {
 }
 
 impl One {
-    async fn ask(&self) -> Said {
+    /// Asks when nobody waits. An objection may still be worth the model's while.
+    async fn ask_beside(self: &Arc<Self>) {
+        let said = self.ask().await;
+        if self.hook.wakes
+            && let (Some(2), Some(waker)) = (said.exit_code, &self.ground.waker)
+        {
+            let words = [said.stderr.trim(), said.stdout.trim()];
+            let words = words.iter().find(|words| !words.is_empty()).unwrap_or(&"no reason given");
+            waker.wake(format!("A hook that ran beside your work, `{}`, says: {words}", said.name));
+        }
+    }
+
+    async fn ask(self: &Arc<Self>) -> Said {
         let watcher = self.ground.watcher.clone();
         if let Some(watcher) = &watcher {
             watcher.started(self.number, &self.moment(), self.hook.event);
@@ -92,17 +106,13 @@ impl One {
         said
     }
 
-    async fn heard(&self, limit: Duration) -> Heard {
-        let Occasion { input, tool_use_id, env_file, cancel, .. } = &*self.occasion;
+    async fn heard(self: &Arc<Self>, limit: Duration) -> Heard {
+        let Occasion { input, tool_use_id, cancel, .. } = &*self.occasion;
         let bytes = || input.to_string().into_bytes();
         let waited = async {
             match &self.hook.kind {
                 // Keeps the deadline itself, so that its tree is asked to end before it is killed.
-                Kind::Command(command) => {
-                    let (env_file, cancel) = (env_file.as_deref(), cancel.clone());
-                    let asked = Asked { input: bytes(), env_file, limit, cancel };
-                    return command::ask(command, &self.ground, asked).await;
-                }
+                Kind::Command(_) => return self.heard_program(limit).await,
                 Kind::Http(http) => timeout(limit, http::ask(http, &self.switches, bytes())).await,
                 Kind::Callback { id, callback } => {
                     let called = callback.call(id, input, tool_use_id.as_deref());
@@ -114,10 +124,7 @@ impl One {
                         Heard { end, ..Heard::default() }
                     })
                 }
-                Kind::Unsupported(kind) => {
-                    let end = End::Broken(format!("is of type {kind}, which is not supported"));
-                    return Heard { end, ..Heard::default() };
-                }
+                Kind::Judge(_) | Kind::Tool(_) => timeout(limit, self.counselled(limit)).await,
             }
             .unwrap_or_else(|_| Heard { end: End::Late, ..Heard::default() })
         };
@@ -128,6 +135,61 @@ impl One {
             biased;
             () = cancel.cancelled() => Heard { end: End::Cancelled, ..Heard::default() },
             heard = waited => heard,
+        }
+    }
+
+    /// Asks whoever holds the session to ask.
+    async fn counselled(&self, limit: Duration) -> Heard {
+        let Some(counsel) = self.ground.counsel.as_deref() else {
+            let end = End::Broken("needs a session to ask in".to_owned());
+            return Heard { end, ..Heard::default() };
+        };
+        let input = &self.occasion.input;
+        match &self.hook.kind {
+            Kind::Judge(judge) => judge.ask(counsel, (self.hook.event, input), limit).await,
+            Kind::Tool(tool) => tool.ask(counsel, input).await,
+            Kind::Command(_) | Kind::Http(_) | Kind::Callback { .. } => Heard::default(),
+        }
+    }
+
+    /// Asks a program. One whose first line says so goes on beside everything, and has no say.
+    async fn heard_program(self: &Arc<Self>, limit: Duration) -> Heard {
+        let (first, line) = oneshot::channel();
+        let (one, own) = (Arc::clone(self), CancellationToken::new());
+        let cancel = own.clone();
+        let mut running = Box::pin(async move {
+            let Kind::Command(command) = &one.hook.kind else { return Heard::default() };
+            let input = one.occasion.input.to_string().into_bytes();
+            let env_file = one.occasion.env_file.as_deref();
+            let asked = Asked { input, env_file, limit, cancel, first };
+            command::ask(command, &one.ground, asked).await
+        });
+        let going_on = tokio::select! {
+            biased;
+            () = self.occasion.cancel.cancelled() => {
+                own.cancel();
+                return running.await;
+            }
+            heard = &mut running => return heard,
+            line = line => line.ok().and_then(|line| command::goes_on(&line)),
+        };
+        let Some(patience) = going_on else {
+            return tokio::select! {
+                biased;
+                () = self.occasion.cancel.cancelled() => {
+                    own.cancel();
+                    running.await
+                }
+                heard = &mut running => heard,
+            };
+        };
+        let work = async move { drop(timeout(patience.unwrap_or(limit), running).await) };
+        match self.ground.aside.leave(work) {
+            true => Heard::default(),
+            false => {
+                let end = End::Broken("was ended: too many hooks run beside".to_owned());
+                Heard { end, ..Heard::default() }
+            }
         }
     }
 
@@ -155,6 +217,7 @@ impl One {
             stderr: shown(heard.stderr),
             failure,
             is_cancelled,
+            spent: heard.spent,
             answer,
         }
     }

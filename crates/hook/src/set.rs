@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::callback::Callback;
 use crate::config::{Reader, Source};
 use crate::event::HookEvent;
-use crate::hook::{Hook, Kind, OnFailure};
+use crate::hook::{Hook, OnFailure};
 
 /// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
 #[derive(Clone, Debug, Default)]
@@ -42,8 +42,8 @@ pub struct Listed {
     pub matcher: String,
     /// What must be true besides.
     pub condition: Option<String>,
-    /// command, http, callback, or a kind that is not supported.
-    pub kind: String,
+    /// command, http, callback, prompt, agent or mcp_tool.
+    pub kind: &'static str,
     /// What is asked.
     pub name: String,
     /// How long it may take, in milliseconds.
@@ -82,6 +82,10 @@ impl HookSet {
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.hooks.extend(other.hooks);
+        // Whoever says something of all hooks says it of those that are joined too.
+        if *self.switches == Switches::default() {
+            self.switches = other.switches;
+        }
         self
     }
 
@@ -101,7 +105,7 @@ impl HookSet {
     /// Is anybody to be asked at this moment?
     #[must_use]
     pub fn has(&self, event: HookEvent) -> bool {
-        self.hooks.iter().any(|hook| hook.event == event && can_run(hook))
+        self.hooks.iter().any(|hook| hook.event == event)
     }
 
     /// Those that are meant: by the matcher's target (a tool's name, a source, a reason) and by the
@@ -113,7 +117,7 @@ impl HookSet {
         speaks: impl Fn(&str) -> bool,
     ) -> Chosen {
         let mut hooks: Vec<Arc<Hook>> = Vec::new();
-        for hook in self.hooks.iter().filter(|hook| hook.event == event && can_run(hook)) {
+        for hook in self.hooks.iter().filter(|hook| hook.event == event) {
             let is_meant = !event.has_target() || hook.matcher.means(target.unwrap_or_default());
             let is_so = match &hook.condition {
                 None => true,
@@ -148,23 +152,12 @@ impl Chosen {
     }
 }
 
-/// A kind that is not supported is asked only where its failure means something.
-fn can_run(hook: &Hook) -> bool {
-    !matches!(hook.kind, Kind::Unsupported(_)) || hook.on_failure == Some(OnFailure::Block)
-}
-
 fn listed(hook: &Hook) -> Listed {
-    let kind = match &hook.kind {
-        Kind::Command(_) => "command".to_owned(),
-        Kind::Http(_) => "http".to_owned(),
-        Kind::Callback { .. } => "callback".to_owned(),
-        Kind::Unsupported(kind) => format!("{kind}, not supported"),
-    };
     Listed {
         event: hook.event,
         matcher: hook.written.clone(),
         condition: hook.condition.clone(),
-        kind,
+        kind: hook.kind.name(),
         name: hook.name(),
         limit_millis: hook.limit().as_millis(),
         on_failure: hook.on_failure,

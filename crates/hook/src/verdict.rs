@@ -2,7 +2,7 @@
 //! a yes.
 
 use serde_json::Value;
-use windlass_vocabulary::HookVerdict;
+use windlass_vocabulary::{HookVerdict, MicroUsd};
 
 use crate::answer::Said;
 use crate::wire::RequestAnswer;
@@ -30,6 +30,8 @@ pub struct Joint {
     pub title: Option<String>,
     /// What the first prompt should be.
     pub first_message: Option<String>,
+    /// What asking models cost.
+    pub spent: MicroUsd,
     /// What each said, in the order of the configuration.
     pub said: Vec<Said>,
 }
@@ -51,6 +53,7 @@ impl Joint {
         if stronger(&mut self.verdict, answer.verdict.clone()) {
             self.name.clone_from(&said.name);
         }
+        self.spent = self.spent + said.spent;
         self.context.extend(answer.context.iter().cloned());
         self.messages.extend(answer.message.clone());
         if let Some(failure) = said.failure.as_ref().filter(|_| !said.is_cancelled) {

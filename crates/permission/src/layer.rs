@@ -219,14 +219,9 @@ impl Reader<'_, '_> {
     }
 
     fn mode(&mut self, value: Option<&Value>) {
-        let mode = match value.map(Value::as_str) {
-            None => return,
-            Some(Some("default" | "manual")) => Mode::Default,
-            Some(Some("acceptEdits")) => Mode::AcceptEdits,
-            Some(Some("plan")) => Mode::Plan,
-            Some(Some("dontAsk")) => Mode::DontAsk,
-            Some(Some("bypassPermissions")) => Mode::BypassPermissions,
-            Some(_) => return self.problem(MODE, "`defaultMode` is not a mode, and is ignored"),
+        let Some(value) = value else { return };
+        let Some(mode) = value.as_str().and_then(Mode::named) else {
+            return self.problem(MODE, "`defaultMode` is not a mode, and is ignored");
         };
         let before = self.merged.mode.unwrap_or_default();
         if !self.layer.is_trusted && strictness(mode) <= strictness(before) {

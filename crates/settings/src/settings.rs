@@ -25,6 +25,10 @@ pub struct Settings {
     pub disable_all_hooks: Option<bool>,
     /// Managed: run only managed hooks.
     pub allow_managed_hooks_only: Option<bool>,
+    /// Addresses that hooks may ask, a star standing for anything; all when nothing is said.
+    pub allowed_http_hook_urls: Option<Vec<String>>,
+    /// Variables that hooks may send to servers; those each names when nothing is said.
+    pub http_hook_allowed_env_vars: Option<Vec<String>>,
     /// Managed: only managed allow, ask and deny rules count.
     pub allow_managed_permission_rules_only: Option<bool>,
     /// Variables to set, for the session and its tools.

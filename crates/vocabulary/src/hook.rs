@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::Json;
 use crate::time::Millis;
 use crate::tool::Inspection;
+use crate::usage::MicroUsd;
 
 /// The moments of the loop at which hooks run and are waited for, or are only told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -45,6 +46,14 @@ pub struct HookReport {
     /// After a tool: what the model sees instead of what the tool returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// What asking models on their behalf cost.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub spent: MicroUsd,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks like this")]
+fn is_nothing(spent: &MicroUsd) -> bool {
+    spent.0 == 0
 }
 
 /// What people are told of one hook.

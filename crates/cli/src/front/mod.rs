@@ -25,7 +25,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use windlass_driver::{Interrupt, Notices, Session};
+use windlass_driver::{Interrupt, Notices, Parting, Session};
 use windlass_permission::display::{cleaned, is_hidden, visible};
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Answer, Notice};
@@ -146,8 +146,13 @@ pub(crate) async fn drain(session: &Session, signals: &mut Signals) {
 /// Closes the session: tools that still run get their time to go. Somebody in a hurry cuts it short,
 /// and what is left of them is killed with the runtime.
 pub(crate) async fn close(session: &Session, signals: &mut Signals) {
+    close_for(session, Parting::Other, signals).await;
+}
+
+/// The same, and hooks are told why.
+pub(crate) async fn close_for(session: &Session, why: Parting, signals: &mut Signals) {
     if !signals.are_urgent() {
-        let _ = unless_signalled(signals, session.close()).await;
+        let _ = unless_signalled(signals, session.close_for(why)).await;
     }
 }
 

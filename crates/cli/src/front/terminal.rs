@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use windlass_driver::{AgentDefinition, Session, Settings};
+use windlass_driver::{AgentDefinition, Parting, Session, Settings};
 use windlass_terminal::{
     About, Hint, Host, Order as Meant, Ordering, Stage, Theme, run as converse,
 };
 
-use super::{close, window};
+use super::{close_for, window};
 use crate::args::Division;
 use crate::command::{self, Order};
 use crate::compose::Plan;
@@ -59,11 +59,11 @@ pub(crate) async fn run(
         first,
         notes,
     };
-    let held = tokio::select! {
-        held = converse(stage) => held.map(|()| Exit::DONE),
-        signal = signals.next() => Ok(signal.exit()),
+    let (held, why) = tokio::select! {
+        held = converse(stage) => (held.map(|()| Exit::DONE), Parting::PromptInputExit),
+        signal = signals.next() => (Ok(signal.exit()), Parting::Other),
     };
-    close(&session, &mut signals).await;
+    close_for(&session, why, &mut signals).await;
     plan.remote.close().await;
     if let Some(scratch) = scratch {
         // Ours alone and perhaps never made.

@@ -69,7 +69,7 @@ fn row(hook: &Listed) -> [String; 5] {
     [
         format!("{}{happens}", hook.event.name()),
         format!("{matcher}{condition}"),
-        hook.kind.clone(),
+        hook.kind.to_owned(),
         hook.name.clone(),
         hook.source.clone(),
     ]
@@ -119,6 +119,8 @@ async fn test(args: &HooksTestArgs, lookup: &impl Lookup) -> Result<(String, Exi
         spill,
         aside: Arc::default(),
         watcher: None,
+        counsel: None,
+        waker: None,
         cwd,
     };
     let occasion = Occasion {

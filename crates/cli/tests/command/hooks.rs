@@ -179,13 +179,13 @@ fn h5_hooks_are_those_of_the_beginning_and_a_project_needs_trust() {
 fn a_hook_that_cannot_be_read_costs_one_line() {
     let world = World::new();
     let mut settings = hooks(&[("SessionStart", "echo Monday")]);
-    settings["hooks"]["Stop"] = json!([{ "hooks": [{ "type": "prompt", "prompt": "fine?" }] }]);
+    settings["hooks"]["Stop"] = json!([{ "hooks": [{ "type": "prompt" }] }]);
     settings["hooks"]["NoSuchEvent"] = json!([]);
     write(world.home().join(".claude/settings.json"), settings);
     let server = play(Script::new().answer(Answer::text("Over.")));
     let finished = go(&world, &server, &[]);
     assert_eq!(finished.stdout, "Over.\n", "{finished:?}");
-    for words in ["hooks.Stop[0].hooks[0]: hooks of type `prompt`", "hooks.NoSuchEvent"] {
+    for words in ["hooks.Stop[0].hooks[0]: `prompt` is missing", "hooks.NoSuchEvent"] {
         let lines = finished.stderr.lines().filter(|line| line.contains(words)).count();
         assert_eq!(lines, 1, "{words}: {finished:?}");
     }

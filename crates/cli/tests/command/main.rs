@@ -21,6 +21,7 @@ mod desk;
 mod expansion;
 mod fault;
 mod headless;
+mod hook_outputs;
 mod hooks;
 mod key;
 #[cfg(target_os = "linux")]

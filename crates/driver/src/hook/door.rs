@@ -33,12 +33,16 @@ pub(crate) struct Door {
     variables: Option<PathBuf>,
     asking: JoinSet<Joint>,
     waiting: VecDeque<Submission>,
+    /// What hooks at the start want said before the next prompt.
+    first: Option<String>,
 }
 
 /// What comes through the door.
 pub(crate) enum Passage {
     /// Words for the model.
     Words(Event),
+    /// A name for the session.
+    Title(String),
     /// A prompt.
     Prompt(Submission),
 }
@@ -60,6 +64,7 @@ impl Door {
             variables: None,
             asking: JoinSet::new(),
             waiting: VecDeque::new(),
+            first: None,
         }
     }
 
@@ -91,7 +96,7 @@ impl Door {
         let is_watched = !self.hooks.is_nested() && self.hooks.has(HookEvent::UserPromptSubmit);
         if !is_watched && self.starts_until.is_none() && self.waiting.is_empty() {
             self.hooks.new_prompt();
-            return Some(submission);
+            return Some(self.preceded(submission));
         }
         self.waiting.push_back(submission);
         None
@@ -109,7 +114,9 @@ impl Door {
                 Some(joint) = self.starting.join_next() => {
                     self.starts_until = None;
                     self.adopt_variables().await;
-                    return words(joint.unwrap_or_default());
+                    let mut joint = joint.unwrap_or_default();
+                    self.first = joint.first_message.take();
+                    return words(joint);
                 }
                 Some(joint) = self.asking.join_next() => {
                     let joint = joint.unwrap_or_else(|error| broken(&error));
@@ -154,7 +161,10 @@ impl Door {
                 self.asking.spawn(asking.run());
                 None
             }
-            None => self.waiting.pop_front().map(|submission| vec![Passage::Prompt(submission)]),
+            None => {
+                let submission = self.waiting.pop_front()?;
+                Some(vec![Passage::Prompt(self.preceded(submission))])
+            }
         }
     }
 
@@ -174,10 +184,18 @@ impl Door {
             }
             HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => {
                 let mut events = words(joint);
-                events.push(Passage::Prompt(submission));
+                events.push(Passage::Prompt(self.preceded(submission)));
                 events
             }
         }
+    }
+
+    /// What hooks at the start want said goes before the first prompt's own words.
+    fn preceded(&mut self, mut submission: Submission) -> Submission {
+        if let Some(first) = self.first.take() {
+            submission.content.insert(0, Block::Text(format!("{first}\n\n")));
+        }
+        submission
     }
 
     /// A prompt that never came in is over all the same: whoever sent it waits for its end.
@@ -208,7 +226,8 @@ impl Door {
 fn words(joint: Joint) -> Vec<Passage> {
     let kind = AttachmentKind::Hook;
     let arrived = |text| Passage::Words(Event::AttachmentArrived { kind, text });
-    joint.context.into_iter().map(arrived).collect()
+    let title = joint.title.map(Passage::Title);
+    title.into_iter().chain(joint.context.into_iter().map(arrived)).collect()
 }
 
 fn broken(error: &tokio::task::JoinError) -> Joint {

@@ -4,32 +4,39 @@
 //! and before a prompt goes in; `input` says what they read, `watch` tells people of each. What a
 //! verdict means for the loop is the engine's to say.
 
+mod counsel;
 pub(crate) mod door;
 pub(crate) mod errand;
 mod export;
 pub(crate) mod input;
+mod wake;
 mod watch;
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::settings::Hooks;
-use windlass_engine::{HookSubject, Settings};
+use windlass_engine::{Event, HookSubject, Settings};
 use windlass_hook::{Chosen, Ground, HookEvent, HookSet, Joint, Occasion};
 use windlass_permission::{Policy, Rule, speaks_of};
-use windlass_vocabulary::{HookPoint, HookReport, Json, Mode, Notice, ToolCall};
+use windlass_vocabulary::{HookPoint, HookReport, Json, MicroUsd, Mode, Notice, ToolCall};
 
+use self::counsel::SessionCounsel;
 use self::input::{Facts, Identity};
+use self::wake::Woken;
 use self::watch::Told;
+use crate::aside::Asides;
 use crate::inspect::{Disk, Inspector};
 use crate::notices::Teller;
 
 /// The hooks of one session, with everything they are told of it.
 #[derive(Debug)]
 pub(crate) struct SessionHooks {
-    set: HookSet,
+    /// Skills bring hooks along when they are loaded.
+    set: RwLock<HookSet>,
     ground: Ground,
     facts: Facts,
     inspector: Arc<Inspector>,
@@ -65,6 +72,7 @@ impl SessionHooks {
         (set, identity): (HookSet, Identity),
         settings: &Settings,
         inspector: &Arc<Inspector>,
+        (asides, events): (&Arc<Asides>, &mpsc::Sender<Event>),
         teller: &Teller,
     ) -> Arc<Self> {
         let surroundings = &inspector.surroundings;
@@ -75,6 +83,12 @@ impl SessionHooks {
             spill: surroundings.spill.clone(),
             aside: Arc::default(),
             watcher: Some(Arc::new(Told(teller.clone()))),
+            counsel: Some(Arc::new(SessionCounsel {
+                asides: Arc::clone(asides),
+                inspector: Arc::clone(inspector),
+                allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_PART)),
+            })),
+            waker: Some(Arc::new(Woken(events.downgrade()))),
             cwd: cwd.clone(),
         };
         let facts = Facts {
@@ -85,11 +99,15 @@ impl SessionHooks {
             prompt: std::sync::Mutex::default(),
         };
         let (inspector, teller) = (Arc::clone(inspector), teller.clone());
-        Arc::new(Self { set, ground, facts, inspector, teller })
+        Arc::new(Self { set: RwLock::new(set), ground, facts, inspector, teller })
+    }
+
+    fn set(&self) -> RwLockReadGuard<'_, HookSet> {
+        self.set.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn has(&self, event: HookEvent) -> bool {
-        self.set.has(event)
+        self.set().has(event)
     }
 
     pub(crate) fn is_nested(&self) -> bool {
@@ -104,7 +122,7 @@ impl SessionHooks {
         mode: Mode,
         fields: Map<String, Value>,
     ) -> Option<Asking> {
-        let chosen = self.set.chosen(event, target, |_| false);
+        let chosen = self.set().chosen(event, target, |_| false);
         self.asking(chosen, target, self.facts.common(event, mode), fields)
     }
 
@@ -121,7 +139,7 @@ impl SessionHooks {
         };
         let target = self.facts.target(subject);
         let speaks = |rule: &str| call.is_some_and(|call| speaks(rule, policy, call));
-        let chosen = self.set.chosen(event, target.as_deref(), speaks);
+        let chosen = self.set().chosen(event, target.as_deref(), speaks);
         let common = self.facts.common(event, policy.mode);
         let asking = self.asking(chosen, target.as_deref(), common, self.facts.subject(subject));
         let id = call.map(|call| call.id.as_str().to_owned());
@@ -167,6 +185,7 @@ impl SessionHooks {
             context: joint.context,
             updated,
             output: output.map(shown),
+            spent: joint.spent,
         }
     }
 
@@ -181,15 +200,17 @@ impl SessionHooks {
         if self.is_nested() || !self.has(HookEvent::SessionEnd) {
             return Duration::ZERO;
         }
-        let chosen = self.set.chosen(HookEvent::SessionEnd, Some(PARTED), |_| false);
-        chosen.limit() + PARTING_GRACE
+        let limit = |reason: &Parting| {
+            self.set().chosen(HookEvent::SessionEnd, Some(reason.name()), |_| false).limit()
+        };
+        Parting::ALL.iter().map(limit).max().unwrap_or_default() + PARTING_GRACE
     }
 
     /// The session ends. All hooks share a short time; what is still there then is ended.
-    pub(crate) async fn part(self: Arc<Self>) {
-        let fields = Map::from_iter([("reason".to_owned(), Value::from(PARTED))]);
+    pub(crate) async fn part(self: Arc<Self>, why: Parting) {
+        let fields = Map::from_iter([("reason".to_owned(), Value::from(why.name()))]);
         let mode = Mode::Default;
-        let asking = self.meant(HookEvent::SessionEnd, Some(PARTED), mode, fields);
+        let asking = self.meant(HookEvent::SessionEnd, Some(why.name()), mode, fields);
         if let Some(mut asking) = asking.filter(|_| !self.is_nested()) {
             asking.occasion.limit = Some(HookEvent::PARTING_TIME);
             // What does not heed the end of its time is dropped, and with it all it started.
@@ -238,8 +259,42 @@ pub(crate) fn points(set: &HookSet) -> Hooks {
     }
 }
 
-/// Why a session ends, as far as it is known here.
-const PARTED: &str = "other";
+/// Why a session ends, as hooks are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parting {
+    /// What was said is forgotten, and another begins.
+    Clear,
+    /// An earlier one is taken up in its place.
+    Resume,
+    /// The user logs out.
+    Logout,
+    /// The user left the prompt.
+    PromptInputExit,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl Parting {
+    /// Every one there is.
+    pub const ALL: &'static [Self] =
+        &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
+
+    /// Its name in configuration and JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clear => "clear",
+            Self::Resume => "resume",
+            Self::Logout => "logout",
+            Self::PromptInputExit => "prompt_input_exit",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Where money is limited, one question of a hook may cost this part of the whole.
+const ALLOWANCE_PART: u64 = 100;
 /// How long hooks at the end may take to end when their time is up.
 const PARTING_GRACE: Duration = Duration::from_millis(200);
 /// What hooks nobody waits for get to end by themselves.

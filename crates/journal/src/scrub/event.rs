@@ -208,7 +208,7 @@ impl Scrubber {
     }
 
     fn report(&self, report: HookReport) -> HookReport {
-        let HookReport { verdict, name, context, updated, output } = report;
+        let HookReport { verdict, name, context, updated, output, spent } = report;
         let verdict = match verdict {
             HookVerdict::Ask(text) => HookVerdict::Ask(self.text(&text)),
             HookVerdict::Block(text) => HookVerdict::Block(self.text(&text)),
@@ -221,6 +221,7 @@ impl Scrubber {
             context: context.iter().map(|text| self.text(text)).collect(),
             output: output.map(|text| self.text(&text)),
             updated: updated.map(|(input, found)| (self.json(&input), self.inspection(found))),
+            spent,
         }
     }
 

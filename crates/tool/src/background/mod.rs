@@ -164,6 +164,7 @@ pub(crate) async fn start(
             inline_max: INLINE_BYTES,
             processes_max: limits.processes_max,
             bell: Some(Arc::clone(&task.bell)),
+            first: None,
         },
         cancel: task.cancel.clone(),
         progress: Progress::default(),

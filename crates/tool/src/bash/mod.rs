@@ -97,6 +97,7 @@ impl Bash {
                 inline_max: limits.output_inline_max,
                 processes_max: limits.processes_max,
                 bell: None,
+                first: None,
             },
             cancel: job.cancel.clone(),
             progress: job.progress.clone(),

@@ -14,10 +14,11 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::launch::{Program, spawn_in};
-use super::watch::{Cause, Order, Output, stay};
+use super::watch::{Cause, FirstLine, Order, Output, stay};
 use crate::output::{Ends, Spill};
 use crate::surroundings::{Limits, Surroundings};
 use crate::tool::Progress;
@@ -98,6 +99,18 @@ impl Errand {
     /// # Errors
     /// When it cannot be started.
     pub async fn run(self) -> io::Result<ErrandEnd> {
+        self.run_with(None).await
+    }
+
+    /// The same; the first line of standard output is told as soon as it is there.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn run_telling(self, first: oneshot::Sender<String>) -> io::Result<ErrandEnd> {
+        self.run_with(Some(FirstLine::new(first))).await
+    }
+
+    async fn run_with(self, first: Option<FirstLine>) -> io::Result<ErrandEnd> {
         let program = Program {
             path: self.program,
             arguments: self.arguments,
@@ -118,6 +131,7 @@ impl Errand {
                 inline_max: self.output_max,
                 processes_max: Limits::default().processes_max,
                 bell: None,
+                first,
             },
             cancel: self.cancel,
             progress: Progress::default(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::Child;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,8 @@ const AFTER_KILL: Duration = Duration::from_millis(500);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// Bytes of standard error told to whoever started it.
 const STDERR_TOLD: usize = 8 * 1024;
+/// A longer first line is not told.
+const FIRST_LINE_MAX: usize = 4 * 1024;
 /// How often a tree is counted.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -49,6 +51,33 @@ pub(crate) struct Output {
     pub(crate) processes_max: usize,
     /// Rung whenever something was written.
     pub(crate) bell: Option<Arc<Notify>>,
+    /// Told the first line of standard output as soon as it is there.
+    pub(crate) first: Option<FirstLine>,
+}
+
+/// Waits for the first line, as far as it is short.
+#[derive(Debug)]
+pub(crate) struct FirstLine {
+    line: Vec<u8>,
+    told: oneshot::Sender<String>,
+}
+
+impl FirstLine {
+    pub(crate) fn new(told: oneshot::Sender<String>) -> Self {
+        Self { line: Vec::new(), told }
+    }
+
+    /// More came. Gives itself back while the line is not whole.
+    fn heard(mut self, chunk: &[u8]) -> Option<Self> {
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        self.line.extend(chunk.iter().take(end.unwrap_or(chunk.len())));
+        if end.is_some() {
+            // Nobody wants to know any more if this fails.
+            let _ = self.told.send(String::from_utf8_lossy(&self.line).into_owned());
+            return None;
+        }
+        (self.line.len() <= FIRST_LINE_MAX).then_some(self)
+    }
 }
 
 /// How it came to its end.
@@ -90,6 +119,7 @@ pub(crate) async fn stay(process: Process, order: Order) -> io::Result<Ended> {
         cancel: order.cancel,
         progress: order.progress,
         bell: order.output.bell,
+        first: order.output.first,
         swarm: Swarm::new(is_plain, order.output.processes_max),
     };
     let status = watch.until_end(&mut child, order.limit).await?;
@@ -147,6 +177,7 @@ struct Watch {
     cancel: CancellationToken,
     progress: Progress,
     bell: Option<Arc<Notify>>,
+    first: Option<FirstLine>,
     swarm: Swarm,
 }
 
@@ -174,6 +205,7 @@ impl Watch {
             tokio::select! {
                 read = self.stdout.read() => {
                     self.stdout.take(&read);
+                    self.first = self.first.take().and_then(|one| one.heard(&self.stdout.chunk));
                     let room = self.spill.push(&self.stdout.chunk).await;
                     self.after_read(room, timer.as_mut());
                 }

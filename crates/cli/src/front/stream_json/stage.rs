@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_driver::mcp::{ServerStatus, Servers};
-use windlass_driver::{AgentDefinition, Builder, HookSet, Notices, Session, Settings};
+use windlass_driver::{AgentDefinition, Builder, HookSet, Notices, Parting, Session, Settings};
 use windlass_permission::Rule;
 use windlass_vocabulary::{Mode, ModelName, Notice};
 
@@ -220,8 +220,8 @@ impl Stage {
     }
 
     /// Ends it with everything it has started.
-    pub(crate) async fn close(&self) {
-        self.session.close().await;
+    pub(crate) async fn close(&self, why: Parting) {
+        self.session.close_for(why).await;
         self.remote.close().await;
         if let Some(scratch) = &self.scratch {
             // Ours alone and perhaps never made.

@@ -127,11 +127,15 @@ impl Nest {
             }
         }
         surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
+        let transcript = transcript.map(|kept| kept.of_agent(id, &definition.name, call));
         let folder = journal.as_ref().map(agents_folder);
         let agent = AgentIdentity {
             id: id.as_str().to_owned(),
             kind: definition.name.clone(),
-            transcript: folder.map(|folder| folder.join(format!("{id}.jsonl"))),
+            transcript: transcript
+                .as_ref()
+                .and_then(|kept| kept.path.clone())
+                .or_else(|| folder.map(|folder| folder.join(format!("{id}.jsonl")))),
         };
         let identity = Identity { agent: Some(agent), ..identity };
         let mut registry = registry;
@@ -155,7 +159,7 @@ impl Nest {
             builder = builder.nearby(nearby);
         }
         if let Some(transcript) = transcript {
-            builder = builder.transcript(transcript.of_agent(id, &definition.name, call));
+            builder = builder.transcript(transcript);
         }
         if let Some(place) = journal {
             let folder = agents_folder(&place);

@@ -361,7 +361,8 @@ impl Desk {
         {
             // What is still going on must not outlive us.
             let _ = stage.session.interrupt(Interrupt::Shutdown);
-            let _ = unless_signalled(&mut self.signals, stage.close()).await;
+            let closing = stage.close(windlass_driver::Parting::Other);
+            let _ = unless_signalled(&mut self.signals, closing).await;
         }
         if !self.pipe.is_closed() {
             // However slow the reader is, it gets everything, unless somebody wants us to stop.

@@ -242,7 +242,7 @@ impl Desk {
         let new_conversation_id = plan.session_id.clone();
         self.put(Frame::ConversationReset { new_conversation_id });
         if let Some(stage) = self.stage.take() {
-            stage.close().await;
+            stage.close(windlass_driver::Parting::Clear).await;
         }
         self.held.clear();
         self.account.next_session();

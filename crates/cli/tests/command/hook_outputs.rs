@@ -1,0 +1,143 @@
+//! What hooks may say besides yes and no, with the real binary: names, first words, going on by
+//! themselves, waking the model; and hooks that are no programs.
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Script};
+use windlass_vocabulary::Source;
+
+use crate::stage::{Running, World, play, run, wait_for_file};
+
+fn with(world: &World, settings: &Value) {
+    let path = world.home().join(".claude/settings.json");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, settings.to_string()).expect("a file");
+}
+
+fn hook(hook: &Value) -> Value {
+    json!([{ "hooks": [hook] }])
+}
+
+fn command(line: &str) -> Value {
+    json!({ "type": "command", "command": line, "timeout": 60 })
+}
+
+fn says(event: &str, mut output: Value) -> Value {
+    output["hookEventName"] = event.into();
+    let said = json!({ "hookSpecificOutput": output });
+    command(&format!("cat > /dev/null; printf '%s' '{said}'"))
+}
+
+#[test]
+fn a_hook_names_the_session_and_says_the_first_words() {
+    let world = World::new();
+    let start = json!({ "initialUserMessage": "The ship is at sea.", "sessionTitle": "Log book" });
+    with(&world, &json!({ "hooks": { "SessionStart": hook(&says("SessionStart", start)) } }));
+    let server = play(Script::new().answer(Answer::text("Aye.")));
+    run(&mut world.asking(&server.url(), &["-p", "Where are we?"])).answer();
+    let request = server.requests()[0].json().expect("JSON");
+    let said = request["messages"].to_string();
+    let places = (said.find("The ship is at sea."), said.find("Where are we?"));
+    assert!(places.0.is_some() && places.0 < places.1, "{said}");
+    let list = run(&mut world.windlass(&["sessions", "list", "--json"]));
+    assert!(list.answer().contains(r#""name":"Log book""#), "{list:?}");
+}
+
+#[test]
+fn hooks_are_told_the_transcript_that_others_read_and_why_a_session_ends() {
+    let world = World::new();
+    let keep = "cat > end.json; echo >> end.json";
+    with(&world, &json!({ "hooks": { "SessionEnd": hook(&command(keep)) } }));
+    let server = play(Script::new().answer(Answer::text("Aye.")));
+    run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+    let told: Value = serde_json::from_str(&wait_for_file(&world.file("end.json"))).expect("JSON");
+    assert_eq!(told["reason"], "other");
+    let path = told["transcript_path"].as_str().expect("a path");
+    let transcript = std::fs::read_to_string(path).expect("a transcript");
+    assert!(
+        path.contains(".claude/projects/") && transcript.contains(r#""type":"user""#),
+        "{path}"
+    );
+}
+
+#[test]
+fn a_program_may_go_on_by_itself_and_wake_the_model() {
+    let world = World::new();
+    // Neither is waited for: both run until the run is nearly over.
+    let until = "while [ ! -e seen ]; do sleep 0.02; done";
+    let alone = format!("echo '{{\"async\":true}}'; {until}; echo by-itself > alone");
+    let waking = format!("{until}; echo 'the mast is broken' >&2; exit 2");
+    let waking = json!({ "type": "command", "command": waking, "asyncRewake": true });
+    let hooks = json!({ "PreToolUse": [{ "hooks": [command(&alone), waking] }] });
+    with(&world, &json!({ "hooks": hooks }));
+    let server = play(
+        Script::new()
+            .answer(Answer::call(
+                "Bash",
+                json!({ "command": "touch seen; while [ ! -s alone ]; do sleep 0.02; done" }),
+            ))
+            .answer(Answer::call("Bash", json!({ "command": "sleep 1" })))
+            .answer(Answer::text("Over.").repeat(0)),
+    );
+    let flags = ["-p", "go", "--dangerously-skip-permissions"];
+    let done = run(&mut world.asking(&server.url(), &flags));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Over.\n"), "{done:?}");
+    assert_eq!(wait_for_file(&world.file("alone")), "by-itself\n");
+    let last = server.requests().pop().expect("a request").body;
+    assert!(last.contains("the mast is broken"), "{last}");
+}
+
+#[test]
+fn a_model_judges_and_what_it_says_is_heard() {
+    let world = World::new();
+    let judge = json!({ "type": "prompt", "prompt": "Are the masts counted? $ARGUMENTS" });
+    with(&world, &json!({ "hooks": { "Stop": hook(&judge) } }));
+    let no = r#"{"ok": false, "reason": "the mizzen is missing"}"#;
+    let server = play(
+        Script::new()
+            .answer(Answer::text("Two.").when_source(Source::Main))
+            .answer(Answer::text(no).when_source(Source::Aside))
+            .answer(Answer::text("Three.").when_source(Source::Main))
+            .answer(Answer::text("Sure: {\"ok\": true}").when_source(Source::Aside)),
+    );
+    let done = run(&mut world.asking(&server.url(), &["-p", "count", "--output-format", "json"]));
+    let result: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(result["result"], "Three.", "{done:?}");
+    let requests = server.requests();
+    assert!(requests[1].body.contains("Are the masts counted? {"), "{}", requests[1].body);
+    assert!(requests[2].body.contains("the mizzen is missing"), "{}", requests[2].body);
+}
+
+#[test]
+fn an_agent_looks_for_itself_before_the_end() {
+    let world = World::new();
+    std::fs::write(world.file("masts"), "three\n").expect("a file");
+    let agent = json!({ "type": "agent", "prompt": "Look into masts.", "timeout": 60 });
+    with(&world, &json!({ "hooks": { "Stop": hook(&agent) } }));
+    let path = world.file("masts");
+    let server = play(
+        Script::new()
+            .answer(Answer::text("Three.").when("count them"))
+            .answer(Answer::call("Read", json!({ "file_path": path })).when("Look into masts."))
+            .answer(Answer::text(r#"{"ok": true}"#).when_result("three")),
+    );
+    let done = run(&mut world.asking(&server.url(), &["-p", "count them"]));
+    assert_eq!(done.answer(), "Three.\n");
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[test]
+fn settings_say_which_servers_hooks_may_ask() {
+    let world = World::new();
+    let post = json!({ "type": "http", "url": "http://127.0.0.1:9/hook" });
+    with(
+        &world,
+        &json!({
+            "allowedHttpHookUrls": ["https://hooks.example/*"],
+            "hooks": { "UserPromptSubmit": hook(&post) },
+        }),
+    );
+    let server = play(Script::new().answer(Answer::text("Aye.")));
+    let mut running = Running::start(&mut world.asking(&server.url(), &["-p", "hi"]));
+    running.wait_for_stderr("names an address that settings do not allow");
+    assert_eq!(running.finish().code, Some(0));
+}
