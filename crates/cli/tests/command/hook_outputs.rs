@@ -137,7 +137,8 @@ fn settings_say_which_servers_hooks_may_ask() {
         }),
     );
     let server = play(Script::new().answer(Answer::text("Aye.")));
-    let mut running = Running::start(&mut world.asking(&server.url(), &["-p", "hi"]));
+    let ask = ["-p", "hi", "--verbose"];
+    let mut running = Running::start(&mut world.asking(&server.url(), &ask));
     running.wait_for_stderr("names an address that settings do not allow");
     assert_eq!(running.finish().code, Some(0));
 }
