@@ -345,10 +345,7 @@ impl Builder {
         self.check_models()?;
         self.add_search();
         self.heed_hooks();
-        let secrets = self.surroundings.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
-        self.endpoint = self.endpoint.telling(&secrets);
-        let told = |(model, endpoint): (ModelName, Endpoint)| (model, endpoint.telling(&secrets));
-        self.endpoints = self.endpoints.into_iter().map(told).collect();
+        let secrets = self.tell_secrets();
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
         let (surroundings, scratch, undo) = self.place(secrets)?;
         let (teller, notices) = notices::channel();
@@ -415,6 +412,15 @@ impl Builder {
             parting: Parting::Other,
         };
         Ok(Assembled { run, teller, scratch, commands: orders, notices, undo, late })
+    }
+
+    /// Everybody who is told a key tells it on to whoever takes keys out of what is written.
+    fn tell_secrets(&mut self) -> Secrets {
+        let secrets = self.surroundings.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
+        self.endpoint = self.endpoint.clone().telling(&secrets);
+        let told = |(model, endpoint): (ModelName, Endpoint)| (model, endpoint.telling(&secrets));
+        self.endpoints = std::mem::take(&mut self.endpoints).into_iter().map(told).collect();
+        secrets
     }
 
     /// Where tools work, the directory to remove at the end, and who keeps what they change.

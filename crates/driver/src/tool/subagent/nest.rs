@@ -108,7 +108,7 @@ impl Nest {
             settings,
             endpoint,
             endpoints,
-            registry,
+            mut registry,
             surroundings,
             hooks,
             nearby,
@@ -128,17 +128,13 @@ impl Nest {
         }
         surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
         let transcript = transcript.map(|kept| kept.of_agent(id, &definition.name, call));
-        let folder = journal.as_ref().map(agents_folder);
+        let written = transcript.as_ref().and_then(|kept| kept.path.clone());
         let agent = AgentIdentity {
             id: id.as_str().to_owned(),
             kind: definition.name.clone(),
-            transcript: transcript
-                .as_ref()
-                .and_then(|kept| kept.path.clone())
-                .or_else(|| folder.map(|folder| folder.join(format!("{id}.jsonl")))),
+            transcript: written.or_else(|| Some(agents_journal(journal.as_ref()?, id))),
         };
         let identity = Identity { agent: Some(agent), ..identity };
-        let mut registry = registry;
         // What a plan is for belongs to the parent: nobody leaves its plan mode from below. So does
         // the object that its client wants.
         let parents = ["EnterPlanMode", "ExitPlanMode", "StructuredOutput"];
@@ -162,11 +158,11 @@ impl Nest {
             builder = builder.transcript(transcript);
         }
         if let Some(place) = journal {
-            let folder = agents_folder(&place);
+            let path = agents_journal(&place, id);
             let JournalPlace { path: _, durability, head, prices, count: _, waits } = place;
             // Should it not be there in the end, opening the journal says so.
-            let _ = std::fs::create_dir_all(&folder);
-            builder = builder.journal(folder.join(format!("{id}.jsonl")), durability);
+            let _ = path.parent().map(std::fs::create_dir_all);
+            builder = builder.journal(path, durability);
             builder = builder.journal_head(Head { session: None, ..head }).disk_waits(waits);
             if let Some(prices) = prices {
                 builder = builder.price_table(prices);
@@ -181,6 +177,11 @@ impl Nest {
         }
         Ok(builder)
     }
+}
+
+/// Where one agent's journal lies.
+fn agents_journal(place: &JournalPlace, id: &AgentId) -> PathBuf {
+    agents_folder(place).join(format!("{id}.jsonl"))
 }
 
 /// Where the journals of a session's agents lie.
