@@ -86,7 +86,12 @@ mod tests {
     fn question() -> PermissionQuestion {
         let (id, name) = ("q".into(), "AskUserQuestion".into());
         let call = ToolCall { id, name, input: Json::empty_object(), signature: None };
-        PermissionQuestion { call, why: "a server asks".to_owned(), suggestions: Vec::new() }
+        PermissionQuestion {
+            call,
+            why: "a server asks".to_owned(),
+            suggestions: Vec::new(),
+            agent: None,
+        }
     }
 
     #[tokio::test]

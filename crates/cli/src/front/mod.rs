@@ -136,13 +136,6 @@ pub(crate) async fn beside<T: Send + 'static>(
     }
 }
 
-/// Lets what is seen to after a run come to its end, within bounds. Somebody in a hurry cuts it short.
-pub(crate) async fn drain(session: &Session, signals: &mut Signals) {
-    if !signals.are_urgent() {
-        let _ = unless_signalled(signals, session.drain(AFTER_MAX)).await;
-    }
-}
-
 /// Closes the session: tools that still run get their time to go. Somebody in a hurry cuts it short,
 /// and what is left of them is killed with the runtime.
 pub(crate) async fn close(session: &Session, signals: &mut Signals) {
