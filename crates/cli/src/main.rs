@@ -126,9 +126,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         Some(Command::McpConformance { url }) => {
             inside(async { Ok(say(&mcp::conform(&url, &environment).await?)) })
         }
-        Some(Command::Mcp(args)) => {
-            inside(async { Ok(say(&mcp::run(args.command, &environment).await?)) })
-        }
+        Some(Command::Mcp(args)) => inside(async { mcp::run(args.command, &environment).await }),
         Some(Command::Models(args)) => inside(async {
             let mut signals = Signals::listen()?;
             match beside(&mut signals, move || models::run(&args, &environment)).await? {

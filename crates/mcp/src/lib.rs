@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`connection`] (one server, in our own words), `transport` (how messages get
 //! there), [`server`] (when to connect, and again), `tool` (remote tools as ours), [`servers`] (all of
-//! a session). The official library is used inside `connection` and `transport` and never shown, so
+//! a session), [`serve`] (the other way round: our tools for others). The official library is used inside `connection` and `transport` and never shown, so
 //! that its changes stay in there.
 
 pub mod config;
@@ -14,6 +14,7 @@ mod login;
 mod name;
 mod person;
 mod prompt;
+pub mod serve;
 pub mod server;
 mod servers;
 mod tool;

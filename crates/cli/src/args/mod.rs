@@ -24,7 +24,7 @@ pub(crate) use model::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};
 pub(crate) use permission::{PermissionArgs, PermissionMode, SandboxArg};
 pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs};
 pub(crate) use remote::{
-    AddArgs, AddJsonArgs, McpArgs, McpCommand, RemoteArgs, Scope, TransportArg,
+    AddArgs, AddJsonArgs, McpArgs, McpCommand, RemoteArgs, Scope, ServeArgs, TransportArg,
 };
 pub(crate) use session::{
     BugreportArgs, CostArgs, Division, ExportFormat, ListArgs, OneArgs, ReplayArgs, ResumeArgs,

@@ -2,6 +2,8 @@
 
 use clap::{Subcommand, ValueEnum};
 
+use super::{PermissionArgs, SettingsArgs};
+
 /// Which MCP servers a session has.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "MCP servers")]
@@ -45,6 +47,8 @@ pub(crate) enum McpCommand {
         /// Its name.
         name: String,
     },
+    /// Offer our tools to another client, over standard input and output.
+    Serve(Box<ServeArgs>),
     /// Remove a server.
     Remove {
         /// Its name.
@@ -53,6 +57,15 @@ pub(crate) enum McpCommand {
         #[arg(short, long, value_enum)]
         scope: Option<Scope>,
     },
+}
+
+/// Our tools for others.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) permission: PermissionArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }
 
 /// A server in words.

@@ -4,6 +4,7 @@
 //! written. What is made here is run by the front ends.
 
 mod asked;
+mod bench;
 mod decided;
 mod found;
 mod place;
@@ -29,6 +30,7 @@ use crate::{chance, choice, folder, offer, remote, sandbox};
 
 pub(crate) use asked::Atlas;
 use asked::{asked, casted, ordered, worded};
+pub(crate) use bench::{Bench, bench};
 use decided::{Decided, SYSTEM_PROMPT, system_context};
 pub(crate) use decided::{policy_here, rules};
 use found::Found;

@@ -39,6 +39,7 @@ mod rehearse;
 mod remote;
 mod rewind;
 mod secrets;
+mod serve;
 mod server;
 mod session;
 mod sessions;

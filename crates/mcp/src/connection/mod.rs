@@ -31,7 +31,7 @@ pub use client::{Asking, Host, List, Question, Reply};
 pub use facts::{
     CallReply, PromptFacts, PromptMessage, ReplyPart, ResourceFacts, ServerFacts, ToolFacts,
 };
-pub(crate) use health::{Health, short};
+pub(crate) use health::{BAD_MAX, Health, short};
 
 use crate::failure::Failure;
 use crate::login::Pass;

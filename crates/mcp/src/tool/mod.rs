@@ -9,6 +9,6 @@ mod remote;
 mod resource;
 mod schema;
 
-pub(crate) use outcome::Caps;
+pub(crate) use outcome::{Caps, spilled};
 pub(crate) use remote::RemoteTool;
 pub(crate) use resource::{ListResources, ReadResource};

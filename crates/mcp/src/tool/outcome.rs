@@ -112,7 +112,7 @@ fn shown(media: Media, surroundings: &Surroundings, has_room: bool) -> Vec<Resul
     ))]
 }
 
-fn spilled(text: &str, surroundings: &Surroundings) -> String {
+pub(crate) fn spilled(text: &str, surroundings: &Surroundings) -> String {
     let path = file(surroundings, "txt");
     let place = match write(&path, text.as_bytes()) {
         Ok(()) => format!("The whole of it is in {}; read it in parts.", path.display()),

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// The line.
     Whole(Vec<u8>),
     /// It was too long; the value of `id` at its top level, if there was one.
@@ -14,7 +14,7 @@ pub(super) enum Line {
 }
 
 /// Cuts a stream into lines.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     stream: R,
     chunk: Box<[u8]>,
     /// What of the chunk has not been looked at.
@@ -26,13 +26,13 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(stream: R, bytes_max: usize) -> Self {
+    pub(crate) fn new(stream: R, bytes_max: usize) -> Self {
         let chunk = vec![0; 64 * 1024].into_boxed_slice();
         Self { stream, chunk, left: 0..0, line: Vec::new(), bytes_max, scan: None }
     }
 
     /// The next line; `None` at the end of the stream. What lacks an end of line there is dropped.
-    pub(super) async fn next(&mut self) -> Option<Line> {
+    pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             while let Some(bytes) =
                 self.chunk.get(self.left.clone()).filter(|left| !left.is_empty())

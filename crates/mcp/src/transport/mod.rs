@@ -5,7 +5,7 @@
 //! an answer may take, is decided above.
 
 pub(crate) mod http;
-mod line;
+pub(crate) mod line;
 pub(crate) mod process;
 pub(crate) mod values;
 

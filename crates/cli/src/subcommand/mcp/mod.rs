@@ -2,6 +2,7 @@
 //! everything else in them stays as it is.
 
 mod login;
+mod serve;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::args::{
 };
 use crate::compose;
 use crate::environment::Lookup;
+use crate::exit::Exit;
 use crate::layers::Layers;
 use crate::refusal::Refusal;
 use crate::{folder, remote};
@@ -26,10 +28,18 @@ pub(crate) use login::conform;
 /// How long a list waits for servers that do not answer.
 const TRY_MAX: Duration = Duration::from_secs(20);
 
-/// Does it: what to print.
-pub(crate) async fn run(command: McpCommand, lookup: &impl Lookup) -> Result<String, Refusal> {
+/// Does it, prints what there is to say, and says how to exit.
+pub(crate) async fn run(command: McpCommand, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+    match command {
+        McpCommand::Serve(args) => serve::run(&args, lookup).await,
+        other => Ok(crate::say(&told(other, lookup).await?)),
+    }
+}
+
+async fn told(command: McpCommand, lookup: &impl Lookup) -> Result<String, Refusal> {
     let cwd = compose::working_directory()?;
     match command {
+        McpCommand::Serve(_) => Ok(String::new()),
         McpCommand::Add(args) => add(&args, &cwd, lookup),
         McpCommand::AddJson(args) => add_json(&args, &cwd, lookup),
         McpCommand::List => list(None, &cwd, lookup).await,

@@ -1,0 +1,108 @@
+//! Messages over two streams, from the server's side: one JSON document per line, each up to a cap.
+//! What is none is answered with an error; too much of it ends the conversation.
+
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::connection::BAD_MAX;
+use crate::transport::line::{Line, Lines};
+use crate::transport::{Hangup, MESSAGE_BYTES_MAX};
+
+/// Messages that may wait to be written.
+const OUTGOING_MAX: usize = 64;
+
+/// Two streams with a client at the other end.
+pub(super) struct Streams<R> {
+    lines: Lines<R>,
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    writing: Option<JoinHandle<()>>,
+    bad: u32,
+}
+
+impl<R: AsyncRead + Send + Unpin> Streams<R> {
+    pub(super) fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
+        let writing = Some(tokio::spawn(write_all(output, messages)));
+        let lines = Lines::new(input, MESSAGE_BYTES_MAX);
+        Self { lines, outgoing: Some(outgoing), writing, bad: 0 }
+    }
+
+    /// What a line says, or how it is answered.
+    fn read(line: Line) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
+        let bytes = match line {
+            Line::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => return Ok(None),
+            Line::Whole(bytes) => bytes,
+            Line::TooLong(id) => {
+                let id = id.and_then(|id| serde_json::from_str(&id).ok()).unwrap_or(Value::Null);
+                let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
+                return Err(error(id, -32_600, &format!("a message over {megabytes} MiB")));
+            }
+        };
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|problem| error(Value::Null, -32_700, &format!("not JSON: {problem}")))?;
+        let id = value.get("id").cloned().unwrap_or(Value::Null);
+        serde_json::from_value(value)
+            .map(Some)
+            .map_err(|problem| error(id, -32_600, &format!("not a request: {problem}")))
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Streams<R> {
+    type Error = Hangup;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Hangup>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        async move {
+            let mut line = serde_json::to_vec(&message).map_err(|_| Hangup)?;
+            line.push(b'\n');
+            outgoing.ok_or(Hangup)?.send(line).await.map_err(|_| Hangup)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            match Self::read(self.lines.next().await?) {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(answer) => {
+                    self.bad += 1;
+                    let line = format!("{answer}\n").into_bytes();
+                    self.outgoing.as_ref()?.send(line).await.ok()?;
+                    if self.bad >= BAD_MAX {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Hangup> {
+        self.outgoing = None;
+        if let Some(writing) = self.writing.take() {
+            // What was said is worth the time a reader takes, but not for ever.
+            let _ = tokio::time::timeout(CLOSE_MAX, writing).await;
+        }
+        Ok(())
+    }
+}
+
+async fn write_all(mut output: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = messages.recv().await {
+        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn error(id: Value, code: i32, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
+const CLOSE_MAX: std::time::Duration = std::time::Duration::from_secs(2);
