@@ -73,6 +73,7 @@ impl World {
                             class: EffectClass::Effect,
                             spends: false,
                             seen: Vec::new(),
+                            doubt: None,
                         },
                     },
                     false => Delta::Block(Block::Text("done".to_owned())),

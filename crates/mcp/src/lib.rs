@@ -22,7 +22,7 @@ mod transport;
 
 pub use connection::{Asking, CallTerms, Channel, Connection, Era, Host, Question, Reply};
 pub use failure::Failure;
-pub use login::{Identity, Login, Pass, Vault};
+pub use login::{Identity, Login, Pass, Safe, Vault};
 pub use name::prefix;
 pub use person::{Person, Seat};
 pub use prompt::PromptCommand;

@@ -1,11 +1,14 @@
 //! Logging in to a server over HTTP: where the user has to go, what comes back, and where it is kept.
 //!
-//! The official library knows the protocol of logins. Here are our own words for it and a file of our
-//! own for each server, which nobody else may read. Who opens the browser is decided elsewhere.
+//! The official library knows the protocol of logins. Here are our own words for it, and a place for
+//! what each login gave: a safe, where there is one, or else a file that nobody else may read. With a
+//! safe, the file only says that there is something in it, so that nobody asks the safe in vain. Who
+//! opens the browser is decided elsewhere.
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rmcp::transport::auth::{AuthorizationCallback, OAuthState};
@@ -18,10 +21,21 @@ use crate::connection::short;
 use crate::failure::Failure;
 use crate::name::fingerprint;
 
-/// Where what a login gave is kept: one file for each server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A place that keeps secrets better than a file does. May take its time.
+pub trait Safe: Send + Sync {
+    /// What is kept under this name for this address.
+    fn get(&self, name: &str, url: &str) -> Option<String>;
+    /// Keeps it. Says whether it is there now.
+    fn put(&self, name: &str, url: &str, secret: &str) -> bool;
+    /// Forgets it.
+    fn remove(&self, name: &str);
+}
+
+/// Where what a login gave is kept.
+#[derive(Clone)]
 pub struct Vault {
     folder: PathBuf,
+    safe: Option<Arc<dyn Safe>>,
 }
 
 /// As whom we ask for a login.
@@ -52,13 +66,20 @@ impl Vault {
     /// One in this folder, which is made when first needed.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), safe: None }
+    }
+
+    /// With a safe, which goes before files.
+    #[must_use]
+    pub fn with_safe(mut self, safe: Arc<dyn Safe>) -> Self {
+        self.safe = Some(safe);
+        self
     }
 
     /// Forgets what a login to this server gave. Says whether there was anything.
     #[must_use]
     pub fn forget(&self, url: &str) -> bool {
-        std::fs::remove_file(self.path(url)).is_ok()
+        self.shelf(url).remove()
     }
 
     /// The pass to this server, if a login gave one.
@@ -81,7 +102,8 @@ impl Vault {
     }
 
     fn shelf(&self, url: &str) -> Shelf {
-        Shelf { path: self.path(url) }
+        let name = format!("mcp-{}", fingerprint(url));
+        Shelf { path: self.path(url), name, url: url.to_owned(), safe: self.safe.clone() }
     }
 }
 
@@ -170,30 +192,66 @@ fn refused(error: &AuthError) -> Failure {
     Failure::Unreachable { reason: short(&format!("the login failed: {error}"), 400) }
 }
 
-/// The file of one server.
+/// What is kept of one server.
+#[derive(Clone)]
 struct Shelf {
     path: PathBuf,
+    name: String,
+    url: String,
+    safe: Option<Arc<dyn Safe>>,
 }
+
+impl Shelf {
+    fn get(&self) -> Option<StoredCredentials> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        let secret = match text.trim() == IN_SAFE {
+            true => self.safe.as_ref()?.get(&self.name, &self.url)?,
+            false => text,
+        };
+        serde_json::from_str(&secret).ok()
+    }
+
+    fn put(&self, credentials: &StoredCredentials) -> std::io::Result<()> {
+        let secret = serde_json::to_string(credentials).map_err(std::io::Error::other)?;
+        let safe = self.safe.as_ref();
+        match safe.is_some_and(|safe| safe.put(&self.name, &self.url, &secret)) {
+            true => write(&self.path, IN_SAFE.as_bytes()),
+            false => write(&self.path, secret.as_bytes()),
+        }
+    }
+
+    /// Says whether there was anything.
+    fn remove(&self) -> bool {
+        let is_in_safe =
+            std::fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == IN_SAFE);
+        if let Some(safe) = self.safe.as_ref().filter(|_| is_in_safe) {
+            safe.remove(&self.name);
+        }
+        std::fs::remove_file(&self.path).is_ok()
+    }
+}
+
+/// What stands in the file when the rest is in the safe.
+const IN_SAFE: &str = "{\"kept\":\"in the key ring\"}";
 
 #[async_trait]
 impl CredentialStore for Shelf {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        match std::fs::read(&self.path) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
-            Err(_) => Ok(None),
-        }
+        let shelf = self.clone();
+        Ok(tokio::task::spawn_blocking(move || shelf.get()).await.ok().flatten())
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let kept = serde_json::to_vec(&credentials)
-            .map_err(std::io::Error::other)
-            .and_then(|bytes| write(&self.path, &bytes));
+        let shelf = self.clone();
+        let kept = tokio::task::spawn_blocking(move || shelf.put(&credentials)).await;
+        let kept = kept.map_err(std::io::Error::other).and_then(|kept| kept);
         kept.map_err(|error| AuthError::CredentialStoreError(error.to_string()))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {
-        // One that is not there is as good.
-        let _ = std::fs::remove_file(&self.path);
+        let shelf = self.clone();
+        // What is not there is as good.
+        let _ = tokio::task::spawn_blocking(move || shelf.remove()).await;
         Ok(())
     }
 }
@@ -209,6 +267,12 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(0o600).open(&half)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&half, path))
+}
+
+impl std::fmt::Debug for Vault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vault").field("folder", &self.folder).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Login {

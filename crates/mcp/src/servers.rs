@@ -267,6 +267,7 @@ impl Set {
             }
             let is_always_loaded = server.order().is_always_loaded;
             for (name, facts) in names.into_iter().zip(now.tools.iter()) {
+                server.meet(&facts.name);
                 let tool = RemoteTool::known(&name, facts, Arc::clone(&server), self.caps);
                 all.push((Arc::new(tool), is_always_loaded));
             }

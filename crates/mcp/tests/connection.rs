@@ -118,6 +118,8 @@ async fn an_error_of_the_server_is_told_in_its_words() {
     let connection = place.connect(&place.order("good")).await.unwrap();
     let refused = text(&connection, "refuse", "").await.unwrap_err();
     assert_eq!(refused, Failure::Refused { code: -32602, message: "not like this".to_owned() });
+    let visit = text(&connection, "visit", "").await.unwrap_err().to_string();
+    assert!(visit.contains("not yet; the user has to visit https://x.test/go"), "{visit}");
     let missing = place.connect(&place.named("no-such-program-at-all")).await.unwrap_err();
     assert!(missing.to_string().contains("there is no program `no-such-program-at-all` in PATH"));
 }

@@ -169,6 +169,20 @@ async fn s6_one_that_hears_a_cancel_is_left_alone() {
 }
 
 #[tokio::test]
+async fn s6_an_answer_that_comes_after_a_cancel_is_ignored() {
+    let place = Place::new();
+    let server = served(&place, "good", quick());
+    let connection = server.connection().await.unwrap();
+    let limit = Duration::from_millis(50);
+    let failure = text_within(&connection, "late", "", limit).await.unwrap_err();
+    assert!(matches!(failure, Failure::TimedOut { .. }), "{failure}");
+    server.suspect(&connection);
+    assert_eq!(text(&connection, "echo", "mine").await.unwrap(), "mine");
+    assert_eq!(connection.log(), Vec::<String>::new(), "it is neither used nor held against it");
+    assert_eq!(connection.gone(), None);
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_is_given_up() {
     let place = Place::new();
     let connection = place.connect(&place.order("good")).await.unwrap();

@@ -12,7 +12,7 @@ use windlass_mcp::{
     Asking, Common, Host, ListMemory, Patience, Person, Question, Reply, Seat, ServerOrder,
     Servers, Status, Way,
 };
-use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
+use windlass_permission::{Granted, Opinion, Policy, Rule, Rules, Ruling, decide};
 use windlass_tool::{Job, Registry, Surroundings};
 use windlass_vocabulary::{
     Concurrency, Inspection, Json, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
@@ -195,6 +195,36 @@ async fn whoever_sits_in_front_is_asked_and_nobody_says_no() {
         let outcome = world.call("mcp__my_box__ask", json!({})).await;
         assert_eq!(text(&outcome), wanted);
     }
+}
+
+#[tokio::test]
+async fn s5_what_was_allowed_for_a_tool_is_asked_again_when_it_has_changed() {
+    let world = good();
+    let echo = "mcp__my_box__echo";
+    let policy = Policy {
+        can_ask: true,
+        rules: Rules { allow: vec![Rule::parse("mcp__my_box").unwrap()], ..Rules::default() },
+        ..Policy::default()
+    };
+    let ruling = || {
+        let input = Json::from_checked("{}");
+        let inspection = world.registry.inspect(echo, &input);
+        let (id, name) = (ToolCallId::from("call"), ToolName::from(echo));
+        decide(&policy, ToolCall { id, name, input, signature: None }, &inspection, Opinion::None)
+    };
+    world.call(echo, json!({"text": "first"})).await;
+    assert!(matches!(ruling(), Ruling::Allow(_)));
+    world.call("mcp__my_box__change", json!({})).await;
+    let has_newcomer =
+        || world.servers.status()[0].tools.iter().any(|tool| tool.ends_with("newcomer"));
+    while !has_newcomer() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let Ruling::Ask(question) = ruling() else { panic!("not asked: {:?}", ruling()) };
+    assert!(question.view().why.contains("has changed what its tool `echo`"));
+    // Whoever says yes says it to the tool as it is now.
+    world.call(echo, json!({"text": "second"})).await;
+    assert!(matches!(ruling(), Ruling::Allow(_)));
 }
 
 #[tokio::test]

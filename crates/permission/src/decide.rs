@@ -1,8 +1,8 @@
 //! The ruling on one call.
 //!
 //! In this order, and the first that speaks decides: deny rules; what the mode forbids outright;
-//! demands to ask that no allow can answer (ask rules, a hook, critical removals, protected
-//! places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
+//! demands to ask that no allow can answer (ask rules, a hook, a tool that is not what it was,
+//! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
 //! allows by itself. What is left asks, or where nobody can be asked, is denied.
 
 use windlass_vocabulary::{Inspection, Mode, ToolCall};
@@ -116,6 +116,10 @@ pub(crate) fn verdict(
     if let Some(problem) = &inspection.problem {
         return Verdict::Deny { why: explain::invalid(problem), rule: None };
     }
+    let opinion = match (&inspection.doubt, opinion) {
+        (Some(why), Opinion::None | Opinion::Allow) => Opinion::Ask(why.as_ref().into()),
+        (_, opinion) => opinion,
+    };
     let names = match &subject.matter {
         Matter::Command(command) => names(command),
         _ => Vec::new(),

@@ -31,9 +31,15 @@ pub fn load(request: &Request) -> Loaded {
     values(request, &layers, &mut loaded);
     let may_run = |one: &Sourced<_>| loaded.trust.is_given() || !is_from_project(one.source);
     let disabled = loaded.settings.disabled_mcpjson_servers.clone().unwrap_or_default();
+    // Whoever names some of a project's servers does not want the others.
+    let enabled = loaded.settings.enabled_mcpjson_servers.clone();
+    let enabled = enabled.filter(|_| loaded.settings.enable_all_project_mcp_servers != Some(true));
     for mut one in servers.into_iter().filter(may_run) {
         if one.source == Source::Project {
-            one.value.retain(|name, _| !disabled.contains(name));
+            one.value.retain(|name, _| {
+                let is_named = enabled.as_ref().is_none_or(|enabled| enabled.contains(name));
+                is_named && !disabled.contains(name)
+            });
         }
         loaded.mcp_servers.push(one);
     }

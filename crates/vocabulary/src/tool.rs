@@ -58,6 +58,10 @@ pub struct Inspection {
     /// What lies at the paths it names, absolute, as far as somebody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<(Arc<str>, Seen)>,
+    /// Somebody should be asked, whatever is allowed: why. The tool is not what it was when that was
+    /// said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Arc<str>>,
 }
 
 /// What lies at a path, without following a link at its end.
@@ -147,6 +151,7 @@ impl Inspection {
         class: EffectClass::Effect,
         spends: false,
         seen: Vec::new(),
+        doubt: None,
     };
 
     /// A call that only reads.
@@ -156,6 +161,7 @@ impl Inspection {
         class: EffectClass::Pure,
         spends: false,
         seen: Vec::new(),
+        doubt: None,
     };
 
     /// A call that cannot run.

@@ -2,6 +2,7 @@
 //! we are with them. Nothing of a project that is not trusted is in what settings hand out.
 
 mod asked;
+mod safe;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +17,12 @@ use windlass_settings::{Source, Sourced};
 use crate::args::{RemoteArgs, RunArgs};
 use crate::environment::{self, Lookup};
 use crate::folder;
+use crate::keyring::Ring;
 use crate::layers::Layers;
 use crate::refusal::Refusal;
 
 pub(crate) use asked::InFront;
+use safe::RingSafe;
 
 /// Files of servers given on the command line are not longer.
 const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -162,9 +165,13 @@ pub(crate) fn start(
     Ok(Servers::start(orders, common, tokens))
 }
 
-/// Where logins are kept.
+/// Where logins are kept: in the key ring, or in files where there is none.
 pub(crate) fn vault(lookup: &impl Lookup) -> Option<Vault> {
-    folder::state(lookup).map(|folder| Vault::new(folder.join("mcp")))
+    let vault = folder::state(lookup).map(|folder| Vault::new(folder.join("mcp")))?;
+    Some(match Ring::here(lookup) {
+        Ok(ring) => vault.with_safe(Arc::new(RingSafe(ring))),
+        Err(_) => vault,
+    })
 }
 
 /// A session as servers see it: it works somewhere.

@@ -27,6 +27,8 @@ mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
 mod local;
+#[cfg(target_os = "linux")]
+mod login;
 mod memory;
 mod model;
 mod models;

@@ -7,6 +7,7 @@ use crate::stage::{World, play, run};
 
 /// A server of a few lines: its one tool says where it runs and what it was given.
 const SERVER: &str = r#"#!/bin/sh
+echo started >>starts
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
@@ -92,11 +93,18 @@ fn a_servers_tools_are_found_by_searching_and_then_offered() {
     assert!(bodies[0]["tools"].to_string().contains("The MCP servers box offer more"));
     assert_eq!(names(&bodies[1]), [first, vec!["mcp__box__place".to_owned()]].concat());
     assert!(last_result(&server).contains("with nothing"));
-    // The next session knows it from the start, without starting it.
+    // The next session knows it from the start, without starting it; it is started when called.
+    let starts = || std::fs::read_to_string(world.file("starts")).expect("a file").lines().count();
+    assert_eq!(starts(), 1);
     let server = play(Script::new().answer(Answer::text("ok")));
     run(&mut world.asking(&server.url(), &["-p", "hi", "--mcp-config", &config])).answer();
     let body = server.requests()[0].json().expect("JSON");
     assert!(names(&body).contains(&"mcp__box__place".to_owned()));
+    assert_eq!(starts(), 1);
+    let server = play(self::script());
+    run(&mut world.asking(&server.url(), &arguments)).answer();
+    assert!(last_result(&server).contains("with nothing"));
+    assert_eq!(starts(), 2);
 }
 
 #[test]
@@ -138,6 +146,10 @@ fn servers_are_added_listed_and_removed_and_the_rest_of_the_file_stays() {
     assert!(last_result(&server).contains("There is no tool"), "{}", last_result(&server));
     mcp(&["remove", "box"]).answer();
     mcp(&["remove", "other"]).answer();
+    let old = mcp(&["add", "--transport", "sse", "old", "http://127.0.0.1:9/sse"]);
+    assert!(old.answer().contains("it cannot be used: it speaks the old HTTP+SSE transport"));
+    assert!(old.answer().contains("write \"type\": \"http\""));
+    mcp(&["remove", "old"]).answer();
     assert!(mcp(&["remove", "box"]).refusal(1).contains("there is no MCP server `box`"));
     let left = std::fs::read_to_string(&kept).expect("the file");
     assert!(left.starts_with("{\n  \"numStartups\": 7,\n  \"theme\": \"dark\","), "{left}");
@@ -189,4 +201,105 @@ fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
     let (_, content) = said("What does @box:memo:one say? And @other:thing?");
     assert!(content.contains("@box:memo:one:\\nthe first memo"), "{content}");
     assert!(!content.contains("@other:thing:"), "{content}");
+}
+
+#[test]
+fn a_server_process_is_held_by_the_sandbox_and_knows_only_what_it_is_given() {
+    for flags in [&[][..], &["--sandbox=required"]] {
+        let world = world();
+        let nosy = "env >environment\necho x >\"$HOME/escaped\"\n";
+        let server_text = SERVER.replacen("while", &format!("{nosy}while"), 1);
+        std::fs::write(world.file("server.sh"), server_text).expect("a file");
+        let config = json!({"mcpServers": {"box": entry()}}).to_string();
+        let server = play(script());
+        let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box"];
+        let mut command = world.asking(&server.url(), &arguments);
+        let finished = run(command.args(flags).env("SOMEBODY_ELSES", "secret"));
+        if finished.stderr.contains("sandbox") && finished.code != Some(0) {
+            assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{finished:?}");
+            return;
+        }
+        assert!(last_result(&server).contains("with nothing"), "{finished:?}");
+        // Seen from outside: it wrote where the session works, and nowhere else when it is held.
+        assert!(world.file("environment").exists());
+        assert_eq!(world.home().join("escaped").exists(), flags.is_empty(), "{flags:?}");
+        let given = std::fs::read_to_string(world.file("environment")).expect("a file");
+        for name in ["PATH=", "HOME=", "CLAUDE_PROJECT_DIR=", "GIVEN=nothing"] {
+            assert!(given.lines().any(|line| line.starts_with(name)), "{name}: {given}");
+        }
+        for name in ["SOMEBODY_ELSES", "ANTHROPIC_API_KEY", "test-key"] {
+            assert!(!given.contains(name), "{name}: {given}");
+        }
+    }
+}
+
+#[test]
+fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
+    let world = world();
+    let tool = |number: usize| {
+        json!({"name": format!("tool_number_{number}"), "description": "Does something. ".repeat(20),
+            "inputSchema": {"type": "object", "properties": {
+                "path": {"type": "string", "description": "Where. ".repeat(20)}}}})
+    };
+    let list = json!({"tools": (0..25).map(tool).collect::<Vec<_>>()}).to_string();
+    std::fs::write(world.file("tools.json"), list).expect("a file");
+    let one = r#"result='{"tools":[{"name":"place","description":"Says where it runs.","inputSchema":{"type":"object"}}]}'"#;
+    let many = SERVER.replace(one, "result=$(cat tools.json)");
+    assert_ne!(many, SERVER);
+    std::fs::write(world.file("many.sh"), many).expect("a file");
+    let entry = json!({"command": "sh", "args": ["many.sh"]});
+    let servers: serde_json::Map<String, Value> =
+        (0..20).map(|number| (format!("server_number_{number}"), entry.clone())).collect();
+    let config = json!({"mcpServers": servers}).to_string();
+    let weight = |body: &Value| body["tools"].to_string().len();
+    let bare = {
+        let server = play(Script::new().answer(Answer::text("ok")));
+        run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
+        weight(&server.requests()[0].json().expect("JSON"))
+    };
+    // The first session does not know their tools yet and finds them, the second knows them all.
+    for _ in 0..2 {
+        let wanted = "mcp__server_number_7__tool_number_3";
+        let script = Script::new()
+            .answer(Answer::call("ToolSearch", json!({"query": format!("select:{wanted}")})))
+            .answer(Answer::text("ok"));
+        let server = play(script);
+        let arguments = ["-p", "hi", "--mcp-config", &config, "--allowedTools", "ToolSearch"];
+        run(&mut world.asking(&server.url(), &arguments)).answer();
+        let bodies: Vec<Value> =
+            server.requests().iter().map(|one| one.json().expect("JSON")).collect();
+        // A token is about four bytes.
+        let tokens = (weight(&bodies[0]) - bare) / 4;
+        assert!(tokens < 2_000, "{tokens} tokens");
+        let (first, second) = (&bodies[0]["tools"], &bodies[1]["tools"]);
+        let (first, second) =
+            (first.as_array().expect("a list"), second.as_array().expect("a list"));
+        assert_eq!(second.len(), first.len() + 1);
+        assert_eq!(second.last().expect("a tool")["name"], wanted);
+        for (before, after) in first.iter().zip(second) {
+            assert_eq!(before["name"], after["name"], "what is cached stays where it is");
+            assert_eq!(before["description"], after["description"]);
+        }
+    }
+}
+
+#[test]
+fn only_the_servers_of_a_project_that_are_wanted_are_started() {
+    let world = world();
+    let config = json!({"mcpServers": {"box": entry(), "other": entry()}}).to_string();
+    std::fs::write(world.file(".mcp.json"), config).expect("a file");
+    for (settings, is_used) in [
+        (json!({}), true),
+        (json!({"enabledMcpjsonServers": ["other"]}), false),
+        (json!({"enabledMcpjsonServers": ["box"]}), true),
+        (json!({"enabledMcpjsonServers": [], "enableAllProjectMcpServers": true}), true),
+        (json!({"disabledMcpjsonServers": ["box"]}), false),
+    ] {
+        let server = play(script());
+        let arguments = ["-p", "go", "--trust-project", "--allowedTools", "mcp__box"];
+        let mut command = world.asking(&server.url(), &arguments);
+        run(command.args(["--settings", &settings.to_string()]));
+        let said = last_result(&server);
+        assert_eq!(said.contains("with nothing"), is_used, "{settings}: {said}");
+    }
 }

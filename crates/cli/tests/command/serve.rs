@@ -41,7 +41,10 @@ fn within(work: impl Future<Output = ()>) {
 }
 
 fn fields(value: Value) -> Map<String, Value> {
-    value.as_object().cloned().expect("an object")
+    match value {
+        Value::Object(fields) => fields,
+        other => panic!("not an object: {other}"),
+    }
 }
 
 /// What a call says, and whether it failed.

@@ -43,6 +43,8 @@ use sieve::Sieve;
 /// Pages of a list that are read, and entries of it that are kept.
 const PAGES_MAX: usize = 50;
 const ENTRIES_MAX: usize = 2_000;
+/// Pages that a refusal may name for the user to visit first.
+const PLACES_MAX: usize = 5;
 /// How long a server that is told to go may take.
 const CLOSE_MAX: Duration = Duration::from_secs(8);
 
@@ -424,7 +426,13 @@ fn unopened(error: &ClientInitializeError, health: &Health) -> Failure {
 fn failed(error: &ServiceError, health: &Health) -> Failure {
     match error {
         ServiceError::McpError(told) => {
-            Failure::Refused { code: told.code.0, message: short(&told.message, 2_000) }
+            let mut message = short(&told.message, 2_000);
+            let asked = told.data.as_ref().and_then(|data| data.get("elicitations")?.as_array());
+            let pages = asked.into_iter().flatten().filter_map(|one| one.get("url")?.as_str());
+            for page in pages.take(PLACES_MAX) {
+                message = format!("{message}; the user has to visit {}", short(page, 500));
+            }
+            Failure::Refused { code: told.code.0, message }
         }
         ServiceError::TransportClosed => Failure::Gone { reason: health.reason() },
         ServiceError::TransportSend(error) => match challenge(error.error.as_ref()) {

@@ -39,15 +39,15 @@ impl<R: AsyncRead + Send + Unpin> Streams<R> {
             Line::TooLong(id) => {
                 let id = id.and_then(|id| serde_json::from_str(&id).ok()).unwrap_or(Value::Null);
                 let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
-                return Err(error(id, -32_600, &format!("a message over {megabytes} MiB")));
+                return Err(error(&id, -32_600, &format!("a message over {megabytes} MiB")));
             }
         };
         let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|problem| error(Value::Null, -32_700, &format!("not JSON: {problem}")))?;
+            .map_err(|problem| error(&Value::Null, -32_700, &format!("not JSON: {problem}")))?;
         let id = value.get("id").cloned().unwrap_or(Value::Null);
         serde_json::from_value(value)
             .map(Some)
-            .map_err(|problem| error(id, -32_600, &format!("not a request: {problem}")))
+            .map_err(|problem| error(&id, -32_600, &format!("not a request: {problem}")))
     }
 }
 
@@ -101,7 +101,7 @@ async fn write_all(mut output: impl AsyncWrite + Unpin, mut messages: mpsc::Rece
     }
 }
 
-fn error(id: Value, code: i32, message: &str) -> Value {
+fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 

@@ -327,8 +327,10 @@ async fn open(
     let name = order.name.as_str();
     let channel = match &order.way {
         Way::Process(order) => Channel::Process { order, surroundings: &common.surroundings },
+        // What is written for this server goes before what a login gave.
         Way::Http(order) => match &common.vault {
             None => Channel::Http(order),
+            Some(_) if order.is_authorized() => Channel::Http(order),
             Some(vault) => {
                 let asking = tokio::time::timeout(limit, vault.pass(&order.url)).await;
                 match asking.unwrap_or(Ok(None))? {

@@ -6,7 +6,8 @@
 mod actor;
 mod memory;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -17,6 +18,7 @@ use windlass_tool::Surroundings;
 use crate::connection::{Connection, Host, PromptFacts, ServerFacts, ToolFacts};
 use crate::failure::Failure;
 use crate::login::Vault;
+use crate::name::fingerprint;
 use crate::person::Seat;
 use crate::transport::http::HttpOrder;
 use crate::transport::process::ProcessOrder;
@@ -225,6 +227,8 @@ pub struct Server {
     snapshot: watch::Receiver<Snapshot>,
     patience: Patience,
     end: CancellationToken,
+    /// Each tool as it was when it was first seen, or last allowed in spite of a change.
+    first: Mutex<BTreeMap<String, String>>,
 }
 
 impl Server {
@@ -238,7 +242,8 @@ impl Server {
         let (actor, snapshot) =
             actor::Actor::new(Arc::clone(&order), common.clone(), orders, commands.downgrade());
         tokio::spawn(actor.run(end.clone()));
-        Self { order, commands, snapshot, patience: common.patience, end }
+        let (patience, first) = (common.patience, Mutex::default());
+        Self { order, commands, snapshot, patience, end, first }
     }
 
     /// How it is configured.
@@ -251,6 +256,36 @@ impl Server {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot.borrow().clone()
+    }
+
+    /// Is a tool another than it was when this session first looked at it? Whoever allowed the one
+    /// has not allowed the other.
+    pub(crate) fn has_changed(&self, tool: &str) -> bool {
+        let Some(now) = self.likeness(tool) else { return false };
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        *first.entry(tool.to_owned()).or_insert_with(|| now.clone()) != now
+    }
+
+    /// A model may be told of this tool from now on.
+    pub(crate) fn meet(&self, tool: &str) {
+        let _ = self.has_changed(tool);
+    }
+
+    /// A tool was allowed as it is now.
+    pub(crate) fn accept(&self, tool: &str) {
+        if let Some(now) = self.likeness(tool) {
+            let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+            first.insert(tool.to_owned(), now);
+        }
+    }
+
+    /// What a tool says of itself, in short.
+    fn likeness(&self, tool: &str) -> Option<String> {
+        let snapshot = self.snapshot.borrow();
+        // What is only remembered from an earlier session is not held against anybody.
+        snapshot.connection.as_ref()?;
+        let facts = snapshot.tools.iter().find(|facts| facts.name == tool)?;
+        Some(fingerprint(&serde_json::to_string(facts).ok()?))
     }
 
     /// How long one call may take.

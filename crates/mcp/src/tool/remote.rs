@@ -77,11 +77,24 @@ impl RemoteTool {
             Some(real) => real.clone(),
             None => self.named_now()?,
         };
+        // It may run, so it was allowed as it is.
+        self.server.accept(&real);
         let called = connection.call(&real, arguments, &terms).await;
         if matches!(called, Err(Failure::Cancelled | Failure::TimedOut { .. })) {
             self.server.suspect(&connection);
         }
         called
+    }
+
+    /// It is not what it was when the session began.
+    fn doubt(&self) -> Option<Arc<str>> {
+        let real = self.real.as_ref().filter(|real| self.server.has_changed(real))?;
+        let server = &self.server.order().name;
+        let words = format!(
+            "The MCP server `{server}` has changed what its tool `{real}` says it does since this \
+             session began, so what was allowed for it is asked about again."
+        );
+        Some(words.into())
     }
 
     /// The server's name for a tool that was called before it was there.
@@ -109,6 +122,7 @@ impl Tool for RemoteTool {
             Ok(_) => Inspection {
                 concurrency: self.concurrency,
                 class: self.class,
+                doubt: self.doubt(),
                 ..Inspection::EXCLUSIVE_EFFECT
             },
             Err(problem) => Inspection::refused(problem),

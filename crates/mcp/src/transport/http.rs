@@ -32,6 +32,13 @@ pub struct HttpOrder {
     pub callback_port: Option<u16>,
 }
 
+impl HttpOrder {
+    /// The user wrote down how we prove who we are.
+    pub(crate) fn is_authorized(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    }
+}
+
 /// The transport to it.
 pub(crate) fn transport(
     order: &HttpOrder,

@@ -21,6 +21,7 @@ fn main() {
         _ => {}
     }
     let mut version = 1;
+    let mut late = None;
     for text in std::io::stdin().lock().lines() {
         let Ok(text) = text else { return };
         let Ok(message) = serde_json::from_str::<Value>(&text) else { continue };
@@ -39,7 +40,17 @@ fn main() {
                 huge(id);
                 continue;
             }
-            "tools/call" => call(&message, &mut version),
+            // Ignores that it was cancelled, and answers when something else is asked.
+            "tools/call" if message["params"]["name"] == "late" => {
+                late = Some(id.clone());
+                continue;
+            }
+            "tools/call" => {
+                if let Some(id) = late.take() {
+                    answer(&id, said("too late"));
+                }
+                call(&message, &mut version)
+            }
             "resources/list" => json!({"result": {"resources": [
                 {"uri": "memo:one", "name": "one", "mimeType": "text/plain"}]}}),
             "resources/read" => json!({"result": {"contents": [
@@ -69,19 +80,21 @@ fn tools(mode: &str, version: u32, cursor: &Value) -> Value {
         return json!({"tools": names.collect::<Vec<_>>()});
     }
     let reading = json!({"readOnlyHint": true});
+    let echo = if version > 1 { "echo to somebody else" } else { "echo" };
     let mut all: Vec<Value> = ["echo", "environment", "picture", "structured", "progress", "link"]
         .map(|name| tool(name, reading.clone()))
         .to_vec();
     all.extend(
         [
             "fail", "refuse", "crash", "garbage", "huge", "long", "deaf", "family", "change",
-            "stray", "roots", "ask",
+            "stray", "roots", "ask", "late",
         ]
         .map(|name| tool(name, json!({}))),
     );
     if version > 1 {
         all.push(tool("newcomer", json!({})));
     }
+    all[0]["description"] = json!(format!("Does {echo}."));
     json!({"tools": all})
 }
 
@@ -114,6 +127,10 @@ fn call(message: &Value, version: &mut u32) -> Value {
         }
         "fail" => {
             json!({"result": {"content": [{"type": "text", "text": "it broke"}], "isError": true}})
+        }
+        "visit" => {
+            json!({"error": {"code": -32042, "message": "not yet", "data": {"elicitations": [
+            {"mode": "url", "elicitationId": "e", "url": "https://x.test/go", "message": "Go."}]}}})
         }
         "refuse" => json!({"error": {"code": -32602, "message": "not like this"}}),
         "crash" => {

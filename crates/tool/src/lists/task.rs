@@ -20,6 +20,7 @@ const ALONE: Inspection = Inspection {
     class: EffectClass::Pure,
     spends: false,
     seen: Vec::new(),
+    doubt: None,
 };
 
 /// Makes a task.

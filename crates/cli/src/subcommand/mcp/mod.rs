@@ -107,6 +107,9 @@ fn keep(
     for note in checked.notes {
         let _ = writeln!(text, "{note}");
     }
+    if let Some(Way::None(reason)) = checked.orders.first().map(|order| &order.way) {
+        let _ = writeln!(text, "it cannot be used: {reason}");
+    }
     if scope == Scope::Project {
         text.push_str("whoever uses the project has to trust it first: windlass trust\n");
     }

@@ -62,6 +62,7 @@ impl Tool for AgentTool {
                 class: EffectClass::Effect,
                 spends: true,
                 seen: Vec::new(),
+                doubt: None,
             },
             Err(problem) => Inspection::refused(problem),
         }
