@@ -20,6 +20,7 @@ use rmcp::transport::{
 use crate::connection::short;
 use crate::failure::Failure;
 use crate::name::fingerprint;
+use crate::transport::http::provide;
 
 /// A place that keeps secrets better than a file does. May take its time.
 pub trait Safe: Send + Sync {
@@ -91,7 +92,7 @@ impl Vault {
         if !self.path(url).exists() {
             return Ok(None);
         }
-        let mut manager = AuthorizationManager::new(url).await.map_err(|error| refused(&error))?;
+        let mut manager = manager(url).await?;
         manager.set_credential_store(self.shelf(url));
         let is_there = manager.initialize_from_store().await.map_err(|error| refused(&error))?;
         Ok(is_there.then(|| Pass { manager: Box::new(manager) }))
@@ -141,7 +142,7 @@ impl Login {
                 request = request.with_scopes(scopes);
             }
         }
-        let mut manager = AuthorizationManager::new(url).await.map_err(|error| refused(&error))?;
+        let mut manager = manager(url).await?;
         manager.set_credential_store(shelf);
         let mut state = OAuthState::Unauthorized(manager);
         state.start_authorization(request).await.map_err(|error| refused(&error))?;
@@ -186,6 +187,11 @@ fn together(before: Vec<String>, url: &str, challenge: &str) -> Vec<String> {
         }
     }
     all
+}
+
+async fn manager(url: &str) -> Result<AuthorizationManager, Failure> {
+    provide();
+    AuthorizationManager::new(url).await.map_err(|error| refused(&error))
 }
 
 fn refused(error: &AuthError) -> Failure {

@@ -117,6 +117,37 @@ async fn open(url: &str) -> Result<Connection, Failure> {
 }
 
 #[tokio::test]
+async fn s4_an_answer_over_the_cap_is_not_kept() {
+    let (url, _) = serve(Arc::new(|asked| {
+        let is_huge = asked.body["params"]["name"] == "huge";
+        let text = if is_huge { "x".repeat(20 * 1024 * 1024) } else { "small".to_owned() };
+        match asked.body["params"]["arguments"]["as"].as_str() {
+            Some("stream") => {
+                let result = json!({"content": [{"type": "text", "text": text}]});
+                let body = json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": result});
+                let event = format!("data: {body}\n\n");
+                reply("200 OK", "content-type: text/event-stream\r\n", &event)
+            }
+            Some(_) => said(asked, &json!({"content": [{"type": "text", "text": text}]})),
+            None => good(asked, "s"),
+        }
+    }))
+    .await;
+    let connection = open(&url).await.unwrap();
+    for kind in ["json", "stream"] {
+        let call = async |tool: &str, limit| {
+            let arguments = Map::from_iter([("as".to_owned(), json!(kind))]);
+            connection.call(tool, arguments, &CallTerms::within(limit)).await
+        };
+        let failure = call("huge", Duration::from_secs(5)).await.unwrap_err().to_string();
+        let is_told = failure.contains("over 16 MiB and was dropped");
+        assert!(is_told || kind == "stream", "{kind}: {failure}");
+        let small = call("small", LONG).await.unwrap();
+        assert_eq!(format!("{:?}", small.parts), r#"[Text("small")]"#, "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn s7_a_refusal_asks_for_a_login() {
     let refusal = "www-authenticate: Bearer scope=\"read\"\r\n";
     let (url, _) = serve(Arc::new(move |_| reply("401 Unauthorized", refusal, ""))).await;

@@ -13,6 +13,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 
 use super::MESSAGE_BYTES_MAX;
+use super::capped::Capped;
 use crate::failure::Failure;
 use crate::login::Pass;
 
@@ -42,7 +43,7 @@ impl HttpOrder {
 /// The transport to it.
 pub(crate) fn transport(
     order: &HttpOrder,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, Failure> {
+) -> Result<StreamableHttpClientTransport<Capped>, Failure> {
     let config = config(order)?;
     Ok(StreamableHttpClientTransport::with_client(client(&order.url)?, config))
 }
@@ -51,7 +52,7 @@ pub(crate) fn transport(
 pub(crate) fn transport_as(
     order: &HttpOrder,
     pass: Pass,
-) -> Result<StreamableHttpClientTransport<AuthClient<reqwest::Client>>, Failure> {
+) -> Result<StreamableHttpClientTransport<AuthClient<Capped>>, Failure> {
     let config = config(order)?;
     let client = AuthClient::new(client(&order.url)?, *pass.manager);
     Ok(StreamableHttpClientTransport::with_client(client, config))
@@ -75,9 +76,14 @@ fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Fail
         .reinit_on_expired_session(true))
 }
 
-fn client(url: &str) -> Result<reqwest::Client, Failure> {
+/// Makes sure that secured connections can be made at all, whoever makes them.
+pub(crate) fn provide() {
     // Somebody else may have been first with the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+fn client(url: &str) -> Result<Capped, Failure> {
+    provide();
     let policy = Policy::custom(|attempt| {
         let is_same = attempt.previous().first().is_some_and(|first| {
             first.origin() == attempt.url().origin() && attempt.previous().len() <= HOPS_MAX
@@ -96,7 +102,8 @@ fn client(url: &str) -> Result<reqwest::Client, Failure> {
         // A proxy meant for the world would not find this machine, or the wrong one.
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|error| Failure::Unreachable { reason: error.to_string() })
+    let built = builder.build();
+    built.map(Capped).map_err(|error| Failure::Unreachable { reason: error.to_string() })
 }
 
 fn is_loopback(url: &str) -> bool {

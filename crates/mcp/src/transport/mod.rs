@@ -4,6 +4,7 @@
 //! A transport carries messages and knows when the other side is gone. What they mean, and how long
 //! an answer may take, is decided above.
 
+mod capped;
 pub(crate) mod http;
 pub(crate) mod line;
 pub(crate) mod process;
