@@ -14,7 +14,7 @@ use crate::event::HookEvent;
 use crate::hook::{Hook, Kind, OnFailure};
 use crate::long::kept;
 use crate::verdict::stronger;
-use crate::wire::{Decision, Output, Permission, RequestAnswer};
+use crate::wire::{Decision, Elicited, Output, Permission, RequestAnswer};
 
 /// What one hook said, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +66,8 @@ pub struct Answer {
     pub title: Option<String>,
     /// What the first prompt should be.
     pub first_message: Option<String>,
+    /// The answer to a server's question.
+    pub elicited: Option<Elicited>,
 }
 
 /// What was heard of a hook.
@@ -226,6 +228,7 @@ fn of(output: Output, event: HookEvent) -> Answer {
         request: specific.decision.map(crate::wire::RequestDecision::answer),
         title: specific.session_title,
         first_message: specific.initial_user_message,
+        elicited: specific.action.map(|action| Elicited { action, content: specific.content }),
     }
 }
 

@@ -87,6 +87,8 @@ impl HookEvent {
                 | Self::PreCompact
                 | Self::PostCompact
                 | Self::SessionEnd
+                | Self::Elicitation
+                | Self::ElicitationResult
         )
     }
 

@@ -35,6 +35,28 @@ pub struct Ground {
     pub waker: Option<Arc<dyn Waker>>,
 }
 
+impl Ground {
+    /// Where nobody watches.
+    #[must_use]
+    pub fn new(
+        cwd: PathBuf,
+        project: PathBuf,
+        environment: Vec<(OsString, OsString)>,
+        spill: PathBuf,
+    ) -> Self {
+        Self {
+            cwd,
+            project,
+            environment,
+            spill,
+            aside: Arc::default(),
+            watcher: None,
+            counsel: None,
+            waker: None,
+        }
+    }
+}
+
 /// One moment.
 #[derive(Clone, Debug, Default)]
 pub struct Occasion {

@@ -34,4 +34,4 @@ pub use ground::{Ground, Occasion, Waker, Watcher};
 pub use hook::OnFailure;
 pub use set::{Chosen, HookSet, Listed, Switches};
 pub use verdict::Joint;
-pub use wire::RequestAnswer;
+pub use wire::{Elicited, RequestAnswer};

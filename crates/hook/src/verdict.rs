@@ -5,7 +5,7 @@ use serde_json::Value;
 use windlass_vocabulary::{HookVerdict, MicroUsd};
 
 use crate::answer::Said;
-use crate::wire::RequestAnswer;
+use crate::wire::{Elicited, RequestAnswer};
 
 /// What all hooks at one moment said together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Joint {
     pub first_message: Option<String>,
     /// What asking models cost.
     pub spent: MicroUsd,
+    /// The answer to a server's question; the last of several.
+    pub elicited: Option<Elicited>,
     /// What each said, in the order of the configuration.
     pub said: Vec<Said>,
 }
@@ -62,6 +64,7 @@ impl Joint {
         replace(&mut self.updated_input, &answer.updated_input);
         replace(&mut self.updated_output, &answer.updated_output);
         replace(&mut self.title, &answer.title);
+        replace(&mut self.elicited, &answer.elicited);
         replace(&mut self.first_message, &answer.first_message);
         if !matches!(self.request, Some(RequestAnswer::Deny { .. })) {
             replace(&mut self.request, &answer.request);

@@ -41,6 +41,8 @@ pub(crate) struct Specific {
     pub(crate) updated_mcp_tool_output: Option<Value>,
     pub(crate) session_title: Option<String>,
     pub(crate) initial_user_message: Option<String>,
+    pub(crate) action: Option<String>,
+    pub(crate) content: Option<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -68,6 +70,15 @@ pub(crate) enum RequestDecision {
         #[serde(default)]
         interrupt: Option<bool>,
     },
+}
+
+/// What a hook answers to a server's question in the place of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elicited {
+    /// `accept`, `decline` or `cancel`.
+    pub action: String,
+    /// What was said.
+    pub content: Option<Value>,
 }
 
 /// What a hook answers in the place of a person.

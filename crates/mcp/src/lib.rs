@@ -24,7 +24,7 @@ pub use connection::{Asking, CallTerms, Channel, Connection, Era, Host, Question
 pub use failure::Failure;
 pub use login::{Identity, Login, Pass, Safe, Vault};
 pub use name::prefix;
-pub use person::{Person, Seat};
+pub use person::{Admitting, Doorman, Person, Seat};
 pub use prompt::PromptCommand;
 pub use server::{Common, Inside, ListMemory, Patience, ServerOrder, Status, Way};
 pub use servers::{ServerStatus, Servers};

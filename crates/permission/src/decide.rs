@@ -117,7 +117,7 @@ pub(crate) fn verdict(
         return Verdict::Deny { why: explain::invalid(problem), rule: None };
     }
     let opinion = match (&inspection.doubt, opinion) {
-        (Some(why), Opinion::None | Opinion::Allow) => Opinion::Ask(why.as_ref().into()),
+        (Some(why), Opinion::None | Opinion::Allow) => Opinion::Ask(why.as_ref().clone()),
         (_, opinion) => opinion,
     };
     let names = match &subject.matter {

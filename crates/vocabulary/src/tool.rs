@@ -61,7 +61,7 @@ pub struct Inspection {
     /// Somebody should be asked, whatever is allowed: why. The tool is not what it was when that was
     /// said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Arc<str>>,
+    pub doubt: Option<Arc<String>>,
 }
 
 /// What lies at a path, without following a link at its end.

@@ -2,6 +2,7 @@
 //! we are with them. Nothing of a project that is not trusted is in what settings hand out.
 
 mod asked;
+mod doorman;
 mod safe;
 
 use std::path::{Path, PathBuf};
@@ -17,11 +18,13 @@ use windlass_settings::{Source, Sourced};
 use crate::args::{RemoteArgs, RunArgs};
 use crate::environment::{self, Lookup};
 use crate::folder;
+use crate::hooks;
 use crate::keyring::Ring;
 use crate::layers::Layers;
 use crate::refusal::Refusal;
 
 pub(crate) use asked::InFront;
+use doorman::HookDoor;
 use safe::RingSafe;
 
 /// Files of servers given on the command line are not longer.
@@ -140,6 +143,11 @@ pub(crate) fn session(
     let seat = match args.print.is_some() && !args.is_stream_in() {
         true => Seat::none(),
         false => Seat::kept(),
+    };
+    let (hooks, _) = hooks::configured(layers);
+    let seat = match HookDoor::of(hooks, surroundings) {
+        Some(door) => seat.with_doorman(Arc::new(door)),
+        None => seat,
     };
     let servers = start(configured.orders, surroundings, seat, lookup)?;
     if is_needed {

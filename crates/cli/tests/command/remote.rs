@@ -13,6 +13,8 @@ while read -r line; do
   case "$line" in
     *'"method":"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
     *'"method":"tools/list"'*) result='{"tools":[{"name":"place","description":"Says where it runs.","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*'"colour"'*) printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which colour?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string"}}}}}\n'
+      read -r said; said=$(printf '%s' "$said" | sed 's/"/\\"/g'); result="{\"content\":[{\"type\":\"text\",\"text\":\"heard $said\"}]}" ;;
     *'"method":"tools/call"'*) result="{\"content\":[{\"type\":\"text\",\"text\":\"in $CLAUDE_PROJECT_DIR with $GIVEN\"}]}" ;;
     *'"method":"prompts/list"'*) result='{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"whom","required":true}]}]}' ;;
     *'"method":"prompts/get"'*) result="{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet $(printf '%s' "$line" | sed -n 's/.*"whom":"\([a-z ]*\)".*/\1/p') kindly.\"}}]}" ;;
@@ -301,5 +303,46 @@ fn only_the_servers_of_a_project_that_are_wanted_are_started() {
         run(command.args(["--settings", &settings.to_string()]));
         let said = last_result(&server);
         assert_eq!(said.contains("with nothing"), is_used, "{settings}: {said}");
+    }
+}
+
+#[test]
+fn nobody_in_front_says_no_to_a_servers_question_and_hooks_may_say_more() {
+    let accept = json!({"hookSpecificOutput": {"hookEventName": "Elicitation", "action": "accept",
+        "content": {"colour": "blue"}}});
+    let change = json!({"hookSpecificOutput": {"hookEventName": "ElicitationResult",
+        "action": "accept", "content": {"colour": "green"}}});
+    let hook = |output: &Value| {
+        json!([{"hooks": [{"type": "command",
+        "command": format!("cat >>told; echo '{output}'")}]}])
+    };
+    for (hooks, wanted) in [
+        (json!({}), "decline"),
+        (json!({"Elicitation": hook(&accept)}), "blue"),
+        (json!({"Elicitation": hook(&accept), "ElicitationResult": hook(&change)}), "green"),
+        (
+            json!({"Elicitation": [{"matcher": "other", "hooks": [
+            {"type": "command", "command": format!("echo '{accept}'")}]}]}),
+            "decline",
+        ),
+    ] {
+        let world = world();
+        let config = json!({"mcpServers": {"box": entry()}}).to_string();
+        let script = Script::new()
+            .answer(Answer::call("mcp__box__place", json!({"colour": 1})))
+            .answer(Answer::text("done"));
+        let server = play(script);
+        let settings = json!({"hooks": hooks}).to_string();
+        let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box"];
+        let mut command = world.asking(&server.url(), &arguments);
+        run(command.args(["--settings", &settings]));
+        let said = last_result(&server);
+        assert!(said.contains(wanted), "{hooks}: {said}");
+        if wanted == "green" {
+            let told = std::fs::read_to_string(world.file("told")).expect("a file");
+            for words in ["Which colour?", "requested_schema", r#""action":"accept""#, "blue"] {
+                assert!(told.contains(words), "{words}: {told}");
+            }
+        }
     }
 }

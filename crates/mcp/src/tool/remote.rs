@@ -87,14 +87,14 @@ impl RemoteTool {
     }
 
     /// It is not what it was when the session began.
-    fn doubt(&self) -> Option<Arc<str>> {
+    fn doubt(&self) -> Option<Arc<String>> {
         let real = self.real.as_ref().filter(|real| self.server.has_changed(real))?;
         let server = &self.server.order().name;
         let words = format!(
             "The MCP server `{server}` has changed what its tool `{real}` says it does since this \
              session began, so what was allowed for it is asked about again."
         );
-        Some(words.into())
+        Some(Arc::new(words))
     }
 
     /// The server's name for a tool that was called before it was there.

@@ -137,14 +137,9 @@ async fn heard(bench: &Bench, call: &mut ToolCall, job: &Job) -> Result<Opinion,
         "hook_event_name": event.name(), "permission_mode": bench.policy.mode.name(),
         "tool_name": name, "tool_input": input, "tool_use_id": call.id.as_str(),
     });
-    let ground = Ground {
-        project: folder::project(&cwd),
-        environment: bench.surroundings.environment.clone(),
-        spill: bench.surroundings.spill.clone(),
-        aside: Arc::default(),
-        watcher: None,
-        cwd,
-    };
+    let (environment, spill) =
+        (bench.surroundings.environment.clone(), bench.surroundings.spill.clone());
+    let ground = Ground::new(cwd.clone(), folder::project(&cwd), environment, spill);
     let occasion = Occasion {
         input: told,
         about: Some(name),
