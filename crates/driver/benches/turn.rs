@@ -33,7 +33,10 @@ async fn main() -> ExitCode {
     for _ in 0..rounds {
         for (way, times) in ways.iter().zip(&mut times) {
             let directory = tempfile::tempdir().unwrap();
-            let report = many::run(1, turns, *way, directory.path()).await;
+            let (durability, pace) = (*way, Duration::ZERO);
+            let load =
+                many::Load { sessions: 1, turns, durability, pace, directory: directory.path() };
+            let report = many::run(load).await;
             assert_eq!(report.errors, Vec::<String>::new());
             times.extend(&report.turns[0]);
             waits.push(report.waits.count());

@@ -4,8 +4,8 @@
 //! A request, a tool that changes something and the end of a run wait for the disk; all other records
 //! ride on the next such wait ([`Keeper`]). Pieces of text change no decision, so they are grouped
 //! and written with the next event that does; raw wire events and words of progress are not written
-//! at all. A journal that cannot be written is broken for good: the event in hand is not acted on,
-//! and the session ends.
+//! at all. When the disk fails, the event in hand is not acted on and the session ends; what is not safe
+//! is saved in another file where that can be done.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -17,15 +17,16 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use windlass_engine::{Effect, Event, Settings, State};
 use windlass_journal::{
-    Durability, Entry, Folded, Head, JournalError, NewItem, Note, Opening, Replayed, Writer,
+    Durability, Entry, Folded, Head, Held, JournalError, NewItem, Note, Opening, Replayed, Writer,
 };
-use windlass_vocabulary::{Delta, EffectClass};
+use windlass_vocabulary::{Delta, EffectClass, MicroUsd};
 
 use crate::clock;
 use crate::keeper::{Gate, Keeper};
 use crate::notices::Teller;
 use crate::scribe::{Scribe, class_of};
 use crate::transcript::Pen;
+use crate::undo::Undo;
 use crate::waits::Waits;
 
 /// The journal of a session, if it has one.
@@ -47,9 +48,11 @@ pub(crate) struct Book {
     notes: Vec<Note>,
     scribe: Scribe,
     is_continued: bool,
-    count: Arc<AtomicU64>,
+    place: Place,
     /// Waits for the disk, if records are to survive a loss of power.
     keeper: Option<Keeper>,
+    /// Why a file was left for the next one, in words.
+    left: Option<String>,
 }
 
 /// Where a journal lies and what it says of itself.
@@ -67,42 +70,106 @@ pub(crate) struct Place {
 }
 
 impl Journal {
-    /// Opens the journal, if there is to be one, and gives the state to begin with.
+    /// Opens the journal, if there is to be one, and gives what to begin with.
     pub(crate) fn open(
         place: Option<Place>,
         settings: &Arc<Settings>,
         teller: &Teller,
         pen: &mut Pen,
-    ) -> Result<(Self, State), JournalError> {
-        let Some(Place { path, durability, head, prices, count, waits }) = place else {
-            pen.begin(None);
-            return Ok((Self::Off, State::new(settings)));
-        };
-        let mut opening = Opening::new(durability);
-        opening.head = Head { created: opening.at, ..head };
+    ) -> Result<Opened, JournalError> {
+        match place {
+            None => {
+                pen.begin(None);
+                let (journal, state) = (Self::Off, State::new(settings));
+                Ok(Opened { journal, state, spent_beside: MicroUsd(0) })
+            }
+            Some(place) => Self::open_at((place, None), settings, teller, pen),
+        }
+    }
+
+    /// Opens the journal that lies here, which may be held already.
+    fn open_at(
+        (place, held): (Place, Option<Held>),
+        settings: &Arc<Settings>,
+        teller: &Teller,
+        pen: &mut Pen,
+    ) -> Result<Opened, JournalError> {
+        let mut opening = Opening::new(place.durability);
+        opening.head = Head { created: opening.at, ..place.head.clone() };
+        let mut spent_beside = MicroUsd(0);
         let shared = RefCell::new(&mut *pen);
         let see = |step: Replayed<'_>| shared.borrow_mut().replayed(step.effects);
-        let met = |entry: &Entry| shared.borrow_mut().met(entry);
-        let (writer, folded) = Writer::open_meeting(&path, opening, settings, see, met)?;
+        let met = |entry: &Entry| {
+            if let Entry::Head(head) = entry {
+                spent_beside = spent_beside.max(head.spent);
+            }
+            shared.borrow_mut().met(entry);
+        };
+        let (writer, folded) = match held {
+            Some(held) => Writer::open_held(held, opening, settings, see, met)?,
+            None => Writer::open_meeting(&place.path, opening, settings, see, met)?,
+        };
         let Folded { state, settings: _, seq, whole_bytes: _, torn_bytes, damages } = folded;
+        let path = place.path.display();
         for (line, damage) in damages {
-            let path = path.display();
             teller.warn(format!("line {line} of the journal {path} was skipped: {damage}"));
         }
         if torn_bytes > 0 {
-            let path = path.display();
             teller.warn(format!("the last record of the journal {path} was torn and is left out"));
         }
-        pen.begin(Some((path, Arc::clone(settings))));
-        let scribe = Scribe::new(&state, prices);
-        count.store(seq, Ordering::Relaxed);
-        let keeper = match durability {
+        pen.begin(Some((place.path.clone(), Arc::clone(settings))));
+        let scribe = Scribe::new(&state, place.prices.clone());
+        place.count.store(seq, Ordering::Relaxed);
+        let keeper = match place.durability {
             Durability::Written => None,
-            Durability::Synced => Some(Keeper::new(writer.flusher()?, seq, waits)),
+            Durability::Synced => {
+                Some(Keeper::new(writer.flusher()?, seq, Arc::clone(&place.waits)))
+            }
         };
         let (pending, notes, is_continued) = (None, Vec::new(), seq > 0);
-        let book = Book { writer, pending, notes, scribe, is_continued, count, keeper };
-        Ok((Self::On(Box::new(book)), state))
+        let left = None;
+        let book = Book { writer, pending, notes, scribe, is_continued, place, keeper, left };
+        Ok(Opened { journal: Self::On(Box::new(book)), state, spent_beside })
+    }
+
+    /// Goes back to this record and is opened anew there. If there is nothing behind it, or it cannot
+    /// go back, it goes on as before; if nobody can say, it is broken.
+    pub(crate) async fn go_back(
+        self,
+        to: u64,
+        undo: Arc<Undo>,
+        settings: &Arc<Settings>,
+        teller: &Teller,
+        mut pen: Pen,
+    ) -> (Self, Result<Option<Earlier>, JournalError>) {
+        let journal = self.settle().await;
+        let mut book = match journal {
+            Self::On(book) => book,
+            other => return (other, Ok(None)),
+        };
+        let (settings, teller) = (Arc::clone(settings), teller.clone());
+        let going = spawn_blocking(move || {
+            // What is held back belongs to what is left behind.
+            let spent = match book.writer.go_back(to, &settings, undo.kept()) {
+                Ok(Some(spent)) => spent,
+                Ok(None) => return (Self::On(book), Ok(None)),
+                Err(error) => return (Self::On(book), Err(error)),
+            };
+            let Book { writer, place, keeper, .. } = *book;
+            // Whoever still waits at a gate waits in vain.
+            drop(keeper);
+            let place = (place, Some(writer.into_held()));
+            match Self::open_at(place, &settings, &teller, &mut pen) {
+                Ok(Opened { journal, state, .. }) => {
+                    (journal, Ok(Some(Earlier { state, pen, spent })))
+                }
+                Err(error) => (Self::Broken(error), Ok(None)),
+            }
+        });
+        match going.await {
+            Ok(gone) => gone,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
     }
 
     /// Does the session go on from an earlier process?
@@ -127,11 +194,28 @@ impl Journal {
         matches!(self, Self::Broken(_))
     }
 
-    /// Why it is broken, in words.
+    /// Did the disk fail under it? Then nothing more may be done, although what comes to its end may
+    /// perhaps still be written down in another file.
+    pub(crate) fn has_failed(&self) -> bool {
+        match self {
+            Self::Off => false,
+            Self::On(book) => book.left.is_some(),
+            Self::Broken(_) => true,
+        }
+    }
+
+    /// How the disk failed, in words.
     pub(crate) fn complaint(&self) -> String {
         match self {
             Self::Broken(error) => format!("the session ends, because {error}"),
-            Self::Off | Self::On(_) => String::new(),
+            Self::On(book) => match &book.left {
+                Some(left) => format!(
+                    "the session ends, because {left}; nothing is lost: look after the disk, and \
+                     resume it"
+                ),
+                None => String::new(),
+            },
+            Self::Off => String::new(),
         }
     }
 
@@ -179,14 +263,14 @@ impl Journal {
     }
 
     /// Waits until everything that was written is safe.
-    pub(crate) async fn settle(self, teller: &Teller) -> Self {
+    pub(crate) async fn settle(self) -> Self {
         let mut journal = self;
         loop {
             let Self::On(book) = &journal else { return journal };
             let Some(keeper) = &book.keeper else { return journal };
             match timeout(DISK_MAX, keeper.settled()).await {
                 Ok(true) => return journal,
-                Ok(false) => journal = journal.mend(teller).await,
+                Ok(false) => journal = journal.mend().await,
                 Err(_) => {
                     let error = book.writer.overdue(DISK_MAX);
                     return Self::Broken(error);
@@ -203,41 +287,37 @@ impl Journal {
         }
     }
 
-    /// The disk failed to keep something: the journal goes on elsewhere, or is broken.
-    pub(crate) async fn mend(self, teller: &Teller) -> Self {
+    /// The disk failed to keep something: it is saved in another file, or the journal is broken.
+    /// Whatever waited for it to be safe is not done.
+    pub(crate) async fn mend(self) -> Self {
         let Self::On(mut book) = self else { return self };
-        let Some(error) = book.keeper.as_ref().and_then(Keeper::take_failure) else {
+        let Some(keeper) = book.keeper.take_if(|keeper| keeper.is_failing()) else {
             return Self::On(book);
         };
         let mend = move || {
-            let upto = book.keeper.as_ref().map_or(0, Keeper::upto);
+            let (upto, seq) = (keeper.upto(), book.writer.seq());
             book.writer.flushed(upto, Ok(()))?;
-            book.writer.flushed(upto, Err(error))?;
-            if let Some(keeper) = &book.keeper {
-                keeper.go_on(book.writer.flusher()?, book.writer.seq());
-            }
+            book.writer.flushed(upto, Err(keeper.take_failure()))?;
+            let waits = Arc::clone(&book.place.waits);
+            book.keeper = Some(Keeper::new(book.writer.flusher()?, seq, waits));
+            book.left = Some(book.writer.take_troubles().join("; "));
             Ok(book)
         };
         match spawn_blocking(mend).await {
-            Ok(Ok(mut book)) => {
-                for trouble in book.writer.take_troubles() {
-                    teller.warn(trouble);
-                }
-                Self::On(book)
-            }
+            Ok(Ok(book)) => Self::On(book),
             Ok(Err(error)) => Self::Broken(error),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 
     /// Writes what is still held back, and waits for the disk.
-    pub(crate) async fn finish(self, teller: &Teller) {
+    pub(crate) async fn finish(self) {
         if let Self::On(mut book) = self {
             // Only text and notes that nothing followed; the session is over without them.
             if book.write(None, &[]).is_err() {
                 return;
             }
-            if let Self::On(mut book) = Self::On(book).settle(teller).await
+            if let Self::On(mut book) = Self::On(book).settle().await
                 && let Some(keeper) = &book.keeper
             {
                 let _ = book.writer.flushed(keeper.upto(), Ok(()));
@@ -245,6 +325,23 @@ impl Journal {
             }
         }
     }
+}
+
+/// A journal that was opened.
+pub(crate) struct Opened {
+    pub(crate) journal: Journal,
+    /// The state to begin with.
+    pub(crate) state: State,
+    /// What was spent on what the conversation went back from.
+    pub(crate) spent_beside: MicroUsd,
+}
+
+/// Where a session is after it went back.
+pub(crate) struct Earlier {
+    pub(crate) state: State,
+    pub(crate) pen: Pen,
+    /// What was spent on what it went back from.
+    pub(crate) spent: MicroUsd,
 }
 
 /// An event that was decided.
@@ -290,7 +387,7 @@ impl Book {
         let follows = follows.iter().map(NewItem::Note);
         let items: Vec<NewItem<'_>> = held.chain(events).chain(follows).collect();
         let seq = self.writer.write(clock::unix_millis(), &items)?;
-        self.count.store(seq, Ordering::Relaxed);
+        self.place.count.store(seq, Ordering::Relaxed);
         if let Some(keeper) = &self.keeper {
             keeper.wrote(seq);
             if self.writer.doubtful_bytes() > DOUBTFUL_BYTES {

@@ -2,8 +2,9 @@
 //!
 //! One wait covers everything that was written before it began. Whatever must not be done before its
 //! record is safe waits at a [`Gate`]; everything else does not wait. A wait that fails is not tried
-//! again: the session's task is told, and mends the journal or ends.
+//! again, and nothing passes a gate any more: the session's task is told, and ends.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -34,6 +35,8 @@ struct Work {
     written: u64,
     /// The last record that somebody wants on the disk.
     wanted: u64,
+    /// Which records are waited for, and since when.
+    asked: VecDeque<(u64, Instant)>,
     failure: Option<io::Error>,
 }
 
@@ -47,7 +50,7 @@ struct Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Health {
     Fine,
-    /// A wait failed; the journal may be mended.
+    /// A wait failed.
     Failing,
     /// Nothing more will be kept.
     Lost,
@@ -62,6 +65,7 @@ impl Keeper {
             is_waiting: false,
             written: upto,
             wanted: upto,
+            asked: VecDeque::new(),
             failure: None,
         };
         Self(Arc::new(Shared { work: Mutex::new(work), kept, waits }))
@@ -85,17 +89,15 @@ impl Keeper {
             return Gate::open();
         }
         work.wanted = work.wanted.max(seq);
+        if work.asked.back().is_none_or(|(last, _)| *last < seq) {
+            work.asked.push_back((seq, Instant::now()));
+        }
         if !work.is_waiting && work.flusher.is_some() {
             work.is_waiting = true;
             let shared = Arc::clone(&self.0);
             spawn_blocking(move || shared.wait());
         }
-        Gate(Some(Closed {
-            kept: self.0.kept.subscribe(),
-            seq,
-            began: Instant::now(),
-            waits: Arc::clone(&self.0.waits),
-        }))
+        Gate(Some(Closed { kept: self.0.kept.subscribe(), seq }))
     }
 
     /// Returns when a wait has failed.
@@ -107,21 +109,19 @@ impl Keeper {
 
     /// Returns when everything written so far is safe, or a wait has failed: is it safe?
     pub(crate) async fn settled(&self) -> bool {
-        let Gate(Some(Closed { mut kept, seq, .. })) = self.keep() else { return true };
+        let Gate(Some(Closed { mut kept, seq })) = self.keep() else { return true };
         let settled = kept.wait_for(|kept| kept.upto >= seq || kept.health != Health::Fine).await;
         settled.is_ok_and(|kept| kept.upto >= seq)
     }
 
-    /// Why a wait failed, if one did and nobody asked before.
-    pub(crate) fn take_failure(&self) -> Option<io::Error> {
-        self.0.work().failure.take()
+    /// Has a wait failed?
+    pub(crate) fn is_failing(&self) -> bool {
+        self.0.kept.borrow().health == Health::Failing
     }
 
-    /// The journal goes on in another file, in which everything up to this record is safe.
-    pub(crate) fn go_on(&self, flusher: Flusher, upto: u64) {
-        let mut work = self.0.work();
-        work.flusher = Some(flusher);
-        self.0.kept.send_replace(Kept { upto, health: Health::Fine });
+    /// Why a wait failed.
+    pub(crate) fn take_failure(&self) -> io::Error {
+        self.0.work().failure.take().unwrap_or_else(|| io::Error::other("a wait failed"))
     }
 }
 
@@ -154,6 +154,10 @@ impl Shared {
             match result {
                 Ok(()) => {
                     work.flusher = Some(flusher);
+                    while let Some((_, since)) = work.asked.pop_front_if(|(seq, _)| *seq <= written)
+                    {
+                        self.waits.add(since.elapsed());
+                    }
                     self.kept.send_modify(|kept| kept.upto = kept.upto.max(written));
                 }
                 Err(error) => {
@@ -175,8 +179,6 @@ pub(crate) struct Gate(Option<Closed>);
 struct Closed {
     kept: watch::Receiver<Kept>,
     seq: u64,
-    began: Instant,
-    waits: Arc<Waits>,
 }
 
 impl Gate {
@@ -188,9 +190,8 @@ impl Gate {
     /// Waits; says whether the record is safe. If it is not, it never will be, and what was to be
     /// done must not be done.
     pub(crate) async fn passed(self) -> bool {
-        let Some(Closed { mut kept, seq, began, waits }) = self.0 else { return true };
+        let Some(Closed { mut kept, seq }) = self.0 else { return true };
         let passed = kept.wait_for(|kept| kept.upto >= seq || kept.health == Health::Lost).await;
-        waits.add(began.elapsed());
         passed.is_ok_and(|kept| kept.upto >= seq)
     }
 }

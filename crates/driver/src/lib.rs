@@ -11,11 +11,12 @@
 //! are performed; and no rule of the loop is repeated here: there is no branch on a transition or a
 //! terminal reason in this crate.
 //!
-//! Reading order: [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
+//! Reading order: `builder`, [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
 //! `permission`, `hook`, `spill`, `attachment`.
 
 mod aside;
 pub mod attachment;
+mod builder;
 mod clock;
 mod compact;
 mod error;
@@ -46,12 +47,13 @@ pub use attachment::Finder;
 pub use attachment::nearby::{Instruction, Nearby};
 pub use attachment::note::NoteFolder;
 pub use attachment::skill::SkillFolders;
+pub use builder::Builder;
 pub use error::{SendError, StartError};
 pub use hook::Parting;
 pub use inspect::Disk;
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
-pub use session::{Builder, Queued, Session, Submission};
+pub use session::{Queued, Session, Submission};
 pub use tool::confine::{Confined, Confinement};
 pub use tool::subagent::{AgentDefinition, Isolation, Subagents};
 pub use transcript::{Appended, Heard, Transcript};

@@ -156,6 +156,19 @@ impl Performer {
         self.hooks.cancel_all();
     }
 
+    /// Nothing that was begun before is heard of any more, and what was told to the model before may
+    /// be told again.
+    pub(crate) fn begin_anew(&mut self, events: mpsc::Sender<Event>) {
+        self.cancel_all();
+        self.tools.report_to(events.clone());
+        self.hooks.report_to(events.clone());
+        self.events = events;
+        self.attempts.clear();
+        self.timer = None;
+        self.attachments.neighbours.forget();
+        self.attachments.surroundings.forget_files();
+    }
+
     /// Does a tool run?
     pub(crate) fn are_tools_running(&self) -> bool {
         self.tools.are_running()
@@ -285,8 +298,17 @@ impl Performer {
         self.chores.is_empty()
     }
 
+    /// Waits until something is kept that was seen to beside runs; or, where that is waited for, until
+    /// one thing has ended that must end by itself.
+    pub(crate) async fn stirred(&mut self, is_ending: bool) {
+        match is_ending {
+            true => self.one_ended().await,
+            false => self.chore_kept().await,
+        }
+    }
+
     /// Waits until something is kept; for ever when nothing is under way.
-    pub(crate) async fn chore_kept(&mut self) {
+    async fn chore_kept(&mut self) {
         if self.chores.join_next().await.is_none() {
             std::future::pending::<()>().await;
         }

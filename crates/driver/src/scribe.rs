@@ -4,19 +4,21 @@
 use windlass_engine::context::inventory;
 use windlass_engine::{Effect, Settings, State};
 use windlass_journal::{Intent, Note, Row};
-use windlass_vocabulary::{EffectClass, Notice, Ticket};
+use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket};
 
 /// Remembers what is noted down already.
 #[derive(Debug)]
 pub(crate) struct Scribe {
     rows: usize,
+    /// What stays set aside for good.
+    kept: MicroUsd,
     prices: Option<String>,
 }
 
 impl Scribe {
     /// Everything up to this state is in the journal.
     pub(crate) fn new(state: &State, prices: Option<String>) -> Self {
-        Self { rows: state.ledger.rows().len(), prices }
+        Self { rows: state.ledger.rows().len(), kept: state.ledger.kept(), prices }
     }
 
     /// Adds what follows from a step. Says whether it must be on disk before anything is done.
@@ -30,7 +32,13 @@ impl Scribe {
         let rows = state.ledger.rows().get(self.rows..).unwrap_or_default();
         self.rows += rows.len();
         let (agent, prices) = (&settings.agent.id, self.prices.as_deref());
-        notes.extend(rows.iter().map(|row| Note::Billed(Row::of(row, agent, prices))));
+        let mut booked: Vec<Row> = rows.iter().map(|row| Row::of(row, agent, prices)).collect();
+        let kept = state.ledger.kept();
+        if let Some(last) = booked.last_mut() {
+            last.kept = kept.less(self.kept);
+        }
+        self.kept = kept;
+        notes.extend(booked.into_iter().map(Note::Billed));
         let mut is_urgent = false;
         for effect in effects {
             match effect {

@@ -1,549 +1,38 @@
 //! The handle a front end or an embedder holds: submit, answer, interrupt, close.
 //!
-//! A [`Builder`] starts a session on the tokio runtime it is called in (one thread is enough) and
-//! gives two ends: a [`Session`] to speak into and [`Notices`] to read from. Speaking never waits;
-//! whatever comes of it is told as a notice. Nothing is decided here.
+//! A [`Builder`](crate::Builder) starts a session on the tokio runtime it is called in (one thread is
+//! enough) and gives two ends: a [`Session`] to speak into and [`Notices`](crate::Notices) to read
+//! from. Speaking never waits; whatever comes of it is told as a notice. Nothing is decided here.
 
-use std::collections::VecDeque;
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
-use windlass_hook::{HookEvent, HookSet};
-use windlass_journal::{Durability, Head};
-use windlass_tool::{Registry, Secrets, Surroundings};
 use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Block, Effort, ModelName, PermissionQuestion, Ticket};
+use windlass_vocabulary::{Answer, Block, PermissionQuestion, Ticket};
 
-use crate::aside::Asides;
-use crate::attachment::nearby::{Nearby, Neighbours};
-use crate::attachment::{Attachments, Finder};
-use crate::error::{SendError, StartError};
-use crate::hook::door::Door;
-use crate::hook::input::Identity;
-use crate::hook::{self, Parting, SessionHooks};
-use crate::inspect::Inspector;
-use crate::journal::{Journal, Place};
+use crate::error::SendError;
+use crate::hook::Parting;
 use crate::late::Late;
-use crate::model::{Endpoint, ModelPort, Routes, Timeouts};
-use crate::notebook::Notebook;
-use crate::notices::{self, Notices, Teller};
 use crate::outside::Outside;
-use crate::perform::{Parts, Performer};
-use crate::run::{self, Change, Command, Run};
-use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, Tree};
-use crate::transcript::{Heard, Pen, Transcript};
-use crate::undo::{FileBack, RewindError, Undo, Wish};
-use crate::waits::Waits;
-
-/// Puts a session together.
-///
-/// ```no_run
-/// # async fn example(facts: windlass_vocabulary::ModelFacts) -> Result<(), Box<dyn std::error::Error>> {
-/// use windlass_driver::{Builder, Endpoint, Registry, Settings};
-/// use windlass_vocabulary::Wire;
-///
-/// let endpoint = Endpoint::new(Wire::AnthropicMessages, "http://127.0.0.1:8080");
-/// let (session, mut notices) = Builder::new(Settings::new(facts), endpoint)
-///     .registry(Registry::builtin())
-///     .start()?;
-/// session.submit("What does this project do?")?;
-/// let ending = notices.ending().await;
-/// session.close().await;
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct Builder {
-    settings: Settings,
-    endpoint: Endpoint,
-    endpoints: Vec<(ModelName, Endpoint)>,
-    registry: Registry,
-    surroundings: Option<Surroundings>,
-    hooks: HookSet,
-    memory: Option<Arc<dyn Finder>>,
-    skills: Option<Arc<dyn Finder>>,
-    nearby: Option<Arc<dyn Nearby>>,
-    journal: Option<Place>,
-    transcript: Option<Transcript>,
-    timeouts: Timeouts,
-    raw_events: bool,
-    agents: Option<Subagents>,
-    depth: u8,
-    tree: Tree,
-    continues_run: bool,
-    web_search: bool,
-    identity: Identity,
-    source: Option<String>,
-    notebook: Option<PathBuf>,
-}
-
-impl Builder {
-    /// A session with these settings at this endpoint, without tools and without a journal.
-    #[must_use]
-    pub fn new(settings: Settings, endpoint: Endpoint) -> Self {
-        Self {
-            settings,
-            endpoint,
-            endpoints: Vec::new(),
-            registry: Registry::empty(),
-            surroundings: None,
-            hooks: HookSet::default(),
-            memory: None,
-            skills: None,
-            nearby: None,
-            journal: None,
-            transcript: None,
-            timeouts: Timeouts::default(),
-            raw_events: false,
-            agents: None,
-            depth: 0,
-            tree: Tree::default(),
-            continues_run: false,
-            web_search: false,
-            identity: Identity::default(),
-            source: None,
-            notebook: None,
-        }
-    }
-
-    /// What the session will go by.
-    #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// With more tools than it was given, or fewer.
-    #[must_use]
-    pub fn change_registry(self, change: impl FnOnce(&mut Registry)) -> Self {
-        let mut registry = self.registry.clone();
-        change(&mut registry);
-        self.registry(registry)
-    }
-
-    /// The same, to be changed before the session starts.
-    pub fn settings_mut(&mut self) -> &mut Settings {
-        &mut self.settings
-    }
-
-    /// Asks this model there, over that endpoint's wire, with that endpoint's credential; all
-    /// others live where the session was built. So a fallback or the small model may be another
-    /// provider's, and a conversation changes its wire where the model changes.
-    #[must_use]
-    pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
-        self.endpoints.push((model, endpoint));
-        self
-    }
-
-    /// With these tools. What the model is told of them replaces `Settings::tools`.
-    #[must_use]
-    pub fn registry(mut self, registry: Registry) -> Self {
-        self.settings.tools = registry.specs().into();
-        self.registry = registry;
-        self
-    }
-
-    /// Where tools work. Without this: the current directory, with a spill directory beside the
-    /// journal, or else below the system's temporary directory and removed when the session ends.
-    /// The model is told the name of the spill directory, whatever `Settings` says.
-    #[must_use]
-    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
-        self.surroundings = Some(surroundings);
-        self
-    }
-
-    /// The session's name and the project's root, as hooks are told them.
-    #[must_use]
-    pub fn identity(mut self, session: impl Into<String>, project: Option<PathBuf>) -> Self {
-        self.identity.session = session.into();
-        self.identity.project = project;
-        self
-    }
-
-    /// Why the session starts, as hooks are told: `clear`, `fork`. Without this it follows from the
-    /// journal.
-    #[must_use]
-    pub fn start_source(mut self, source: impl Into<String>) -> Self {
-        self.source = Some(source.into());
-        self
-    }
-
-    /// With these hooks, after those it has. Which points of the loop have hooks follows from them.
-    #[must_use]
-    pub fn hooks(mut self, hooks: HookSet) -> Self {
-        self.hooks = self.hooks.join(hooks);
-        self
-    }
-
-    /// With other tools than it has.
-    #[must_use]
-    pub fn change_tools(mut self, change: impl FnOnce(&mut Registry)) -> Self {
-        change(&mut self.registry);
-        self.settings.tools = self.registry.specs().into();
-        self
-    }
-
-    /// Looks here for memories beside the first call of a run, if `Settings::prefetch` is on.
-    #[must_use]
-    pub fn memory(mut self, finder: impl Finder + 'static) -> Self {
-        self.memory = Some(Arc::new(finder));
-        self
-    }
-
-    /// Writes what is worth knowing in later sessions into this file, if `Settings::after` says so.
-    #[must_use]
-    pub fn notebook(mut self, path: impl Into<PathBuf>) -> Self {
-        self.notebook = Some(path.into());
-        self
-    }
-
-    /// Looks here for skills beside the first call of a run, if `Settings::prefetch` is on.
-    #[must_use]
-    pub fn skills(mut self, finder: impl Finder + 'static) -> Self {
-        self.skills = Some(Arc::new(finder));
-        self
-    }
-
-    /// Says what counts for a file when the model first holds it, here and in nested sessions.
-    #[must_use]
-    pub fn nearby(mut self, nearby: Arc<dyn Nearby>) -> Self {
-        self.nearby = Some(nearby);
-        self
-    }
-
-    /// Writes every event down before its effects are performed. A journal that already holds a
-    /// session is continued: its events are replayed, and a run that was cut off is closed as
-    /// interrupted.
-    #[must_use]
-    pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
-        let path = path.into();
-        let (head, prices, count, waits) = (Head::default(), None, Arc::default(), Arc::default());
-        self.journal = Some(Place { path, durability, head, prices, count, waits });
-        self
-    }
-
-    /// Also writes the transcript that other programs read, behind the journal.
-    #[must_use]
-    pub fn transcript(mut self, transcript: Transcript) -> Self {
-        self.transcript = Some(transcript);
-        self
-    }
-
-    /// Lets somebody hear of every line of the transcript right after it was written, and before the
-    /// message it belongs to is told; of those of nested sessions too.
-    #[must_use]
-    pub fn hear_transcript(mut self, heard: Heard) -> Self {
-        self.transcript.get_or_insert_default().heard = Some(heard);
-        self
-    }
-
-    /// Goes on with a run that the last process left unfinished, instead of closing it: with its turn
-    /// count, its guards and its reservations. A call that was running then is not run again; its
-    /// outcome is told as unknown.
-    #[must_use]
-    pub fn continue_run(mut self, on: bool) -> Self {
-        self.continues_run = on;
-        self
-    }
-
-    /// What the journal says of the session, for those who look for it: written when the journal is
-    /// new. Means nothing without a journal.
-    #[must_use]
-    pub fn journal_head(mut self, head: Head) -> Self {
-        if let Some(place) = &mut self.journal {
-            place.head = head;
-        }
-        self
-    }
-
-    /// Counts how long requests and tools waited for the disk, nested sessions' too. Means nothing
-    /// without a journal.
-    #[must_use]
-    pub fn disk_waits(mut self, waits: Arc<Waits>) -> Self {
-        if let Some(place) = &mut self.journal {
-            place.waits = waits;
-        }
-        self
-    }
-
-    /// The version of the price table, for the rows of the account. Means nothing without a journal.
-    #[must_use]
-    pub fn price_table(mut self, version: impl Into<String>) -> Self {
-        if let Some(place) = &mut self.journal {
-            place.prices = Some(version.into());
-        }
-        self
-    }
-
-    /// Waits this long for the model server.
-    #[must_use]
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
-    }
-
-    /// Also tells every event of the wire, verbatim, as `Delta::Raw`.
-    #[must_use]
-    pub fn raw_events(mut self, on: bool) -> Self {
-        self.raw_events = on;
-        self
-    }
-
-    /// With a tool that searches the web, if the first endpoint's provider does that.
-    #[must_use]
-    pub fn web_search(mut self, on: bool) -> Self {
-        self.web_search = on;
-        self
-    }
-
-    /// With nested sessions: the model is offered the tool `Agent`.
-    #[must_use]
-    pub fn agents(mut self, agents: Subagents) -> Self {
-        self.agents = Some(agents);
-        self
-    }
-
-    /// With this effort, if one is given.
-    pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
-        self.settings.effort = effort.or(self.settings.effort);
-        self
-    }
-
-    /// As a nested session of this identity, so deep in this tree.
-    pub(crate) fn beneath(mut self, identity: Identity, depth: u8, tree: Tree) -> Self {
-        self.identity = identity;
-        self.depth = depth;
-        self.tree = tree;
-        self
-    }
-
-    /// Starts the session's task on the current tokio runtime. No request goes out before the
-    /// first message is submitted.
-    ///
-    /// # Errors
-    ///
-    /// When an endpoint, a directory or the journal cannot be used, an endpoint is for a model the
-    /// settings do not name, or no runtime is here.
-    pub fn start(self) -> Result<(Session, Notices), StartError> {
-        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let Assembled { run, teller, scratch, commands, notices, undo, late } = self.assemble()?;
-        let (over, closed) = watch::channel(false);
-        let close_max = crate::CLOSE_MAX.max(run.hooks.parting_time() + CLOSE_GRACE);
-        let outside = Outside::new(teller.clone());
-        runtime.spawn(run::supervise(run.until_closed(), teller, scratch, over));
-        Ok((Session { commands, closed, close_max, undo, outside, late }, notices))
-    }
-
-    pub(crate) fn assemble(mut self) -> Result<Assembled, StartError> {
-        self.check_models()?;
-        self.add_search();
-        self.heed_hooks();
-        let secrets = self.tell_secrets();
-        let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
-        let (surroundings, scratch, undo) = self.place(secrets)?;
-        let (teller, notices) = notices::channel();
-        if let Some(subagents) = self.agents.take() {
-            self.insert_agents(subagents, &surroundings, &teller);
-        }
-        let settings = Arc::new(self.settings);
-        let registry = Arc::new(self.registry);
-        let inspector = Arc::new(Inspector {
-            registry: Arc::clone(&registry),
-            surroundings: Arc::clone(&surroundings),
-            policy: settings.policy.clone(),
-        });
-        let model = ModelPort {
-            routes,
-            timeouts: self.timeouts,
-            keeps_raw: self.raw_events,
-            inspector: Arc::clone(&inspector),
-            teller: teller.clone(),
-            notes: Mutex::default(),
-        };
-        let model = Arc::new(model);
-        let asides = Arc::new(Asides::new(&model, &settings));
-        let (report, events) = mpsc::channel(run::EVENTS_MAX);
-        let who = (self.hooks, self.identity);
-        let hooks = SessionHooks::new(who, &settings, &inspector, (&asides, &report), &teller);
-        let mut pen = Pen::new(self.transcript);
-        let (journal, state) = Journal::open(self.journal, &settings, &teller, &mut pen)?;
-        let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
-        let late = Late::new(&model, &surroundings);
-        let performer = Performer::new(Parts {
-            aside: asides,
-            model,
-            inspector,
-            registry,
-            attachments: Attachments {
-                surroundings,
-                memory: self.memory,
-                skills: self.skills,
-                neighbours: Arc::new(Neighbours::new(self.nearby)),
-            },
-            hooks: Arc::clone(&hooks),
-            notebook: self.notebook.map(|path| Arc::new(Notebook::new(path))),
-            teller: teller.clone(),
-            events: report,
-        });
-        let questions = self.tree.questions;
-        let run = Run {
-            state,
-            settings,
-            journal,
-            pen,
-            performer,
-            commands,
-            events,
-            questions,
-            continues_run: self.continues_run,
-            awaited: None,
-            drained: Vec::new(),
-            door: Door::new(Arc::clone(&hooks)),
-            hooks,
-            ready: VecDeque::new(),
-            source: self.source,
-            parting: Parting::Other,
-        };
-        Ok(Assembled { run, teller, scratch, commands: orders, notices, undo, late })
-    }
-
-    /// Everybody who is told a key tells it on to whoever takes keys out of what is written.
-    fn tell_secrets(&mut self) -> Secrets {
-        let secrets = self.surroundings.as_ref().map(|it| it.secrets.clone()).unwrap_or_default();
-        self.endpoint = self.endpoint.clone().telling(&secrets);
-        let told = |(model, endpoint): (ModelName, Endpoint)| (model, endpoint.telling(&secrets));
-        self.endpoints = std::mem::take(&mut self.endpoints).into_iter().map(told).collect();
-        secrets
-    }
-
-    /// Where tools work, the directory to remove at the end, and who keeps what they change.
-    fn place(&mut self, secrets: Secrets) -> Result<Placed, StartError> {
-        let journal = self.journal.as_ref();
-        let (mut surroundings, scratch) = match self.surroundings.take() {
-            Some(surroundings) => (surroundings, None),
-            None => own_surroundings(journal.map(|place| place.path.as_path()))?,
-        };
-        surroundings.secrets = secrets;
-        // The model must be told the name under which it can really read things back.
-        let spill = surroundings.spill.to_string_lossy();
-        self.settings.context.spill_directory = Arc::from(spill.as_ref());
-        let undo = match journal {
-            // A nested session's files are its parent's to take back.
-            Some(place) if surroundings.keeper.is_none() => {
-                let session = self.transcript.as_ref().map(|kept| kept.about.session.clone());
-                let settings = self.settings.clone();
-                Some(Arc::new(Undo::open(place, session.unwrap_or_default(), settings)?))
-            }
-            _ => None,
-        };
-        if let Some(undo) = &undo {
-            surroundings.keeper = Some(Arc::<Undo>::clone(undo));
-        }
-        Ok((Arc::new(surroundings), scratch, undo))
-    }
-
-    /// Offers nested sessions, made of everything this one has.
-    fn insert_agents(
-        &mut self,
-        subagents: Subagents,
-        surroundings: &Arc<Surroundings>,
-        teller: &Teller,
-    ) {
-        let parent = Parent {
-            settings: self.settings.clone(),
-            endpoint: self.endpoint.clone(),
-            endpoints: self.endpoints.clone(),
-            registry: self.registry.clone(),
-            surroundings: Arc::clone(surroundings),
-            hooks: self.hooks.clone(),
-            identity: self.identity.clone(),
-            nearby: self.nearby.clone(),
-            journal: self.journal.clone(),
-            transcript: self.transcript.clone(),
-            timeouts: self.timeouts,
-        };
-        let (tree, teller) = (self.tree.clone(), teller.clone());
-        let nest = Nest { subagents, parent, depth: self.depth + 1, tree, teller };
-        self.registry.insert(Arc::new(AgentTool::new(Arc::new(nest))));
-        self.settings.tools = self.registry.specs().into();
-    }
-
-    fn add_search(&mut self) {
-        if self.web_search && self.endpoint.can_search() {
-            self.registry.insert_web_search();
-            self.settings.tools = self.registry.specs().into();
-        }
-    }
-
-    /// The engine asks only at points where there are hooks, and hooks are told who we are.
-    fn heed_hooks(&mut self) {
-        if self.hooks.is_empty() {
-            return;
-        }
-        self.settings.hooks = hook::points(&self.hooks);
-        let is_nested = self.settings.agent.is_subagent;
-        let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
-        self.settings.limits.stop_hooks = self.hooks.has(stop);
-        if let Some(place) = self.journal.as_ref().filter(|_| !is_nested) {
-            let read_by_others = self.transcript.as_ref().and_then(|kept| kept.path.clone());
-            self.identity.transcript = read_by_others.or_else(|| Some(place.path.clone()));
-            let session = place.head.session.as_ref().filter(|_| self.identity.session.is_empty());
-            if let Some(session) = session {
-                self.identity.session = session.as_str().to_owned();
-            }
-        }
-    }
-
-    /// An endpoint for a model that is never asked is a slip of the pen, and the model that was
-    /// meant would be asked elsewhere.
-    fn check_models(&self) -> Result<(), StartError> {
-        let Settings { model, fallbacks, small_model, .. } = &self.settings;
-        let is_known = |name: &ModelName| {
-            let mut all = std::iter::once(model).chain(fallbacks).chain(small_model);
-            all.any(|model| model.name == *name)
-        };
-        match self.endpoints.iter().find(|(name, _)| !is_known(name)) {
-            Some((name, _)) => Err(StartError::Model { name: name.clone() }),
-            None => Ok(()),
-        }
-    }
-}
-
-type Placed = (Arc<Surroundings>, Option<PathBuf>, Option<Arc<Undo>>);
-
-/// A session that only has to be set going.
-pub(crate) struct Assembled {
-    pub(crate) run: Run,
-    pub(crate) teller: Teller,
-    /// A directory to remove when the session is over.
-    pub(crate) scratch: Option<PathBuf>,
-    pub(crate) commands: mpsc::Sender<Command>,
-    pub(crate) notices: Notices,
-    pub(crate) undo: Option<Arc<Undo>>,
-    pub(crate) late: Late,
-}
+use crate::run::{Change, Command, GoingBack};
+use crate::undo::{FileBack, Part, RewindError, Rewound, Undo, Wish};
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
 /// dropped, the session closes.
 #[derive(Clone, Debug)]
 pub struct Session {
-    commands: mpsc::Sender<Command>,
-    closed: watch::Receiver<bool>,
-    close_max: Duration,
-    undo: Option<Arc<Undo>>,
-    outside: Arc<Outside>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) closed: watch::Receiver<bool>,
+    pub(crate) close_max: Duration,
+    pub(crate) undo: Option<Arc<Undo>>,
+    pub(crate) outside: Arc<Outside>,
     pub(crate) late: Late,
 }
 
 /// What closing takes besides hooks that are given a long time.
-const CLOSE_GRACE: Duration = Duration::from_secs(1);
+pub(crate) const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 impl Session {
     /// Sends a message. Between runs it starts one; during a run it is kept and delivered at the
@@ -690,11 +179,35 @@ impl Session {
         wish: Wish,
     ) -> Result<Vec<FileBack>, RewindError> {
         let (undo, message) = (self.undo.clone().ok_or(RewindError::NotKept)?, message.into());
-        let done = tokio::task::spawn_blocking(move || undo.rewind(&message, wish)).await;
-        done.unwrap_or_else(|error| match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(RewindError::NotKept),
-        })
+        beside(move || undo.rewind(&message, wish)).await
+    }
+
+    /// Goes back to before this message, called by its name in the transcript: what was said from it
+    /// on no longer counts, files are as they were, or both. What is going on is ended first, and the
+    /// session goes on from there. If it is only to be looked at, nothing ends and nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::rewind_files`]; and when the session is over, or what is going on does not end.
+    pub async fn rewind(
+        &self,
+        message: impl Into<String>,
+        part: Part,
+        wish: Wish,
+    ) -> Result<Rewound, RewindError> {
+        let (undo, message) = (self.undo.clone().ok_or(RewindError::NotKept)?, message.into());
+        if wish.dry_run {
+            return beside(move || {
+                let (before, prompt) = undo.find(&message)?;
+                let files = if part.files { undo.rewind_to(before, wish)? } else { Vec::new() };
+                Ok(Rewound { prompt, files })
+            })
+            .await;
+        }
+        let (reply, answer) = oneshot::channel();
+        let command = Command::GoBack(GoingBack::new(message, part, wish, reply));
+        self.commands.send(command).await.map_err(|_| RewindError::Closed)?;
+        answer.await.unwrap_or(Err(RewindError::Closed))
     }
 
     /// Interrupts what is going on, waits until every process of every tool is gone, and closes
@@ -733,6 +246,16 @@ impl Session {
             mpsc::error::TrySendError::Closed(_) => SendError::Closed,
         })
     }
+}
+/// Does work that waits for the disk on a thread where that matters to nobody.
+pub(crate) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
+) -> Result<T, RewindError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => Err(RewindError::Closed),
+    })
 }
 
 /// A message for a session.
@@ -790,37 +313,5 @@ impl From<String> for Submission {
 impl From<&str> for Submission {
     fn from(text: &str) -> Self {
         Self::from(text.to_owned())
-    }
-}
-
-/// Surroundings in the current directory, and the scratch directory to remove at the end. Beside a
-/// journal nothing is removed: a session that is continued must find what it was told it can read.
-fn own_surroundings(journal: Option<&Path>) -> Result<(Surroundings, Option<PathBuf>), StartError> {
-    let cwd = std::env::current_dir()
-        .map_err(|source| StartError::Directory { path: PathBuf::from("."), source })?;
-    if let Some(journal) = journal {
-        let spill = cwd.join(journal).with_extension("spill");
-        return Ok((Surroundings::new(cwd, spill), None));
-    }
-    let scratch = scratch_directory()?;
-    Ok((Surroundings::new(cwd, &scratch), Some(scratch)))
-}
-
-/// A new directory for this user alone. Names of the temporary directory can be guessed, so one that
-/// is already there is somebody else's and never used.
-pub(crate) fn scratch_directory() -> Result<PathBuf, StartError> {
-    static SESSIONS: AtomicU64 = AtomicU64::new(0);
-    let mut tries_left = 100_u8;
-    loop {
-        let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        let name = format!("windlass-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries_left > 0 => {
-                tries_left -= 1;
-            }
-            Err(source) => return Err(StartError::Directory { path, source }),
-        }
     }
 }

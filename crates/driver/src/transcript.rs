@@ -115,6 +115,11 @@ impl Pen {
         Self { transcript, transcriber, file: None, journal: None, is_broken: false }
     }
 
+    /// The same before anything was said.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(Some(self.transcript.clone()))
+    }
+
     /// Follows what was said before this process.
     pub(crate) fn replayed(&mut self, effects: &[Effect]) {
         self.transcriber.step(effects, 0);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use windlass_engine::Settings;
 use windlass_journal::kept::{Change, Image, Planned};
-use windlass_journal::transcript::trace;
+use windlass_journal::transcript::{Traced, trace};
 use windlass_journal::{JournalError, Kept, KeptLimits};
 use windlass_tool::{Keeper, Keeping, line_counts};
 
@@ -46,7 +46,25 @@ pub struct Wish {
     pub overwrite: bool,
 }
 
-/// Files cannot go back.
+/// What goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What was said.
+    pub conversation: bool,
+    /// What our tools did to files.
+    pub files: bool,
+}
+
+/// What came of going back, or would come of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewound {
+    /// The prompt before which the session is now.
+    pub prompt: String,
+    /// The files that went back.
+    pub files: Vec<FileBack>,
+}
+
+/// A session cannot go back.
 #[derive(Debug, thiserror::Error)]
 pub enum RewindError {
     /// There is no such message.
@@ -55,6 +73,12 @@ pub enum RewindError {
     /// Nothing of the session is kept.
     #[error("nothing of this session is kept")]
     NotKept,
+    /// What was going on does not end.
+    #[error("what is going on does not end; try again")]
+    StillRunning,
+    /// The session is over.
+    #[error("the session is over")]
+    Closed,
     /// Somebody else changed files since.
     #[error("changed by others since and left alone: {}", listed(.0))]
     ChangedByOthers(Vec<PathBuf>),
@@ -130,13 +154,28 @@ impl Undo {
 
     /// Takes files back to where they were before this message, or looks. Blocks.
     pub(crate) fn rewind(&self, message: &str, wish: Wish) -> Result<Vec<FileBack>, RewindError> {
+        let (before, _) = self.find(message)?;
+        self.rewind_to(before, wish)
+    }
+
+    /// The last record before this message, and what it says. Blocks.
+    pub(crate) fn find(&self, message: &str) -> Result<(u64, String), RewindError> {
         let messages = trace(&self.journal, &self.session, &self.settings)?;
-        let meant = messages.iter().find(|traced| traced.uuids.iter().any(|own| own == message));
-        let Some(meant) = meant else {
-            return Err(RewindError::NoMessage(message.to_owned()));
-        };
-        let end = self.count.load(Ordering::Relaxed);
-        rewind(&self.kept, meant.record.saturating_sub(1), end, wish)
+        let is_meant = |traced: &Traced| traced.uuids.iter().any(|own| own == message);
+        match messages.into_iter().find(is_meant) {
+            Some(meant) => Ok((meant.record.saturating_sub(1), meant.words)),
+            None => Err(RewindError::NoMessage(message.to_owned())),
+        }
+    }
+
+    /// Takes files back to where they were behind this record, or looks. Blocks.
+    pub(crate) fn rewind_to(&self, record: u64, wish: Wish) -> Result<Vec<FileBack>, RewindError> {
+        rewind(&self.kept, record, self.count.load(Ordering::Relaxed), wish)
+    }
+
+    /// What is kept.
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
     }
 }
 

@@ -1,4 +1,5 @@
-//! How long sessions waited for the disk, counted in buckets: bounded, whatever the load.
+//! How long records took to the disk, from the moment somebody had to wait for them to the moment they
+//! were safe; counted in buckets: bounded, whatever the load.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

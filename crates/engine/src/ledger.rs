@@ -90,6 +90,12 @@ impl Ledger {
         self.reserved
     }
 
+    /// What stays set aside for requests whose bill nobody will ever know.
+    #[must_use]
+    pub fn kept(&self) -> MicroUsd {
+        self.open.values().fold(self.reserved, |left, open| left.less(open.reserved))
+    }
+
     /// Every request paid for.
     #[must_use]
     pub fn rows(&self) -> &[Row] {

@@ -1,7 +1,7 @@
 //! What sessions cost, from the rows their journals hold: per request, day, model and project.
 //! Integers alone. Needs no settings and folds nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -15,8 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::clock::day;
 use crate::disk::RealDisk;
 use crate::error::JournalError;
-use crate::reader::{Entry, Reader};
-use crate::record::{Group, Head, Item, Line, Note, Record, Row, decode};
+use crate::record::{Group, Head, Item, Line, Note, Row, decode};
 use crate::segment;
 
 /// A request that was paid for, and where that is written.
@@ -41,6 +40,8 @@ pub struct Totals {
     pub usage: Usage,
     /// Money.
     pub cost: MicroUsd,
+    /// Money set aside for good, for requests whose bill nobody will know.
+    pub kept: MicroUsd,
     /// Requests for which the cache gave less than expected.
     pub cache_misses: u64,
 }
@@ -63,6 +64,7 @@ impl Totals {
         self.requests += 1;
         self.usage += row.billed;
         self.cost = self.cost + row.cost;
+        self.kept = self.kept + row.kept;
         self.cache_misses += u64::from(row.cache_miss.is_some());
     }
 }
@@ -122,11 +124,20 @@ pub fn of_state(state: &State, agent: &AgentId) -> Vec<Row> {
     state.ledger.rows().iter().map(|row| Row::of(row, agent, None)).collect()
 }
 
+/// Everything that was paid for, also what the conversation went back from.
 fn rows(journal: &Path) -> Result<(Head, Vec<Booked>), JournalError> {
-    match segment::after_first(&RealDisk, journal).is_empty() {
-        true => rows_of_file(journal),
-        false => rows_of_chain(journal),
+    let (head, mut rows) = rows_of_file(journal)?;
+    let later = segment::after_first(&RealDisk, journal);
+    if !later.is_empty() {
+        let mut seen: HashSet<(u64, u64)> = rows.iter().map(|row| (row.seq, row.at)).collect();
+        for (_, path) in later {
+            let (_, more) = rows_of_file(&path)?;
+            // What was not known to be safe stands in two files.
+            let more = more.into_iter().filter(|row| seen.insert((row.seq, row.at)));
+            rows.extend(more.map(|row| Booked { is_inherited: false, ..row }));
+        }
     }
+    Ok((head, rows))
 }
 
 /// Lines that book nothing are not even parsed: a year of sessions is read in a moment.
@@ -156,21 +167,6 @@ fn rows_of_file(journal: &Path) -> Result<(Head, Vec<Booked>), JournalError> {
             _ => {}
         }
     }
-}
-
-fn rows_of_chain(journal: &Path) -> Result<(Head, Vec<Booked>), JournalError> {
-    let mut reader = Reader::open(journal)?;
-    let (mut head, mut rows) = (Head::default(), Vec::new());
-    while let Some(entry) = reader.next_entry()? {
-        match entry {
-            Ok(Entry::Head(found)) if found.segment <= 1 => head = found,
-            Ok(Entry::Record(Record { seq, at, item })) => {
-                rows.extend(booked(&head, seq, at, item));
-            }
-            _ => {}
-        }
-    }
-    Ok((head, rows))
 }
 
 fn booked(head: &Head, seq: u64, at: u64, item: Item) -> Option<Booked> {

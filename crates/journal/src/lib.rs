@@ -49,4 +49,4 @@ pub use store::{Claimed, Files, Store};
 pub use transcript::{Transcriber, TranscriptFile};
 pub use verify::{Verified, verify};
 pub use walk::{Walked, walk};
-pub use writer::{Durability, NOT_KEPT, Opening, Writer};
+pub use writer::{Durability, Opening, Writer};

@@ -6,8 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_engine::Settings;
+use windlass_vocabulary::MicroUsd;
+
 use crate::disk::{DiskFile, RealDisk, replace};
 use crate::error::JournalError;
+use crate::fold::{Replayed, fold_entries};
 use crate::kept::{Kept, KeptLimits};
 use crate::reader::{Entry, Reader};
 use crate::record::{Head, encode_head};
@@ -20,16 +24,16 @@ use crate::writer::{Durability, Writer};
 /// # Errors
 ///
 /// When the journal is being written, went back too often, or the disk says no.
-pub fn rewind(journal: &Path, to: u64) -> Result<(), JournalError> {
+pub fn rewind(journal: &Path, to: u64, settings: &Settings) -> Result<(), JournalError> {
     let held = hold(journal)?;
-    rewind_held(&held, to)
+    rewind_held(&held, to, settings)
 }
 
 /// A journal that nobody writes as long as this lives.
 #[derive(Debug)]
 pub struct Held {
-    path: PathBuf,
-    _lock: Box<dyn DiskFile>,
+    pub(crate) path: PathBuf,
+    pub(crate) lock: Box<dyn DiskFile>,
 }
 
 /// Keeps writers out of a journal, without writing to it.
@@ -38,27 +42,49 @@ pub struct Held {
 ///
 /// When it is being written, is not there, or the disk says no.
 pub fn hold(journal: &Path) -> Result<Held, JournalError> {
-    Ok(Held { path: journal.to_owned(), _lock: Writer::hold(journal, &RealDisk)? })
+    Ok(Held { path: journal.to_owned(), lock: Writer::hold(journal, &RealDisk)? })
 }
 
-/// Goes back to this record in a journal that is held.
+/// Goes back to this record in a journal that is held. A journal that does not say under which
+/// settings it was decided is read under these.
 ///
 /// # Errors
 ///
 /// When the journal went back too often, or the disk says no.
-pub fn rewind_held(held: &Held, to: u64) -> Result<(), JournalError> {
-    let journal = held.path.as_path();
-    let mut reader = Reader::open(journal)?;
-    let (mut first, mut rewound) = (None, 0);
-    while let Some(entry) = reader.next_entry()? {
-        if let Ok(Entry::Head(head)) = entry {
+pub fn rewind_held(held: &Held, to: u64, settings: &Settings) -> Result<(), JournalError> {
+    let folder = Kept::folder(&held.path);
+    let kept = Kept::open(&folder, Durability::Synced, KeptLimits::default())?;
+    begin_anew(&held.path, to, settings, &kept).map(|_| ())
+}
+
+/// Begins the file in which the conversation goes on behind this record. What was spent behind it
+/// stays spent; says how much that was, if there was anything behind it.
+pub(crate) fn begin_anew(
+    journal: &Path,
+    to: u64,
+    settings: &Settings,
+    kept: &Kept,
+) -> Result<Option<MicroUsd>, JournalError> {
+    let (mut first, mut rewound, mut before) = (None, 0, MicroUsd(0));
+    let (mut then, mut now) = (MicroUsd(0), MicroUsd(0));
+    let see = |step: Replayed<'_>| {
+        now = step.state.ledger.committed();
+        if step.seq <= to {
+            then = now;
+        }
+    };
+    let meet = |entry| {
+        if let Entry::Head(head) = entry {
             rewound = rewound.max(head.rewound);
+            before = before.max(head.spent);
             first.get_or_insert(head);
         }
+    };
+    let (folded, _) = fold_entries(Reader::open(journal)?, settings, see, meet)?;
+    if to >= folded.seq {
+        return Ok(None);
     }
-    if to >= reader.seq() {
-        return Ok(());
-    }
+    let spent = now.less(then);
     let segment = segment::after_first(&RealDisk, journal).last().map_or(1, |(last, _)| *last) + 1;
     let path = segment::path_of(journal, segment);
     if segment > segment::SEGMENTS_MAX {
@@ -66,11 +92,16 @@ pub fn rewind_held(held: &Held, to: u64) -> Result<(), JournalError> {
         return Err(JournalError::disk(&path, "begun")(std::io::Error::other(words)));
     }
     // First: were it last and never done, later changes would be taken for earlier ones.
-    let kept = Kept::open(&Kept::folder(journal), Durability::Synced, KeptLimits::default())?;
     kept.went_back(to)?;
-    let head =
-        Head { segment, after: to, rewound: rewound + 1, ..first.unwrap_or_else(Head::default) };
+    let head = Head {
+        segment,
+        after: to,
+        rewound: rewound + 1,
+        spent: before + spent,
+        ..first.unwrap_or_else(Head::default)
+    };
     let line = encode_head(&head)
         .map_err(|source| JournalError::Unwritable { path: path.clone(), source })?;
-    replace(&RealDisk, &path, &line).map_err(JournalError::disk(&path, "begun"))
+    replace(&RealDisk, &path, &line).map_err(JournalError::disk(&path, "begun"))?;
+    Ok(Some(spent))
 }

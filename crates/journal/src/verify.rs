@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use windlass_engine::{Effect, Settings};
-use windlass_vocabulary::{Notice, Terminal, Ticket, ToolCallId, Transition};
+use windlass_vocabulary::{MicroUsd, Notice, Terminal, Ticket, ToolCallId, Transition};
 
 use crate::error::JournalError;
 use crate::fold::{Folded, Replayed, fold_entries};
@@ -101,7 +101,9 @@ impl Comparison {
     fn note(&mut self, seq: u64, note: Note) {
         let noted = match &note {
             Note::Intended(Intent { ticket, call, .. }) => Followed::Started(*ticket, call.clone()),
-            Note::Billed(row) => Followed::Paid(Box::new(Row { prices: None, ..row.clone() })),
+            Note::Billed(row) => {
+                Followed::Paid(Box::new(Row { prices: None, kept: MicroUsd(0), ..row.clone() }))
+            }
             Note::Continued(transition, turn) => Followed::WentOn(*transition, *turn),
             Note::Ended(Ended { terminal, turns, .. }) => Followed::Finished(*terminal, *turns),
             _ => return,

@@ -15,19 +15,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use windlass_engine::{Event, Settings};
+use windlass_vocabulary::MicroUsd;
 
 use crate::disk::{Access, Disk, DiskFile, RealDisk};
 use crate::error::{JournalError, check_file};
 use crate::flush::Flusher;
 use crate::fold::{Folded, Replayed, fold_entries};
+use crate::kept::Kept;
 use crate::reader::{Entry, Reader};
 use crate::record::{
     Claim, Damage, Head, Holder, NewItem, VERSION, encode_claim, encode_group, encode_head,
 };
+use crate::rewind::{Held, begin_anew};
 use crate::segment;
-
-/// Begins the words that tell of a disk that failed while the session goes on.
-pub const NOT_KEPT: &str = "the disk could not keep the journal";
 
 /// What a record that was acknowledged survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,10 +147,37 @@ impl Writer {
         opening: Opening,
         settings: &Settings,
         see: impl FnMut(Replayed<'_>),
-        mut met: impl FnMut(&Entry),
+        met: impl FnMut(&Entry),
     ) -> Result<(Self, Folded), JournalError> {
         check_file(path)?;
         let lock = lock(&*opening.disk, path)?;
+        Self::open_locked((path, lock), opening, settings, see, met)
+    }
+
+    /// Opens a journal that is held already, and shows every step of the replay, and beside the
+    /// steps every head, claim and note. Nobody else could write in between.
+    ///
+    /// # Errors
+    ///
+    /// When a later version wrote it, or the disk says no.
+    pub fn open_held(
+        held: Held,
+        opening: Opening,
+        settings: &Settings,
+        see: impl FnMut(Replayed<'_>),
+        met: impl FnMut(&Entry),
+    ) -> Result<(Self, Folded), JournalError> {
+        let Held { path, lock } = held;
+        Self::open_locked((&path, lock), opening, settings, see, met)
+    }
+
+    fn open_locked(
+        (path, lock): (&Path, Box<dyn DiskFile>),
+        opening: Opening,
+        settings: &Settings,
+        see: impl FnMut(Replayed<'_>),
+        mut met: impl FnMut(&Entry),
+    ) -> Result<(Self, Folded), JournalError> {
         let reader = Reader::open_on(&*opening.disk, path)?;
         let mut headed = 0;
         let meet = |entry| {
@@ -188,6 +215,33 @@ impl Writer {
         let mut writer = Self::at_end(lock, path, opening, &reader)?;
         writer.begin(headed, reader.torn_bytes() > 0)?;
         Ok(writer)
+    }
+
+    /// Goes back to this record, and says how much was spent behind it. If there is something behind
+    /// it, this writer is done: the journal is to be opened anew with what keeps others out meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the journal went back too often, or the disk says no. Then it goes on as before, unless
+    /// the disk does not even say whether it went back.
+    pub fn go_back(
+        &mut self,
+        to: u64,
+        settings: &Settings,
+        kept: &Kept,
+    ) -> Result<Option<MicroUsd>, JournalError> {
+        let done = begin_anew(&self.path, to, settings, kept);
+        if done.is_err() {
+            let next = segment::path_of(&self.path, self.segment + 1);
+            self.is_broken |= self.opening.disk.is_there(&next);
+        }
+        done
+    }
+
+    /// Writes no more, and goes on keeping other writers out.
+    #[must_use]
+    pub fn into_held(self) -> Held {
+        Held { path: self.path, lock: self.lock.unwrap_or(self.file) }
     }
 
     /// Keeps writers out of a journal as long as the file lives, without writing to it.
@@ -421,8 +475,10 @@ impl Writer {
                 self.safe = self.seq;
                 (self.doubtful, self.doubtful_bytes) = (VecDeque::new(), 0);
                 self.is_broken = false;
-                self.troubles
-                    .push(format!("{NOT_KEPT} ({error}); it goes on in {}", path.display()));
+                self.troubles.push(format!(
+                    "the disk could not keep the journal ({error}); it goes on in {}",
+                    path.display()
+                ));
                 Ok(())
             }
             // The first failure is the one to tell: the second follows from it.

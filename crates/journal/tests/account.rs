@@ -58,6 +58,7 @@ fn every_request_is_counted_once_by_day_model_and_project() {
             ..Usage::default()
         },
         cost: MicroUsd(1_500 * sessions),
+        kept: MicroUsd(0),
         cache_misses: misses,
     };
     assert_eq!(account.all, one(3, 2));

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use stage::{events, read, settings};
 use windlass_engine::Event;
 use windlass_journal::{
-    Durability, Entry, Intent, Item, JournalError, NewItem, Note, Reader, Writer, fold,
+    Durability, Entry, Intent, Item, JournalError, NewItem, Note, Opening, Reader, Writer, fold,
 };
-use windlass_vocabulary::{EffectClass, Ticket};
+use windlass_vocabulary::{EffectClass, Json, Ticket, ToolOutcome};
 
 /// A journal of all events, in a directory of its own.
 fn written() -> (tempfile::TempDir, PathBuf) {
@@ -217,4 +217,44 @@ fn a_journal_that_is_not_there_is_empty() {
     let directory = tempfile::tempdir().unwrap();
     let folded = fold(&directory.path().join("none"), &settings()).unwrap();
     assert_eq!((folded.seq, folded.damages.len()), (0, 0));
+}
+
+#[test]
+fn a_clock_that_jumps_changes_no_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session.jsonl");
+    let times = [1_700_000_000_000, 5, u64::MAX, 0, 1_600_000_000_000];
+    for (number, at) in (1..).zip(times) {
+        // Each by a process of its own, some of which began before those before them.
+        let opening = Opening { at, ..Opening::new(Durability::Written) };
+        let (mut writer, folded) = Writer::open_with(&path, opening, &settings()).unwrap();
+        assert_eq!((folded.seq, folded.damages.len()), (number - 1, 0));
+        writer.append(at, &[&Event::TimerFired { ticket: Ticket(number) }]).unwrap();
+    }
+    let expected: Vec<Event> =
+        (1..=5).map(|number| Event::TimerFired { ticket: Ticket(number) }).collect();
+    assert_eq!(read(&path), (expected, Vec::new(), 0));
+    windlass_journal::account::of_session(&path).unwrap();
+}
+
+#[test]
+fn what_is_nested_without_end_is_written_and_read_without_harm() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("session.jsonl");
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let mut outcome = ToolOutcome::text("deep");
+    outcome.structured = Some(Json::from_checked(&deep));
+    let events =
+        [Event::ToolEnded { ticket: Ticket(1), outcome }, Event::TimerFired { ticket: Ticket(2) }];
+    let (mut writer, _) = Writer::open(&path, Durability::Written, &settings()).unwrap();
+    for event in &events {
+        writer.append(1, &[event]).unwrap();
+    }
+    drop(writer);
+    let (read, damages, torn) = read(&path);
+    assert_eq!(torn, 0);
+    // Taken in, or set aside and reported; what follows counts in any case.
+    assert_eq!(read.len() + damages.len(), 2, "{damages:?}");
+    assert_eq!(read.last(), events.last());
+    fold(&path, &settings()).unwrap();
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use windlass_permission::Hidden;
@@ -18,7 +18,7 @@ use crate::background::Background;
 use crate::environment::{Exported, child_environment};
 use crate::file::{self, FileChange, Keeper, Known, Memory};
 use crate::lists::Lists;
-use crate::process::{self, Launcher};
+use crate::process::{self, Launcher, Running};
 use crate::secrets::Secrets;
 use crate::web::Network;
 
@@ -55,6 +55,7 @@ pub struct Surroundings {
     lists: Mutex<Lists>,
     offered: Mutex<BTreeSet<ToolName>>,
     files: Mutex<Memory>,
+    owner: OnceLock<Option<Running>>,
     crowd: tokio::sync::Mutex<()>,
 }
 
@@ -115,6 +116,7 @@ impl Surroundings {
             lists: Mutex::default(),
             offered: Mutex::default(),
             files: Mutex::default(),
+            owner: OnceLock::new(),
             crowd: tokio::sync::Mutex::default(),
             cwd,
         }
@@ -238,6 +240,11 @@ impl Surroundings {
         *lock(&self.exported) = Exported::between(&self.environment, left);
     }
 
+    /// Says on disk that commands which run here are ours, before the first one starts.
+    pub(crate) fn own_commands(&self) {
+        self.owner.get_or_init(|| Running::owner(self));
+    }
+
     /// Where calls wait for their turn when the system has no room.
     pub(crate) fn crowd(&self) -> &tokio::sync::Mutex<()> {
         &self.crowd
@@ -280,6 +287,11 @@ impl Surroundings {
 
     pub(crate) fn settle(&self, path: &Path, change: impl FnOnce(&mut Known)) {
         lock(&self.files).settle(path, change);
+    }
+
+    /// The model has lost sight of every file: each must be read again before it is changed.
+    pub fn forget_files(&self) {
+        *lock(&self.files) = Memory::default();
     }
 
     pub(crate) fn forget(&self, path: &Path) {

@@ -1,13 +1,12 @@
 //! What is told on standard error while a run goes on, and when.
 //!
-//! A clean run that nobody watches says nothing, unless its disk fails. A person at a terminal hears of what would puzzle
+//! A clean run that nobody watches says nothing. A person at a terminal hears of what would puzzle
 //! them: long waits, another model, something left out, history made shorter. `--verbose` tells
 //! everything, one line each.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
-use windlass_journal::NOT_KEPT;
 use windlass_vocabulary::{Notice, ResultPart, ToolCallId, ToolOutcome};
 
 use super::call::{described, shortened};
@@ -49,11 +48,6 @@ impl Progress {
     /// Tells what is worth telling.
     pub(crate) fn notice(&mut self, notice: &Notice) {
         if self.level == Level::Nothing {
-            if let Notice::Warning(words) = notice
-                && words.starts_with(NOT_KEPT)
-            {
-                self.insist(words);
-            }
             return;
         }
         if let Some((level, line)) = self.line(notice) {

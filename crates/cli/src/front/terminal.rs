@@ -114,7 +114,7 @@ impl Desk {
                 }
                 None => Meant::Show("This session is not written down.".to_owned()),
             },
-            Order::Rewind(wanted) => return self.rewind(&wanted),
+            Order::Rewind(wanted) => self.rewind(&wanted).await?,
             Order::GoOn => Meant::Show("Nothing was left unfinished here.".to_owned()),
             Order::Show { topic, .. } => {
                 let (settings, pages) = (&self.settings, &self.expander.pages);
@@ -125,19 +125,14 @@ impl Desk {
 }
 
 impl Desk {
-    /// Prompts to go back to. Going back begins another file, which a session that is being written
-    /// cannot do.
-    fn rewind(&self, wanted: &Wanted) -> Result<Meant, Refusal> {
+    /// Goes back in the open session, or lists the prompts to go back to.
+    async fn rewind(&self, wanted: &Wanted) -> Result<Meant, Refusal> {
         let Some(journal) = &self.journal else {
             return Ok(Meant::Show("This session is not written down.".to_owned()));
         };
         let id = &self.expander.names.session_id;
-        if wanted.to.is_some() {
-            return Ok(Meant::Show(format!(
-                "Leave the session first (Ctrl-D), then: windlass rewind {id}"
-            )));
-        }
-        Ok(Meant::Show(rewind::go(journal, id, wanted)?.0))
+        let (text, _) = rewind::go_open(&self.session, journal, id, wanted).await?;
+        Ok(Meant::Show(text))
     }
 }
 

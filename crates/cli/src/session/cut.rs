@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use windlass_driver::Settings;
-use windlass_journal::transcript::{Traced, trace};
+use windlass_journal::transcript::{Imported, Traced, trace};
+use windlass_vocabulary::Origin;
 
 use super::unusable;
 use crate::config::model::Model;
@@ -37,20 +38,40 @@ pub(super) fn behind(
         )));
     };
     let until = messages.get(place).map_or(0, |traced| traced.until);
-    let Some(drops) = drops else { return Ok(until) };
-    let dropped: Vec<&Traced> = messages.iter().filter(|traced| traced.record > until).collect();
+    if let Some(drops) = drops {
+        let dropped = messages.iter().filter(|traced| traced.record > until);
+        check(dropped.map(|traced| (traced.uuids.as_slice(), traced.is_prompt)), drops)?;
+    }
+    Ok(until)
+}
+
+/// Is what a conversation forgets behind this message what it is meant to forget? The same for one
+/// that is there as a transcript alone.
+pub(super) fn check_imported(whole: &Imported, last: &str, drops: &str) -> Result<(), Refusal> {
+    let is_last = |names: &Vec<String>| names.iter().any(|own| own.eq_ignore_ascii_case(last));
+    let kept = whole.lines.iter().position(is_last).map_or(whole.lines.len(), |place| place + 1);
+    let dropped = whole.lines.iter().zip(&whole.messages).skip(kept);
+    check(dropped.map(|(names, said)| (names.as_slice(), said.origin == Origin::User)), drops)
+}
+
+/// Dropped may be one turn, the one that begins with this prompt: what its messages are called, and
+/// which of them are prompts.
+fn check<'a>(
+    mut dropped: impl Iterator<Item = (&'a [String], bool)>,
+    drops: &str,
+) -> Result<(), Refusal> {
     let rejected = |why: &str| {
         let words = "Resume rejected by --resume-drops-turn:";
         Err(Refusal::failed(format!("{words} {why}; resume without dropping anything")))
     };
-    match dropped.split_first() {
+    match dropped.next() {
         None => rejected("nothing is behind that message"),
-        Some((first, _)) if !is_meant(first, drops) => {
+        Some((names, _)) if !names.iter().any(|own| own.eq_ignore_ascii_case(drops)) => {
             rejected(&format!("what is behind that message does not begin with the prompt {drops}"))
         }
-        Some((_, rest)) if rest.iter().any(|traced| traced.is_prompt) => {
+        Some(_) if dropped.any(|(_, is_prompt)| is_prompt) => {
             rejected(&format!("there is more behind that message than the turn of {drops}"))
         }
-        Some(_) => Ok(until),
+        Some(_) => Ok(()),
     }
 }

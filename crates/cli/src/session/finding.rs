@@ -44,7 +44,27 @@ pub(super) fn older(
     {
         return Ok(Older::Transcript(id, path));
     }
-    found.map(|listed| Older::Kept(Box::new(listed)))
+    let refusal = match found {
+        Ok(listed) => return Ok(Older::Kept(Box::new(listed))),
+        Err(refusal) => refusal,
+    };
+    let (Some(wanted), Some(root)) = (wanted, transcripts) else { return Err(refusal) };
+    // Other programs give names too, and write them into the transcript alone.
+    match transcript::titled(root, cwd, wanted).as_slice() {
+        [] => Err(refusal),
+        [(id, path)] => Ok(match catalogue.find(id, Some(cwd)) {
+            Ok(listed) => Older::Kept(Box::new(listed)),
+            Err(_) => Older::Transcript(id.clone(), path.clone()),
+        }),
+        more => {
+            let ids: Vec<&str> = more.iter().map(|(id, _)| id.as_str()).collect();
+            Err(Refusal::usage(format!(
+                "{} sessions are called `{wanted}`; give the id of one: {}",
+                ids.len(),
+                ids.join(", ")
+            )))
+        }
+    }
 }
 
 /// The session that is called this.

@@ -161,6 +161,9 @@ fn kept(
             kept.source = Some(older.path);
         }
         Some(Older::Transcript(id, path)) => {
+            if let (Some(at), Some(drops)) = (at, drops) {
+                cut::check_imported(&imported(&path, None)?, at, drops)?;
+            }
             let mut imported = imported(&path, at)?;
             if args.fork_session {
                 // The messages of a copy are other messages.
@@ -267,7 +270,7 @@ impl Kept {
                     .map_err(|error| unusable(&error))?;
             }
             (None, None, Some(until)) => {
-                rewind(journal, until).map_err(|error| unusable(&error))?;
+                rewind(journal, until, &cut::unsaid()).map_err(|error| unusable(&error))?;
             }
             (None, None, None) => {}
         }

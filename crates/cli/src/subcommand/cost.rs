@@ -63,7 +63,14 @@ pub(crate) fn drawn(account: &Account, by: Division) -> String {
     rows.push(row("all", &account.all));
     let mut sides = [Side::Right; 7];
     sides[0] = Side::Left;
-    table(sides, &rows)
+    let mut text = table(sides, &rows);
+    if account.all.kept.0 > 0 {
+        text.push_str(&format!(
+            "Set aside besides, for requests whose process died before their bill was known: {}\n",
+            account.all.kept
+        ));
+    }
+    text
 }
 
 /// The account for a program.
@@ -89,6 +96,7 @@ pub(crate) fn figures(totals: &Totals) -> Value {
         "cache_read_input_tokens": totals.usage.cache_read.0,
         "cache_misses": totals.cache_misses,
         "cost_micro_usd": totals.cost.0,
+        "set_aside_micro_usd": totals.kept.0,
     })
 }
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::Durability;
-use windlass_driver::undo::{self, FileBack, NOT_COVERED, RewindError, Standing, Wish};
+use windlass_driver::undo::{self, FileBack, NOT_COVERED, Part, RewindError, Standing, Wish};
+use windlass_driver::{Durability, Session};
 use windlass_journal::transcript::Traced;
 use windlass_journal::{Kept, KeptLimits, hold, rewind_held};
 
@@ -16,13 +16,6 @@ use crate::front::call::shortened;
 use crate::front::table::{Side, table};
 use crate::refusal::{Refusal, one_line};
 use crate::session::{cut, unusable};
-
-/// What goes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) conversation: bool,
-    pub(crate) files: bool,
-}
 
 /// What is wanted of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,22 +76,47 @@ pub(crate) fn go(journal: &Path, id: &str, wanted: &Wanted) -> Result<(String, V
         files = undo::rewind(&kept, before, end, wanted.wish).map_err(refused)?;
     }
     if wanted.part.conversation && !wanted.wish.dry_run {
-        rewind_held(&held, before).map_err(|error| unusable(&error))?;
+        rewind_held(&held, before, &cut::unsaid()).map_err(|error| unusable(&error))?;
     }
     Ok(told(wanted, number, prompt, &files))
 }
 
-/// The prompt that is called this: its number, or the beginning of its name in the transcript.
+/// The same in a session that is open: what is going on there is ended, and it goes on from before
+/// the prompt.
+pub(crate) async fn go_open(
+    session: &Session,
+    journal: &Path,
+    id: &str,
+    wanted: &Wanted,
+) -> Result<(String, Value), Refusal> {
+    let (journal, id, asked) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let looked = tokio::task::spawn_blocking(move || match &asked.to {
+        None => go(&journal, &id, &asked).map(Err),
+        Some(to) => {
+            let messages = cut::messages(&journal, &id)?;
+            let prompts: Vec<&Traced> = messages.iter().filter(|traced| traced.is_prompt).collect();
+            meant(&prompts, to).map(|(number, prompt)| Ok((number, prompt.clone())))
+        }
+    });
+    let broken = |error| Refusal::failed(format!("this should not happen: {error}"));
+    let (number, prompt) = match looked.await.map_err(broken)?? {
+        Ok(found) => found,
+        Err(listed) => return Ok(listed),
+    };
+    let name = prompt.uuids.first().cloned().unwrap_or_default();
+    let rewound = session.rewind(name, wanted.part, wanted.wish).await.map_err(refused)?;
+    Ok(told(wanted, number, &prompt, &rewound.files))
+}
+
+/// The prompt that is called this: its number, or else the beginning of its name in the transcript.
 fn meant<'a>(prompts: &[&'a Traced], to: &str) -> Result<(usize, &'a Traced), Refusal> {
-    let by_number = to.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    let found: Vec<(usize, &Traced)> = prompts
-        .iter()
-        .enumerate()
-        .filter(|(place, traced)| {
-            Some(*place) == by_number || traced.uuids.iter().any(|own| own.starts_with(to))
-        })
-        .map(|(place, traced)| (place + 1, *traced))
-        .collect();
+    let numbered = || (1..).zip(prompts.iter().copied());
+    let number = to.parse::<usize>().ok();
+    if let Some(found) = numbered().find(|(place, _)| Some(*place) == number) {
+        return Ok(found);
+    }
+    let is_named = |traced: &Traced| traced.uuids.iter().any(|own| own.starts_with(to));
+    let found: Vec<(usize, &Traced)> = numbered().filter(|(_, it)| is_named(it)).collect();
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(Refusal::usage(format!(

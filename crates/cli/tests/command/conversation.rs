@@ -179,3 +179,27 @@ fn nothing_the_model_says_steers_the_terminal() {
     }
     assert_eq!(talk.end(), Some(0));
 }
+
+#[test]
+fn a_conversation_goes_back_to_before_a_prompt_and_on_from_there() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::text("First answer."))
+        .answer(Answer::text("Second answer."))
+        .answer(Answer::text("Third answer.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("say one\r");
+    talk.until("First answer.");
+    talk.key("say two\r");
+    talk.until("Second answer.");
+    talk.key("/rewind 2\r");
+    talk.until("goes on before prompt 2");
+    talk.key("say three\r");
+    talk.until("Third answer.");
+    let asked = server.requests().pop().expect("a request").body;
+    assert!(asked.contains("say one") && asked.contains("say three"), "{asked}");
+    assert!(!asked.contains("say two") && !asked.contains("Second answer."), "{asked}");
+    assert_eq!(talk.end(), Some(0));
+}

@@ -15,6 +15,7 @@ mod cassette;
 mod config;
 mod context;
 mod conversation;
+mod crowd;
 mod demo;
 #[cfg(target_os = "linux")]
 mod desk;

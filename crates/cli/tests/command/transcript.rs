@@ -305,19 +305,56 @@ fn what_would_be_forgotten_must_be_that_turn_and_nothing_else() {
         (first.clone(), &dropped),
         (named("Answer 3."), &dropped),
     ];
-    for (at, drops) in cases {
-        let at = format!("--resume-session-at={at}");
-        let drops = format!("--resume-drops-turn={drops}");
-        let finished = run(&mut world.asking(&server.url(), &[&resume, &at, &drops, "-p", "no"]));
-        let line = finished.refusal(1);
-        assert!(line.contains("Resume rejected by --resume-drops-turn:"), "{line}");
-    }
+    let flags = |at: &str, drops: &str| {
+        [format!("--resume-session-at={at}"), format!("--resume-drops-turn={drops}")]
+    };
+    let refused = |is_kept: bool| {
+        for (at, drops) in &cases {
+            let [at, drops] = flags(at, drops);
+            let asked = [&resume, &at, &drops, "-p", "no"];
+            let line = run(&mut world.asking(&server.url(), &asked)).refusal(1).to_owned();
+            let words = "Resume rejected by --resume-drops-turn:";
+            assert!(line.contains(words), "kept: {is_kept}: {line}");
+        }
+    };
+    refused(true);
     let wrong =
         [&["--resume-session-at=x", "-p", "hi"][..], &["-c", "--resume-session-at=x", "-p", "hi"]];
     for wrong in wrong {
         run(&mut world.asking(&server.url(), wrong)).refusal(2);
     }
     assert_eq!(server.request_count(), 3);
+    // The same where nothing but the transcript is there.
+    let sessions = world.journals().remove(0).ancestors().nth(2).expect("a folder").to_owned();
+    std::fs::remove_dir_all(sessions).expect("a folder");
+    refused(false);
+    let [at, drops] = flags(&named("Answer 2."), &dropped);
+    ask(&world, &server, &[&resume, &at, &drops, "-p", "Other."]);
+    let words = requested(&server);
+    assert!(words.contains("Answer 2.") && !words.contains("Prompt 2."), "{words}");
+}
+
+#[test]
+fn a_session_is_found_by_the_name_another_program_gave_it() {
+    use std::io::Write;
+    let (world, server) = (World::new(), counting());
+    let (path, _) = three_prompts(&world, &server);
+    let name = |title: &str| {
+        let line = json!({"type": "custom-title", "customTitle": title, "sessionId": SESSION});
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("a file");
+        writeln!(file, "{line}").expect("a line");
+    };
+    name("A first name");
+    name("Given elsewhere");
+    let result = ask(&world, &server, &["-r", "given Elsewhere", "-p", "Again."]);
+    assert_eq!(result["session_id"], SESSION);
+    assert!(requested(&server).contains("Answer 3."));
+    run(&mut world.asking(&server.url(), &["-r", "A first name", "-p", "no"])).refusal(2);
+    let sessions = world.journals().remove(0).ancestors().nth(2).expect("a folder").to_owned();
+    std::fs::remove_dir_all(sessions).expect("a folder");
+    let result = ask(&world, &server, &["-r", "Given elsewhere", "-p", "Once more."]);
+    assert_eq!(result["session_id"], SESSION);
+    assert!(requested(&server).contains("Again."));
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod purse;
 #[path = "../command/stage.rs"]
 #[allow(dead_code, reason = "another program's tests need the rest")]
 mod stage;
+mod storage;
 mod traced;
 
 use std::collections::HashMap;

@@ -27,6 +27,7 @@ const AT_ONCE: usize = 4;
 /// More calls of a kind than there are.
 const POINTS_MAX: usize = 120;
 
+const BYPASS: [&str; 1] = ["--dangerously-skip-permissions"];
 const ASK: [&str; 4] = ["-p", "log it", "--session-id", SESSION];
 
 /// Is there a tracer? Where all tests are wanted there must be.
@@ -154,31 +155,56 @@ fn a_session_killed_at_any_call_of_the_system_goes_on() {
 }
 
 #[test]
-fn a_disk_that_cannot_keep_a_file_is_left_for_the_next_one() {
+fn a_disk_that_cannot_keep_a_file_stops_everything_and_nothing_is_lost() {
     if !has_tracer() {
         return;
     }
-    let world = World::new();
-    let server = server(&world);
-    let finished = injected(&world, &server, "inject=fdatasync:error=EIO", &ASK);
-    assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(finished.stderr.contains("could not keep the journal"), "{finished:?}");
-    assert!(journal_in(&world).with_extension("2.jsonl").exists(), "the next file");
-    assert_eq!(std::fs::read_to_string(world.file("log")).expect("a log"), "1\n2\n3\n");
+    // The first wait is for the prompt; of the others each thread counts its own.
+    for number in [1, 2] {
+        let world = World::new();
+        let server = server(&world);
+        let inject = format!("inject=fdatasync:error=EIO:when={number}");
+        let finished = injected(&world, &server, &inject, &ASK);
+        assert_eq!(finished.code, Some(1), "{number}: {finished:?}");
+        assert!(finished.stderr.contains("could not keep the journal"), "{finished:?}");
+        assert!(journal_in(&world).with_extension("2.jsonl").exists(), "the next file");
+        let before = std::fs::read_to_string(world.file("log")).unwrap_or_default();
+        let asked = server.request_count();
+        assert!(asked < CALLS + 2, "{number}: it went on");
+        assert!(number > 1 || (asked, before.as_str()) == (0, ""), "{asked}: {before}");
+        // What was said is there, and what ran does not run again.
+        let flags = ["-r", SESSION, "-p", "go on"];
+        let again = run(&mut world.asking(&server.url(), &[&flags[..], &BYPASS].concat()));
+        assert_eq!(again.code, Some(0), "{number}: {again:?}");
+        let words = server.requests().pop().expect("a request").body;
+        assert!(words.contains("log it") && words.contains("go on"), "{words}");
+        let log = std::fs::read_to_string(world.file("log")).expect("a log");
+        assert!(log.starts_with(&before), "{log}");
+        let mut lines: Vec<&str> = log.lines().collect();
+        lines.dedup();
+        assert_eq!(lines.len(), log.lines().count(), "{number}: ran twice: {log}");
+    }
 }
 
 #[test]
-fn a_full_disk_stops_what_would_follow_and_is_named() {
+fn a_disk_that_takes_no_more_stops_what_would_follow_and_is_named() {
     if !has_tracer() {
         return;
     }
-    for format in ["text", "json"] {
+    let cases = [
+        ("ENOSPC", "make room on that file system", "text"),
+        ("ENOSPC", "make room on that file system", "json"),
+        ("EROFS", "make that place writable", "json"),
+        ("ESTALE", "its folder is gone", "json"),
+    ];
+    for (error, words, format) in cases {
         let world = World::new();
         let server = server(&world);
         let flags: Vec<&str> = ASK.into_iter().chain(["--output-format", format]).collect();
-        let finished = injected(&world, &server, "inject=write:error=ENOSPC:when=12+", &flags);
+        let inject = format!("inject=write:error={error}:when=12+");
+        let finished = injected(&world, &server, &inject, &flags);
         assert_eq!(finished.code, Some(1), "{finished:?}");
-        assert!(finished.stderr.contains("make room on that file system"), "{finished:?}");
+        assert!(finished.stderr.contains(words), "{finished:?}");
         assert!(server.request_count() < CALLS + 2, "it went on");
         if format == "json" {
             let result: serde_json::Value =

@@ -37,6 +37,13 @@ impl HookErrands {
         Self { hooks, events, running: JoinSet::new(), run, idle }
     }
 
+    /// Hooks that are asked from now on report there.
+    pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
+        self.hooks.report_to(&events);
+        self.events = events;
+        (self.run, self.idle) = (CancellationToken::new(), CancellationToken::new());
+    }
+
     /// Asks the hooks at this point.
     pub(crate) fn ask(
         &mut self,

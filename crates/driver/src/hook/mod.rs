@@ -41,6 +41,7 @@ pub(crate) struct SessionHooks {
     facts: Facts,
     inspector: Arc<Inspector>,
     teller: Teller,
+    woken: Arc<Woken>,
 }
 
 /// Hooks that are meant, about to be asked.
@@ -75,6 +76,7 @@ impl SessionHooks {
         (asides, events): (&Arc<Asides>, &mpsc::Sender<Event>),
         teller: &Teller,
     ) -> Arc<Self> {
+        let woken = Arc::new(Woken::new(events));
         let surroundings = &inspector.surroundings;
         let cwd = surroundings.cwd.clone();
         let ground = Ground {
@@ -88,7 +90,7 @@ impl SessionHooks {
                 inspector: Arc::clone(inspector),
                 allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_PART)),
             })),
-            waker: Some(Arc::new(Woken(events.downgrade()))),
+            waker: Some(Arc::<Woken>::clone(&woken)),
             cwd: cwd.clone(),
         };
         let facts = Facts {
@@ -99,7 +101,12 @@ impl SessionHooks {
             prompt: std::sync::Mutex::default(),
         };
         let (inspector, teller) = (Arc::clone(inspector), teller.clone());
-        Arc::new(Self { set: RwLock::new(set), ground, facts, inspector, teller })
+        Arc::new(Self { set: RwLock::new(set), ground, facts, inspector, teller, woken })
+    }
+
+    /// What hooks say of themselves is heard there from now on.
+    pub(crate) fn report_to(&self, events: &mpsc::Sender<Event>) {
+        self.woken.report_to(events);
     }
 
     fn set(&self) -> RwLockReadGuard<'_, HookSet> {

@@ -1,5 +1,7 @@
 //! Words of a hook that nobody waited for: they wait for the next tool boundary, or begin a run.
 
+use std::sync::{Mutex, PoisonError};
+
 use tokio::sync::mpsc;
 use windlass_engine::Event;
 use windlass_hook::Waker;
@@ -7,11 +9,23 @@ use windlass_vocabulary::Block;
 
 /// Tells the session, if it is still there.
 #[derive(Debug)]
-pub(crate) struct Woken(pub(crate) mpsc::WeakSender<Event>);
+pub(crate) struct Woken(Mutex<mpsc::WeakSender<Event>>);
+
+impl Woken {
+    pub(crate) fn new(events: &mpsc::Sender<Event>) -> Self {
+        Self(Mutex::new(events.downgrade()))
+    }
+
+    /// The session hears there from now on.
+    pub(crate) fn report_to(&self, events: &mpsc::Sender<Event>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = events.downgrade();
+    }
+}
 
 impl Waker for Woken {
     fn wake(&self, words: String) {
-        let Some(events) = self.0.upgrade() else { return };
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(events) = events else { return };
         let content = vec![Block::Text(words)];
         // A session that does not keep up has something better to do.
         let _ = events.try_send(Event::UserSubmitted { content, pinned: false });

@@ -100,6 +100,12 @@ impl Tools {
         });
     }
 
+    /// Calls that start from now on report there.
+    pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
+        self.events = events;
+        self.told = Arc::default();
+    }
+
     /// Asks a call to end, with everything it started.
     pub(crate) fn cancel(&self, ticket: Ticket) {
         if let Some(cancel) = self.cancels.get(&ticket) {

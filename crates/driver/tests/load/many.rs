@@ -18,6 +18,8 @@ use windlass_vocabulary::{
     ToolSpec, Wire,
 };
 
+/// Events of an answer with three calls.
+const EVENTS_OF_A_TURN: u32 = 15;
 /// The longest all of it may take.
 const PATIENCE: Duration = Duration::from_secs(1_200);
 
@@ -45,26 +47,42 @@ impl Report {
     }
 }
 
-/// Runs so many sessions of so many turns.
-pub(crate) async fn run(
-    sessions: usize,
-    turns: usize,
-    durability: Option<Durability>,
-    directory: &Path,
-) -> Report {
-    let server = Rehearsal::start(script(turns), StartOptions::default()).await.unwrap();
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load<'a> {
+    pub(crate) sessions: usize,
+    pub(crate) turns: usize,
+    /// Without it nothing is written down.
+    pub(crate) durability: Option<Durability>,
+    /// Between two events of an answer. A model that takes its time: the sessions then begin one after
+    /// the other within the time of about a turn. Without it every answer is there at once, and so is
+    /// every session.
+    pub(crate) pace: Duration,
+    pub(crate) directory: &'a Path,
+}
+
+/// Runs these sessions.
+pub(crate) async fn run(load: Load<'_>) -> Report {
+    let Load { sessions, turns, durability, pace, directory } = load;
+    let script = script(turns).pace(pace);
+    let server = Rehearsal::start(script, StartOptions::default()).await.unwrap();
     let waits = Arc::new(Waits::default());
     let start = Instant::now();
     let mut running = JoinSet::new();
     for number in 0..sessions {
         let builder = builder(&server.url(), directory, number, turns);
+        let part = u32::try_from(number).unwrap() * pace / u32::try_from(sessions).unwrap();
+        let begins = tokio::time::Instant::now() + part * EVENTS_OF_A_TURN;
         let builder = match durability {
             None => builder,
             Some(durability) => builder
                 .journal(directory.join(format!("{number}.jsonl")), durability)
                 .disk_waits(Arc::clone(&waits)),
         };
-        running.spawn(session(builder, turns));
+        running.spawn(async move {
+            tokio::time::sleep_until(begins).await;
+            session(builder, turns).await
+        });
     }
     let mut report = Report { waits, ..Report::default() };
     let deadline = tokio::time::Instant::now() + PATIENCE;

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windlass_driver::undo::{RewindError, Standing, Wish};
+use windlass_driver::undo::{Part, RewindError, Standing, Wish};
 use windlass_driver::{About, Appended, Durability, Submission, Transcript};
 use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{MessageId, Notice};
+use windlass_vocabulary::{MessageId, MicroUsd, Notice, Terminal};
 
-use crate::stage::{Setting, assert_completed, ended, rehearse};
+use crate::stage::{Setting, assert_completed, ended, last_request, rehearse, until};
 
 /// The message a line belongs to, what its lines are called, and how many there are.
 type Heard = (Option<MessageId>, Vec<String>, usize);
@@ -79,4 +79,109 @@ async fn a_session_that_is_not_kept_cannot_go_back() {
     let stage = Setting::default().play([Says::text("hi")]).await;
     let refused = stage.session.rewind_files(PROMPT, Wish::default()).await;
     assert!(matches!(refused, Err(RewindError::NotKept)), "{refused:?}");
+}
+
+/// What the model was told last, as one text.
+fn said(rehearsal: &windlass_rehearsal::Rehearsal) -> String {
+    last_request(rehearsal)["messages"].to_string()
+}
+
+const BOTH: Part = Part { conversation: true, files: true };
+const SECOND: &str = "c0ffee00-0000-4000-8000-000000000002";
+
+#[tokio::test]
+async fn an_open_session_goes_back_and_on_from_there() {
+    let setting = Setting::default().with(|settings| {
+        settings.model.prices.output = 1_000_000;
+        settings.budget_max = Some(MicroUsd(1_000_000));
+    });
+    let directory = setting.directory.path().to_owned();
+    let (journal, file) = (directory.join("session.jsonl"), directory.join("made"));
+    let write = json!({ "file_path": file.to_string_lossy(), "content": "one\n" });
+    let answers =
+        [Says::text("hello"), Says::empty().tool("Write", write), Says::text("made it").repeat(0)];
+    let rehearsal = rehearse(answers).await;
+    let about = About { session: SESSION.into(), ..About::default() };
+    let transcript = directory.join("transcript.jsonl");
+    let start = || {
+        setting
+            .builder(&rehearsal.url())
+            .journal(&journal, Durability::Synced)
+            .transcript(Transcript::new(Some(transcript.clone()), about.clone(), None))
+            .start()
+            .unwrap()
+    };
+    let (session, mut notices) = start();
+    session.submit(Submission::from("first").named(PROMPT)).unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    session.submit(Submission::from("second").named(SECOND)).unwrap();
+    let paid = ended(&mut notices).await.0;
+    assert_completed(&paid);
+    let look = session.rewind(SECOND, BOTH, Wish { dry_run: true, overwrite: false }).await;
+    assert_eq!(look.unwrap().files.len(), 1);
+    assert!(file.exists());
+    let rewound = session.rewind(SECOND, BOTH, Wish::default()).await.unwrap();
+    assert_eq!((rewound.prompt.as_str(), rewound.files.len()), ("second", 1));
+    assert!(!file.exists());
+    session.submit("another way").unwrap();
+    let ending = ended(&mut notices).await.0;
+    assert_completed(&ending);
+    let words = said(&rehearsal);
+    assert!(words.contains("first") && words.contains("another way"), "{words}");
+    assert!(!words.contains("second") && !words.contains("made it"), "{words}");
+    // Once more, from the same process, to the very beginning.
+    session.rewind(PROMPT, BOTH, Wish::default()).await.unwrap();
+    session.submit("from scratch").unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    assert!(!said(&rehearsal).contains("first"), "{}", said(&rehearsal));
+    session.close().await;
+    // Another process finds what is left, and that what was paid for stays paid.
+    let (session, mut notices) = start();
+    session.submit("and on").unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    let words = said(&rehearsal);
+    assert!(words.contains("from scratch") && !words.contains("another way"), "{words}");
+    session.close().await;
+    let heads = std::fs::read_to_string(directory.join("session.3.jsonl")).unwrap();
+    let head = heads.lines().next().unwrap();
+    let spent = head.split_once(r#""spent":"#).unwrap().1;
+    let spent: u64 = spent.split(',').next().unwrap().parse().unwrap();
+    assert!(spent > paid.cost.0, "{head}: {paid:?}");
+    let settings = windlass_journal::fold(&journal, &setting.settings).unwrap().settings;
+    assert_eq!(settings.budget_max, Some(MicroUsd(1_000_000 - spent)));
+}
+
+#[tokio::test]
+async fn a_run_is_ended_before_the_session_goes_back() {
+    let setting = Setting::default();
+    let directory = setting.directory.path().to_owned();
+    let wait = json!({ "command": "sleep 60" });
+    let answers =
+        [Says::text("hello"), Says::empty().tool("Bash", wait), Says::text("in time").repeat(0)];
+    let rehearsal = rehearse(answers).await;
+    let about = About { session: SESSION.into(), ..About::default() };
+    let (session, mut notices) = setting
+        .builder(&rehearsal.url())
+        .journal(directory.join("session.jsonl"), Durability::Written)
+        .transcript(Transcript::new(None, about, None))
+        .start()
+        .unwrap();
+    session.submit("first").unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    session.submit(Submission::from("second").named(PROMPT)).unwrap();
+    until(&mut notices, |notice| matches!(notice, Notice::ToolStarted { .. })).await;
+    let unknown = session.rewind("nobody's", BOTH, Wish::default()).await;
+    assert!(matches!(unknown, Err(RewindError::NoMessage(_))), "{unknown:?}");
+    let ending = ended(&mut notices).await.0;
+    assert_eq!(ending.terminal, Terminal::AbortedTools, "{ending:?}");
+    let rewound = session.rewind(PROMPT, BOTH, Wish::default()).await.unwrap();
+    assert_eq!(rewound.prompt, "second");
+    session.submit("third").unwrap();
+    assert_completed(&ended(&mut notices).await.0);
+    let words = said(&rehearsal);
+    assert!(words.contains("first") && words.contains("third"), "{words}");
+    assert!(!words.contains("second") && !words.contains("sleep"), "{words}");
+    session.close().await;
+    let gone = session.rewind(PROMPT, BOTH, Wish::default()).await;
+    assert!(matches!(gone, Err(RewindError::Closed)), "{gone:?}");
 }

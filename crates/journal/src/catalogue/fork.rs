@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windlass_vocabulary::SessionId;
+use windlass_vocabulary::{MicroUsd, SessionId};
 
 use crate::disk::{RealDisk, replace};
 use crate::error::JournalError;
@@ -56,6 +56,7 @@ pub fn fork(
         created: at,
         parent: Some((parent, copied)),
         rewound: 0,
+        spent: MicroUsd(0),
         segment: 1,
         after: 0,
         ..head

@@ -10,7 +10,7 @@ mod v2;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
-use windlass_vocabulary::SessionId;
+use windlass_vocabulary::{MicroUsd, SessionId};
 
 pub use note::{Ended, Intent, Note, Row};
 
@@ -69,6 +69,9 @@ pub struct Head {
     /// How often the conversation went back to an earlier record until here.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rewound: u64,
+    /// What was spent on what the conversation went back from until here.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub spent: MicroUsd,
     /// Which file of the journal this is, counted from 1.
     #[serde(default)]
     pub segment: u64,
@@ -79,6 +82,10 @@ pub struct Head {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+fn is_free(cost: &MicroUsd) -> bool {
+    cost.0 == 0
 }
 
 /// Somebody became the writer.

@@ -68,12 +68,20 @@ pub struct Row {
     pub billed: Usage,
     /// What it cost.
     pub cost: MicroUsd,
+    /// What stays set aside beside that, because the process that asked died and nobody knows the
+    /// rest of the bill.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub kept: MicroUsd,
     /// The version of the price table, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
     /// Why the cache gave less than expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_miss: Option<String>,
+}
+
+fn is_nothing(kept: &MicroUsd) -> bool {
+    kept.0 == 0
 }
 
 /// A run ended; the figures are the session's so far.
@@ -110,6 +118,7 @@ impl Row {
             predicted_read: row.predicted_read,
             billed: row.billed,
             cost: row.cost,
+            kept: MicroUsd(0),
             prices: prices.map(str::to_owned),
             cache_miss: row.cache_miss,
         }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::error::JournalError;
+use crate::place::project_key;
 
 /// A transcript's file.
 #[derive(Debug)]
@@ -94,6 +95,40 @@ impl TranscriptFile {
     }
 }
 
+/// The sessions of this directory whose transcripts end with this name, and where these are. Case
+/// does not matter; of several names in one transcript the last counts.
+#[must_use]
+pub fn titled(config: &Path, cwd: &Path, title: &str) -> Vec<(String, PathBuf)> {
+    let folder = config.join("projects").join(project_key(cwd));
+    let title = title.to_lowercase();
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+    let is_meant = |path: &PathBuf| {
+        let tail = File::open(path).map(|file| TranscriptFile { path: path.clone(), file });
+        let tail = tail.ok().and_then(|mut file| file.tail().ok()).unwrap_or_default();
+        last_title(&tail).is_some_and(|own| own.to_lowercase() == title)
+    };
+    let transcripts = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let meant = transcripts.take(LOOKED_THROUGH_MAX).filter(is_meant);
+    meant
+        .filter_map(|path| {
+            let id = path.file_stem()?.to_str()?.to_owned();
+            Some((id, path))
+        })
+        .collect()
+}
+
+/// The last name that stands here.
+fn last_title(tail: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Titled {
+        #[serde(rename = "customTitle")]
+        custom_title: String,
+    }
+    let lines = tail.lines().rev().filter(|line| line.contains(r#""customTitle""#));
+    let titles = lines.filter_map(|line| serde_json::from_str::<Titled>(line).ok());
+    titles.map(|titled| titled.custom_title).next()
+}
+
 /// Puts what is known of an agent beside its transcript.
 ///
 /// # Errors
@@ -119,3 +154,5 @@ fn uuid_of(line: &[u8]) -> Option<Cow<'_, str>> {
 
 /// What readers look at of a transcript's end when they list it.
 const TAIL_BYTES: u64 = 64 << 10;
+/// Transcripts looked through for a name.
+const LOOKED_THROUGH_MAX: usize = 20_000;

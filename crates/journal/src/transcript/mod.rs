@@ -29,7 +29,7 @@ use block::{api_block, api_result, quoted};
 use line::Link;
 use name::Names;
 
-pub use file::{TranscriptFile, put_beside};
+pub use file::{TranscriptFile, put_beside, titled};
 pub use import::{Imported, adopt, find, import};
 pub use trace::{Traced, lines, trace};
 

@@ -93,6 +93,7 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
             predicted_read: Tokens(0),
             billed: Usage { input: Tokens(100), output: Tokens(20), ..Usage::default() },
             cost: MicroUsd(cost),
+            kept: MicroUsd(0),
             prices: Some("2026-11".into()),
             cache_miss: None,
         })

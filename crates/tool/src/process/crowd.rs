@@ -18,6 +18,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Starts it as soon as there is room.
 pub(crate) async fn spawn(program: &Program, surroundings: &Surroundings) -> io::Result<Process> {
+    surroundings.own_commands();
     let full = match launch::spawn(program, surroundings) {
         Err(error) if is_full(&error) => error,
         started => return started,

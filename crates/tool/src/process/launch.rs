@@ -129,6 +129,12 @@ pub(super) fn us() -> Option<u64> {
     *US.get_or_init(|| began(std::process::id()))
 }
 
+/// How the names of all our calls begin. The moment we began makes it ours alone, however often our
+/// number is used again.
+pub(super) fn our_mark() -> String {
+    format!("{}-{}.", std::process::id(), us().unwrap_or_default())
+}
+
 /// When a process began, if it is there.
 pub(super) fn began(id: u32) -> Option<u64> {
     table::entry(i32::try_from(id).ok()?).map(|entry| entry.began)
@@ -160,8 +166,7 @@ pub(super) fn spawn_in(
     input: fn() -> Stdio,
 ) -> io::Result<Process> {
     let number = CALLS.fetch_add(1, Ordering::Relaxed);
-    // The moment we began makes the name ours alone, however often our number is used again.
-    let name = format!("{}-{}.{number}.", std::process::id(), us().unwrap_or_default());
+    let name = format!("{}{number}.", our_mark());
     let outer = environment.iter().find(|(name, _)| name == MARK).map(|(_, value)| value.clone());
     environment.retain(|(name, _)| name != MARK && name != "PWD");
     let mut mark = outer.unwrap_or_default();

@@ -2,7 +2,8 @@
 //! left running.
 //!
 //! It names the command's process and ours, each with the moment it began, because numbers are used
-//! again. Without a note a command still ends with us, except when we are killed.
+//! again. A command that is killed with us before its note is written is found by a name that all our
+//! calls carry: that name is written down before the first of them starts.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use super::launch::{self, Process};
 use crate::surroundings::Surroundings;
 
 const ENDING: &str = "running";
+const OWNER: &str = "owner";
 /// Notes looked at.
 const NOTES_MAX: usize = 1_000;
 const NOTE_BYTES_MAX: usize = 1_000;
@@ -40,6 +42,18 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Says whose commands run in these surroundings, before the first of them starts.
+    pub(crate) fn owner(surroundings: &Surroundings) -> Option<Self> {
+        let us = launch::us()?;
+        let place = surroundings.spill_path(OWNER).with_extension(ENDING);
+        std::fs::create_dir_all(&surroundings.spill).ok()?;
+        let note = format!("{} {us} 0 {us} {}", std::process::id(), launch::our_mark());
+        std::fs::write(&place, note).ok()?;
+        Some(Self(place))
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
@@ -51,7 +65,13 @@ pub(crate) fn sweep(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let notes = entries.flatten().map(|entry| entry.path());
     let notes = notes.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    notes.take(NOTES_MAX).filter(|note| end(note)).map(|note| note.with_extension("")).collect()
+    let is_owner = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OWNER))
+    };
+    // Owners last: their notes do not know where the output of a command is.
+    let (owners, notes): (Vec<PathBuf>, Vec<PathBuf>) = notes.take(NOTES_MAX).partition(is_owner);
+    let notes = notes.into_iter().chain(owners).filter(|note| end(note));
+    notes.map(|note| note.with_extension("")).collect()
 }
 
 /// Says whether something had to be ended. A note of a living owner is left alone.

@@ -156,7 +156,8 @@ async fn sessions_that_share_a_place_do_not_share_files() {
 
 const OWNER: &str = "WINDLASS_TEST_OWNER";
 
-/// J14: what a killed process left running is ended by the next one.
+/// J14: what a killed process left running is ended by the next one, also if it was killed before it
+/// could write down which process the command is.
 #[tokio::test]
 async fn what_a_killed_process_left_is_ended_by_the_next() {
     if let Some(place) = std::env::var_os(OWNER) {
@@ -167,6 +168,12 @@ async fn what_a_killed_process_left_is_ended_by_the_next() {
         start(&world, "setsid bash -c 'echo $$ > child; exec sleep 60' & wait").await;
         return std::future::pending().await;
     }
+    for is_noted in [true, false] {
+        ends_what_is_left(is_noted).await;
+    }
+}
+
+async fn ends_what_is_left(is_noted: bool) {
     let world = World::new();
     let mut owner = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "background::what_a_killed_process_left_is_ended_by_the_next"])
@@ -188,7 +195,11 @@ async fn what_a_killed_process_left_is_ended_by_the_next() {
     assert!(is_ready.is_ok());
     assert_eq!(early, [""; 0].map(std::path::PathBuf::from), "its owner was alive");
     assert!(is_running(&child));
-    assert_eq!(next.end_left_over().len(), 1);
+    let notes = std::fs::read_dir(world.root.join("spill")).unwrap().flatten();
+    let own = notes.filter(|note| !note.file_name().to_string_lossy().starts_with("owner-"));
+    let own = own.map(|note| note.path()).filter(|path| path.extension().is_some());
+    own.filter(|_| !is_noted).for_each(|note| std::fs::remove_file(note).unwrap());
+    assert_eq!(next.end_left_over().len(), 1, "noted: {is_noted}");
     let gone = async {
         while is_running(&child) {
             tokio::task::yield_now().await;

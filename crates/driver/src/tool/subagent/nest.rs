@@ -16,11 +16,11 @@ use super::definition::{AgentDefinition, Subagents};
 use super::place::Place;
 use super::question::Shared;
 use crate::attachment::nearby::Nearby;
+use crate::builder::Builder;
 use crate::hook::input::{AgentIdentity, Identity};
 use crate::journal::Place as JournalPlace;
 use crate::model::{Endpoint, Timeouts};
 use crate::notices::Teller;
-use crate::session::Builder;
 use crate::transcript::Transcript;
 
 /// What of the parent nested sessions are made of.

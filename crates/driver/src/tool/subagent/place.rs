@@ -9,8 +9,8 @@ use windlass_tool::worktree::{Settled, Worktree};
 use windlass_vocabulary::AgentId;
 
 use super::definition::Isolation;
+use crate::builder::scratch_directory;
 use crate::journal::Place as JournalPlace;
-use crate::session::scratch_directory;
 
 /// Where an agent works.
 #[derive(Debug)]

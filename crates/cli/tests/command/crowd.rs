@@ -1,0 +1,35 @@
+//! Many processes of one user at once: they share a home, and none undoes what another does.
+
+use std::process::Child;
+
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{World, play};
+
+/// At the same time.
+const CROWD: usize = 12;
+
+/// J12: each changes the same file, and each holds a session of its own in the same folder.
+#[test]
+fn processes_that_share_a_home_leave_each_others_changes_alone() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("Here.").repeat(0)));
+    let children: Vec<Child> = (0..CROWD)
+        .flat_map(|number| {
+            let name = format!("server-{number}");
+            let add = world.windlass(&["mcp", "add", &name, "--", "true"]).spawn();
+            let ask = world.asking(&server.url(), &["-p", "Are you there?"]).spawn();
+            [add, ask].map(|started| started.expect("it starts"))
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    let listed = world.windlass(&["mcp", "list"]).output().expect("it ends");
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for number in 0..CROWD {
+        assert!(listed.contains(&format!("server-{number}")), "{number}: {listed}");
+    }
+    assert_eq!(world.journals().len(), CROWD);
+}

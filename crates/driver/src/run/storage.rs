@@ -1,0 +1,82 @@
+//! When the disk fails: no further effect starts, what runs may end, and the session
+//! says why it is over.
+
+use std::time::Duration;
+
+use windlass_engine::{Effect, Event, Interrupt, Step, step};
+use windlass_vocabulary::Outcome;
+use windlass_vocabulary::notice::Ending;
+
+use super::Run;
+use super::redact::redacted;
+use crate::clock;
+use crate::journal::Decided;
+use crate::keeper::Gate;
+
+impl Run {
+    /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done
+    /// on the word of such a disk before somebody has looked after it.
+    pub(super) async fn mend(mut self) -> Self {
+        self.journal = self.journal.mend().await;
+        match self.journal.has_failed() {
+            true => self.stop_short(Vec::new()).await,
+            false => self,
+        }
+    }
+
+    /// What could not be written down is not done, only shown. What runs may end; the rest is called
+    /// off.
+    pub(super) async fn stop_short(mut self, undone: Vec<Effect>) -> Self {
+        self.performer.warn(self.journal.complaint());
+        self.tell_only(undone);
+        let deadline = clock::now() + TOOLS_END_MAX;
+        while self.performer.are_tools_running() {
+            let event = tokio::select! {
+                biased;
+                // Whatever it is, somebody is there and does not want to wait.
+                _ = self.commands.recv() => break,
+                Some(event) = self.events.recv() => Some(event),
+                () = self.performer.one_ended() => None,
+                () = tokio::time::sleep_until(deadline) => break,
+            };
+            if let Some(event) = event {
+                self = self.take_down(event);
+            }
+        }
+        self = self.take_down(Event::Interrupted(Interrupt::Shutdown));
+        self.performer.cancel_all();
+        self
+    }
+
+    /// One event that comes too late to be acted on: decided, written down if that can still be done,
+    /// and shown.
+    pub(super) fn take_down(mut self, event: Event) -> Self {
+        let event = redacted(event, &self.performer.surroundings().secrets);
+        let held = self.journal.hold(&event);
+        let Step { state, effects } = step(self.state, event, &self.settings);
+        self.state = state;
+        let decided = Decided { state: &self.state, settings: &self.settings, effects: &effects };
+        self.journal = self.journal.write(held.as_ref(), &decided);
+        self.tell_only(effects);
+        self
+    }
+
+    /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
+    pub(super) fn tell_only(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let told = match effect {
+                Effect::Tell(notice) => Effect::Tell(notice),
+                Effect::Finish(ending) => Effect::Finish(Ending {
+                    outcome: Some(Outcome::StorageFailed),
+                    why: self.journal.complaint(),
+                    ..ending
+                }),
+                _ => continue,
+            };
+            self.performer.perform(told, &self.state.tool_context.policy, Gate::open());
+        }
+    }
+}
+
+/// How long tools may go on when nothing more can be written down.
+const TOOLS_END_MAX: Duration = Duration::from_secs(10);
