@@ -273,6 +273,18 @@ fn pages_refuses_gaps_doubles_and_kindless_lines() {
 }
 
 #[test]
+fn faults_refuses_rows_that_nothing_shows() {
+    let page = "| row | fault | shown by |\n|---|---|---|\n| T1 | hangs | `it_is_ended` |\n\
+                | T2 | crashes | `it_is_gone` |\n| T3 | lies | nothing |\n";
+    let test = "//! Tests.\n#[test]\nfn it_is_ended() {}\n";
+    let files = [("docs/faults.md", page), ("crates/tool/tests/a.rs", test)];
+    refuses("faults", &files, "faults.md:4: there is no test `it_is_gone`");
+    refuses("faults", &files, "faults.md:5: no test shows this row");
+    assert_eq!(findings("faults", &files).len(), 2);
+    refuses("faults", &[("docs/other.md", "")], "docs/faults.md: is missing");
+}
+
+#[test]
 fn dependencies_refuses_licences_sources_and_duplicates_without_a_reason() {
     let policy = Policy::read(
         "[graph]\ntargets = [\"x86_64-unknown-linux-gnu\"]\n\

@@ -7,6 +7,7 @@
 pub mod branches;
 pub mod dependencies;
 pub mod edges;
+pub mod faults;
 pub mod folders;
 pub mod headers;
 pub mod licence;
@@ -85,6 +86,11 @@ pub const RULES: &[Rule] = &[
         name: "pages",
         promise: "decisions are numbered and listed, the glossary and the changelog keep their form",
         check: pages::check,
+    },
+    Rule {
+        name: "faults",
+        promise: "every known fault names tests that exist",
+        check: faults::check,
     },
     Rule {
         name: "dependencies",
