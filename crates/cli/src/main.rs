@@ -142,7 +142,7 @@ fn run(args: Args) -> Result<Exit, Refusal> {
         None if args.run.is_headless() => {
             inside(async { front::stream_json::run(args.run, Signals::listen()?).await })
         }
-        None if is_for_people(&args.run) => inside(talk(args.run)),
+        None if is_for_people(&args.run) => inside(front::terminal::talk(args.run)),
         None => Err(not_asked(&args.run)),
     }
 }
@@ -163,17 +163,6 @@ fn resumed(args: ResumeArgs) -> Result<Args, Refusal> {
         words.push("--print".into());
     }
     Args::try_parse_from(words).map_err(|error| Refusal::from_clap(&error))
-}
-
-/// Holds a conversation.
-async fn talk(args: RunArgs) -> Result<Exit, Refusal> {
-    let environment = |name: &str| std::env::var_os(name);
-    let mut signals = Signals::listen()?;
-    let first = prompt::on_command_line(&args)?;
-    match beside(&mut signals, move || compose::interactive(&args, &environment)).await? {
-        Ok(plan) => front::terminal::run(plan, first, signals).await,
-        Err(signal) => Ok(signal.exit()),
-    }
 }
 
 /// Is somebody there to talk to, who did not just mistype the name of a command?

@@ -13,6 +13,8 @@ use crate::front::harmless;
 pub(crate) struct Refusal {
     /// What the process exits with.
     pub(crate) exit: Exit,
+    /// It is a key that is missing; where somebody can be asked, something else is offered.
+    pub(crate) lacks_key: bool,
     line: String,
 }
 
@@ -29,7 +31,12 @@ impl Refusal {
 
     /// With a code of its own.
     pub(crate) fn new(exit: Exit, line: impl Into<String>) -> Self {
-        Self { exit, line: line.into() }
+        Self { exit, lacks_key: false, line: line.into() }
+    }
+
+    /// A key is missing.
+    pub(crate) fn for_lack_of_key(self) -> Self {
+        Self { lacks_key: true, ..self }
     }
 
     /// What it says, for whoever says it elsewhere.

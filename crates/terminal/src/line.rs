@@ -30,8 +30,14 @@ pub enum Role {
     Good,
     /// It went wrong; lines that were taken away.
     Bad,
+    /// A word that was added.
+    GoodWord,
+    /// A word that was taken away.
+    BadWord,
     /// Something needs attention.
     Warning,
+    /// The part of a command that is asked about.
+    Asked,
     /// What is chosen.
     Chosen,
 }

@@ -96,6 +96,25 @@ impl Painter {
         out
     }
 
+    /// Another look from now on.
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+    }
+
+    /// The bytes that make a whole screen of one into another; only rows that differ are written.
+    #[must_use]
+    pub fn page(&self, before: &[Line], now: &[Line]) -> String {
+        let mut out = String::new();
+        for (row, line) in now.iter().enumerate() {
+            if before.get(row) != Some(line) {
+                let _ = write!(out, "\x1b[{};1H", row + 1);
+                self.write(&mut out, &line.cut(self.width));
+                out.push_str("\x1b[K");
+            }
+        }
+        out
+    }
+
     fn change(&mut self, out: &mut String, live: &[Line]) {
         if self.live.is_empty() {
             return self.fresh(out, live);

@@ -2,60 +2,109 @@
 //! between, a panic included.
 
 use std::io::{self, Write};
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use crossterm::{execute, terminal};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// A terminal in our hands. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    _private: (),
+    /// Without any sequence that steers it.
+    is_bare: bool,
 }
+
+/// How the terminal was before we came. There is one terminal, so there is one place for it; a panic
+/// anywhere finds it here.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// Is the other screen shown, on which nothing stays?
+static IS_ASIDE: AtomicBool = AtomicBool::new(false);
 
 impl Screen {
     /// Takes the terminal in hand.
-    pub(crate) fn open() -> io::Result<Self> {
+    pub(crate) fn open(is_bare: bool) -> io::Result<Self> {
         static PANIC: Once = Once::new();
         PANIC.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                restore();
+                restore(false);
                 before(panic);
             }));
         });
-        terminal::enable_raw_mode()?;
-        let screen = Self { _private: () };
-        execute!(io::stdout(), EnableBracketedPaste)?;
+        let screen = Self { is_bare };
+        screen.take()?;
         Ok(screen)
+    }
+
+    /// Takes it in hand again.
+    pub(crate) fn take(&self) -> io::Result<()> {
+        let mut modes = tcgetattr(io::stdin())?;
+        BEFORE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| modes.clone());
+        modes.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
+        if !self.is_bare {
+            write(PASTE_ON)?;
+        }
+        Ok(())
+    }
+
+    /// Gives it back for a while.
+    pub(crate) fn leave(&self) {
+        restore(self.is_bare);
+    }
+
+    /// Shows the other screen, or ours again.
+    pub(crate) fn aside(&self, on: bool) -> io::Result<()> {
+        match IS_ASIDE.swap(on, Ordering::Relaxed) == on {
+            true => Ok(()),
+            false => write(if on { ASIDE_ON } else { ASIDE_OFF }),
+        }
     }
 
     /// Columns and rows.
     pub(crate) fn size() -> (usize, usize) {
-        match terminal::size() {
-            Ok((columns, rows)) if columns > 0 && rows > 0 => (columns.into(), rows.into()),
+        match tcgetwinsize(io::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+                (size.ws_col.into(), size.ws_row.into())
+            }
             _ => (80, 24),
         }
     }
 
     /// Writes bytes that are meant for a terminal.
-    pub(crate) fn write(&mut self, bytes: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes.as_bytes())?;
-        out.flush()
+    pub(crate) fn write(&self, bytes: &str) -> io::Result<()> {
+        if bytes.is_empty() { Ok(()) } else { write(bytes) }
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        restore();
+        restore(self.is_bare);
     }
 }
 
-/// Gives the terminal back. Nothing can be done about a terminal that is gone.
-fn restore() {
-    let _ = execute!(io::stdout(), DisableBracketedPaste);
-    let _ = io::stdout().write_all(b"\x1b[0m\x1b[?25h");
-    let _ = io::stdout().flush();
-    let _ = terminal::disable_raw_mode();
+fn write(bytes: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes.as_bytes())?;
+    out.flush()
 }
+
+/// Gives the terminal back, if it is in our hands. Nothing can be done about a terminal that is gone.
+fn restore(is_bare: bool) {
+    let Some(before) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+        return;
+    };
+    if IS_ASIDE.swap(false, Ordering::Relaxed) {
+        let _ = write(ASIDE_OFF);
+    }
+    if !is_bare {
+        let _ = write(PASTE_OFF);
+    }
+    let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+}
+
+const PASTE_ON: &str = "\x1b[?2004h";
+/// Also shows the cursor and ends colours, in case we were interrupted in the middle.
+const PASTE_OFF: &str = "\x1b[?2004l\x1b[0m\x1b[?25h";
+const ASIDE_ON: &str = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
+const ASIDE_OFF: &str = "\x1b[?1049l\x1b[?25h";

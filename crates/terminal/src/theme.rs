@@ -21,7 +21,10 @@ impl Theme {
         if self == Self::Plain {
             return match role {
                 Role::Strong | Role::Heading | Role::Warning | Role::Bad => "\x1b[1m",
+                Role::Asked => "\x1b[1;4m",
                 Role::Chosen => "\x1b[7m",
+                Role::GoodWord => "\x1b[1;4m",
+                Role::BadWord => "\x1b[1;9m",
                 Role::Quiet => "\x1b[2m",
                 Role::Slanted => "\x1b[3m",
                 Role::Link => "\x1b[4m",
@@ -44,8 +47,12 @@ impl Theme {
             Role::Busy => "\x1b[36m",
             Role::Good => "\x1b[32m",
             Role::Bad => "\x1b[31m",
+            Role::GoodWord => "\x1b[1;7;32m",
+            Role::BadWord => "\x1b[1;7;31m",
             Role::Warning if is_light => "\x1b[35m",
             Role::Warning => "\x1b[33m",
+            Role::Asked if is_light => "\x1b[1;4;35m",
+            Role::Asked => "\x1b[1;4;33m",
             Role::Chosen => "\x1b[7m",
         }
     }

@@ -73,14 +73,18 @@ pub(crate) struct HeadlessArgs {
     /// Taken and ignored.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) debug_file: Option<PathBuf>,
+    /// Somebody sits in front of it. No flag: a terminal says so.
+    #[arg(skip)]
+    pub(crate) is_attended: bool,
 }
 
 impl HeadlessArgs {
-    /// Is there a program that answers questions about calls?
+    /// Is there a person or a program that answers questions about calls?
     pub(crate) fn can_ask(&self) -> bool {
-        self.input_format == InputFormat::StreamJson
-            && self.permission_prompt_tool.as_deref() == Some("stdio")
-            && self.permission_prompts.is_none()
+        self.is_attended
+            || self.input_format == InputFormat::StreamJson
+                && self.permission_prompt_tool.as_deref() == Some("stdio")
+                && self.permission_prompts.is_none()
     }
 }
 

@@ -184,6 +184,9 @@ pub(crate) struct RunArgs {
     /// settings only the rules that deny or ask.
     #[arg(long, help_heading = SAID)]
     pub(crate) bare: bool,
+    /// In a terminal: line by line, nothing drawn twice, for a screen reader.
+    #[arg(long, help_heading = SAID)]
+    pub(crate) screen_reader: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]

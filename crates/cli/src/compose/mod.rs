@@ -96,9 +96,9 @@ pub(crate) fn interactive(args: &RunArgs, lookup: &impl Lookup) -> Result<Plan, 
     let mut args = args.clone();
     // It is said once the session has begun.
     args.prompt = None;
-    let mut plan = composed(&args, lookup, false)?;
-    plan.builder.settings_mut().policy.can_ask = true;
-    Ok(plan)
+    // Somebody is there to be asked, so what needs a person is offered.
+    args.headless.is_attended = true;
+    composed(&args, lookup, false)
 }
 
 fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Plan, Refusal> {

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use windlass_driver::mcp::Servers;
 use windlass_driver::{Disk, Job, Registry, Surroundings};
 use windlass_permission::{Opinion, Policy, Ruling, decide_in};
-use windlass_vocabulary::{Json, ResultPart, ToolCall, ToolCallId, ToolName};
+use windlass_vocabulary::{
+    Json, Media, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
+};
 
 /// What a prompt may use.
 #[derive(Clone, Debug)]
@@ -57,7 +59,34 @@ impl Hands {
         decide_in(&self.policy, call, &inspection, Opinion::None, &Disk::new())
     }
 
+    /// What a command of the user's own prints. Nobody has to be asked; what is denied stays so.
+    pub(crate) async fn run_for_user(&self, command: &str) -> Result<String, String> {
+        let mut hands = self.clone();
+        hands.policy.mode = Mode::BypassPermissions;
+        hands.run(command).await
+    }
+
+    /// The images a file holds.
+    pub(crate) async fn media(&self, path: &str) -> Vec<Media> {
+        let outcome = self.outcome("Read", &json!({ "file_path": path })).await;
+        let parts = outcome.map(|outcome| outcome.content).unwrap_or_default().into_iter();
+        let media = parts.filter_map(|part| match part {
+            ResultPart::Media(media) => Some(media),
+            ResultPart::Text(_) => None,
+        });
+        media.collect()
+    }
+
     async fn call(&self, name: &str, input: &Value) -> Result<String, String> {
+        let outcome = self.outcome(name, input).await?;
+        let texts = outcome.content.into_iter().filter_map(|part| match part {
+            ResultPart::Text(text) => Some(text),
+            ResultPart::Media(_) => None,
+        });
+        Ok(texts.collect::<Vec<_>>().join("\n"))
+    }
+
+    async fn outcome(&self, name: &str, input: &Value) -> Result<ToolOutcome, String> {
         let Some(tool) = self.registry.get(name) else {
             return Err(format!("the tool {name} is not offered in this session"));
         };
@@ -66,12 +95,7 @@ impl Hands {
             Ruling::Ask(question) => return Err(question.view().why.clone()),
             Ruling::Deny { why, .. } => return Err(why),
         };
-        let outcome = tool.run(granted, Job::new(Arc::clone(&self.surroundings))).await;
-        let texts = outcome.content.into_iter().filter_map(|part| match part {
-            ResultPart::Text(text) => Some(text),
-            _ => None,
-        });
-        Ok(texts.collect::<Vec<_>>().join("\n"))
+        Ok(tool.run(granted, Job::new(Arc::clone(&self.surroundings))).await)
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn key(
         }
     }
     line.push_str("; or see the whole thing without a key: `windlass demo`");
-    Refusal::failed(line)
+    Refusal::failed(line).for_lack_of_key()
 }
 
 /// Keys of other providers that are set.

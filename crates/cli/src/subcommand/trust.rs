@@ -79,7 +79,8 @@ fn object(trust: &Trust, is_accepted: bool) -> Value {
     json!({ "root": trust.root, "trusted": is_trusted, "digest": trust.digest, "items": items })
 }
 
-fn words(trust: &Trust, is_accepted: bool) -> String {
+/// What a project brings along, for people.
+pub(crate) fn words(trust: &Trust, is_accepted: bool) -> String {
     let root = trust.root.display();
     if trust.items.is_empty() {
         return format!("{root} brings along nothing that needs trust\n");

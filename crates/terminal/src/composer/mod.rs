@@ -1,5 +1,7 @@
 //! What is being typed: several lines, a history, and long pastes shown as one word. Pure.
 
+pub mod vim;
+
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -51,6 +53,12 @@ impl Composer {
         self.text.is_empty()
     }
 
+    /// Where the cursor is, in bytes.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
     /// The row and the column, in cells, of the cursor.
     #[must_use]
     pub fn cursor(&self) -> (usize, usize) {
@@ -89,6 +97,17 @@ impl Composer {
     pub fn delete_word(&mut self) {
         let from = self.target(Move::WordLeft);
         self.take(from);
+    }
+
+    /// Takes away what is behind the cursor: a word.
+    pub fn delete_next_word(&mut self) {
+        let to = self.target(Move::WordRight);
+        self.text.replace_range(self.at..to, "");
+    }
+
+    /// Goes to the very beginning.
+    pub fn to_start(&mut self) {
+        self.at = 0;
     }
 
     /// Takes away what is before the cursor in its line.
@@ -197,6 +216,52 @@ impl Composer {
         self.at = self.text.len();
     }
 
+    /// The word before the cursor that begins with this sign: where it begins, and what is behind
+    /// the sign. The sign stands at the beginning of a word, or it is no sign.
+    #[must_use]
+    pub fn word(&self, sign: char) -> Option<(usize, &str)> {
+        let before = self.text.get(..self.at)?;
+        let from = before.rfind(char::is_whitespace).map_or(0, |at| {
+            at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+        });
+        let word = before.get(from..)?.strip_prefix(sign)?;
+        Some((from, word))
+    }
+
+    /// Puts a text in the place of everything from there to the cursor.
+    pub fn complete(&mut self, from: usize, text: &str) {
+        if from <= self.at && self.text.is_char_boundary(from) {
+            self.text.replace_range(from..self.at, text);
+            self.at = from + text.len();
+        }
+    }
+
+    /// Remembers what was said before, the oldest first.
+    pub fn remember(&mut self, said: Vec<String>) {
+        self.history = said;
+    }
+
+    /// What was said before, the oldest first.
+    #[must_use]
+    pub fn said(&self) -> &[String] {
+        &self.history
+    }
+
+    /// What would be handed over now, with pastes in the place of their words.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        self.unfolded(&self.text)
+    }
+
+    fn unfolded(&self, shown: &str) -> String {
+        let mut whole = shown.to_owned();
+        for (number, paste) in self.pastes.iter().enumerate() {
+            let word = paste_word(number + 1, paste.lines().count());
+            whole = whole.replacen(&word, paste, 1);
+        }
+        whole
+    }
+
     /// Puts a text in the place of what is typed.
     pub fn set(&mut self, text: impl Into<String>) {
         self.text = text.into();
@@ -207,15 +272,14 @@ impl Composer {
     /// Hands over what was typed, with pastes in the place of their words, and remembers it.
     pub fn submit(&mut self) -> String {
         let shown = std::mem::take(&mut self.text);
-        let mut whole = shown.clone();
-        for (number, paste) in self.pastes.drain(..).enumerate() {
-            let word = paste_word(number + 1, paste.lines().count());
-            whole = whole.replacen(&word, &paste, 1);
-        }
+        let whole = self.unfolded(&shown);
+        self.pastes.clear();
         self.at = 0;
         self.shown = None;
-        if !shown.trim().is_empty() && self.history.last() != Some(&whole) {
-            self.history.push(whole.clone());
+        // A paste that was shown as a word is too long to come back.
+        let said = if whole.len() > HISTORY_BYTES_MAX { shown.clone() } else { whole.clone() };
+        if !shown.trim().is_empty() && self.history.last() != Some(&said) {
+            self.history.push(said);
             let over = self.history.len().saturating_sub(HISTORY_MAX);
             self.history.drain(..over);
         }
@@ -230,6 +294,7 @@ fn paste_word(number: usize, lines: usize) -> String {
 const PASTE_LINES_MAX: usize = 8;
 const PASTE_BYTES_MAX: usize = 2_000;
 const HISTORY_MAX: usize = 500;
+const HISTORY_BYTES_MAX: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,45 @@
+//! `/help` on one screen: keys, then commands.
+
+use windlass_terminal::Hint;
+
+use crate::front::call::shortened;
+
+/// At most so many lines, whatever there is.
+pub(super) fn words(hints: &[Hint]) -> String {
+    let mut lines: Vec<String> = KEYS.iter().map(|line| (*line).to_owned()).collect();
+    let room = LINES_MAX - lines.len();
+    let title = |hint: &Hint| format!("/{} {}", hint.name, hint.words).trim_end().to_owned();
+    let listed = if hints.len() <= room { hints.len() } else { room - ROWS_OF_NAMES };
+    for hint in hints.iter().take(listed) {
+        lines.push(shortened(&format!("  {:21} {}", title(hint), hint.about), ROW_MAX));
+    }
+    let names: Vec<String> =
+        hints.iter().skip(listed).map(|hint| format!("/{}", hint.name)).collect();
+    let mut row = String::new();
+    let mut rows = Vec::new();
+    for name in names {
+        if row.len() + name.len() > ROW_MAX {
+            rows.push(std::mem::take(&mut row));
+        }
+        row.push_str(&format!("  {name}"));
+    }
+    rows.push(row);
+    rows.retain(|row| !row.is_empty());
+    if rows.len() > ROWS_OF_NAMES {
+        rows.truncate(ROWS_OF_NAMES - 1);
+        rows.push("  … and more: type / and letters".to_owned());
+    }
+    lines.extend(rows);
+    lines.join("\n")
+}
+
+const KEYS: &[&str] = &[
+    "Enter sends · Ctrl-J another line · Esc stops it · Esc Esc goes back",
+    "@ a file · / a command · ! a shell command · ↑ and Ctrl-R what was said",
+    "Shift-Tab mode · Ctrl-O unfolds · Ctrl-T tasks · Ctrl-G editor · Ctrl-D ends",
+    "",
+];
+/// A screen of 24, less the line that is typed in and the one below it.
+const LINES_MAX: usize = 20;
+const ROWS_OF_NAMES: usize = 3;
+const ROW_MAX: usize = 76;

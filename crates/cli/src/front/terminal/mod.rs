@@ -1,0 +1,215 @@
+//! The interactive session: `windlass` in a terminal. What is shown and typed is the terminal crate's;
+//! here it is told what prompts mean and what the session is. Going to another session ends this one
+//! and begins again.
+
+mod desk;
+mod help;
+mod looks;
+mod own;
+mod past;
+mod question;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use windlass_driver::{Parting, Settings};
+use windlass_terminal::{About, Hint, Stage, run as converse};
+
+use super::{beside, close_for};
+use crate::args::RunArgs;
+use crate::command;
+use crate::compose::{self, Plan};
+use crate::exit::Exit;
+use crate::expansion::Expander;
+use crate::prompt;
+use crate::refusal::Refusal;
+use crate::remote::InFront;
+use crate::session::branch;
+use crate::signals::Signals;
+use desk::{Desk, Prompts};
+use question::Answered;
+
+/// Where to go when a conversation is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// To this session.
+    Resume(String),
+    /// To a new one.
+    New,
+}
+
+/// Holds conversations until somebody has had enough.
+pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
+    let mut signals = Signals::listen()?;
+    let mut first = prompt::on_command_line(&args)?;
+    let environment = |name: &str| std::env::var_os(name);
+    let looks = looks::looks(args.screen_reader);
+    loop {
+        match question::before(&mut args, looks).await? {
+            Answered::Go => {}
+            Answered::Leave(exit) => return Ok(exit),
+        }
+        let wanted = args.clone();
+        let composed =
+            beside(&mut signals, move || compose::interactive(&wanted, &environment)).await;
+        let plan = match composed {
+            Ok(Ok(plan)) => plan,
+            Ok(Err(signal)) => return Ok(signal.exit()),
+            Err(refusal) if refusal.lacks_key => {
+                match question::without_key(&mut args, looks, refusal).await? {
+                    Answered::Go => continue,
+                    Answered::Leave(exit) => return Ok(exit),
+                }
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let is_older = args.session.resume.is_some() || args.session.goes_on;
+        let begun = Begun { first: first.take(), is_older, looks };
+        match run(plan, begun, &mut signals).await? {
+            (exit, None) => return Ok(exit),
+            (_, Some(next)) => {
+                args.session.goes_on = false;
+                args.session.session_id = None;
+                args.session.name = None;
+                args.session.journal = None;
+                args.session.fork_session = false;
+                args.session.resume_session_at = None;
+                args.session.resume = match next {
+                    Next::Resume(id) => Some(Some(id)),
+                    Next::New => None,
+                };
+            }
+        }
+    }
+}
+
+/// How a conversation begins.
+struct Begun {
+    first: Option<String>,
+    /// Something was said in it before.
+    is_older: bool,
+    looks: windlass_terminal::Looks,
+}
+
+/// Holds one conversation.
+async fn run(
+    plan: Plan,
+    begun: Begun,
+    signals: &mut Signals,
+) -> Result<(Exit, Option<Next>), Refusal> {
+    let warnings = plan.layers.warnings();
+    let Plan { mut builder, agents, portrait, expander, journal, scratch, mut notes, .. } = plan;
+    notes.extend(warnings);
+    let definitions = agents.as_ref().map(|agents| agents.definitions.clone()).unwrap_or_default();
+    if let Some(agents) = agents {
+        builder = builder.agents(agents);
+    }
+    let settings = builder.settings().clone();
+    let about = about(&settings, &portrait.cwd, &expander);
+    let mode = settings.policy.mode;
+    let earlier = match (&journal, begun.is_older) {
+        (Some(journal), true) => past::earlier(journal, &expander.names.session_id),
+        _ => Vec::new(),
+    };
+    let past = past::Past::new(journal.is_some(), &portrait.cwd);
+    let (session, notices) = builder
+        .start()
+        .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
+    plan.remote.seat(InFront::new(session.clone()));
+    let next = Arc::new(Mutex::new(None));
+    let said = past.said();
+    let desk = Desk {
+        session: session.clone(),
+        journal,
+        expander,
+        settings,
+        agents: definitions,
+        atlas: plan.atlas,
+        cwd: portrait.cwd.clone(),
+        past,
+        next: Arc::clone(&next),
+        aside: Mutex::new(Vec::new()),
+    };
+    let stage = Stage {
+        session: session.clone(),
+        notices,
+        about,
+        mode,
+        looks: begun.looks,
+        host: Arc::new(Prompts { desk: Arc::new(desk) }),
+        folder: portrait.cwd,
+        said,
+        vim: looks::is_vim(),
+        first: begun.first,
+        typed: String::new(),
+        earlier,
+        notes,
+    };
+    let (held, is_signalled) = tokio::select! {
+        held = converse(stage) => (held.map(|()| Exit::DONE), false),
+        signal = signals.next() => (Ok(signal.exit()), true),
+    };
+    let next = next.lock().ok().and_then(|mut next| next.take());
+    let why = match (&next, is_signalled) {
+        (_, true) => Parting::Other,
+        (Some(Next::New), _) => Parting::Clear,
+        (Some(Next::Resume(_)), _) => Parting::Resume,
+        (None, _) => Parting::PromptInputExit,
+    };
+    close_for(&session, why, signals).await;
+    plan.remote.close().await;
+    forget(scratch.as_deref());
+    let exit = held.map_err(|error| {
+        Refusal::failed(format!("the terminal cannot be used: {error}; ask with -p instead"))
+    })?;
+    Ok((exit, next))
+}
+
+/// What is shown of the session.
+fn about(settings: &Settings, cwd: &Path, expander: &Expander) -> About {
+    About {
+        model: settings.model.name.as_str().to_owned(),
+        directory: looks::short(cwd),
+        folder: cwd.to_string_lossy().into_owned(),
+        branch: branch::current(cwd),
+        window: settings.model.window.0,
+        budget: settings.budget_max.map(|budget| budget.0),
+        commands: hints(expander),
+        can_keep_rules: true,
+    }
+}
+
+/// Ours alone and perhaps never made.
+fn forget(scratch: Option<&Path>) {
+    if let Some(scratch) = scratch {
+        let _ = std::fs::remove_dir_all(scratch);
+    }
+}
+
+fn hints(expander: &Expander) -> Vec<Hint> {
+    let hint = |name: &str, words: &str, about: &str| Hint {
+        name: name.to_owned(),
+        words: words.to_owned(),
+        about: about.to_owned(),
+    };
+    let own = command::ALL.iter().map(|one| hint(one.name, one.hint, one.about));
+    let mut hints: Vec<Hint> = own.collect();
+    for (name, words, about) in own::OWN {
+        match hints.iter_mut().find(|hint| hint.name == *name) {
+            Some(known) => *known = hint(name, words, about),
+            None => hints.push(hint(name, words, about)),
+        }
+    }
+    hints.sort_by(|one, other| one.name.cmp(&other.name));
+    hints.extend(expander.commands().into_iter().map(|one| Hint {
+        name: one.name,
+        words: one.hint,
+        about: one.description,
+    }));
+    hints
+}
+
+/// Where our own state lies, for whoever keeps something in it.
+fn state() -> Option<PathBuf> {
+    crate::folder::state(&|name: &str| std::env::var_os(name))
+}

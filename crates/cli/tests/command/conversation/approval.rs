@@ -1,0 +1,199 @@
+//! Questions: what would run, why it is asked, and answers that hit the right one.
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Script};
+
+use super::talk::{ASKED, READY, Talk};
+use crate::stage::{World, play};
+
+#[test]
+fn no_is_the_answer_to_a_careless_enter_and_the_model_hears_why() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})).when_result("said no"))
+        .answer(Answer::text("I leave it.").when_result("not today"));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking(&server.url(), &["make files"]));
+    talk.until("touch one.txt");
+    talk.until(ASKED);
+    talk.key("\r");
+    talk.until("not allowed");
+    talk.until("touch two.txt");
+    let asked = talk.until(ASKED);
+    let number = number(&asked, "No, and say why");
+    talk.key(&number);
+    talk.until("No, because:");
+    talk.key("not today\r");
+    talk.until("I leave it.");
+    assert!(!world.file("one.txt").exists() && !world.file("two.txt").exists());
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// The number an answer has.
+fn number(shown: &str, answer: &str) -> String {
+    let line = shown.lines().find(|line| line.contains(answer)).expect("an answer");
+    let digits = line.trim_start_matches(['›', ' ']);
+    digits.chars().take_while(char::is_ascii_digit).collect()
+}
+
+#[test]
+fn a_rule_is_kept_for_the_session_or_for_good() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
+        .answer(Answer::text("Both are there.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
+    let asked = talk.until(ASKED);
+    assert!(asked.contains("Yes, and for this session: Bash(touch"), "{asked}");
+    talk.key(&number(&asked, "Yes, always in this project"));
+    talk.until("Both are there.");
+    assert!(world.file("one.txt").exists() && world.file("two.txt").exists(), "asked once");
+    assert_eq!(talk.end(), Some(0));
+    let kept = std::fs::read_to_string(world.file(".claude/settings.local.json")).expect("rules");
+    let kept: Value = serde_json::from_str(&kept).expect("settings");
+    assert!(kept["permissions"]["allow"][0].as_str().expect("a rule").starts_with("Bash(touch"));
+}
+
+#[test]
+fn a_command_can_be_changed_before_it_runs() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "touch wrong.txt"})))
+        .answer(Answer::text("Done.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking(&server.url(), &["make a file"]));
+    let asked = talk.until(ASKED);
+    talk.key(&number(&asked, "Change the command"));
+    talk.until("Run this instead: touch wrong.txt");
+    talk.key(&"\u{7f}".repeat("wrong.txt".len()));
+    talk.key("right.txt\r");
+    let shown = talk.until("Done.");
+    assert!(shown.contains("● Bash(touch right.txt)"), "{shown}");
+    assert!(world.file("right.txt").exists() && !world.file("wrong.txt").exists());
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn an_edit_is_shown_as_what_it_changes_word_by_word() {
+    let world = World::new();
+    std::fs::write(world.file("poem.txt"), "roses are red\nviolets are blue\n").expect("a file");
+    let path = world.file("poem.txt");
+    let script = Script::new()
+        .answer(Answer::call("Read", json!({"file_path": path})))
+        .answer(
+            Answer::call(
+                "Edit",
+                json!({"file_path": path, "old_string": "violets are blue", "new_string": "violets are green"}),
+            )
+            .when_result("roses"),
+        )
+        .answer(
+            Answer::call("Write", json!({"file_path": path, "content": "roses are red\nand so on\n"}))
+                ,
+        )
+        .answer(Answer::text("Written.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking(&server.url(), &["change the poem"]));
+    talk.until("May Edit run this?");
+    let asked = talk.until(ASKED);
+    for words in ["-violets are blue", "+violets are green"] {
+        assert!(asked.contains(words), "{words}:\n{asked}");
+    }
+    // The word that changes is marked, the others are not.
+    assert!(talk.sent().contains("\u{1b}[1;7;32mgreen"), "{:?}", talk.sent());
+    talk.key("2");
+    talk.until("May Write run this?");
+    let asked = talk.until("+and so on");
+    assert!(asked.contains("-violets are green"), "what it holds now: {asked}");
+    talk.until(ASKED);
+    talk.key("2");
+    talk.until("Written.");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn a_plan_is_read_and_approved() {
+    let world = World::new();
+    let plan = "# The plan\n\n1. look\n2. leap\n";
+    let script = Script::new()
+        .answer(Answer::call("ExitPlanMode", json!({"plan": plan})))
+        .answer(Answer::text("Off we go.").repeat(0));
+    let server = play(script);
+    let flags = ["--permission-mode", "plan", "--", "plan it"];
+    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    let asked = talk.until(ASKED);
+    for words in ["The plan", "1. look", "No, go on planning", "· plan"] {
+        assert!(asked.contains(words), "{words}:\n{asked}");
+    }
+    talk.key(&number(&asked, "do not ask before edits"));
+    talk.until("Off we go.");
+    talk.until("· acceptEdits");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn questions_of_the_model_are_answered_one_by_one() {
+    let world = World::new();
+    let question = |text: &str, one: &str, other: &str| {
+        json!({"question": text, "header": "H", "multiSelect": false,
+               "options": [{"label": one, "description": "d1"}, {"label": other, "description": "d2"}]})
+    };
+    let questions = [question("Which tree?", "oak", "elm"), question("How many?", "one", "two")];
+    let script = Script::new()
+        .answer(Answer::call("AskUserQuestion", json!({"questions": questions})))
+        .answer(Answer::text("Seven elms, then.").when_result("seven"));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking(&server.url(), &["plant"]));
+    let asked = talk.until("Which tree?");
+    assert!(asked.contains("1. oak") && asked.contains("(1 of 2)"), "{asked}");
+    talk.until(ASKED);
+    talk.key("2");
+    talk.until("How many?");
+    talk.key("3");
+    talk.until("Your answer:");
+    talk.key("seven\r");
+    talk.until("Seven elms, then.");
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// Somebody types while a question comes up: what was meant for the prompt answers nothing.
+#[test]
+fn keys_meant_for_something_else_answer_nothing() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::text("a while").tool("Bash", json!({"command": "touch made.txt"})))
+        .answer(Answer::text("Over.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("go\r");
+    // Digits and letters that would be answers, as fast as they are echoed, until the question stands.
+    let echoed = |shown: &str| {
+        let joined: String = shown.chars().filter(|letter| !letter.is_whitespace()).collect();
+        joined.matches("2y").count()
+    };
+    let held = "stop typing to answer";
+    let mut count = 0;
+    loop {
+        talk.key("2y");
+        count += 1;
+        let shown = talk.when("an echo", |screen| {
+            let shown = screen.contents();
+            echoed(&shown) >= count.min(200) || shown.contains(held)
+        });
+        if shown.contains(held) {
+            break;
+        }
+    }
+    let shown = talk.until(ASKED);
+    assert!(!world.file("made.txt").exists(), "{shown}");
+    talk.key("n");
+    talk.until("Over.");
+    // Not one key was lost.
+    talk.when("every key", |screen| echoed(&screen.contents()) == count.min(200));
+    assert!(!world.file("made.txt").exists());
+    assert_eq!(talk.end_after_clear(), Some(0));
+}

@@ -1,0 +1,203 @@
+//! What is typed: lines, words, files, history, pastes, an editor, commands of the shell.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use windlass_rehearsal::{Answer, Script};
+
+use super::talk::{READY, Talk};
+use crate::stage::{World, play};
+
+fn ok() -> Script {
+    Script::new().answer(Answer::text("ok").repeat(0))
+}
+
+#[test]
+fn typing_completing_and_looking() {
+    let world = World::new();
+    let server = play(ok());
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    // Several lines, a word taken away, and what was said comes back.
+    talk.key("one two\u{17}\u{a}three");
+    talk.until("> one \n  three");
+    talk.key("\r");
+    talk.until("ok");
+    talk.key("\u{1b}[A");
+    talk.until("  three\nclaude");
+    talk.key("\u{3}/cont");
+    talk.until("/context");
+    talk.key("\t\r");
+    talk.until("kept for the answer");
+    // A line longer than the screen is broken, and nothing of it is hidden.
+    talk.key(&"wide ".repeat(20));
+    talk.when("all of it", |screen| {
+        let shown: String = screen.contents().split_whitespace().collect();
+        shown.matches("wide").count() == 20
+    });
+    assert_eq!(talk.end_after_clear(), Some(0));
+}
+
+#[test]
+fn files_are_found_by_a_few_letters() {
+    let world = World::new();
+    for name in ["src/deep/garden.rs", "src/main.rs", "ignored/garden.txt", "notes.md"] {
+        let path = world.file(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, "flowers").expect("a file");
+    }
+    std::fs::create_dir(world.file(".git")).expect("a folder");
+    std::fs::write(world.file(".gitignore"), "ignored/\n").expect("a file");
+    let script = Script::new().answer(Answer::text("roses").when("flowers"));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("look at @gard");
+    let shown = talk.until("@src/deep/garden.rs");
+    assert!(!shown.contains("ignored"), "{shown}");
+    talk.key("\t");
+    talk.until("> look at @src/deep/garden.rs");
+    talk.key("\r");
+    // What it holds is said with it.
+    talk.until("roses");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn what_was_said_is_found_again_in_another_session() {
+    let world = World::new();
+    let server = play(ok());
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    for words in ["plant a tree", "water the lawn", "mend the fence"] {
+        talk.key(&format!("{words}\r"));
+        talk.until(&format!("> {words}"));
+        talk.when("done", |screen| {
+            screen.contents().contains(READY) && screen.contents().contains("ok")
+        });
+    }
+    assert_eq!(talk.end(), Some(0));
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("\u{12}lawn");
+    talk.until("› water the lawn");
+    talk.key("\r");
+    talk.until("> water the lawn");
+    assert_eq!(talk.end_after_clear(), Some(0));
+}
+
+#[test]
+fn the_shell_is_one_sign_away_and_the_model_hears_of_it() {
+    let world = World::new();
+    let script = Script::new().answer(Answer::text("I saw it.").when("moss grows"));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("!echo moss grows\r");
+    talk.until("\nmoss grows");
+    talk.key("what was that?\r");
+    talk.until("I saw it.");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn an_editor_gets_the_terminal_and_gives_it_back() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("fine").when("draft, edited")));
+    let editor = world.file("editor.sh");
+    // It reads a key of its own: nobody else may take it.
+    let script = "#!/bin/sh\nprintf 'press a key'\nread key\nprintf ', edited' >> \"$1\"\n";
+    std::fs::write(&editor, script).expect("a file");
+    let mut command = world.asking::<&str>(&server.url(), &[]);
+    command.env("EDITOR", format!("sh {}", editor.display()));
+    let mut talk = Talk::begin(command);
+    talk.until(READY);
+    talk.key("draft\u{7}");
+    talk.until("press a key");
+    talk.key("\n");
+    talk.until("> draft, edited");
+    talk.key("\r");
+    talk.until("fine");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn ten_megabytes_are_pasted_without_a_hitch() {
+    let world = World::new();
+    let server = play(ok());
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    let began = Instant::now();
+    talk.key("\u{1b}[200~");
+    let chunk = "a line of text that is pasted\n".repeat(1_000);
+    for _ in 0..350 {
+        talk.key(&chunk);
+    }
+    talk.key("\u{1b}[201~ and this");
+    talk.until("[paste 1: 350000 lines] and this");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    // It is one word: one key takes it away.
+    talk.key("\u{3}hello");
+    talk.until("> hello");
+    assert_eq!(talk.end_after_clear(), Some(0));
+}
+
+#[test]
+fn what_waits_is_shown_and_can_be_taken_back() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "sleep 600"})))
+        .answer(Answer::text("over").repeat(0));
+    let server = play(script);
+    let flags = ["--allowedTools", "Bash(sleep:*)", "--", "wait"];
+    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    talk.until("Bash(sleep 600)");
+    talk.key("also do this\r");
+    talk.until("waits for the next step: also do this");
+    talk.key("\u{1b}[A");
+    talk.until("> also do this");
+    talk.until_gone("waits for the next step");
+    talk.key(" instead\r");
+    talk.until("waits for the next step: also do this instead");
+    talk.key("\u{1b}");
+    talk.until("■");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn keys_as_in_vim_for_those_who_want_them() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("fine").when("six two")));
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("/vim\r");
+    talk.until("keys are as in vim");
+    talk.key("one two\u{1b}");
+    talk.until("∙ one two");
+    talk.key("0cwsix");
+    talk.until("> six two");
+    talk.key("\r");
+    talk.until("fine");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn an_image_that_is_mentioned_is_shown_by_name_and_sent() {
+    let world = World::new();
+    std::fs::write(world.file("dot.png"), PNG).expect("a file");
+    let server = play(ok());
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("look @dot.png\r");
+    talk.until("[image/png: ");
+    talk.until("ok");
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// One pixel.
+const PNG: &[u8] = &[
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, 0x49, 0x48, 0x44, 0x52, 0, 0, 0,
+    1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 0x0d, 0x49, 0x44, 0x41, 0x54,
+    0x78, 0xda, 0x63, 0xfc, 0xcf, 0xc0, 0x50, 0x0f, 0, 0x04, 0x85, 0x01, 0x80, 0x84, 0xa9, 0x8c,
+    0x21, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+];

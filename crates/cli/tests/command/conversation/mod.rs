@@ -1,0 +1,91 @@
+//! The interactive session, driven as a person would: keys in, screens out.
+
+mod approval;
+mod composer;
+mod first;
+mod plain;
+mod recording;
+mod robust;
+mod sight;
+mod speed;
+mod status;
+mod talk;
+mod tmux;
+
+use serde_json::json;
+use windlass_rehearsal::{Answer, Script};
+
+use crate::stage::{World, play};
+use talk::{ASKED, READY, Talk};
+
+#[test]
+fn a_prompt_a_question_and_an_answer() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(
+            Answer::text("I will **make** it.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+                .tool("Bash", json!({"command": "touch made.txt && echo made"})),
+        )
+        .answer(Answer::text("It is there.").when_result("made"));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    talk.key("make a file\r");
+    let asked = talk.until(ASKED);
+    for words in ["> make a file", "I will make it.", "1 │ 2", "touch made.txt && echo made"] {
+        assert!(asked.contains(words), "{words}:\n{asked}");
+    }
+    assert!(!world.file("made.txt").exists());
+    // A key pressed for something else allows nothing; a number chooses.
+    talk.key("x2");
+    let done = talk.until("It is there.");
+    assert!(done.contains("● Bash(touch made.txt && echo made)"), "{done}");
+    assert!(world.file("made.txt").exists());
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn escape_stops_the_work_and_the_session_goes_on() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "sleep 600"})))
+        .answer(Answer::text("I am here.").repeat(0));
+    let server = play(script);
+    let flags = ["--allowedTools", "Bash(sleep:*)", "--", "wait"];
+    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    talk.until("Bash(sleep 600)");
+    talk.key("\u{1b}");
+    talk.until("■");
+    talk.key("are you there?\r");
+    talk.until("I am here.");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn nothing_the_model_says_steers_the_terminal() {
+    let world = World::new();
+    let evil = "be\u{1b}]0;owned\u{7}fore\u{1b}[2J\u{9b}2J\u{202e}after";
+    let script =
+        Script::new()
+            .answer(Answer::text(evil).tool(
+                "Bash",
+                json!({"command": format!("printf '%s' '{evil}' | tee made; false")}),
+            ))
+            .answer(Answer::text(evil).repeat(0));
+    let server = play(script);
+    let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    let asked = talk.until(ASKED);
+    assert!(asked.contains("^[]0;owned^G"), "spelled out: {asked}");
+    talk.key("2");
+    talk.until("exit 1");
+    // Unfolded, too.
+    talk.key("\u{f}");
+    talk.until("Esc goes back");
+    talk.key("q");
+    talk.until(READY);
+    let sent = talk.sent();
+    for steering in ["\u{1b}]0", "\u{1b}[2J\u{9b}", "\u{9b}", "\u{202e}"] {
+        assert!(!sent.contains(steering), "{sent:?}");
+    }
+    assert_eq!(talk.end(), Some(0));
+}

@@ -1,0 +1,45 @@
+//! Without live lines: dumb terminals, and people who have the terminal read to them.
+
+use serde_json::json;
+use windlass_rehearsal::{Answer, Script};
+
+use super::talk::{ASKED, Talk};
+use crate::stage::{World, play};
+
+fn held(talk: &mut Talk) {
+    talk.until(">");
+    talk.key("make a fiz\u{7f}le\r");
+    talk.until("May Bash run this?");
+    talk.until(ASKED);
+    talk.key("2");
+    let shown = talk.until("It is there.");
+    assert!(shown.contains("> make a file"), "{shown}");
+    assert!(shown.contains("● Bash(touch made.txt)"), "{shown}");
+    let sent = talk.sent();
+    assert!(!sent.contains('\u{1b}'), "{sent:?}");
+    // Nothing is said twice.
+    assert_eq!(sent.matches("May Bash run this?").count(), 1, "{sent:?}");
+    assert_eq!(sent.matches("It is there.").count(), 1, "{sent:?}");
+}
+
+#[test]
+fn a_dumb_terminal_and_a_screen_reader_get_lines_and_nothing_else() {
+    for (name, value, flag) in [
+        ("TERM", "dumb", None),
+        ("WINDLASS_SCREEN_READER", "1", None),
+        ("A", "b", Some("--screen-reader")),
+    ] {
+        let world = World::new();
+        let script = Script::new()
+            .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
+            .answer(Answer::text("It is there.").repeat(0));
+        let server = play(script);
+        let flags: Vec<&str> = flag.into_iter().collect();
+        let mut command = world.asking(&server.url(), &flags);
+        command.env(name, value);
+        let mut talk = Talk::begin(command);
+        held(&mut talk);
+        assert!(world.file("made.txt").exists());
+        assert_eq!(talk.end(), Some(0));
+    }
+}

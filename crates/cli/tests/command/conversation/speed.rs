@@ -1,0 +1,47 @@
+//! It feels instant: limits with room for a busy machine. The pure part is measured more closely by
+//! the terminal crate's own bench.
+
+use std::time::{Duration, Instant};
+
+use windlass_rehearsal::{Answer, Script};
+
+use super::talk::{READY, Talk};
+use crate::stage::{World, play};
+
+#[test]
+fn a_key_is_echoed_while_an_answer_pours_in() {
+    let world = World::new();
+    let long = "many words that pour in and never seem to end, ".repeat(20_000);
+    let server = play(Script::new().answer(Answer::text(long).repeat(0)));
+    let mut talk = Talk::begin(world.asking(&server.url(), &["talk"]));
+    talk.until("many words");
+    let began = Instant::now();
+    let mut typed = String::new();
+    for letter in "quick".chars() {
+        typed.push(letter);
+        talk.key(&letter.to_string());
+        talk.until(&format!("> {typed}"));
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    talk.key("\u{1b}");
+    talk.until("ask for");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn nothing_happens_while_nothing_happens() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    talk.until("ok");
+    talk.until(READY);
+    // A key costs a few bytes, not a screen.
+    talk.key("a");
+    talk.until("> a");
+    let before = talk.sent_bytes();
+    talk.key("b");
+    talk.until("> ab");
+    let cost = talk.sent_bytes() - before;
+    assert!(cost < 200, "{cost} bytes");
+    assert_eq!(talk.end_after_clear(), Some(0));
+}

@@ -1,0 +1,103 @@
+//! Reads the terminal on a thread of its own, and lets go of it while somebody else reads.
+//!
+//! The thread waits for bytes without waking up for nothing. While it is held it reads nothing, so
+//! that an editor gets every key.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::mpsc as blocking;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tokio::sync::mpsc;
+
+/// The thread, and what it has read.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    bytes: mpsc::Receiver<Vec<u8>>,
+    bell: io::PipeWriter,
+    /// The thread says here that it holds still.
+    still: blocking::Receiver<()>,
+}
+
+impl Reader {
+    /// Begins to read. The thread ends with the process or with the terminal.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (sender, bytes) = mpsc::channel(CHUNKS_MAX);
+        let (listener, bell) = io::pipe()?;
+        let (holds, still) = blocking::sync_channel(1);
+        std::thread::Builder::new()
+            .name("keys".to_owned())
+            .spawn(move || read(&sender, listener, &holds))?;
+        Ok(Self { bytes, bell, still })
+    }
+
+    /// The next bytes; nothing when the terminal is gone.
+    pub(crate) async fn next(&mut self) -> Option<Vec<u8>> {
+        self.bytes.recv().await
+    }
+
+    /// Holds still until [`go_on`](Self::go_on).
+    pub(crate) fn hold(&mut self) -> io::Result<()> {
+        self.bell.write_all(b"h")?;
+        // A thread that is gone reads nothing either.
+        let _ = self.still.recv_timeout(HOLD_MAX);
+        Ok(())
+    }
+
+    /// Reads on.
+    pub(crate) fn go_on(&mut self) -> io::Result<()> {
+        self.bell.write_all(b"g")
+    }
+}
+
+fn read(
+    sender: &mpsc::Sender<Vec<u8>>,
+    mut listener: io::PipeReader,
+    holds: &blocking::SyncSender<()>,
+) {
+    let stdin = io::stdin();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        let mut ready = [
+            PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+        ];
+        match poll(&mut ready, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return,
+        }
+        let [has_keys, is_called] = ready.map(|one| !one.revents().is_empty());
+        if is_called {
+            let mut word = [0; 1];
+            if listener.read_exact(&mut word).is_err() {
+                return;
+            }
+            if word == *b"h" {
+                let _ = holds.try_send(());
+                if listener.read_exact(&mut word).is_err() {
+                    return;
+                }
+            }
+            continue;
+        }
+        if !has_keys {
+            continue;
+        }
+        let count = match rustix::io::read(stdin.as_fd(), &mut chunk[..]) {
+            Ok(0) => return,
+            Ok(count) => count,
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => continue,
+            Err(_) => return,
+        };
+        let bytes = chunk.get(..count).unwrap_or_default().to_vec();
+        if sender.blocking_send(bytes).is_err() {
+            return;
+        }
+    }
+}
+
+const CHUNK_BYTES: usize = 64 * 1024;
+const CHUNKS_MAX: usize = 64;
+const HOLD_MAX: Duration = Duration::from_secs(1);

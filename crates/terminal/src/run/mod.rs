@@ -1,0 +1,350 @@
+//! Carries keys, notices and wishes between the terminal and the session. Draws at most eighty times
+//! a second however fast things happen, and not at all while nothing does.
+
+mod canvas;
+mod choose;
+mod outside;
+mod told;
+
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+use windlass_driver::{Interrupt, Notices, Session, Submission};
+use windlass_vocabulary::Mode;
+use windlass_vocabulary::inventory::Inventory;
+
+use crate::app::{About, App, Wish};
+use crate::files::Files;
+use crate::input::reader::Reader;
+use crate::input::{Parser, Typed};
+use crate::line::Role;
+use crate::picker::Picker;
+use crate::theme::Theme;
+use canvas::Canvas;
+pub use choose::choose;
+use told::Told;
+
+/// What a prompt asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Say this to the model.
+    Say(Submission),
+    /// Make history shorter, with a view to something.
+    Compact(Option<String>),
+    /// Show this.
+    Show(String),
+    /// Show what fills the window.
+    Context(Box<Inventory>),
+    /// Choose one of these; each stands for a prompt.
+    Pick(Picker),
+    /// Another model is asked from now on: its name and its window.
+    Model(String, u64),
+    /// This may run without a question from now on.
+    Mode(Mode),
+    /// Keys as in vim, or no longer.
+    Vim,
+    /// Another look.
+    Theme(Theme),
+    /// The session went back to before a prompt, which may be said again in other words.
+    Back {
+        /// What was done.
+        words: String,
+        /// The prompt.
+        prompt: String,
+    },
+    /// End the session.
+    Quit,
+}
+
+/// What is being made of a prompt.
+pub type Ordering = Pin<Box<dyn Future<Output = Result<Order, String>> + Send>>;
+
+/// Whoever holds the session and knows what prompts mean.
+pub trait Host: Send + Sync {
+    /// What a prompt asks for, or what is wrong with it. May take its time.
+    fn order(&self, prompt: String) -> Ordering;
+
+    /// Remembers what was said for other sessions. May take its time.
+    fn said(&self, prompt: &str);
+
+    /// Keeps rules for other sessions, and says where. May take its time.
+    ///
+    /// # Errors
+    /// Why they could not be kept.
+    fn keep(&self, rules: &[String]) -> Result<String, String>;
+}
+
+/// How things are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// Colours.
+    pub theme: Theme,
+    /// The terminal is asked whether its ground is light.
+    pub asks_ground: bool,
+    /// Line by line, nothing drawn twice.
+    pub is_linear: bool,
+    /// The terminal shows messages of programs.
+    pub has_messages: bool,
+}
+
+/// Everything a conversation begins with.
+pub struct Stage {
+    /// The session.
+    pub session: Session,
+    /// What it tells.
+    pub notices: Notices,
+    /// What is shown of it.
+    pub about: About,
+    /// What may run without a question.
+    pub mode: Mode,
+    /// How things look.
+    pub looks: Looks,
+    /// Who knows what prompts mean.
+    pub host: Arc<dyn Host>,
+    /// Where files are looked for.
+    pub folder: PathBuf,
+    /// What was said in other sessions, the oldest first.
+    pub said: Vec<String>,
+    /// Keys as in vim.
+    pub vim: bool,
+    /// What is said first, if anything.
+    pub first: Option<String>,
+    /// What is typed already.
+    pub typed: String,
+    /// What was said in this session before, to be shown again.
+    pub earlier: Vec<Earlier>,
+    /// What people should know before it begins.
+    pub notes: Vec<String>,
+}
+
+/// Something that was said before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// The user said it.
+    pub is_prompt: bool,
+    /// What.
+    pub words: String,
+}
+
+/// Holds a conversation until somebody ends it.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub async fn run(stage: Stage) -> io::Result<()> {
+    let Stage { session, notices, about, mode, looks, host, folder, said, .. } = stage;
+    let canvas = Canvas::open(looks)?;
+    let (tell, told) = mpsc::channel(TOLD_MAX);
+    let mut conversation = Conversation {
+        app: App::new(about, mode, canvas.size()),
+        canvas,
+        reader: Reader::start()?,
+        parser: Parser::default(),
+        files: Files::below(folder),
+        session,
+        host,
+        tell,
+        editing: None,
+        began: Instant::now(),
+        painted: None,
+        is_over: false,
+    };
+    conversation.app.composer.remember(said);
+    conversation.app.composer.set(stage.typed);
+    conversation.app.vim = stage.vim.then(Default::default);
+    for earlier in stage.earlier {
+        conversation.app.earlier(&earlier);
+    }
+    for note in stage.notes {
+        conversation.app.say(&note, Role::Quiet);
+    }
+    if let Some(first) = stage.first {
+        conversation.wish(Wish::Submit(first));
+    }
+    let outcome = conversation.hold(notices, told).await;
+    let _ = conversation.close();
+    outcome
+}
+
+struct Conversation {
+    app: App,
+    canvas: Canvas,
+    reader: Reader,
+    parser: Parser,
+    files: Files,
+    session: Session,
+    host: Arc<dyn Host>,
+    tell: mpsc::Sender<Told>,
+    /// An editor that has the terminal, and the file it writes.
+    editing: Option<(JoinHandle<io::Result<()>>, PathBuf)>,
+    began: Instant,
+    /// When something was drawn last.
+    painted: Option<Instant>,
+    is_over: bool,
+}
+
+impl Conversation {
+    async fn hold(
+        &mut self,
+        mut notices: Notices,
+        mut told: mpsc::Receiver<Told>,
+    ) -> io::Result<()> {
+        let mut resized = signal(SignalKind::window_change())?;
+        let mut stopped = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+        self.paint()?;
+        self.canvas.ask_ground()?;
+        let mut frame: Option<Instant> = None;
+        while !self.is_over {
+            let tick = self.tick();
+            let settles = self.parser.is_waiting().then(|| Instant::now() + SEQUENCE_WAIT);
+            tokio::select! {
+                biased;
+                () = at(frame) => {
+                    self.paint()?;
+                    frame = None;
+                    continue;
+                }
+                bytes = self.reader.next() => match bytes {
+                    Some(bytes) => {
+                        let typed = self.parser.feed(&bytes);
+                        self.typed(typed)?;
+                        frame = Some(self.soon(KEY_FRAME));
+                    }
+                    // Nobody can type any more.
+                    None => self.is_over = true,
+                },
+                Some(told) = told.recv() => self.told(told),
+                Some(found) = self.files.next() => self.app.found = found,
+                _ = resized.recv() => self.canvas.is_resized = true,
+                _ = stopped.recv() => self.suspend()?,
+                edited = until(&mut self.editing) => self.edited(edited)?,
+                notice = notices.next() => match notice {
+                    Some(notice) => {
+                        self.app.now = self.began.elapsed();
+                        for wish in self.app.notice(&notice) {
+                            self.wish(wish);
+                        }
+                    }
+                    None => self.is_over = true,
+                },
+                () = at(settles) => {
+                    let typed = self.parser.settle();
+                    self.typed(typed)?;
+                }
+                () = at(tick) => {}
+            }
+            frame = frame.or_else(|| Some(self.soon(FRAME)));
+        }
+        Ok(())
+    }
+
+    /// When something changes by itself: a clock while something is under way, and the moment from
+    /// which a question may be answered.
+    fn tick(&self) -> Option<Instant> {
+        let clock = self.app.is_busy.then(|| Instant::now() + TICK);
+        let is_held = !self.app.approvals.is_empty() && !self.app.is_armed();
+        let armed = self.app.armed_at().filter(|_| is_held).map(|armed| self.began + armed);
+        clock.into_iter().chain(armed).min()
+    }
+
+    /// The next moment something may be drawn.
+    fn soon(&self, span: Duration) -> Instant {
+        let now = Instant::now();
+        self.painted.map_or(now, |painted| (painted + span).max(now))
+    }
+
+    fn typed(&mut self, typed: Vec<Typed>) -> io::Result<()> {
+        self.app.now = self.began.elapsed();
+        for typed in typed {
+            match typed {
+                Typed::Key(key) => {
+                    for wish in self.app.key(key) {
+                        match wish {
+                            Wish::Suspend => self.suspend()?,
+                            Wish::Edit => self.edit()?,
+                            Wish::Redraw => self.canvas.is_resized = true,
+                            wish => self.wish(wish),
+                        }
+                    }
+                }
+                Typed::Ground { is_light } => self.canvas.ground(is_light),
+            }
+        }
+        Ok(())
+    }
+
+    fn wish(&mut self, wish: Wish) {
+        match wish {
+            Wish::Submit(prompt) => self.submit(prompt),
+            Wish::Answer(ticket, answer) => self.sent(self.session.answer(ticket, answer)),
+            Wish::Keep(rules) => self.keep(rules),
+            Wish::Mode(mode) => {
+                let change = self.session.configure(move |settings| settings.policy.mode = mode);
+                self.sent(change);
+            }
+            Wish::Find(wanted) => self.files.look(wanted),
+            Wish::Look(ticket, path) => self.look(ticket, path),
+            Wish::TakeBack => self.take_back(),
+            Wish::Call(words) => self.canvas.call(&words),
+            Wish::Count => self.count(),
+            Wish::Interrupt => self.sent(self.session.interrupt(Interrupt::User)),
+            Wish::Quit => self.is_over = true,
+            // These need the terminal and are seen to where keys are.
+            Wish::Suspend | Wish::Edit | Wish::Redraw => {}
+        }
+    }
+
+    fn sent<E: std::fmt::Display>(&mut self, sent: Result<(), E>) {
+        if let Err(error) = sent {
+            self.app.say(&error.to_string(), Role::Bad);
+        }
+    }
+
+    fn paint(&mut self) -> io::Result<()> {
+        if self.editing.is_some() {
+            return Ok(());
+        }
+        self.app.now = self.began.elapsed();
+        self.canvas.paint(&mut self.app)?;
+        self.painted = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Shows what is finished and takes the rest away.
+    fn close(&mut self) -> io::Result<()> {
+        let finished = self.app.take_finished();
+        self.canvas.close(&finished)
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until an editor is done; for ever, if there is none.
+async fn until(editing: &mut Option<(JoinHandle<io::Result<()>>, PathBuf)>) -> io::Result<()> {
+    match editing {
+        Some((task, _)) => task.await.unwrap_or_else(|error| Err(io::Error::other(error))),
+        None => std::future::pending().await,
+    }
+}
+
+/// The shortest time between two drawings, and between a drawing and that of a key.
+const FRAME: Duration = Duration::from_millis(12);
+const KEY_FRAME: Duration = Duration::from_millis(4);
+/// How often a clock is shown anew.
+const TICK: Duration = Duration::from_millis(250);
+/// How long the rest of a sequence may take, before an escape is the key.
+const SEQUENCE_WAIT: Duration = Duration::from_millis(40);
+const TOLD_MAX: usize = 64;

@@ -1,0 +1,101 @@
+//! What needs the terminal for itself: an editor, and standing still.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::Conversation;
+use crate::line::Role;
+
+impl Conversation {
+    /// Stops the process, as a shell's user expects, and goes on when it is told to.
+    pub(super) fn suspend(&mut self) -> io::Result<()> {
+        if self.editing.is_some() {
+            return Ok(());
+        }
+        self.reader.hold()?;
+        self.canvas.leave()?;
+        // Only this cannot be ignored, and only us: commands that run are not in our hands.
+        kill_process(getpid(), Signal::STOP)?;
+        self.canvas.take()?;
+        self.reader.go_on()
+    }
+
+    /// Lets somebody write what is to be said in an editor.
+    pub(super) fn edit(&mut self) -> io::Result<()> {
+        let path = match written(&self.app.composer.whole()) {
+            Ok(path) => path,
+            Err(error) => {
+                self.app.say(&format!("there is no place to write in: {error}"), Role::Bad);
+                return Ok(());
+            }
+        };
+        self.reader.hold()?;
+        self.canvas.leave()?;
+        let file = path.clone();
+        self.editing = Some((tokio::task::spawn_blocking(move || opened(&file)), path));
+        Ok(())
+    }
+
+    /// The editor is done.
+    pub(super) fn edited(&mut self, done: io::Result<()>) -> io::Result<()> {
+        let Some((_, path)) = self.editing.take() else { return Ok(()) };
+        match done.and_then(|()| read(&path)) {
+            Ok(text) => self.app.composer.set(text.trim_end_matches('\n')),
+            Err(error) => self.app.say(&format!("the editor failed: {error}"), Role::Bad),
+        }
+        // Ours alone; what is left of it harms nobody.
+        let _ = std::fs::remove_file(path);
+        self.canvas.take()?;
+        self.reader.go_on()
+    }
+}
+
+/// A new file that only we can read, with this in it.
+fn written(text: &str) -> io::Result<PathBuf> {
+    let mut tries_left = 100_u8;
+    for number in 0_u32.. {
+        let name = format!("windlass-prompt-{}-{number}.md", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(mut file) => {
+                file.write_all(text.as_bytes())?;
+                return Ok(path);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries_left > 0 => {
+                tries_left -= 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("no name is left"))
+}
+
+/// Runs the editor people have chosen, which may have words of its own. It takes as long as a person
+/// does; the session goes on meanwhile.
+fn opened(path: &Path) -> io::Result<()> {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let editor = named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".into());
+    let status = Command::new("/bin/sh")
+        .args(["-c", "eval \"$WINDLASS_EDITOR \\\"\\$1\\\"\"", "sh"])
+        .arg(path)
+        .env("WINDLASS_EDITOR", editor)
+        .stdin(Stdio::inherit())
+        .status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("it ended with {status}; set EDITOR to another"))),
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(EDITED_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+const EDITED_MAX: u64 = 16 * 1024 * 1024;
