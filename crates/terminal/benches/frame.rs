@@ -17,8 +17,8 @@ use windlass_vocabulary::{AttemptId, Delta, Message, MessageId, Mode, Notice, Or
 const KEYS: usize = 2_000;
 const PIECES: usize = 50_000 / 80;
 const ECHO_MAX: Duration = Duration::from_millis(16);
-/// A key changes one line, a piece of an answer a few.
-const BYTES_MAX: usize = 2_000;
+/// In a storm every frame is a screen of new lines; it may cost two.
+const BYTES_MAX: usize = 20_000;
 
 fn main() {
     let about = About { model: "bench".to_owned(), window: 200_000, ..About::default() };
@@ -66,7 +66,7 @@ fn main() {
     assert!(most < ECHO_MAX, "a key took {most:?}");
     let one = idle_key(&mut app, &mut painter);
     println!("bytes of a key when nothing else happens: {one}");
-    assert!(one < 200 && most_bytes < BYTES_MAX * 4, "{one}, {most_bytes}");
+    assert!(one < 200 && most_bytes < BYTES_MAX, "{one}, {most_bytes}");
 }
 
 /// Draws, and says how many bytes that took.

@@ -1,5 +1,7 @@
 //! An answer under way, drawn again and again while it grows. What is settled is drawn once: a frame
-//! costs what is new, not what is there.
+//! costs what is new, not what is there. What no longer fits the screen is handed over for good.
+
+use std::collections::VecDeque;
 
 use crate::line::Line;
 use crate::text;
@@ -14,6 +16,8 @@ pub struct Draft {
     lines: Vec<Line>,
     /// The lines of the rest.
     rest: Vec<Line>,
+    /// Lines that were handed over.
+    over: VecDeque<Line>,
     width: usize,
     /// Bytes and width the lines were drawn for.
     drawn: (usize, usize),
@@ -53,8 +57,6 @@ impl Draft {
             let drawn = text::markdown(open.get(..whole).unwrap_or_default(), width);
             self.lines.extend(drawn);
             self.lines.push(Line::new());
-            let over = self.lines.len().saturating_sub(LINES_MAX);
-            self.lines.drain(..over);
             self.settled += whole;
         }
         let rest = self.text.get(self.settled..).unwrap_or_default();
@@ -71,6 +73,19 @@ impl Draft {
                 }
             }
         };
+    }
+
+    /// Hands over settled lines, all but the last so many.
+    pub fn overflow(&mut self, keep: usize) -> Vec<Line> {
+        let over = self.lines.len().saturating_sub(keep);
+        let lines: Vec<Line> = self.lines.drain(..over).collect();
+        self.over.extend(lines.iter().cloned());
+        lines
+    }
+
+    /// What was handed over, so that it is not shown twice.
+    pub fn take_over(&mut self) -> VecDeque<Line> {
+        std::mem::take(&mut self.over)
     }
 
     /// The last lines of it, as drawn.
@@ -101,8 +116,6 @@ fn blocks(text: &str) -> (usize, Option<&str>) {
     (whole, fence)
 }
 
-/// More lines than any screen has rows.
-const LINES_MAX: usize = 400;
 const REST_MAX: usize = 16 * 1024;
 
 #[cfg(test)]
@@ -134,7 +147,12 @@ mod tests {
         draft.draw(80);
         draft.push("more");
         draft.draw(80);
-        assert!(draft.lines.len() <= LINES_MAX && draft.rest.len() == 1);
+        assert_eq!(draft.rest.len(), 1);
+        assert_eq!(draft.overflow(50).len(), 39_950);
+        draft.push(" words");
+        draft.draw(80);
+        assert_eq!((draft.lines.len(), draft.rest.len()), (50, 1));
+        assert_eq!(draft.take_over().len(), 39_950);
         let mut endless = Draft::default();
         endless.push("```\n");
         for number in 0..20_000 {

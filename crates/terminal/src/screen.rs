@@ -108,3 +108,51 @@ const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l\x1b[0m\x1b[?25h";
 const ASIDE_ON: &str = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
 const ASIDE_OFF: &str = "\x1b[?1049l\x1b[?25h";
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::process::{Command, Stdio};
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::LocalModes;
+
+    use super::*;
+
+    const CHILD: &str = "WINDLASS_TEST_PANICS";
+
+    /// Runs in a process of its own, at a terminal; otherwise it does nothing.
+    #[test]
+    fn child_that_panics() {
+        if std::env::var_os(CHILD).is_some() {
+            let screen = Screen::open(false).unwrap();
+            let modes = tcgetattr(io::stdin()).unwrap();
+            assert!(!modes.local_modes.contains(LocalModes::ICANON));
+            screen.aside(true).unwrap();
+            // Not even dropped: the hook alone must do it.
+            std::mem::forget(screen);
+            panic!("on purpose");
+        }
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap();
+        let theirs =
+            OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "screen::tests::child_that_panics", "--nocapture"])
+            .env(CHILD, "1")
+            .stdin(Stdio::from(theirs.try_clone().unwrap()))
+            .stdout(Stdio::from(theirs.try_clone().unwrap()))
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(!status.success());
+        let modes = tcgetattr(&theirs).unwrap();
+        assert!(modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO));
+    }
+}

@@ -42,7 +42,8 @@ pub(crate) async fn run(command: HooksCommand, lookup: &impl Lookup) -> Result<E
     }
 }
 
-fn list(args: &HooksListArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+/// The hooks in force, as a table.
+pub(crate) fn list(args: &HooksListArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
     let (set, notes) = configured(&args.settings, lookup)?;
     let hooks = set.listing();
     if args.json {

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use windlass_rehearsal::{Answer, Fault, Script};
@@ -21,6 +22,8 @@ pub(crate) enum To {
 /// A terminal of 60 columns: our end and theirs.
 pub(crate) fn terminal() -> (OwnedFd, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    // A child that holds our end would never see it go.
+    fcntl_setfd(&ours, FdFlags::CLOEXEC).expect("a terminal");
     grantpt(&ours).expect("a terminal");
     unlockpt(&ours).expect("a terminal");
     let size = Winsize { ws_row: 24, ws_col: 60, ws_xpixel: 0, ws_ypixel: 0 };

@@ -214,6 +214,8 @@ impl App {
     /// Draws what is new of the answer, before the view looks at it.
     pub fn settle(&mut self) {
         self.answer.draw(self.width);
+        let over = self.answer.overflow(self.rows);
+        self.finish(over);
     }
 
     /// May the question be answered? Not by keys that were meant for something else: they get a

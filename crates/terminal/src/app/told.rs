@@ -1,5 +1,7 @@
 //! What follows from what the session tells.
 
+use std::collections::VecDeque;
+
 use windlass_vocabulary::{
     Block, Delta, Message, Notice, Origin, Role as Side, ToolCall, ToolCallId, ToolOutcome,
     Transition,
@@ -158,9 +160,10 @@ impl App {
                 }
             }
             (Side::Assistant, _) => {
+                let mut shown = self.answer.take_over();
                 self.restart();
                 for block in &message.content {
-                    self.block(block);
+                    self.block(block, &mut shown);
                 }
                 self.answer_is_over();
             }
@@ -168,12 +171,16 @@ impl App {
         }
     }
 
-    fn block(&mut self, block: &Block) {
+    /// A block of an answer, but for lines that were shown while it came.
+    fn block(&mut self, block: &Block, shown: &mut VecDeque<Line>) {
         match block {
             Block::Text(text) if !text.trim().is_empty() => {
-                let lines = text::markdown(text, self.width);
-                self.finish(lines);
-                self.finish([Line::new()]);
+                let mut lines = text::markdown(text, self.width);
+                lines.push(Line::new());
+                let same = lines.iter().zip(shown.iter()).take_while(|(one, other)| one == other);
+                let same = same.count();
+                shown.drain(..same);
+                self.finish(lines.drain(same..));
                 self.entries.push(Entry::Answer(text.clone()));
             }
             Block::Thinking(thinking) if !thinking.text.trim().is_empty() => {

@@ -58,7 +58,9 @@ impl Approval {
             lines.extend(text::markdown(plan, width));
             return lines;
         }
-        let head = format!("May {} run this?", self.question.call.name);
+        let who = self.question.agent.as_ref().map(|agent| format!("{agent} asks: "));
+        let who = who.unwrap_or_default();
+        let head = format!("{who}May {} run this?", self.question.call.name);
         let mut lines = vec![Line::of(head, Role::Warning).cut(width)];
         lines.extend(self.wanted(width));
         // Files are called as above.

@@ -78,6 +78,9 @@ impl Composer {
     /// Takes in a paste. A long one is kept aside and shown as a word.
     pub fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        if let Some(path) = image(&text) {
+            return self.insert(&format!("@{path} "));
+        }
         let lines = text.lines().count();
         if lines <= PASTE_LINES_MAX && text.len() <= PASTE_BYTES_MAX {
             return self.insert(&text);
@@ -287,12 +290,25 @@ impl Composer {
     }
 }
 
+/// The path of an image, if that is what was pasted or dragged in: terminals quote it or put signs
+/// before its blanks.
+fn image(pasted: &str) -> Option<String> {
+    let text = pasted.trim().trim_matches(['\'', '"']);
+    let path = text.strip_prefix("file://").unwrap_or(text).replace("\\ ", " ");
+    let end = path.rsplit('.').next()?.to_ascii_lowercase();
+    let is_image = matches!(end.as_str(), "png" | "jpg" | "jpeg" | "gif" | "webp");
+    let is_path = path.starts_with(['/', '~', '.']) && path.len() < PATH_MAX;
+    // A name with blanks cannot be mentioned; it stays what it is.
+    (is_image && is_path && !path.contains(char::is_whitespace)).then_some(path)
+}
+
 fn paste_word(number: usize, lines: usize) -> String {
     format!("[paste {number}: {lines} lines]")
 }
 
 const PASTE_LINES_MAX: usize = 8;
 const PASTE_BYTES_MAX: usize = 2_000;
+const PATH_MAX: usize = 1_000;
 const HISTORY_MAX: usize = 500;
 const HISTORY_BYTES_MAX: usize = 16 * 1024;
 
@@ -337,6 +353,11 @@ mod tests {
         assert_eq!(composer.submit(), format!("see {long}"));
         composer.insert("two");
         assert_eq!(composer.submit(), "two");
+        for dragged in ["/home/me/cat.png", "'/home/me/cat.png'", "file:///home/me/cat.png\n"] {
+            composer.paste(dragged);
+            assert_eq!(composer.text(), "@/home/me/cat.png ", "{dragged}");
+            composer.set("");
+        }
         composer.insert("draft");
         composer.go(Move::Up);
         assert_eq!(composer.text(), "two");

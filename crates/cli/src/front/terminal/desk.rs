@@ -11,19 +11,19 @@ use windlass_vocabulary::Block;
 
 use super::past::Past;
 use super::{Next, help, hints, looks};
-use crate::args::{Division, WhyArgs};
+use crate::args::{Division, HooksListArgs, SettingsArgs, WhyArgs};
 use crate::choice;
 use crate::command::{self, Order, Topic};
 use crate::compose::Atlas;
 use crate::expansion::Expander;
 use crate::front::call::shortened;
-use crate::front::table::ago;
+use crate::front::table::{Side, ago, table};
 use crate::layers;
 use crate::refusal::{Refusal, one_line};
 use crate::session::{self, account, cut, unusable};
-use crate::subcommand::cost;
 use crate::subcommand::journal::why;
 use crate::subcommand::rewind::{self, Wanted};
+use crate::subcommand::{cost, hooks};
 use crate::topic::InForce;
 
 /// Knows what prompts mean.
@@ -43,7 +43,7 @@ impl Host for Prompts {
 
     fn keep(&self, rules: &[String]) -> Result<String, String> {
         let environment = |name: &str| std::env::var_os(name);
-        let args = crate::args::SettingsArgs::default();
+        let args = SettingsArgs::default();
         let request = layers::request(&args, &self.desk.cwd, &environment)
             .map_err(|refusal| refusal.to_string())?;
         let path =
@@ -82,6 +82,11 @@ impl Desk {
             "/vim" => return Ok(Meant::Vim),
             "/theme" => return theme(rest),
             "/why" => return self.why(),
+            "/hooks" if rest.is_empty() => {
+                let args = HooksListArgs { json: false, settings: SettingsArgs::default() };
+                return Ok(Meant::Show(hooks::list(&args, &|name: &str| std::env::var_os(name))?));
+            }
+            "/mcp" if rest.is_empty() => return Ok(Meant::Show(self.servers())),
             "/resume" if rest.is_empty() => return self.sessions(),
             "/resume" => return self.resume(rest),
             "/model" if rest.is_empty() => return Ok(self.models()),
@@ -107,6 +112,26 @@ impl Desk {
                 Meant::Show(InForce { settings, agents: &self.agents, pages }.words(topic))
             }
         })
+    }
+
+    /// How it stands with each MCP server.
+    fn servers(&self) -> String {
+        let rows: Vec<[String; 4]> = self
+            .expander
+            .hands
+            .remote
+            .status()
+            .into_iter()
+            .map(|server| {
+                let tools = format!("{} tools", server.tools.len());
+                let error = one_line(&server.error.unwrap_or_default());
+                [server.name, server.status.word().to_owned(), tools, error]
+            })
+            .collect();
+        match rows.is_empty() {
+            true => "There are no MCP servers; `windlass mcp add` adds one.\n".to_owned(),
+            false => table([Side::Left, Side::Left, Side::Right, Side::Left], &rows),
+        }
     }
 
     fn go(&self, next: Next) -> Meant {

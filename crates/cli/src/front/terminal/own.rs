@@ -4,6 +4,8 @@
 pub(super) const OWN: &[(&str, &str, &str)] = &[
     ("clear", "", "begin a new session"),
     ("exit", "", "end the session; Ctrl-D does too"),
+    ("hooks", "", "show the hooks in force"),
+    ("mcp", "", "show how it stands with each MCP server"),
     ("model", "[NAME]", "choose which model is asked"),
     ("resume", "[ID]", "go on with another session"),
     ("rewind", "[NUMBER]", "go back to an earlier prompt; Esc Esc does too"),

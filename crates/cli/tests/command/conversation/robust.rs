@@ -6,6 +6,7 @@ use windlass_rehearsal::{Answer, Script};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
+use crate::terminal::terminal;
 
 fn ok() -> Script {
     Script::new().answer(Answer::text("ok").repeat(0))
@@ -87,13 +88,15 @@ fn any_width_and_a_storm_of_sizes() {
     assert_eq!(talk.end_after_clear(), Some(0));
 }
 
+/// Keys come from one terminal and the screen is another, so that one of them can go away.
 #[test]
 fn a_terminal_that_goes_away_ends_it() {
     let world = World::new();
     let server = play(ok());
-    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    let (keys, theirs) = terminal();
+    let command = world.asking::<&str>(&server.url(), &[]);
+    let talk = Talk::with_keys_from(command, Some(theirs));
     talk.until(READY);
-    // Ctrl-D is the end of input.
-    talk.key("\u{4}");
+    drop(keys);
     assert_eq!(talk.over().code(), Some(0));
 }

@@ -1,6 +1,8 @@
 //! What is seen of the work: calls that unfold, their output while it comes, tasks, agents, quiet
 //! lines.
 
+use std::time::Duration;
+
 use serde_json::json;
 use windlass_rehearsal::{Answer, Fault, Script};
 
@@ -83,6 +85,28 @@ fn agents_are_a_tree_with_what_they_do() {
     talk.until("found it");
     talk.until(READY);
     assert!(talk.scrolled().contains("done · 1 calls"), "{}", talk.scrolled());
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// An answer longer than the screen goes up while it comes, and nothing of it is shown twice.
+#[test]
+fn a_long_answer_can_be_read_while_it_comes() {
+    let world = World::new();
+    let paragraphs: Vec<String> =
+        (0..120).map(|number| format!("This is part number {number} of it.\n\n")).collect();
+    let text = format!("{}- one\n- two\n\n  more\n\nThe end.", paragraphs.concat());
+    let answer = Answer::text(text).pace(Duration::from_millis(5));
+    let server = play(Script::new().answer(answer.repeat(0)));
+    let talk = Talk::begin(world.asking(&server.url(), &["go on"]));
+    talk.until("part number 60 ");
+    assert!(talk.scrolled().contains("part number 3 "), "{}", talk.scrolled());
+    talk.until("The end.");
+    talk.until(READY);
+    let shown = talk.scrolled();
+    for number in 0..120 {
+        let words = format!("part number {number} of it.");
+        assert_eq!(shown.matches(&words).count(), 1, "{words}\n{shown}");
+    }
     assert_eq!(talk.end(), Some(0));
 }
 

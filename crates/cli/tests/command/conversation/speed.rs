@@ -43,5 +43,29 @@ fn nothing_happens_while_nothing_happens() {
     talk.until("> ab");
     let cost = talk.sent_bytes() - before;
     assert!(cost < 200, "{cost} bytes");
+    #[cfg(target_os = "linux")]
+    {
+        let span = Duration::from_secs(4);
+        // What was begun for the key may still settle.
+        talk.silent(Duration::from_secs(1));
+        let before = wakes(talk.child.id());
+        talk.silent(span);
+        let wakes = wakes(talk.child.id()) - before;
+        assert!(wakes < span.as_secs(), "{wakes} times in {span:?}");
+    }
     assert_eq!(talk.end_after_clear(), Some(0));
+}
+
+/// How often any thread of a process gave up the processor by itself, which is how often it woke.
+#[cfg(target_os = "linux")]
+fn wakes(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
+    let count = |status: String| {
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok())
+        .map(count)
+        .sum()
 }

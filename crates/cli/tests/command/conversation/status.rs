@@ -65,6 +65,16 @@ fn help_fits_a_screen() {
     let shown = talk.until("Shift-Tab mode");
     assert!(shown.contains("Enter sends"), "the first line is still in sight:\n{shown}");
     assert!(shown.contains("/resume"), "{shown}");
+    // What is in force, by topic.
+    for (command, words) in [
+        ("/hooks", "There are no hooks."),
+        ("/mcp", "There are no MCP servers"),
+        ("/agents", "There are no agents of your own"),
+        ("/permissions", "mode default"),
+    ] {
+        talk.key(&format!("{command}\r"));
+        talk.until(words);
+    }
     assert_eq!(talk.end(), Some(0));
 }
 

@@ -46,12 +46,22 @@ impl Talk {
         Self::sized(command, 24, 60)
     }
 
-    pub(crate) fn sized(mut command: Command, rows: u16, columns: u16) -> Self {
+    pub(crate) fn sized(command: Command, rows: u16, columns: u16) -> Self {
+        Self::open(command, (rows, columns), None)
+    }
+
+    /// With keys from somewhere else.
+    pub(crate) fn with_keys_from(command: Command, keys: Option<File>) -> Self {
+        Self::open(command, (24, 60), keys)
+    }
+
+    fn open(mut command: Command, (rows, columns): (u16, u16), keys: Option<File>) -> Self {
         let (ours, theirs) = terminal();
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&ours, size).expect("a size");
         let share = |file: &File| Stdio::from(file.try_clone().expect("a copy"));
-        command.stdin(share(&theirs)).stdout(share(&theirs)).stderr(Stdio::from(theirs));
+        let stdin = keys.map_or_else(|| share(&theirs), Stdio::from);
+        command.stdin(stdin).stdout(share(&theirs)).stderr(Stdio::from(theirs));
         let has_term = command.get_envs().any(|(name, _)| name == "TERM");
         if !has_term {
             command.env("TERM", "xterm-256color");
@@ -162,6 +172,16 @@ impl Talk {
     /// How much was sent.
     pub(crate) fn sent_bytes(&self) -> usize {
         self.screen.0.lock().expect("a screen").raw.len()
+    }
+
+    /// Waits this long, in which nothing may be sent.
+    pub(crate) fn silent(&self, span: Duration) {
+        let (screen, changed) = &*self.screen;
+        let now = screen.lock().expect("a screen");
+        let before = now.raw.len();
+        let is_same = |shown: &mut Shown| shown.raw.len() == before;
+        let (now, timed_out) = changed.wait_timeout_while(now, span, is_same).expect("a screen");
+        assert!(timed_out.timed_out(), "{:?}", now.raw.get(before..));
     }
 
     /// What has scrolled up, and the screen.
