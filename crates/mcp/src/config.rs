@@ -108,6 +108,7 @@ fn order(
                 .iter()
                 .map(|(name, value)| (name.clone(), full(value)))
                 .collect(),
+            helper: entry.headers_helper.clone(),
             client_id: entry.oauth.client_id.clone(),
             callback_port: entry.oauth.callback_port,
         }),
@@ -124,9 +125,6 @@ fn order(
         unset.sort();
         unset.dedup();
         notes.push(format!("the MCP server `{name}`: {} is not set", unset.join(", ")));
-    }
-    if entry.headers_helper.is_some() {
-        notes.push(format!("the MCP server `{name}`: `headersHelper` is not run"));
     }
     Ok(ServerOrder {
         name: name.to_owned(),

@@ -9,7 +9,12 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use windlass_mcp::{CallTerms, Channel, Connection, Era, Failure, Host, HttpOrder};
+use windlass_mcp::server::Server;
+use windlass_mcp::{
+    CallTerms, Channel, Common, Connection, Era, Failure, Host, HttpOrder, Patience, ServerOrder,
+    Way,
+};
+use windlass_tool::Surroundings;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -144,6 +149,33 @@ async fn s4_an_answer_over_the_cap_is_not_kept() {
         assert!(is_told || kind == "stream", "{kind}: {failure}");
         let small = call("small", LONG).await.unwrap();
         assert_eq!(format!("{:?}", small.parts), r#"[Text("small")]"#, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_of_the_users_says_headers_for_every_connection() {
+    let (url, asked) = serve(Arc::new(|asked| good(asked, "s"))).await;
+    let folder = tempfile::TempDir::new().unwrap();
+    let surroundings = Surroundings::new(folder.path(), folder.path().join("spill"));
+    let common = Common::new(surroundings, Patience::default(), Arc::new(Nobody));
+    let served = |helper: &str| {
+        let headers = vec![("X-Team".to_owned(), "red".to_owned())];
+        let helper = Some(helper.to_owned());
+        let order = HttpOrder { url: url.clone(), headers, helper, ..HttpOrder::default() };
+        Server::start(ServerOrder::new("web", Way::Http(order)), &common)
+    };
+    let server = served(r#"echo '{"x-team": "blue", "Authorization": "Bearer fresh"}'"#);
+    server.connection().await.unwrap();
+    let all = asked.lock().unwrap().clone();
+    let first = all.first().unwrap();
+    assert!(first.has("x-team: blue") && first.has("authorization: bearer fresh"), "{first:?}");
+    assert!(!first.has("red"), "{first:?}");
+    for (helper, why) in [
+        ("echo nonsense", "does not write an object of texts as JSON"),
+        ("echo broken >&2; exit 3", "failed: broken"),
+    ] {
+        let failure = served(helper).connection().await.unwrap_err().to_string();
+        assert!(failure.contains(why), "{failure}");
     }
 }
 

@@ -4,12 +4,12 @@
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::connection::BAD_MAX;
-use crate::transport::line::{Line, Lines};
+use crate::transport::line::{Line, Lines, write_lines};
 use crate::transport::{Hangup, MESSAGE_BYTES_MAX};
 
 /// Messages that may wait to be written.
@@ -26,7 +26,7 @@ pub(super) struct Streams<R> {
 impl<R: AsyncRead + Send + Unpin> Streams<R> {
     pub(super) fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
         let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
-        let writing = Some(tokio::spawn(write_all(output, messages)));
+        let writing = Some(tokio::spawn(write_lines(output, messages)));
         let lines = Lines::new(input, MESSAGE_BYTES_MAX);
         Self { lines, outgoing: Some(outgoing), writing, bad: 0 }
     }
@@ -90,14 +90,6 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Streams<R>
             let _ = tokio::time::timeout(CLOSE_MAX, writing).await;
         }
         Ok(())
-    }
-}
-
-async fn write_all(mut output: impl AsyncWrite + Unpin, mut messages: mpsc::Receiver<Vec<u8>>) {
-    while let Some(line) = messages.recv().await {
-        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
-            return;
-        }
     }
 }
 

@@ -16,6 +16,7 @@ use super::{Command, Common, ServerOrder, Snapshot, Status, Way};
 use crate::connection::{Asking, Channel, Connection, Era, Host, List, Question};
 use crate::failure::Failure;
 use crate::person::Seat;
+use crate::transport::helper::helped;
 
 /// How often a server that was lost is started again by itself.
 const RESTARTS_MAX: u32 = 3;
@@ -325,10 +326,15 @@ async fn open(
     let _turn = common.starting.acquire().await;
     let limit = common.patience.connect;
     let name = order.name.as_str();
-    let channel = match &order.way {
-        Way::Process(order) => Channel::Process { order, surroundings: &common.surroundings },
+    let helped = match &order.way {
+        Way::Http(http) => Some(helped(http, &common.surroundings).await?),
+        _ => None,
+    };
+    let channel = match (&order.way, &helped) {
+        (Way::Process(order), _) => Channel::Process { order, surroundings: &common.surroundings },
         // What is written for this server goes before what a login gave.
-        Way::Http(order) => match &common.vault {
+        (Way::Http(_), None) => return Err(Failure::Cancelled),
+        (Way::Http(_), Some(order)) => match &common.vault {
             None => Channel::Http(order),
             Some(_) if order.is_authorized() => Channel::Http(order),
             Some(vault) => {
@@ -339,11 +345,11 @@ async fn open(
                 }
             }
         },
-        Way::Inside(inside) => {
+        (Way::Inside(inside), _) => {
             let (outgoing, incoming) = inside.open();
             Channel::Values { outgoing, incoming }
         }
-        Way::None(reason) => return Err(Failure::Unreachable { reason: reason.clone() }),
+        (Way::None(reason), _) => return Err(Failure::Unreachable { reason: reason.clone() }),
     };
     let connection = Connection::open(name, channel, era, host, limit).await?;
     let known = lists(&connection, limit).await?;

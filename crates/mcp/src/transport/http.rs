@@ -27,6 +27,8 @@ pub struct HttpOrder {
     pub url: String,
     /// What goes with every request.
     pub headers: Vec<(String, String)>,
+    /// A program of the user's that says more headers, for every connection.
+    pub helper: Option<String>,
     /// An id for logins that was given to the user beforehand.
     pub client_id: Option<String>,
     /// The port to which a login comes back.
@@ -36,7 +38,8 @@ pub struct HttpOrder {
 impl HttpOrder {
     /// The user wrote down how we prove who we are.
     pub(crate) fn is_authorized(&self) -> bool {
-        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        self.helper.is_some()
+            || self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Reading may be given up at any point and taken up again; nothing is lost in between.
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,6 +69,18 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
                 Line::Whole(line)
             }
+        }
+    }
+}
+
+/// Writes lines until there are no more, or nobody takes them.
+pub(crate) async fn write_lines(
+    mut output: impl AsyncWrite + Unpin,
+    mut lines: mpsc::Receiver<Vec<u8>>,
+) {
+    while let Some(line) = lines.recv().await {
+        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+            return;
         }
     }
 }

@@ -5,6 +5,7 @@
 //! an answer may take, is decided above.
 
 mod capped;
+pub(crate) mod helper;
 pub(crate) mod http;
 pub(crate) mod line;
 pub(crate) mod process;

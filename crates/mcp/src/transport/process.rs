@@ -12,12 +12,11 @@ use std::time::Duration;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::mpsc;
 use windlass_tool::{Lasting, LastingProgram, Surroundings};
 
-use super::line::{Line, Lines};
+use super::line::{Line, Lines, write_lines};
 use super::{Hangup, MESSAGE_BYTES_MAX, Read, read};
 use crate::connection::Health;
 
@@ -71,7 +70,7 @@ impl Spoken {
         let (stdin, stdout, stderr) =
             lasting.streams().ok_or_else(|| io::Error::other("it has no streams"))?;
         let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
-        tokio::spawn(write_all(stdin, messages));
+        tokio::spawn(write_lines(stdin, messages));
         tokio::spawn(log_all(stderr, Arc::clone(&health)));
         Ok(Self {
             lasting: Some(lasting),
@@ -175,14 +174,6 @@ impl Transport<RoleClient> for Spoken {
     }
 }
 
-async fn write_all(mut stdin: ChildStdin, mut messages: mpsc::Receiver<Vec<u8>>) {
-    while let Some(line) = messages.recv().await {
-        if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
-            return;
-        }
-    }
-}
-
 async fn log_all(stderr: ChildStderr, health: Arc<Health>) {
     let mut lines = Lines::new(stderr, STDERR_LINE_MAX);
     while let Some(line) = lines.next().await {
@@ -194,13 +185,17 @@ async fn log_all(stderr: ChildStderr, health: Arc<Health>) {
     }
 }
 
+/// What every program of a server may know.
+pub(super) fn base(surroundings: &Surroundings) -> Vec<(OsString, OsString)> {
+    let is_base = |name: &OsString| name.to_str().is_some_and(is_base);
+    surroundings.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
+}
+
 /// The base, then what the order says.
 fn environment(order: &ProcessOrder, surroundings: &Surroundings) -> Vec<(OsString, OsString)> {
     let is_own = |name: &OsString| order.environment.iter().any(|(own, _)| name == own.as_str());
-    let is_base = |name: &OsString| name.to_str().is_some_and(is_base);
-    let base = surroundings.environment.iter();
-    let mut all: Vec<_> =
-        base.filter(|(name, _)| is_base(name) && !is_own(name)).cloned().collect();
+    let mut all = base(surroundings);
+    all.retain(|(name, _)| !is_own(name));
     let project = ("CLAUDE_PROJECT_DIR".to_owned(), surroundings.cwd.display().to_string());
     let own = order.environment.iter().filter(|(name, _)| *name != project.0);
     all.extend(own.chain([&project]).map(|(name, value)| (name.into(), value.into())));
