@@ -154,7 +154,12 @@ async fn s4_an_answer_over_the_cap_is_not_kept() {
 
 #[tokio::test]
 async fn a_program_of_the_users_says_headers_for_every_connection() {
-    let (url, asked) = serve(Arc::new(|asked| good(asked, "s"))).await;
+    // It answers everything, also what it does not know.
+    let (url, asked) = serve(Arc::new(|asked| match asked.method() {
+        "tools/list" => said(asked, &json!({"tools": []})),
+        _ => good(asked, "s"),
+    }))
+    .await;
     let folder = tempfile::TempDir::new().unwrap();
     let surroundings = Surroundings::new(folder.path(), folder.path().join("spill"));
     let common = Common::new(surroundings, Patience::default(), Arc::new(Nobody));

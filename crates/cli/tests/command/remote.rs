@@ -6,7 +6,7 @@ use windlass_rehearsal::{Answer, Rehearsal, Script};
 use crate::stage::{World, play, run};
 
 /// A server of a few lines: its one tool says where it runs and what it was given.
-const SERVER: &str = r#"#!/bin/sh
+pub(crate) const SERVER: &str = r#"#!/bin/sh
 echo started >>starts
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

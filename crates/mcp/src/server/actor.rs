@@ -174,7 +174,14 @@ impl Actor {
         let mut opening = Box::pin(async move {
             let (host, seat) = (Arc::clone(&common.host), common.seat.clone());
             let host = Arc::new(Own { host, seat, own });
-            open(&order, &common, era, host).await
+            let host: Arc<dyn Host> = host;
+            match open(&order, &common, era, Arc::clone(&host)).await {
+                // Some older servers answer what they do not know as if they did.
+                Err(Failure::Nonsense { .. }) if era == Era::Unknown => {
+                    open(&order, &common, Era::Handshake, host).await
+                }
+                opened => opened,
+            }
         });
         let (connection, known) = loop {
             tokio::select! {

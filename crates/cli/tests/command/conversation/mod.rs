@@ -5,6 +5,7 @@ mod composer;
 mod first;
 mod plain;
 mod recording;
+mod remote;
 mod robust;
 mod sight;
 mod speed;

@@ -1,0 +1,60 @@
+//! Servers of others in a conversation: what they want to know, and the prompts they have ready.
+
+use serde_json::json;
+use windlass_rehearsal::{Answer, Script};
+
+use super::talk::{ASKED, READY, Talk};
+use crate::remote::SERVER;
+use crate::stage::{World, play, run};
+
+fn world() -> (World, String) {
+    let world = World::new();
+    std::fs::write(world.file("server.sh"), SERVER).expect("a file");
+    let entry = json!({"command": "sh", "args": ["server.sh"]});
+    (world, json!({"mcpServers": {"box": entry}}).to_string())
+}
+
+#[test]
+fn a_servers_question_is_put_and_its_answer_goes_back() {
+    let (world, config) = world();
+    let script = Script::new()
+        .answer(Answer::call("mcp__box__place", json!({"colour": 1})))
+        .answer(Answer::text("Blue it is.").when_result("blue"))
+        .answer(Answer::call("mcp__box__place", json!({"colour": 1})))
+        .answer(Answer::text("None, then.").when_result("decline"));
+    let server = play(script);
+    let flags = ["--mcp-config", &config, "--allowedTools", "mcp__box", "--", "paint it"];
+    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    talk.until("The MCP server `box` asks: Which colour?");
+    talk.until(ASKED);
+    talk.key("1");
+    talk.until("Your answer:");
+    talk.key("blue\r");
+    talk.until("Blue it is.");
+    talk.until(READY);
+    talk.key("again\r");
+    talk.until("The MCP server `box` asks: Which colour?");
+    talk.until(ASKED);
+    talk.key("\x1b");
+    talk.until("None, then.");
+    assert_eq!(talk.end(), Some(0));
+}
+
+#[test]
+fn a_servers_prompts_stand_in_the_menu() {
+    let (world, config) = world();
+    // A session before has seen what it has.
+    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let first = ["-p", "/mcp__box__greet them", "--mcp-config", &config];
+    run(&mut world.asking(&server.url(), &first)).answer();
+    let flags = ["--mcp-config", config.as_str()];
+    let mut talk = Talk::begin(world.asking(&server.url(), &flags));
+    talk.until(READY);
+    talk.key("/mcp__b");
+    talk.until("mcp__box__greet");
+    talk.key("ox__greet everybody\r");
+    talk.until("ok");
+    assert_eq!(talk.end(), Some(0));
+    let body = server.requests().pop().expect("a request").json().expect("JSON");
+    assert!(body["messages"].to_string().contains("Greet everybody kindly."), "{body}");
+}
