@@ -16,7 +16,7 @@ use super::{Command, Common, ServerOrder, Snapshot, Status, Way};
 use crate::connection::{Asking, Channel, Connection, Era, Host, List, Question};
 use crate::failure::Failure;
 use crate::person::Seat;
-use crate::transport::helper::helped;
+use crate::transport::said_headers::helped;
 
 /// How often a server that was lost is started again by itself.
 const RESTARTS_MAX: u32 = 3;

@@ -5,10 +5,10 @@
 //! an answer may take, is decided above.
 
 mod capped;
-pub(crate) mod helper;
 pub(crate) mod http;
 pub(crate) mod line;
 pub(crate) mod process;
+pub(crate) mod said_headers;
 pub(crate) mod values;
 
 use std::sync::Arc;
