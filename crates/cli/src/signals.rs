@@ -64,6 +64,11 @@ impl Signals {
         caught
     }
 
+    /// Has somebody asked us to end?
+    pub(crate) fn have_come(&self) -> bool {
+        self.caught > 0
+    }
+
     /// Has somebody asked more than once, so that nothing is worth waiting for?
     pub(crate) fn are_urgent(&self) -> bool {
         self.caught > 1

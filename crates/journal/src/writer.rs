@@ -12,8 +12,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use windlass_engine::{Event, Settings};
 use windlass_vocabulary::MicroUsd;
 
@@ -525,15 +527,28 @@ impl Writer {
 fn lock(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, JournalError> {
     let opened = disk.open(path, Access::Append);
     let mut file = opened.map_err(JournalError::disk(path, "opened"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            let holder = Reader::open_on(disk, path).ok().and_then(last_holder);
-            Err(JournalError::Busy { path: path.to_owned(), holder })
+    let deadline = Instant::now() + LEFT_MAX;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                let holder = Reader::open_on(disk, path).ok().and_then(last_holder);
+                let is_left = holder.as_ref().is_some_and(Holder::is_gone);
+                if !is_left || Instant::now() >= deadline {
+                    return Err(JournalError::Busy { path: path.to_owned(), holder });
+                }
+                std::thread::sleep(LEFT_EVERY);
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(JournalError::disk(path, "locked")(source));
+            }
         }
-        Err(TryLockError::Error(source)) => Err(JournalError::disk(path, "locked")(source)),
     }
 }
+
+/// A process that is killed while it starts another leaves the lock with that one until it has begun.
+const LEFT_MAX: Duration = Duration::from_secs(2);
+const LEFT_EVERY: Duration = Duration::from_millis(5);
 
 fn last_holder(mut reader: Reader) -> Option<Holder> {
     let mut holder = None;
@@ -552,6 +567,13 @@ impl Holder {
         let name = rustix::system::uname();
         let host = name.nodename().to_string_lossy().into_owned();
         Self { pid: std::process::id(), host }
+    }
+
+    /// Did it live on this machine, and is it dead?
+    fn is_gone(&self) -> bool {
+        let id = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        self.host == Self::this_process().host
+            && id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH))
     }
 }
 

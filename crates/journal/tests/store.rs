@@ -138,7 +138,16 @@ fn a_killed_writer_leaves_no_lock() {
     assert_eq!(holder.pid, child.id());
     child.kill().unwrap();
     child.wait().unwrap();
-    let claimed = store.claim(&session, &Head::default()).unwrap();
+    // One that dies while it starts another leaves the lock with that for a moment.
+    let left = std::fs::OpenOptions::new().append(true).open(store.path(&session)).unwrap();
+    left.lock().unwrap();
+    let claimed = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::park_timeout(Duration::from_millis(50));
+            drop(left);
+        });
+        store.claim(&session, &Head::default()).unwrap()
+    });
     assert_eq!((claimed.epoch, claimed.seq), (2, 1));
     assert!(Reader::open(&store.path(&session)).is_ok());
 }

@@ -6,7 +6,8 @@ use crate::front::AFTER_MAX;
 impl Desk {
     /// Lets it come to its end. Nobody waits for it behind a signal or a closed pipe.
     pub(super) async fn drain(&mut self) {
-        let is_hurried = self.caught.is_some() || self.broken.is_some() || self.pipe.is_closed();
+        // A signal may also have come while the result was being written.
+        let is_hurried = self.signals.have_come() || self.broken.is_some() || self.pipe.is_closed();
         let Some(session) = self.stage.as_ref().map(|stage| stage.session.clone()) else { return };
         if is_hurried {
             return;
