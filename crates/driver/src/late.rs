@@ -5,11 +5,14 @@
 
 use std::sync::{Arc, Weak};
 
+use tokio::sync::oneshot;
+use windlass_engine::Settings;
 use windlass_tool::{BackgroundTask, Surroundings};
 use windlass_vocabulary::ModelName;
 
 use crate::error::StartError;
 use crate::model::{Endpoint, ModelPort};
+use crate::run::Command;
 use crate::session::Session;
 
 /// The ways to what a session is made of.
@@ -26,6 +29,13 @@ impl Late {
 }
 
 impl Session {
+    /// What is set now, with everything that was allowed on the way; `None` when the session is over.
+    pub async fn settings(&self) -> Option<Settings> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Settings(reply)).await.ok()?;
+        answer.await.ok().map(|settings| *settings)
+    }
+
     /// Commands and agents in the background, in the order they were started.
     #[must_use]
     pub fn background(&self) -> Vec<BackgroundTask> {

@@ -8,9 +8,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use windlass_tool::{Registry, Source, Tool};
 
-use crate::connection::ServerFacts;
+use crate::connection::{CallReply, CallTerms, ServerFacts};
 use crate::failure::Failure;
 use crate::name;
 use crate::person::Person;
@@ -195,6 +196,23 @@ impl Servers {
     /// When there is none of this name or it cannot be had.
     pub async fn reconnect(&self, name: &str) -> Result<(), Failure> {
         self.set.named_server(name)?.reconnect().await
+    }
+
+    /// Calls a tool outside of any conversation, on behalf of whoever drives the session. Nothing is
+    /// asked first.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server, it cannot be had, or it does not answer in time.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+        limit: Duration,
+    ) -> Result<CallReply, Failure> {
+        let connection = self.set.named_server(server)?.connection().await?;
+        connection.call(tool, arguments, &CallTerms::within(limit)).await
     }
 
     /// Switches one on or off.

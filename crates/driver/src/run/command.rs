@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Compact(Option<String>),
     /// Say what fills the window.
     Inventory(oneshot::Sender<Inventory>),
+    /// Say what is set now.
+    Settings(oneshot::Sender<Box<Settings>>),
     /// Say what waits for the next tool boundary.
     Queued(oneshot::Sender<Vec<Queued>>),
     /// Change what waits there, or take it back.
@@ -86,6 +88,10 @@ impl Run {
             Command::Inventory(reply) => {
                 // Nobody waits for it any more if this fails.
                 let _ = reply.send(inventory(&self.state, &self.settings));
+                return None;
+            }
+            Command::Settings(reply) => {
+                let _ = reply.send(Box::new(self.in_force()));
                 return None;
             }
             Command::Queued(reply) => {
@@ -169,12 +175,17 @@ impl Run {
     /// The settings as they are now, changed. What was allowed and loaded since the session began is
     /// part of them, so that a change of one thing takes nothing else back.
     pub(super) fn configured(&mut self, change: Change) -> Event {
-        let mut settings = Settings::clone(&self.settings);
-        settings.policy = self.state.tool_context.policy.clone();
-        settings.tools = self.state.tool_context.tools.clone();
+        let mut settings = self.in_force();
         (change.0)(&mut settings);
         self.settings = Arc::new(settings.clone());
         Event::Configured(Box::new(settings))
+    }
+
+    fn in_force(&self) -> Settings {
+        let mut settings = Settings::clone(&self.settings);
+        settings.policy = self.state.tool_context.policy.clone();
+        settings.tools = self.state.tool_context.tools.clone();
+        settings
     }
 
     /// A prompt goes in.
