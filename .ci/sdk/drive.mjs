@@ -1,13 +1,17 @@
 // Drives the binary named by WINDLASS through the npm agent SDK: permissions, hooks, servers inside the
 // client, sessions, interrupts. Exits with 1 at the first thing that is not as it should be.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSdkMcpServer, query, tool } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-const fresh = () => realpathSync(mkdtempSync(join(tmpdir(), "sdk-")));
+const made = [];
+const fresh = () => {
+  made.push(realpathSync(mkdtempSync(join(tmpdir(), "sdk-"))));
+  return made.at(-1);
+};
 const home = fresh();
 
 function options(more = {}) {
@@ -95,6 +99,50 @@ const tests = {
     }
     assert.equal(result.terminal_reason, "aborted_streaming");
   },
+  async "servers come on the way, and everything in force is told"() {
+    const heard = [];
+    const echo = tool("echo", "Echoes", { text: z.string() }, async ({ text }) => {
+      heard.push(text);
+      return { content: [{ type: "text", text: `echo: ${text}` }] };
+    });
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    const prompt = (content) => ({ type: "user", message: { role: "user", content }, parent_tool_use_id: null, session_id: "" });
+    let ask;
+    const asked = new Promise((resolve) => (ask = resolve));
+    async function* prompts() {
+      await asked;
+      yield prompt("Call the mcp__test__echo tool");
+      await held;
+    }
+    const run = query({ prompt: prompts(), options: options({ allowedTools: ["mcp__test__echo"] }) });
+    const answering = (async () => {
+      for await (const message of run) if (message.type === "result") return message;
+    })();
+    const set = await run.setMcpServers({ test: createSdkMcpServer({ name: "test", version: "1.0.0", tools: [echo] }) });
+    assert.deepEqual(set.added, ["test"]);
+    await run.applyFlagSettings({ effortLevel: "low" });
+    assert.ok((await run.supportedModels()).length > 1);
+    assert.ok((await run.supportedCommands()).some((command) => command.name === "compact"));
+    assert.equal((await run.getContextUsage()).isAutoCompactEnabled, true);
+    await run.setModel("haiku");
+    await run.setMaxThinkingTokens(null);
+    assert.equal(await run.backgroundTasks(), false);
+    await assert.rejects(run.stopTask("nothing"));
+    ask();
+    const result = await answering;
+    release();
+    assert.deepEqual(heard, ["test"]);
+    assert.equal(result.subtype, "success");
+  },
+  async "a plugin is loaded"() {
+    const path = fresh();
+    mkdirSync(join(path, "commands"));
+    writeFileSync(join(path, "commands", "low.md"), "When is low water?");
+    const { messages } = await ask("hello", { plugins: [{ type: "local", path }] });
+    assert.equal(messages[0].plugins.length, 1);
+    assert.ok(messages[0].slash_commands.some((name) => name.endsWith(":low")));
+  },
   async "a system prompt and a schema are taken"() {
     const schema = { type: "object", properties: { word_count: { type: "number" } }, required: ["word_count"] };
     const { result } = await ask("Count the words in: Hello world", {
@@ -115,5 +163,6 @@ for (const [name, test] of Object.entries(tests)) {
     console.log(`npm FAILED  ${name}\n${error.stack}`);
   }
 }
+for (const folder of made) rmSync(folder, { recursive: true, force: true });
 console.log(`${Object.keys(tests).length - failed} of ${Object.keys(tests).length} passed`);
 process.exit(failed ? 1 : 0);

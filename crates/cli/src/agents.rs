@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::environment::Lookup;
 use crate::folder;
 use crate::frontmatter::{Page, pages};
+use crate::plugin::Plugin;
 
 /// Reads them. What cannot be used is left out and noted.
 pub(crate) fn definitions(
@@ -28,6 +29,21 @@ pub(crate) fn definitions(
                 Ok(agent) => notes.push(format!("the agent {} is one too many", agent.name)),
                 Err(problem) => notes.push(format!("{} is no agent: {problem}", path.display())),
             }
+        }
+    }
+    (found, notes)
+}
+
+/// Those of a plugin, called by its name and theirs.
+pub(crate) fn of_plugin(plugin: &Plugin, config: &Config) -> (Vec<AgentDefinition>, Vec<String>) {
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
+    for path in plugin.folder("agents").iter().flat_map(|folder| pages(folder)) {
+        match read(&path, config) {
+            Ok(agent) => {
+                let name = format!("{}:{}", plugin.name, agent.name);
+                found.push(AgentDefinition { name, ..agent });
+            }
+            Err(problem) => notes.push(format!("{} is no agent: {problem}", path.display())),
         }
     }
     (found, notes)

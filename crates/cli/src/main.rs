@@ -21,6 +21,7 @@ mod layers;
 mod memory;
 mod nearest;
 mod offer;
+mod plugin;
 mod program;
 mod prompt;
 mod refusal;

@@ -28,7 +28,8 @@ pub(crate) struct HeadlessArgs {
     /// The answer must be one JSON object that this JSON Schema accepts.
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,
-    /// Who is asked about calls that no rule fits: `stdio` is the program on our standard input.
+    /// Who is asked about calls that no rule fits: `stdio` is the program on our standard input,
+    /// `mcp__server__tool` is a tool of an MCP server.
     #[arg(long, value_name = "WHO")]
     pub(crate) permission_prompt_tool: Option<String>,
     /// `none` denies what would be asked.
@@ -49,16 +50,16 @@ pub(crate) struct HeadlessArgs {
     /// Betas to ask the provider for, with commas.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', num_args = 1.., hide = true)]
     pub(crate) betas: Vec<String>,
-    /// How many tokens the model may think; 0 is none.
+    /// 0: the model does not think. More: it thinks as much as it finds right.
     #[arg(long, value_name = "N")]
     pub(crate) max_thinking_tokens: Option<u64>,
-    /// Taken and ignored: what is thought is shown as the provider sends it.
-    #[arg(long, value_name = "HOW", hide = true)]
-    pub(crate) thinking_display: Option<String>,
-    /// Output tokens the task should take.
+    /// `omitted` leaves out what the model thought.
+    #[arg(long, value_name = "HOW", value_enum, hide = true)]
+    pub(crate) thinking_display: Option<ThinkingDisplay>,
+    /// Tokens of output that the whole task should take; the model is told.
     #[arg(long, value_name = "N", hide = true)]
     pub(crate) task_budget: Option<u64>,
-    /// A folder with a plugin: its commands, agents and skills.
+    /// A folder with a plugin: its commands, agents, skills, hooks and MCP servers.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) plugin_dir: Vec<PathBuf>,
     /// The same without its MCP servers.
@@ -67,10 +68,11 @@ pub(crate) struct HeadlessArgs {
     /// Nothing begins before the program has sent `initialize`.
     #[arg(long, hide = true)]
     pub(crate) await_initialize: bool,
-    /// Taken and ignored; --verbose tells what happens.
+    /// Tell on standard error what happens on the way, in every format. What stands after `=` is
+    /// ignored: everything is told.
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
     pub(crate) debug: Option<Option<String>>,
-    /// Taken and ignored.
+    /// The same, into this file.
     #[arg(long, value_name = "PATH", hide = true)]
     pub(crate) debug_file: Option<PathBuf>,
     /// Somebody sits in front of it. No flag: a terminal says so.
@@ -81,10 +83,15 @@ pub(crate) struct HeadlessArgs {
 impl HeadlessArgs {
     /// Is there a person or a program that answers questions about calls?
     pub(crate) fn can_ask(&self) -> bool {
-        self.is_attended
-            || self.input_format == InputFormat::StreamJson
-                && self.permission_prompt_tool.as_deref() == Some("stdio")
-                && self.permission_prompts.is_none()
+        let is_client = self.input_format == InputFormat::StreamJson
+            && self.permission_prompt_tool.as_deref() == Some("stdio");
+        let is_somebody = is_client || self.asked_tool().is_some();
+        self.is_attended || self.permission_prompts.is_none() && is_somebody
+    }
+
+    /// The server and the tool that are asked about calls.
+    pub(crate) fn asked_tool(&self) -> Option<(&str, &str)> {
+        self.permission_prompt_tool.as_deref()?.strip_prefix("mcp__")?.split_once("__")
     }
 }
 
@@ -96,6 +103,15 @@ pub(crate) enum InputFormat {
     Text,
     /// One object a line.
     StreamJson,
+}
+
+/// What is shown of what the model thought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThinkingDisplay {
+    /// What the provider sends.
+    Summarized,
+    /// Nothing.
+    Omitted,
 }
 
 /// When people are asked.

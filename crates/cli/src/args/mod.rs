@@ -17,7 +17,7 @@ use std::ffi::OsString;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
-pub(crate) use headless::{HeadlessArgs, InputFormat};
+pub(crate) use headless::{HeadlessArgs, InputFormat, ThinkingDisplay};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
 pub(crate) use model::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};

@@ -1,6 +1,6 @@
 //! The command line about settings files: which are read, what stands over them, and whom to trust.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which settings count.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -15,6 +15,10 @@ pub(crate) struct SettingsArgs {
     /// The files to read: a list of user, project, local; "" for none. [default: all]
     #[arg(long, value_name = "LIST")]
     pub(crate) setting_sources: Option<String>,
+    /// Look here for what the project brings along, instead of where we are: settings, instructions,
+    /// commands, agents, skills.
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(crate) project_config_root: Option<PathBuf>,
     /// Let what the project brings along take effect in this run: its hooks, variables, servers and
     /// allow rules. `windlass trust` shows them, and remembers.
     #[arg(long)]
@@ -23,6 +27,13 @@ pub(crate) struct SettingsArgs {
     /// ask still hold.
     #[arg(long)]
     pub(crate) safe_mode: bool,
+}
+
+impl SettingsArgs {
+    /// Where what the project brings along is looked for.
+    pub(crate) fn root(&self, cwd: &Path) -> PathBuf {
+        self.project_config_root.as_ref().map_or_else(|| cwd.to_owned(), |root| cwd.join(root))
+    }
 }
 
 /// `windlass doctor`.

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use windlass_driver::Settings;
 use windlass_permission::check::NO_AUTO;
 use windlass_permission::{Policy, Rule};
-use windlass_vocabulary::Mode;
+use windlass_vocabulary::{Mode, Wire};
 
 use super::place::working_directory;
-use crate::args::{ModelArgs, PermissionArgs, PermissionMode, RunArgs, SettingsArgs};
+use crate::args::{
+    HeadlessArgs, ModelArgs, PermissionArgs, PermissionMode, RunArgs, SettingsArgs, ThinkingArg,
+};
 use crate::choice::{self, Cast};
 use crate::config::Config;
-use crate::environment::Lookup;
+use crate::environment::{self, Lookup};
 use crate::layers::Layers;
 use crate::refusal::Refusal;
 use crate::rules::listed;
@@ -38,9 +40,15 @@ impl Decided {
         layers: &mut Layers,
         lookup: &impl Lookup,
     ) -> Result<Self, Refusal> {
+        check_asked(&args.headless)?;
+        if !args.bare && !args.settings.safe_mode {
+            layers.bring(&args.headless, cwd);
+        }
         let mut config = Config::load(lookup)?;
         layers.amend_config(&mut config);
+        want_betas(&args.headless.betas, &mut config, lookup);
         let mut model = layers.model_args(&args.model, lookup);
+        model.thinking = model.thinking.or(thinking_limit(args, lookup));
         let cast = choice::cast(&model, &config, lookup)?;
         layers.fit(&args.model, &mut model, &cast);
         let (mut settings, notes) = settings(&cast, &model, &args.limit)?;
@@ -50,10 +58,49 @@ impl Decided {
         // Also tells which files changed behind the model's back, so it is on whatever else there is.
         settings.prefetch = true;
         settings.system_context = system_context(cwd);
+        if let Some(tokens) = args.headless.task_budget {
+            let budget = format!("about {tokens} tokens of output for the whole task");
+            settings.system_context.push(("Budget".to_owned(), budget));
+        }
         settings.policy = policy(&args.permission, cwd, &directories)?;
         layers.judge(&mut settings.policy, &args.permission)?;
         settings.policy.can_ask = args.headless.can_ask();
         Ok(Self { config, model, cast, settings, notes, directories })
+    }
+}
+
+/// Somebody who cannot be asked must not be named.
+fn check_asked(args: &HeadlessArgs) -> Result<(), Refusal> {
+    match args.permission_prompt_tool.as_deref() {
+        None | Some("stdio") => Ok(()),
+        Some(_) if args.asked_tool().is_some() => Ok(()),
+        Some(other) => Err(Refusal::usage(format!(
+            "--permission-prompt-tool {other}: give `stdio`, or a tool as mcp__server__tool"
+        ))),
+    }
+}
+
+/// Asks providers of the messages wire for betas.
+fn want_betas(betas: &[String], config: &mut Config, lookup: &impl Lookup) {
+    let given = environment::text(lookup, "ANTHROPIC_BETAS").ok().flatten().unwrap_or_default();
+    let given = given.split(',').map(str::trim).filter(|beta| !beta.is_empty());
+    let all: Vec<&str> = betas.iter().map(String::as_str).chain(given).collect();
+    if all.is_empty() {
+        return;
+    }
+    for provider in config.providers.values_mut() {
+        if matches!(provider.wire, None | Some(Wire::AnthropicMessages)) {
+            provider.headers.push(("anthropic-beta".to_owned(), all.join(",")));
+        }
+    }
+}
+
+/// A number of tokens to think says here whether to think at all.
+fn thinking_limit(args: &RunArgs, lookup: &impl Lookup) -> Option<ThinkingArg> {
+    let given = || environment::text(lookup, "MAX_THINKING_TOKENS").ok().flatten()?.parse().ok();
+    match args.headless.max_thinking_tokens.or_else(given)? {
+        0 => Some(ThinkingArg::Disabled),
+        _ => Some(ThinkingArg::Adaptive),
     }
 }
 

@@ -74,12 +74,20 @@ impl Found {
         notes.splice(0..0, instructions.notes);
         let memory = folder::config(lookup).map(|folder| folder.join("memory"));
         let memory = memory.filter(|folder| folder.is_dir()).map(NoteFolder::new);
-        let folders = skills::folders(cwd, layers.sources, lookup);
+        let mut agents = agents;
+        let mut folders = skills::folders(cwd, layers.sources, lookup);
+        let mut pages = Pages::find(cwd, layers.sources.user, layers.sources.project, lookup);
+        for plugin in &layers.plugins {
+            folders.extend(plugin.folder("skills"));
+            pages.add_plugin(plugin);
+            let (more, wrong) = agents::of_plugin(plugin, config);
+            agents.extend(more);
+            notes.extend(wrong);
+        }
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
         let skill_folders = folders.clone();
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
-        let pages = Pages::find(cwd, layers.sources.user, layers.sources.project, lookup);
         let nearby = instructions.nearby;
         let styles = style::all(cwd, layers.sources.user, layers.sources.project, lookup);
         notes.extend(style::apply(&styles, &layers.output_style(), &mut settings.system_prompt));

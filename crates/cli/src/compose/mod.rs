@@ -75,6 +75,8 @@ pub(crate) struct Portrait {
     pub(crate) tools: Vec<String>,
     /// Folders with skills.
     pub(crate) skills: Vec<PathBuf>,
+    /// Skills in them that the client does not want.
+    pub(crate) hidden_skills: Vec<String>,
     /// The style of answers, by name.
     pub(crate) output_style: String,
     /// The styles there are.
@@ -111,7 +113,10 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let mut kept = session::choose(&args.session, &cwd, &config, lookup)?;
     let mut found = match args.bare || args.settings.safe_mode {
         true => Found::default(),
-        false => Found::look(&cwd, &config, &layers, &mut settings, lookup),
+        false => {
+            let root = args.settings.root(&cwd);
+            Found::look(&root, &config, &layers, &mut settings, lookup)
+        }
     };
     notes.append(&mut found.notes);
     let mut offer = offer::offer(&args.permission.tools, &settings.policy)?;
@@ -144,6 +149,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let portrait = Portrait {
         tools: offer.names(),
         skills: std::mem::take(&mut found.skill_folders),
+        hidden_skills: Vec::new(),
         output_style: layers.output_style(),
         output_styles: std::mem::take(&mut found.styles),
         cwd,

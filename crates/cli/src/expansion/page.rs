@@ -8,6 +8,7 @@ use windlass_permission::Rule;
 use crate::environment::Lookup;
 use crate::folder;
 use crate::frontmatter::{Page, pages};
+use crate::plugin::Plugin;
 use crate::rules::listed;
 
 /// Whose a page is.
@@ -63,12 +64,24 @@ impl Pages {
         found
     }
 
+    /// Those of a plugin, called by its name and theirs.
+    pub(crate) fn add_plugin(&mut self, plugin: &Plugin) {
+        if let Some(folder) = plugin.folder("commands") {
+            self.add_under(&folder, Author::User, &format!("{}:", plugin.name));
+        }
+    }
+
     fn add(&mut self, folder: &Path, author: Author) {
+        self.add_under(folder, author, "");
+    }
+
+    fn add_under(&mut self, folder: &Path, author: Author, prefix: &str) {
         for path in pages(folder) {
             let Some(name) = path.file_stem().map(|name| name.to_string_lossy().into_owned())
             else {
                 continue;
             };
+            let name = format!("{prefix}{name}");
             let is_new = !self.all.iter().any(|known| known.name == name);
             if is_new && self.all.len() < PAGES_MAX {
                 let (description, hint) = introduction(&path);

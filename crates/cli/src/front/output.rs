@@ -4,6 +4,7 @@
 //! [`Output::finish`], which callers race against the signals. The thread starts with the first
 //! piece. When the other end is closed, the rest is dropped quietly.
 
+use std::fs::File;
 use std::io::{self, Write};
 
 use tokio::sync::{mpsc, oneshot};
@@ -15,6 +16,8 @@ pub(crate) enum Target {
     Stdout,
     /// Diagnostics.
     Stderr,
+    /// A file that was opened.
+    File,
 }
 
 /// Nobody reads any more.
@@ -25,6 +28,7 @@ pub(crate) struct Closed;
 #[derive(Debug)]
 pub(crate) struct Output {
     target: Target,
+    file: Option<File>,
     writer: Option<Writer>,
 }
 
@@ -37,13 +41,18 @@ struct Writer {
 impl Output {
     /// Nothing is written yet.
     pub(crate) fn new(target: Target) -> Self {
-        Self { target, writer: None }
+        Self { target, file: None, writer: None }
+    }
+
+    /// Into a file.
+    pub(crate) fn into_file(file: File) -> Self {
+        Self { target: Target::File, file: Some(file), writer: None }
     }
 
     /// Writes a piece soon. Behind a reader that has fallen far back it is dropped.
     pub(crate) fn write(&mut self, piece: impl Into<String>) -> Result<(), Closed> {
-        let target = self.target;
-        let writer = self.writer.get_or_insert_with(|| Writer::start(target));
+        let (target, file) = (self.target, &mut self.file);
+        let writer = self.writer.get_or_insert_with(|| Writer::start(target, file.take()));
         match writer.pieces.try_send(piece.into()) {
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(Closed),
@@ -60,13 +69,14 @@ impl Output {
 }
 
 impl Writer {
-    fn start(target: Target) -> Self {
+    fn start(target: Target, file: Option<File>) -> Self {
         let (pieces, inbox) = mpsc::channel(PIECES_MAX);
         let (finished, done) = oneshot::channel();
         let work = move || {
             let problem = match target {
                 Target::Stdout => pass_on(inbox, io::stdout()),
                 Target::Stderr => pass_on(inbox, io::stderr()),
+                Target::File => file.and_then(|file| pass_on(inbox, file)),
             };
             let _ = finished.send(problem);
         };

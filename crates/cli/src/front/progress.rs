@@ -5,6 +5,7 @@
 //! everything, one line each.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::IsTerminal;
 
 use windlass_vocabulary::{Notice, ResultPart, ToolCallId, ToolOutcome};
@@ -43,6 +44,12 @@ impl Progress {
             false => Level::Nothing,
         };
         Self { level, output: Output::new(Target::Stderr), calls: BTreeMap::new() }
+    }
+
+    /// Everything, into a file.
+    pub(crate) fn into_file(file: File) -> Self {
+        let output = Output::into_file(file);
+        Self { level: Level::Everything, output, calls: BTreeMap::new() }
     }
 
     /// Tells what is worth telling.

@@ -7,12 +7,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use windlass_driver::HookSet;
-use windlass_settings::{Given, Loaded, Places, Request, Severity, Source, Sources, load};
+use windlass_settings::{Given, Loaded, Places, Request, Severity, Source, Sourced, Sources, load};
 
-use crate::args::SettingsArgs;
+use crate::args::{HeadlessArgs, SettingsArgs};
 use crate::environment::Lookup;
 use crate::folder;
 use crate::hooks;
+use crate::plugin::{self, Plugin};
 use crate::refusal::Refusal;
 
 /// The settings in force.
@@ -22,6 +23,8 @@ pub(crate) struct Layers {
     pub(crate) loaded: Loaded,
     /// Which files were wanted.
     pub(crate) sources: Sources,
+    /// Plugins that were named.
+    pub(crate) plugins: Vec<Plugin>,
     /// What else people must know.
     more: Vec<String>,
 }
@@ -60,7 +63,22 @@ impl Layers {
             loaded.hooks.retain(|one| one.source == Source::Managed);
             loaded.mcp_servers.retain(|one| one.source == Source::Managed);
         }
-        Ok(Self { loaded, sources: request.sources, more: Vec::new() })
+        Ok(Self { loaded, sources: request.sources, ..Self::default() })
+    }
+
+    /// Takes in what plugins bring: hooks and servers now, the rest where it is looked for.
+    pub(crate) fn bring(&mut self, args: &HeadlessArgs, cwd: &Path) {
+        let (plugins, problems) = plugin::named(args, cwd);
+        self.more.extend(problems);
+        for plugin in &plugins {
+            let (hooks, servers, wrong) = plugin.settings();
+            let name = plugin.path.display().to_string();
+            self.more.extend(wrong.into_iter().map(|why| format!("plugin {}: {why}", plugin.name)));
+            let sourced = |value| Sourced { source: Source::Flag, name: name.clone(), value };
+            self.loaded.hooks.extend(hooks.map(sourced));
+            self.loaded.mcp_servers.extend(servers.map(sourced));
+        }
+        self.plugins = plugins;
     }
 
     /// The hooks that may run; what is wrong with others is warned of from now on.
@@ -114,6 +132,13 @@ pub(crate) fn request(
             )));
         }
     };
+    let root = args.root(cwd);
+    if !root.is_dir() {
+        return Err(Refusal::usage(format!(
+            "--project-config-root {}: there is no such folder",
+            root.display()
+        )));
+    }
     let given = args.settings.as_deref().filter(|given| !given.is_empty()).map(Given::parse);
     let given = given.map(|given| match given {
         Given::File(path) => Given::File(cwd.join(path)),
@@ -121,7 +146,7 @@ pub(crate) fn request(
     });
     Ok(Request {
         places: places(lookup),
-        cwd: cwd.to_owned(),
+        cwd: root,
         sources,
         given,
         given_managed: args.managed_settings.clone().filter(|given| !given.is_empty()),

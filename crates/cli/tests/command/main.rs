@@ -14,19 +14,23 @@ mod bound;
 mod cassette;
 mod config;
 mod context;
+mod control;
 mod conversation;
 mod crowd;
 mod demo;
 #[cfg(target_os = "linux")]
 mod desk;
+mod driven;
 mod expansion;
 mod fault;
+mod flags;
 mod headless;
 mod hook_outputs;
 mod hooks;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
+mod liveness;
 mod local;
 #[cfg(target_os = "linux")]
 mod login;
@@ -41,6 +45,9 @@ mod readme;
 mod rehearse;
 mod remote;
 mod rewind;
+#[allow(dead_code, reason = "the validator of the binary, of which only a part is needed")]
+#[path = "../../src/schema/mod.rs"]
+mod schema;
 mod secrets;
 mod serve;
 mod server;

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use windlass_vocabulary::Ticket;
 
+use super::desk::Desk;
 use super::frame::Request;
 
 /// A way to ask the client something.
@@ -26,6 +27,21 @@ pub(crate) enum Question {
     Ask(Box<Request>, oneshot::Sender<Result<Value, String>>),
     /// Somebody stopped waiting; whose that was is seen at the closed channel.
     Withdrawn,
+    /// A tool has decided about a call.
+    Decided(Ticket, Value, Result<Value, String>),
+    /// Work for a request of the client's is done; the rest is the desk's to do.
+    Done(String, Finish),
+}
+
+/// What is left to do for a request when the waiting is over: it gives the answer.
+pub(crate) struct Finish(pub(crate) Box<Rest>);
+
+type Rest = dyn FnOnce(&mut Desk) -> Result<Value, String> + Send;
+
+impl std::fmt::Debug for Finish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Finish")
+    }
 }
 
 /// Rings when a question is dropped before it was answered.
@@ -43,6 +59,17 @@ impl Port {
     pub(crate) fn new() -> (Self, mpsc::Receiver<Question>) {
         let (questions, inbox) = mpsc::channel(QUESTIONS_MAX);
         (Self { questions }, inbox)
+    }
+
+    /// A tool has decided.
+    pub(crate) async fn decided(&self, ticket: Ticket, asked: Value, said: Result<Value, String>) {
+        let _ = self.questions.send(Question::Decided(ticket, asked, said)).await;
+    }
+
+    /// Work for a request is done.
+    pub(crate) async fn done(&self, request_id: String, finish: Finish) {
+        // A desk that is gone answers nothing more.
+        let _ = self.questions.send(Question::Done(request_id, finish)).await;
     }
 
     /// Asks, and waits so long.

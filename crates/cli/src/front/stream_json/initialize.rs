@@ -1,14 +1,17 @@
 //! What a client says of itself before the first prompt, and what it is told of us.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass_driver::{AgentDefinition, HookSet};
+use windlass_permission::Rule;
 use windlass_vocabulary::{ModelName, ToolName};
 
 use super::asks::Port;
+use super::control::model;
 use super::hooks::ClientHooks;
-use super::stage::LEVEL;
+use super::stage::{LEVEL, skills};
 use crate::agents::isolation;
 use crate::command;
 use crate::compose::Plan;
@@ -29,6 +32,10 @@ pub(crate) struct Wishes {
     suggests: bool,
     /// Text of nested sessions is wanted too.
     pub(crate) forwards_text: bool,
+    /// The skills that may be used, by name; all of them if nothing is said.
+    skills: Option<Vec<String>>,
+    /// The plugins it listed.
+    plugins: Vec<PathBuf>,
 }
 
 impl Wishes {
@@ -54,6 +61,14 @@ impl Wishes {
             system_prompt,
             append_system_prompt: text("appendSystemPrompt"),
             suggests: request.get("promptSuggestions") == Some(&Value::Bool(true)),
+            skills: request
+                .get("skills")
+                .filter(|list| list.is_array())
+                .map(|list| names(Some(list))),
+            plugins: {
+                let (with, without) = plugins(request);
+                with.into_iter().chain(without).collect()
+            },
             forwards_text: request.get("forwardSubagentText") == Some(&Value::Bool(true)),
         })
     }
@@ -61,6 +76,7 @@ impl Wishes {
     /// Makes them part of a session that is not started yet.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         self.say(plan);
+        self.narrow(plan);
         if let Some(agents) = &mut plan.agents {
             for agent in &self.agents {
                 agents.definitions.retain(|known| known.name != agent.name);
@@ -75,6 +91,23 @@ impl Wishes {
         // An event or a matcher that we do not know belongs to a newer client, and is never asked.
         let (set, _unknown) = HookSet::callbacks(hooks, Arc::new(ClientHooks::new(port.clone())));
         Some(set)
+    }
+
+    /// Skills that were not asked for are not there.
+    fn narrow(&self, plan: &mut Plan) {
+        let Some(wanted) = &self.skills else {
+            return;
+        };
+        let is_wanted = |name: &String| {
+            wanted.iter().any(|one| one == name || one.ends_with(&format!(":{name}")))
+        };
+        let others = skills(&plan.portrait).into_iter().filter(|name| !is_wanted(name));
+        let others: Vec<String> = others.collect();
+        let rules = others
+            .iter()
+            .map(|name| Rule { tool: "Skill".to_owned(), content: Some(name.clone()) });
+        plan.builder.settings_mut().policy.rules.deny.extend(rules);
+        plan.portrait.hidden_skills.extend(others);
     }
 
     fn say(&self, plan: &mut Plan) {
@@ -93,6 +126,20 @@ impl Wishes {
 fn names(list: Option<&Value>) -> Vec<String> {
     let list = list.and_then(Value::as_array).into_iter().flatten();
     list.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The folders of the plugins a client lists: those whose servers are ours to start, and the others.
+pub(crate) fn plugins(request: &Value) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let all = request.get("plugins").and_then(Value::as_array).into_iter().flatten();
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for plugin in all {
+        let Some(path) = plugin.get("path").and_then(Value::as_str) else { continue };
+        match plugin.get("skipMcpDiscovery") == Some(&Value::Bool(true)) {
+            true => without.push(PathBuf::from(path)),
+            false => with.push(PathBuf::from(path)),
+        }
+    }
+    (with, without)
 }
 
 /// Agents as clients define them, by name.
@@ -127,7 +174,7 @@ fn agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
 }
 
 /// What a client is told of us.
-pub(crate) fn answer(plan: &Plan, are_applied: bool) -> Value {
+pub(crate) fn answer(plan: &Plan, wishes: &Wishes) -> Value {
     let own = command::ALL
         .iter()
         .map(|one| json!({ "name": one.name, "description": one.about, "argumentHint": one.hint }));
@@ -141,23 +188,28 @@ pub(crate) fn answer(plan: &Plan, are_applied: bool) -> Value {
         .flat_map(|agents| &agents.definitions)
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
-    let settings = plan.builder.settings();
-    let model = |name: &str| json!({ "value": name, "displayName": name, "description": "" });
-    let models: Vec<Value> = std::iter::once(&settings.model)
-        .chain(&settings.fallbacks)
-        .map(|facts| model(facts.name.as_str()))
-        .collect();
+    let first = plan.builder.settings().model.name.as_str();
+    let models = model::known(&plan.atlas.config, first);
     let own = plan.portrait.output_styles.iter().map(String::as_str);
     let styles: Vec<&str> = std::iter::once("default").chain(own).collect();
-    json!({
+    let mut answer = json!({
         "commands": commands,
         "agents": agents,
         "output_style": plan.portrait.output_style,
         "available_output_styles": styles,
         "models": models,
         "account": {},
-        "hooks_applied": are_applied,
+        "hooks_applied": true,
         "hook_on_failure_supported": true,
         "claude_code_version": LEVEL,
-    })
+    });
+    if let (false, Value::Object(fields)) = (wishes.plugins.is_empty(), &mut answer) {
+        let is_loaded = |path: &PathBuf| {
+            let path = path.canonicalize().ok();
+            plan.layers.plugins.iter().any(|plugin| Some(&plugin.path) == path.as_ref())
+        };
+        let are_loaded = wishes.plugins.iter().all(is_loaded);
+        fields.insert("plugins_applied".to_owned(), Value::Bool(are_loaded));
+    }
+    answer
 }

@@ -13,6 +13,7 @@ mod account;
 mod asks;
 mod control;
 mod desk;
+mod elicitation;
 mod failure;
 mod fit;
 mod frame;
@@ -32,6 +33,8 @@ mod structured;
 mod tasks;
 mod verdict;
 
+use std::fs::{File, OpenOptions};
+
 use serde_json::Value;
 use windlass_driver::AgentDefinition;
 
@@ -41,13 +44,14 @@ use crate::args::RunArgs;
 use crate::command::Order;
 use crate::compose::{self, Plan};
 use crate::exit::Exit;
-use crate::front::beside;
 use crate::front::view::View;
+use crate::front::{beside, unless_signalled};
 use crate::refusal::Refusal;
 use crate::signals::Signals;
 use crate::subcommand::rewind;
 use desk::Desk;
 use frame::{Incoming, Prompt};
+use reader::Heard;
 
 pub(crate) use frame::Stamped;
 
@@ -58,6 +62,22 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
     let is_stream_in = args.is_stream_in();
     let schema = schema(&args)?;
     let agents = agents(&args)?;
+    let diary = diary(&args)?;
+    let (mut args, mut early, mut lines) = (args, None, None);
+    if is_stream_in && args.headless.await_initialize {
+        let mut all = reader::start();
+        // Who said that there is a greeting to wait for sends it first, or ends.
+        match unless_signalled(&mut signals, all.recv()).await {
+            Ok(first) => early = first,
+            Err(signal) => return Ok(signal.exit()),
+        }
+        if let Some(Heard::Line(Incoming::ControlRequest { request, .. })) = &early {
+            let (with, without) = initialize::plugins(request);
+            args.headless.plugin_dir.extend(with);
+            args.headless.plugin_dir_no_mcp.extend(without);
+        }
+        lines = Some(all);
+    }
     let again = args.clone();
     let lookup = |name: &str| std::env::var_os(name);
     let composed = beside(&mut signals, move || match is_stream_in {
@@ -86,12 +106,27 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
         return Ok(desk::seen(view, plan.session_id, format, signals).await);
     }
     let lines = match &first {
-        None => reader::start(),
+        None => lines.unwrap_or_else(reader::start),
         Some(order) => reader::once(Incoming::User(Box::new(prompt_of(order)))),
     };
     let mut desk = Desk::new(again, plan, first, lines, signals).with_schema(schema);
+    desk = desk.with_diary(diary).with_early(early);
     desk.forewarn(&warnings, &notes);
     desk.serve().await
+}
+
+/// Where everything is told to, for those who look for a mistake.
+fn diary(args: &RunArgs) -> Result<Option<File>, Refusal> {
+    let Some(path) = &args.headless.debug_file else {
+        return Ok(None);
+    };
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map(Some).map_err(|error| {
+        Refusal::usage(format!(
+            "--debug-file {}: {error}; give a file that can be written",
+            path.display()
+        ))
+    })
 }
 
 /// What answers must fit.

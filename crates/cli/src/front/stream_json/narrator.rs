@@ -27,6 +27,8 @@ pub(crate) struct Narrator {
     tells_pieces: bool,
     /// Text and reasoning are wanted; without it only calls and results are.
     tells_text: bool,
+    /// What was thought is left out; that there was a thought is not.
+    hides_thinking: bool,
     model: String,
     /// The id of the answer under way.
     id: String,
@@ -46,6 +48,7 @@ impl Narrator {
             parent: None,
             tells_pieces,
             tells_text: true,
+            hides_thinking: false,
             model,
             id: String::new(),
             usage: Usage::default(),
@@ -54,6 +57,17 @@ impl Narrator {
             outputs: HashMap::new(),
             running: HashMap::new(),
         }
+    }
+
+    /// Without what the model thought.
+    pub(crate) fn hiding_thinking(mut self, on: bool) -> Self {
+        self.hides_thinking = on;
+        self
+    }
+
+    /// What is shown of thoughts changes.
+    pub(crate) fn hide_thinking(&mut self, on: bool) {
+        self.hides_thinking = on;
     }
 
     /// For a session that this call started.
@@ -133,7 +147,8 @@ impl Narrator {
     }
 
     fn streamed(&mut self, attempt: AttemptId, delta: &Delta) -> Vec<Frame> {
-        if !self.tells_pieces {
+        let is_hidden = self.hides_thinking && matches!(delta, Delta::Thinking(_));
+        if !self.tells_pieces || is_hidden {
             return Vec::new();
         }
         let speaker = Speaker { id: &self.id, model: &self.model };
@@ -159,7 +174,15 @@ impl Narrator {
         let mut frames = if self.tells_pieces { self.events(events) } else { Vec::new() };
         let blocks = message.content.iter().filter_map(Content::of);
         let told = blocks.filter(|block| self.is_told(block));
-        frames.extend(told.map(|block| self.assistant(block, None)));
+        let shown = told.map(|mut block| {
+            if let Content::Thinking { thinking, .. } = &mut block
+                && self.hides_thinking
+            {
+                thinking.clear();
+            }
+            block
+        });
+        frames.extend(shown.map(|block| self.assistant(block, None)));
         frames
     }
 

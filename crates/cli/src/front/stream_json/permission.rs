@@ -1,14 +1,20 @@
 //! A question about a call as clients know it, and their answer as the engine knows it.
 
-use serde_json::{Value, json};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
 use windlass_driver::Policy;
+use windlass_driver::mcp::Failure;
+use windlass_driver::mcp::connection::{CallReply, ReplyPart};
 use windlass_permission::Rule;
+use windlass_settings::Source;
 use windlass_vocabulary::{Answer, Json, Mode, PermissionQuestion};
 
 use super::frame::{Request, input};
+use crate::front::call::described;
 
 /// The question.
-pub(crate) fn request(question: &PermissionQuestion) -> Request {
+pub(crate) fn request(question: &PermissionQuestion, directories: &[String]) -> Request {
     let rules: Vec<Value> = question
         .suggestions
         .iter()
@@ -18,13 +24,47 @@ pub(crate) fn request(question: &PermissionQuestion) -> Request {
     let suggestion = json!({
         "type": "addRules", "rules": rules, "behavior": "allow", "destination": "session",
     });
+    let input = input(&question.call);
+    let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
+    let path = ["file_path", "notebook_path", "path"].iter().find_map(|key| text(key));
+    let is_inside =
+        |path: &String| directories.iter().any(|directory| Path::new(path).starts_with(directory));
+    let blocked_path = path.filter(|path| Path::new(path).is_absolute() && !is_inside(path));
     Request::CanUseTool {
         tool_name: question.call.name.as_str().to_owned(),
-        input: input(&question.call),
         tool_use_id: question.call.id.as_str().to_owned(),
         permission_suggestions: if rules.is_empty() { Vec::new() } else { vec![suggestion] },
         decision_reason: Some(question.why.clone()).filter(|why| !why.is_empty()),
-        agent_id: None,
+        decision_reason_type: blocked_path.is_some().then_some("workingDir"),
+        blocked_path,
+        title: described(&question.call, TITLE_MAX),
+        display_name: question.call.name.as_str().to_owned(),
+        description: text("description"),
+        agent_id: question.agent.as_ref().map(|agent| agent.as_str().to_owned()),
+        input,
+    }
+}
+
+/// What a tool that decides is told.
+pub(crate) fn arguments(question: &PermissionQuestion, asked: &Value) -> Map<String, Value> {
+    let mut arguments = Map::new();
+    arguments.insert("tool_name".to_owned(), Value::from(question.call.name.as_str()));
+    arguments.insert("input".to_owned(), asked.clone());
+    arguments.insert("tool_use_id".to_owned(), Value::from(question.call.id.as_str()));
+    arguments
+}
+
+/// What it decided: an object as text, or as structure.
+pub(crate) fn decision(reply: Result<CallReply, Failure>) -> Result<Value, String> {
+    let reply = reply.map_err(|failure| failure.to_string())?;
+    let text = reply.parts.iter().find_map(|part| match part {
+        ReplyPart::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    match (text.and_then(|text| serde_json::from_str(text).ok()), reply.structured) {
+        _ if reply.is_error => Err(text.unwrap_or("it failed").to_owned()),
+        (Some(value), _) | (None, Some(value)) => Ok(value),
+        (None, None) => Err("what it said is no JSON".to_owned()),
     }
 }
 
@@ -64,7 +104,7 @@ pub(crate) fn answer(said: Result<Value, String>, asked: &Value) -> (Answer, Vec
 pub(crate) struct Update {
     what: What,
     /// Where it is to be kept.
-    pub(crate) destination: String,
+    destination: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,13 +157,68 @@ impl Update {
     }
 
     /// The rules it allows from now on.
-    fn allowed(&self) -> Vec<String> {
+    pub(crate) fn allowed(&self) -> Vec<String> {
         match &self.what {
             What::Add(Behavior::Allow, rules) | What::Replace(Behavior::Allow, rules) => {
                 rules.iter().map(ToString::to_string).collect()
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The layer of settings it is to be written to; `None` if it is for this session alone.
+    pub(crate) fn layer(&self) -> Option<Source> {
+        match self.destination.as_str() {
+            "userSettings" => Some(Source::User),
+            "projectSettings" => Some(Source::Project),
+            "localSettings" => Some(Source::Local),
+            _ => None,
+        }
+    }
+
+    /// The setting it changes, by its keys.
+    pub(crate) fn keys(&self) -> [&'static str; 2] {
+        let key = match &self.what {
+            What::Add(behavior, _) | What::Replace(behavior, _) | What::Remove(behavior, _) => {
+                match behavior {
+                    Behavior::Allow => "allow",
+                    Behavior::Deny => "deny",
+                    Behavior::Ask => "ask",
+                }
+            }
+            What::Mode(_) => "defaultMode",
+            What::AddDirectories(_) | What::RemoveDirectories(_) => "additionalDirectories",
+        };
+        ["permissions", key]
+    }
+
+    /// Does it take away what was there?
+    pub(crate) fn replaces(&self) -> bool {
+        matches!(self.what, What::Replace(..))
+    }
+
+    /// What the setting is after it.
+    pub(crate) fn written(&self, old: Option<Value>) -> Option<Value> {
+        let mut list: Vec<Value> = match old {
+            Some(Value::Array(list)) => list,
+            _ => Vec::new(),
+        };
+        let texts = |rules: &[Rule]| -> Vec<Value> {
+            rules.iter().map(|rule| Value::from(rule.to_string())).collect()
+        };
+        let (mut more, mut gone): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+        match &self.what {
+            What::Mode(mode) => return Some(Value::from(mode.name())),
+            What::Add(_, rules) => more.extend(texts(rules)),
+            What::Remove(_, rules) => gone.extend(texts(rules)),
+            What::Replace(_, rules) => list = texts(rules),
+            What::AddDirectories(paths) => more.extend(paths.iter().cloned().map(Value::from)),
+            What::RemoveDirectories(paths) => gone.extend(paths.iter().cloned().map(Value::from)),
+        }
+        list.retain(|entry| !gone.contains(entry));
+        more.retain(|entry| !list.contains(entry));
+        list.extend(more);
+        Some(Value::Array(list))
     }
 
     /// The mode it sets.
@@ -157,6 +252,9 @@ impl Update {
         }
     }
 }
+
+/// Characters of a call in a title.
+const TITLE_MAX: usize = 200;
 
 fn rules(value: &Value) -> Vec<Rule> {
     let read = |rule: &Value| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass_driver::mcp::{ServerStatus, Servers};
 use windlass_driver::{AgentDefinition, Builder, HookSet, Notices, Parting, Session, Settings};
 use windlass_permission::Rule;
-use windlass_vocabulary::{Mode, ModelName, Notice};
+use windlass_vocabulary::{Mode, ModelName, Notice, ThinkingMode};
 
 use super::frame::Init;
 use super::mirror::Mirror;
@@ -63,6 +63,7 @@ pub(crate) struct Stage {
     pub(crate) expander: Expander,
     /// The MCP servers.
     pub(crate) remote: Servers,
+    betas: Vec<String>,
     has_agents: bool,
     agents: Vec<AgentDefinition>,
     settings: Settings,
@@ -86,6 +87,10 @@ pub(crate) struct Terms {
     pub(crate) tells_pieces: bool,
     /// Text of nested sessions.
     pub(crate) tells_text: bool,
+    /// What the model thought is left out.
+    pub(crate) hides_thinking: bool,
+    /// Betas that are asked for.
+    pub(crate) betas: Vec<String>,
 }
 
 impl Stage {
@@ -128,7 +133,8 @@ impl Stage {
         Ok(Self {
             session,
             notices,
-            narrator: Narrator::new(model.clone(), terms.tells_pieces),
+            narrator: Narrator::new(model.clone(), terms.tells_pieces)
+                .hiding_thinking(terms.hides_thinking),
             tasks: Tasks::new(terms.tells_text),
             mirror,
             wanted,
@@ -148,6 +154,7 @@ impl Stage {
             expander: plan.expander,
             remote: plan.remote,
             layers: plan.layers,
+            betas: terms.betas,
             has_agents: definitions.is_some(),
             agents: definitions.unwrap_or_default(),
             settings,
@@ -166,13 +173,13 @@ impl Stage {
             slash_commands: self.commands(),
             agents: self.agent_names(),
             skills: skills(&self.portrait),
-            plugins: Vec::new(),
+            plugins: plugins(&self.layers),
             output_style: self.portrait.output_style.clone(),
             api_key_source: "none".to_owned(),
             claude_code_version: LEVEL.to_owned(),
             windlass_version: env!("CARGO_PKG_VERSION").to_owned(),
             capabilities: Vec::new(),
-            betas: Vec::new(),
+            betas: self.betas.clone(),
         }
     }
 
@@ -195,6 +202,31 @@ impl Stage {
     fn commands(&self) -> Vec<String> {
         let listed = self.expander.commands().into_iter().map(|listed| listed.name);
         command::names().map(str::to_owned).chain(listed).collect()
+    }
+
+    /// Agents that may be asked for by name.
+    pub(crate) fn agents(&self) -> &[AgentDefinition] {
+        &self.agents
+    }
+
+    /// Where it works.
+    pub(crate) fn cwd(&self) -> PathBuf {
+        self.portrait.cwd.clone()
+    }
+
+    /// Directories it works in.
+    pub(crate) fn directories(&self) -> &[String] {
+        &self.settings.policy.directories
+    }
+
+    /// Whether the model thinks, as it was when the session began.
+    pub(crate) fn thinking_first(&self) -> ThinkingMode {
+        self.settings.thinking
+    }
+
+    /// The style is called this now.
+    pub(crate) fn output_style_is(&mut self, name: String) {
+        self.portrait.output_style = name;
     }
 
     /// What is in force, in words.
@@ -275,8 +307,14 @@ fn become_agent(
     })
 }
 
+/// Plugins, by name and place.
+fn plugins(layers: &Layers) -> Vec<Value> {
+    let all = layers.plugins.iter();
+    all.map(|plugin| json!({ "name": plugin.name, "path": plugin.path })).collect()
+}
+
 /// Folders with a page that says so.
-fn skills(portrait: &Portrait) -> Vec<String> {
+pub(crate) fn skills(portrait: &Portrait) -> Vec<String> {
     let mut names: Vec<String> = portrait
         .skills
         .iter()
@@ -284,6 +322,7 @@ fn skills(portrait: &Portrait) -> Vec<String> {
         .flat_map(|entries| entries.flatten().take(SKILLS_MAX))
         .filter(|entry| entry.path().join("SKILL.md").is_file())
         .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !portrait.hidden_skills.contains(name))
         .collect();
     names.sort();
     names.dedup();

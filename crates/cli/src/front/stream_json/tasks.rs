@@ -1,10 +1,11 @@
-//! Sessions that calls of the main one have started: who they are, what they do, and which of them go
-//! on by themselves.
+//! Sessions and commands that calls of the main session have started: which they are, what they do, and
+//! which of them go on by themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use windlass_driver::BackgroundTask;
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{AgentId, Notice, Terminal, ToolCall};
 
@@ -18,8 +19,18 @@ pub(crate) struct Tasks {
     announced: BTreeMap<String, String>,
     /// By the call that started them.
     live: BTreeMap<String, Task>,
+    /// Commands in the background, by name, and the calls that started them.
+    commands: BTreeMap<String, Command>,
+    /// Commands that were told of at all.
+    known: BTreeSet<String>,
     /// Text of theirs is wanted too.
     tells_text: bool,
+}
+
+#[derive(Debug)]
+struct Command {
+    description: String,
+    call: String,
 }
 
 #[derive(Debug)]
@@ -34,11 +45,13 @@ struct Task {
     narrator: Narrator,
 }
 
-/// A session that went on by itself has ended.
+/// A session or a command that went on by itself has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeftEnded {
-    /// Who.
-    pub(crate) agent: String,
+    /// `agent` or `command`.
+    pub(crate) kind: &'static str,
+    /// Which.
+    pub(crate) id: String,
     /// What it was for.
     pub(crate) description: String,
 }
@@ -57,10 +70,75 @@ impl Tasks {
     /// Those that go on by themselves, for clients.
     pub(crate) fn left(&self) -> Vec<Value> {
         let left = self.live.values().filter(|task| task.is_left);
-        left.map(|task| {
+        let agents = left.map(|task| {
             json!({ "task_id": task.agent, "task_type": KIND, "description": task.description })
-        })
-        .collect()
+        });
+        let commands = self.commands.iter().map(|(id, command)| {
+            json!({ "task_id": id, "task_type": COMMAND, "description": command.description })
+        });
+        agents.chain(commands).collect()
+    }
+
+    /// Do commands run in the background?
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
+    /// A call left something running: commands that are new.
+    pub(crate) fn commands_began(&mut self, all: &[BackgroundTask], call: &str) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for task in all.iter().filter(|task| !task.is_agent) {
+            if !self.known.insert(task.id.clone()) {
+                continue;
+            }
+            let (description, call) = (task.command.clone(), call.to_owned());
+            frames.push(system(Subtype::TaskStarted {
+                task_id: task.id.clone(),
+                description: description.clone(),
+                task_type: COMMAND,
+                tool_use_id: Some(call.clone()),
+            }));
+            self.commands.insert(task.id.clone(), Command { description, call });
+        }
+        if !frames.is_empty() {
+            frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
+        }
+        frames
+    }
+
+    /// Commands that are no longer running.
+    pub(crate) fn commands_ended(
+        &mut self,
+        all: &[BackgroundTask],
+    ) -> (Vec<Frame>, Vec<LeftEnded>) {
+        let (mut frames, mut ended) = (Vec::new(), Vec::new());
+        for task in all {
+            let Some(words) = &task.ended else { continue };
+            let Some(Command { description, call }) = self.commands.remove(&task.id) else {
+                continue;
+            };
+            let is_stopped = task.has_failed && words.starts_with("Stopped");
+            frames.push(system(Subtype::TaskNotification {
+                task_id: task.id.clone(),
+                status: match task.has_failed {
+                    false => "completed",
+                    true if is_stopped => "stopped",
+                    true => "failed",
+                },
+                output_file: task.output.to_string_lossy().into_owned(),
+                summary: format!("{description}: {words}"),
+                usage: None,
+                tool_use_id: Some(call),
+            }));
+            // Who stopped it knows.
+            if !is_stopped {
+                ended.push(LeftEnded { kind: "command", id: task.id.clone(), description });
+            }
+        }
+        if !frames.is_empty() {
+            frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
+        }
+        (frames, ended)
     }
 
     /// A call of the main session runs.
@@ -156,7 +234,7 @@ impl Tasks {
             return (frames, None);
         }
         frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
-        (frames, Some(LeftEnded { agent: task.agent, description: task.description }))
+        (frames, Some(LeftEnded { kind: "agent", id: task.agent, description: task.description }))
     }
 }
 
@@ -168,3 +246,4 @@ impl Task {
 }
 
 const KIND: &str = "local_agent";
+const COMMAND: &str = "local_bash";

@@ -1,62 +1,133 @@
 //! What a client may ask beside the conversation. Each request gets exactly one answer.
 
 mod context;
+mod hooks;
+pub(crate) mod model;
 mod servers;
+pub(crate) mod settings;
+mod tasks;
 mod undo;
+
+use std::pin::Pin;
 
 use serde_json::{Value, json};
 use windlass_driver::Interrupt;
-use windlass_vocabulary::{Mode, ThinkingMode};
+use windlass_vocabulary::Mode;
 
+use super::asks::Finish;
 use super::desk::{Desk, waiting};
 use super::initialize::{self, Wishes};
 use super::stage::{LEVEL, Stage};
-use crate::choice;
-use crate::config::Config;
+
+/// What becomes of a request.
+pub(crate) enum Served {
+    /// It is answered.
+    Now(Result<Value, String>),
+    /// Something has to be waited for, beside the desk.
+    Later(Pin<Box<dyn Future<Output = Finish> + Send>>),
+}
+
+impl From<Result<Self, String>> for Served {
+    fn from(served: Result<Self, String>) -> Self {
+        served.unwrap_or_else(|why| Self::Now(Err(why)))
+    }
+}
+
+/// It is answered.
+#[allow(clippy::unnecessary_wraps, reason = "stands beside what may fail")]
+fn now(outcome: Result<Value, String>) -> Result<Served, String> {
+    Ok(Served::Now(outcome))
+}
+
+/// Waits first, and then does the rest at the desk.
+fn later<F>(work: impl Future<Output = F> + Send + 'static) -> Served
+where
+    F: FnOnce(&mut Desk) -> Result<Value, String> + Send + 'static,
+{
+    Served::Later(Box::pin(async move { Finish(Box::new(work.await)) }))
+}
 
 /// Serves one request.
-pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Result<Value, String> {
+pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Served {
     let Some(subtype) = request.get("subtype").and_then(Value::as_str) else {
-        return Err("the request has no `subtype`".to_owned());
+        return Served::Now(Err("the request has no `subtype`".to_owned()));
     };
-    match subtype {
+    let outcome = match subtype {
+        "set_model" => return model::set(desk, request).into(),
+        "apply_flag_settings" => return settings::apply(desk, request).into(),
+        "mcp_reconnect" => return servers::reconnect(desk, request).into(),
+        "mcp_toggle" => return servers::toggle(desk, request).into(),
+        "mcp_set_servers" => return servers::set(desk, request).into(),
+        "stop_task" => return tasks::stop(desk, request).into(),
         "initialize" => greet(desk, request),
         "interrupt" => interrupt(desk, request),
         "set_permission_mode" => set_mode(desk, request),
-        "set_model" => set_model(desk, request),
-        "set_max_thinking_tokens" => set_thinking(desk, request),
-        "get_context_usage" => {
-            let stage = opened(desk)?;
-            let found = stage.session.inventory().await;
-            found.map(|found| context::usage(&found)).ok_or_else(|| OVER.to_owned())
-        }
+        "set_max_thinking_tokens" => model::set_thinking(desk, request),
+        "list_models" => model::list(desk),
+        "get_context_usage" => context::usage(desk).await,
         "mcp_status" => servers::status(desk),
-        "mcp_reconnect" => servers::reconnect(desk, request).await,
-        "mcp_toggle" => servers::toggle(desk, request).await,
         "mcp_message" => servers::message(desk, request),
         "rewind_files" => undo::rewind(desk, request).await,
+        "background_tasks" => Ok(tasks::leave()),
+        "get_task_output" => tasks::output(desk, request),
+        "get_settings" => settings::show(desk),
+        "update_settings" => settings::update(desk, request),
+        "list_permission_rules" => settings::rules(desk).await,
+        "get_hooks_listing" => hooks::list(desk),
         "get_binary_version" => {
             Ok(json!({ "version": env!("CARGO_PKG_VERSION"), "claude_code_version": LEVEL }))
         }
         "get_session_cost" => Ok(json!({ "total_cost_usd": desk.account.dollars() })),
-        "get_usage" => Ok(json!({ "modelUsage": desk.account.by_model() })),
+        "get_usage" => Ok(usage(desk)),
         "cancel_async_message" => cancel_message(desk, request),
+        "rename_session" => rename(desk, request),
+        // Nothing here is coloured, and nothing is held back for want of readers.
+        "set_color" | "set_has_subscribers" => Ok(json!({})),
         other => Err(format!("there is no control request `{other}` here")),
+    };
+    Served::Now(outcome)
+}
+
+fn usage(desk: &Desk) -> Value {
+    let used = desk.account.by_model();
+    json!({
+        "modelUsage": used,
+        "session": { "total_cost_usd": desk.account.dollars(), "model_usage": used },
+        "subscription_type": null,
+        "rate_limits_available": false,
+        "rate_limits": null,
+    })
+}
+
+/// Gives the session a name that people see.
+fn rename(desk: &mut Desk, request: &Value) -> Result<Value, String> {
+    let title = text(request, "title")?;
+    let meant = request.get("session_id").and_then(Value::as_str);
+    let stage = opened(desk)?;
+    if meant.is_some_and(|meant| meant != stage.id) {
+        return Err("another session goes on here now".to_owned());
     }
+    stage.session.rename(title).map_err(|error| error.to_string())?;
+    Ok(json!({}))
 }
 
 /// Must the session have begun, with everything that belongs to it?
 pub(crate) fn needs_session(request: &Value) -> bool {
     let subtype = request.get("subtype").and_then(Value::as_str);
-    matches!(
+    !matches!(
         subtype,
-        Some(
-            "set_permission_mode"
-                | "set_model"
-                | "set_max_thinking_tokens"
-                | "get_context_usage"
-                | "mcp_status"
-                | "rewind_files"
+        None | Some(
+            "initialize"
+                | "interrupt"
+                | "mcp_message"
+                | "background_tasks"
+                | "update_settings"
+                | "get_binary_version"
+                | "get_session_cost"
+                | "get_usage"
+                | "cancel_async_message"
+                | "set_color"
+                | "set_has_subscribers"
         )
     )
 }
@@ -67,7 +138,7 @@ fn greet(desk: &mut Desk, request: &Value) -> Result<Value, String> {
         return Err("the conversation has begun; `initialize` comes before the first prompt".into());
     };
     wishes.apply(plan);
-    let answer = initialize::answer(plan, true);
+    let answer = initialize::answer(plan, &wishes);
     desk.wishes = wishes;
     Ok(answer)
 }
@@ -111,44 +182,6 @@ fn set_mode(desk: &mut Desk, request: &Value) -> Result<Value, String> {
     stage.mode = wanted;
     desk.tell_mode(wanted.name());
     Ok(json!({ "mode": wanted.name() }))
-}
-
-fn set_model(desk: &mut Desk, request: &Value) -> Result<Value, String> {
-    let wanted = request.get("model").and_then(Value::as_str).filter(|name| *name != "default");
-    let stage = opened(desk)?;
-    let wanted = wanted.unwrap_or(&stage.model_first).to_owned();
-    let lookup = |name: &str| std::env::var_os(name);
-    let config: &Config = &stage.atlas.config;
-    let chosen = choice::choose(&wanted, config, &lookup).map_err(|refusal| refusal.to_string())?;
-    if chosen.provider != stage.atlas.first.provider {
-        return Err(format!(
-            "{} lives at another provider than this session; start a new one with --model",
-            chosen.full_name()
-        ));
-    }
-    let facts = chosen.facts();
-    stage.model.clone_from(&chosen.name);
-    desk.account.knows(&facts);
-    let stage = opened(desk)?;
-    stage
-        .session
-        .configure(move |settings| settings.model = facts)
-        .map_err(|error| error.to_string())?;
-    Ok(json!({}))
-}
-
-fn set_thinking(desk: &mut Desk, request: &Value) -> Result<Value, String> {
-    let thinking = match request.get("max_thinking_tokens").and_then(Value::as_u64) {
-        None => ThinkingMode::Unset,
-        Some(0) => ThinkingMode::Disabled,
-        Some(_) => ThinkingMode::Adaptive,
-    };
-    let stage = opened(desk)?;
-    stage
-        .session
-        .configure(move |settings| settings.thinking = thinking)
-        .map_err(|error| error.to_string())?;
-    Ok(json!({}))
 }
 
 fn cancel_message(desk: &mut Desk, request: &Value) -> Result<Value, String> {

@@ -1,12 +1,14 @@
 //! Requests about MCP servers.
 
-use std::sync::Arc;
-
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use windlass_driver::Registry;
+use windlass_driver::mcp::config::{Layer, orders};
 use windlass_driver::mcp::{ServerStatus, Servers};
+use windlass_vocabulary::ToolSpec;
 
-use super::{OVER, text};
+use super::{OVER, Served, later, opened, text};
 use crate::front::stream_json::desk::Desk;
+use crate::front::stream_json::inside;
 
 /// `mcp_status`.
 pub(super) fn status(desk: &Desk) -> Result<Value, String> {
@@ -14,30 +16,82 @@ pub(super) fn status(desk: &Desk) -> Result<Value, String> {
     Ok(json!({ "mcpServers": servers }))
 }
 
-/// `mcp_reconnect`.
-pub(super) async fn reconnect(desk: &Desk, request: &Value) -> Result<Value, String> {
-    let name = text(request, "serverName")?;
-    // A server may be asked over the very line that we are to hear, so it is not waited for here.
-    let (servers, name) = (of(desk)?.clone(), Arc::<str>::from(name));
+/// `mcp_reconnect`. A server may be asked over the very line that we are to hear, so it is waited for
+/// beside the desk.
+pub(super) fn reconnect(desk: &Desk, request: &Value) -> Result<Served, String> {
+    let name = text(request, "serverName")?.to_owned();
+    let servers = of(desk)?.clone();
     known(&servers, &name)?;
-    tokio::spawn(async move {
-        // How it went is told by `mcp_status`.
-        let _ = servers.reconnect(&name).await;
-    });
-    Ok(json!({}))
+    Ok(later(async move {
+        let outcome = servers.reconnect(&name).await;
+        move |_: &mut Desk| outcome.map(|()| json!({})).map_err(|failure| failure.to_string())
+    }))
 }
 
 /// `mcp_toggle`.
-pub(super) async fn toggle(desk: &Desk, request: &Value) -> Result<Value, String> {
+pub(super) fn toggle(desk: &Desk, request: &Value) -> Result<Served, String> {
     let name = text(request, "serverName")?.to_owned();
     let is_on = request.get("enabled").and_then(Value::as_bool);
     let is_on = is_on.ok_or_else(|| "the request has no `enabled`".to_owned())?;
     let servers = of(desk)?.clone();
     known(&servers, &name)?;
-    tokio::spawn(async move {
-        let _ = servers.switch(&name, is_on).await;
-    });
-    Ok(json!({}))
+    Ok(later(async move {
+        let outcome = servers.switch(&name, is_on).await;
+        move |_: &mut Desk| outcome.map(|()| json!({})).map_err(|failure| failure.to_string())
+    }))
+}
+
+/// `mcp_set_servers`: these and no others, beside those that were there from the start. Their tools
+/// are offered once they are known.
+pub(super) fn set(desk: &mut Desk, request: &Value) -> Result<Served, String> {
+    let Some(Value::Object(wanted)) = request.get("servers") else {
+        return Err("the request has no object `servers`".to_owned());
+    };
+    let stage = opened(desk)?;
+    let (servers, session) = (stage.remote.clone(), stage.session.clone());
+    let inside = |value: &Value| value.get("type").is_some_and(|kind| kind == "sdk");
+    let (own, others): (Vec<_>, Vec<_>) =
+        wanted.clone().into_iter().partition(|(_, value)| inside(value));
+    let layer = Layer { scope: "dynamic".to_owned(), servers: others.into_iter().collect() };
+    let variables = |name: &str| std::env::var(name).ok();
+    let (orders, notes) = orders(&[layer], &stage.cwd(), &variables);
+    let mut added: Vec<String> = own.into_iter().map(|(name, _)| name).collect();
+    inside::connect(&servers, &added, &desk.port, &desk.ears);
+    for mut order in orders {
+        order.is_always_loaded = true;
+        added.push(order.name.clone());
+        servers.add(order);
+    }
+    let before = std::mem::replace(&mut desk.dynamic, added.clone());
+    let gone = before.into_iter().filter(|name| !added.contains(name));
+    let removed: Vec<String> = gone.filter(|name| servers.remove(name)).collect();
+    let mut errors: Map<String, Value> =
+        notes.into_iter().zip(1..).map(|(note, n)| (format!("#{n}"), Value::from(note))).collect();
+    Ok(later(async move {
+        inside::settled(servers.clone(), added.clone()).await;
+        for one in servers.status().into_iter().filter(|one| added.contains(&one.name)) {
+            if let Some(error) = one.error {
+                errors.insert(one.name, Value::from(error));
+            }
+        }
+        let offered = offered(&servers);
+        let changed = session.configure(move |settings| {
+            let is_remote = |name: &str| name.starts_with("mcp__");
+            let own = settings.tools.iter().filter(|spec| !is_remote(spec.name.as_str()));
+            settings.tools = own.cloned().chain(offered).collect();
+        });
+        move |_: &mut Desk| {
+            changed.map_err(|error| error.to_string())?;
+            Ok(json!({ "added": added, "removed": removed, "errors": errors }))
+        }
+    }))
+}
+
+/// What is told of the tools of servers.
+fn offered(servers: &Servers) -> Vec<ToolSpec> {
+    let mut registry = Registry::empty();
+    servers.offer(&mut registry);
+    registry.specs()
 }
 
 /// `mcp_message`: a server inside the client says something by itself.

@@ -4,23 +4,30 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
+use windlass_settings::{Source, keep_setting};
 use windlass_vocabulary::{Answer, Mode, PermissionQuestion, Ticket};
 
 use super::Desk;
 use crate::front::stream_json::asks::{Asker, GONE, Question};
-use crate::front::stream_json::frame::{Frame, Request};
+use crate::front::stream_json::control::settings;
+use crate::front::stream_json::frame::{Frame, Request, input};
+use crate::front::stream_json::narrator::warning;
 use crate::front::stream_json::permission::{self, Update};
 use crate::front::stream_json::{fit, pipe};
 
 impl Desk {
     /// The engine wants to know whether a call may run.
     pub(super) fn ask_permission(&mut self, ticket: Ticket, question: &PermissionQuestion) {
+        if self.args.headless.can_ask() && self.ask_tool(ticket, question) {
+            return;
+        }
         let is_asked = self.args.headless.can_ask();
         if !is_asked || self.is_input_over {
             let why = if is_asked { GONE } else { "nobody can be asked here" };
             return self.reply(ticket, Answer::Deny { message: why.to_owned(), interrupt: false });
         }
-        let request = permission::request(question);
+        let directories = self.stage.as_ref().map(|stage| stage.directories().to_vec());
+        let request = permission::request(question, &directories.unwrap_or_default());
         if is_too_long(&request) {
             let message = "The call is too long to be shown to the client.".to_owned();
             return self.reply(ticket, Answer::Deny { message, interrupt: false });
@@ -34,13 +41,39 @@ impl Desk {
         self.state("requires_action");
     }
 
+    /// A tool of a server is asked, if one was named. What it does not clearly allow is not allowed.
+    fn ask_tool(&self, ticket: Ticket, question: &PermissionQuestion) -> bool {
+        let (Some((server, tool)), Some(stage)) = (self.args.headless.asked_tool(), &self.stage)
+        else {
+            return false;
+        };
+        let (servers, port) = (stage.remote.clone(), self.port.clone());
+        let (server, tool) = (server.to_owned(), tool.to_owned());
+        let asked = input(&question.call);
+        let arguments = permission::arguments(question, &asked);
+        tokio::spawn(async move {
+            let reply = servers.call(&server, &tool, arguments, patience()).await;
+            port.decided(ticket, asked, permission::decision(reply)).await;
+        });
+        true
+    }
+
     /// Somebody beside the desk wants to know something.
     pub(super) fn question(&mut self, question: Question) {
         for request_id in self.asks.dropped() {
             self.pipe.put(&Frame::ControlCancelRequest { request_id });
         }
-        let Question::Ask(request, answer) = question else {
-            return;
+        let (request, answer) = match question {
+            Question::Ask(request, answer) => (request, answer),
+            Question::Withdrawn => return,
+            Question::Decided(ticket, asked, said) => {
+                return self.resolve(Asker::Permission(ticket, asked), said);
+            }
+            Question::Done(request_id, finish) => {
+                self.serving -= 1;
+                let outcome = (finish.0)(self);
+                return self.respond(request_id, outcome);
+            }
         };
         if self.is_input_over || is_too_long(&*request) {
             let why = if self.is_input_over { GONE } else { "it is too long for one line" };
@@ -115,6 +148,11 @@ impl Desk {
         if updates.is_empty() {
             return;
         }
+        for update in &updates {
+            if let Err(why) = self.keep(update) {
+                self.put(warning(format!("not written down: {why}")));
+            }
+        }
         let stage = self.stage.as_ref();
         let forbids = stage.is_some_and(|stage| stage.layers.loaded.forbids_bypass);
         let mode = updates.iter().filter_map(Update::mode).next_back();
@@ -131,6 +169,24 @@ impl Desk {
         if let Some(mode) = mode {
             self.tell_mode(mode.name());
         }
+    }
+
+    /// Writes it down, if it is to be kept. What a yes adds to this machine's own settings of a project
+    /// is trusted like the rest of them; what is written elsewhere has to be trusted like anything
+    /// that stands there.
+    fn keep(&self, update: &Update) -> Result<(), String> {
+        let Some(layer) = update.layer() else {
+            return Ok(());
+        };
+        let path = settings::file(self, layer)?;
+        let allowed = update.allowed();
+        if layer == Source::Local && !allowed.is_empty() && !update.replaces() {
+            let request = settings::request(self)?;
+            let kept = windlass_settings::remember(&request, &allowed);
+            return kept.map(drop).map_err(|error| error.to_string());
+        }
+        let kept = keep_setting(&path, &update.keys(), |old| update.written(old));
+        kept.map_err(|error| error.to_string())
     }
 
     fn state_of_run(&mut self) {

@@ -19,6 +19,9 @@ use crate::signals::Signals;
 impl Desk {
     /// Tells what people should know before it begins.
     pub(crate) fn forewarn(&mut self, warnings: &[String], notes: &[String]) {
+        if let Some(diary) = &mut self.diary {
+            notes.iter().for_each(|note| diary.say(Level::Everything, note));
+        }
         let Some(printer) = &mut self.printer else {
             for warning in warnings {
                 // If nobody reads it, the protocol goes on.

@@ -10,12 +10,13 @@ mod taking;
 mod telling;
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use windlass_driver::Interrupt;
+use windlass_driver::{Interrupt, Session};
 use windlass_vocabulary::{Block, Notice};
 
 pub(super) use ending::{refused, seen};
@@ -23,7 +24,7 @@ pub(super) use taking::waiting;
 
 use super::account::Account;
 use super::asks::{Asks, Port, Question};
-use super::control;
+use super::control::{self, Served};
 use super::frame::{Frame, Incoming, Prompt, Reply, Stamped};
 use super::initialize::Wishes;
 use super::inside::{self, Ears};
@@ -39,6 +40,7 @@ use crate::compose::Plan;
 use crate::exit::Exit;
 use crate::front::output::{Output, Target};
 use crate::front::print::Printer;
+use crate::front::progress::Progress;
 use crate::front::{at, interrupt, unless_signalled};
 use crate::refusal::Refusal;
 use crate::schema::Schema;
@@ -50,7 +52,11 @@ pub(crate) struct Desk {
     pub(super) pipe: Pipe,
     /// Prints the end, if that is all that is wanted.
     pub(super) printer: Option<Printer>,
+    /// Tells what happens on the way, for those who look for a mistake.
+    pub(super) diary: Option<Progress>,
     lines: mpsc::Receiver<Heard>,
+    /// A line that was read before the desk stood.
+    early: Option<Heard>,
     signals: Signals,
     questions: mpsc::Receiver<Question>,
     pub(super) port: Port,
@@ -66,6 +72,10 @@ pub(crate) struct Desk {
     settling: Option<oneshot::Receiver<()>>,
     are_inside_asked: bool,
     pub(super) ears: Ears,
+    /// Servers the client asked for on the way.
+    pub(super) dynamic: Vec<String>,
+    /// Requests that are worked on beside the desk.
+    serving: usize,
     /// Requests that wait for the session.
     parked: Vec<(String, Value)>,
     /// What the first prompt asks for, if that is known already.
@@ -85,6 +95,8 @@ pub(crate) struct Desk {
     has_failed: bool,
     /// There will be no more lines.
     is_input_over: bool,
+    /// A sign of life after this long a silence.
+    beat_every: Duration,
     /// How long what goes on by itself is waited for after that.
     tasks_until: Option<Instant>,
     /// A signal came, and until when things may take.
@@ -104,6 +116,8 @@ enum Event {
     Moved,
     Told(Option<Notice>),
     Settled,
+    /// Something in the background ended.
+    TaskEnded,
 }
 
 impl Desk {
@@ -116,13 +130,17 @@ impl Desk {
         signals: Signals,
     ) -> Self {
         let (port, questions) = Port::new();
-        let printer = Printer::new(args.output_format, args.verbose);
+        let is_debugged = args.headless.debug.is_some() && args.headless.debug_file.is_none();
+        let printer = Printer::new(args.output_format, args.verbose || is_debugged);
+        let diary = (printer.is_none() && is_debugged).then(|| Progress::new(true));
         let pipe = if printer.is_some() { Pipe::silent() } else { Pipe::start() };
         Self {
             args,
             pipe,
             printer,
+            diary,
             lines,
+            early: None,
             signals,
             questions,
             port,
@@ -134,6 +152,8 @@ impl Desk {
             settling: None,
             are_inside_asked: false,
             ears: Ears::default(),
+            dynamic: Vec::new(),
+            serving: 0,
             parked: Vec::new(),
             first,
             stage: None,
@@ -144,10 +164,23 @@ impl Desk {
             results: 0,
             has_failed: false,
             is_input_over: false,
+            beat_every: millis("WINDLASS_KEEP_ALIVE_MS").unwrap_or(BEAT_EVERY),
             tasks_until: None,
             caught: None,
             broken: None,
         }
+    }
+
+    /// Tells everything into this file.
+    pub(crate) fn with_diary(mut self, file: Option<File>) -> Self {
+        self.diary = file.map(Progress::into_file).or(self.diary);
+        self
+    }
+
+    /// What was read before the desk stood.
+    pub(crate) fn with_early(mut self, early: Option<Heard>) -> Self {
+        self.early = early;
+        self
     }
 
     /// Answers must fit this.
@@ -180,6 +213,7 @@ impl Desk {
                 Event::Told(Some(notice)) => self.notice(&notice).await,
                 Event::Told(None) => self.session_gone(),
                 Event::Settled => self.settled().await,
+                Event::TaskEnded => self.look_behind(),
             }
         };
         let exit = match self.printer.take() {
@@ -190,15 +224,23 @@ impl Desk {
             }
             _ => exit,
         };
+        if let Some(diary) = &mut self.diary {
+            let _ = unless_signalled(&mut self.signals, diary.finish()).await;
+        }
         self.finish().await;
         Ok(exit)
     }
 
     async fn next(&mut self) -> Event {
-        let beat = (self.pipe.is_empty()).then(|| self.pipe.last + BEAT_EVERY);
+        if let Some(early) = self.early.take() {
+            return Event::Heard(early);
+        }
+        let beat = (self.pipe.is_empty()).then(|| self.pipe.last + self.beat_every);
         let late = self.caught;
         let given_up = self.tasks_until.filter(|_| self.turn.is_none());
         let has_room = self.pipe.has_room();
+        let behind = self.stage.as_ref().filter(|stage| stage.tasks.has_commands());
+        let behind = behind.map(|stage| stage.session.clone());
         let told = async {
             match &mut self.stage {
                 Some(stage) if has_room => stage.next().await,
@@ -220,6 +262,7 @@ impl Desk {
             () = at(beat) => Event::Beat,
             notice = told => Event::Told(notice),
             () = settled(&mut self.settling) => Event::Settled,
+            () = ended(behind) => Event::TaskEnded,
         }
     }
 
@@ -235,7 +278,8 @@ impl Desk {
         if let Some((signal, _)) = self.caught {
             return Some(signal.exit());
         }
-        let is_idle = self.queue.is_empty() && self.parked.is_empty() && !self.is_awaiting_tasks();
+        let is_served = self.parked.is_empty() && self.serving == 0;
+        let is_idle = self.queue.is_empty() && is_served && !self.is_awaiting_tasks();
         let is_done = self.is_input_over && is_idle || self.broken.is_some();
         let exit = if self.has_failed { Exit::FAILED } else { Exit::DONE };
         is_done.then_some(exit)
@@ -265,7 +309,17 @@ impl Desk {
     }
 
     async fn request(&mut self, request_id: String, request: &Value) {
-        let outcome = control::serve(self, request).await;
+        match control::serve(self, request).await {
+            Served::Now(outcome) => self.respond(request_id, outcome),
+            Served::Later(work) => {
+                self.serving += 1;
+                let port = self.port.clone();
+                tokio::spawn(async move { port.done(request_id, work.await).await });
+            }
+        }
+    }
+
+    pub(super) fn respond(&mut self, request_id: String, outcome: Result<Value, String>) {
         let response = Reply::of(request_id, outcome);
         self.pipe.put(&Frame::ControlResponse { response });
     }
@@ -382,6 +436,13 @@ async fn settled(settling: &mut Option<oneshot::Receiver<()>>) {
     }
 }
 
+async fn ended(session: Option<Session>) {
+    match session {
+        Some(session) => session.background_ended().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// A line that means nothing is named; the next one may be better.
 async fn complain(number: u64, problem: &str) {
     let mut output = Output::new(Target::Stderr);
@@ -394,12 +455,13 @@ async fn complain(number: u64, problem: &str) {
 
 /// How long sessions that go on by themselves are waited for; `None` means as long as they take.
 fn tasks_wait() -> Option<Duration> {
-    let given = std::env::var("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").ok();
-    match given.and_then(|text| text.parse::<u64>().ok()) {
-        Some(0) => None,
-        Some(millis) => Some(Duration::from_millis(millis)),
-        None => Some(TASKS_MAX),
-    }
+    let given = millis("CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS").unwrap_or(TASKS_MAX);
+    Some(given).filter(|wait| !wait.is_zero())
+}
+
+/// A time that the environment gives.
+fn millis(name: &str) -> Option<Duration> {
+    std::env::var(name).ok()?.parse().ok().map(Duration::from_millis)
 }
 
 /// How long sessions that go on by themselves are waited for.

@@ -5,8 +5,10 @@ use windlass_driver::{Interrupt, Submission};
 use windlass_vocabulary::{Block, Tokens};
 
 use super::Desk;
+use crate::args::ThinkingDisplay;
 use crate::chance;
 use crate::command::{self, Order};
+use crate::front::stream_json::elicitation::Client;
 use crate::front::stream_json::frame::{Frame, Prompt, Subtype, User, UserMessage};
 use crate::front::stream_json::narrator::system;
 use crate::front::stream_json::stage::{Stage, Terms};
@@ -131,9 +133,14 @@ impl Desk {
             tells_lines: self.args.headless.session_mirror,
             tells_pieces: self.args.headless.include_partial_messages,
             tells_text: self.wishes.forwards_text,
+            hides_thinking: self.args.headless.thinking_display == Some(ThinkingDisplay::Omitted),
+            betas: self.args.headless.betas.clone(),
         };
         match Stage::open(plan, terms) {
             Ok(stage) => {
+                if self.args.is_stream_in() {
+                    stage.remote.seat(Client::new(self.port.clone()));
+                }
                 self.stage = Some(stage);
                 Ok(())
             }
@@ -256,10 +263,10 @@ impl Desk {
 
 /// What the model is told when something that went on by itself has ended.
 pub(super) fn wake(left: &LeftEnded) -> Prompt {
-    let LeftEnded { agent, description } = left;
+    let LeftEnded { kind, id, description } = left;
     let mut prompt = Prompt { client_composed: true, ..Prompt::default() };
     prompt.message.content =
-        Value::from(format!("The background agent `{agent}` ({description}) has ended."));
+        Value::from(format!("The background {kind} `{id}` ({description}) has ended."));
     prompt.origin = Some(json!({ "kind": "task-notification" }));
     prompt
 }

@@ -11,7 +11,9 @@ use crate::chance;
 use crate::front::patience::Hopeless;
 use crate::front::stream_json::frame::{Frame, Subtype};
 use crate::front::stream_json::narrator::system;
+use crate::front::stream_json::stage::Stage;
 use crate::front::stream_json::structured::{self, Wanted};
+use crate::front::stream_json::tasks::LeftEnded;
 use crate::front::stream_json::{failure, verdict};
 use crate::front::{advice, words};
 
@@ -21,6 +23,9 @@ impl Desk {
         self.account.notice(notice);
         if let Some(printer) = &mut self.printer {
             printer.notice(notice);
+        }
+        if let Some(diary) = &mut self.diary {
+            diary.notice(notice);
         }
         let Some(stage) = &mut self.stage else {
             return;
@@ -49,6 +54,8 @@ impl Desk {
             Notice::ToolStarted(call) => stage.tasks.called(call),
             Notice::ToolEnded { call, .. } => {
                 frames.extend(stage.tasks.answered(call.as_str()));
+                let all = stage.session.background();
+                frames.extend(stage.tasks.commands_began(&all, call.as_str()));
                 if stage.wanted.as_ref().is_some_and(Wanted::is_spent) {
                     let _ = stage.session.interrupt(Interrupt::User);
                 }
@@ -69,6 +76,7 @@ impl Desk {
             }
             _ => {}
         }
+        frames.extend(behind(stage).0);
         let hopeless = stage.patience.is_over(notice);
         let names = match notice {
             Notice::MessageAdded(message) => stage.mirror.names("", message.id),
@@ -82,6 +90,18 @@ impl Desk {
         if let Some(why) = hopeless {
             self.give_up(&why);
         }
+    }
+
+    /// A command in the background has ended. The model is told, if it waits for nothing else.
+    pub(in crate::front::stream_json) fn look_behind(&mut self) {
+        let Some(stage) = &mut self.stage else {
+            return;
+        };
+        let (frames, ended) = behind(stage);
+        if self.turn.is_none() && !self.is_input_over {
+            self.queue.extend(ended.iter().map(wake));
+        }
+        frames.into_iter().for_each(|frame| self.put(frame));
     }
 
     /// Sends frames; those of the conversation under the names they have in the transcript.
@@ -183,6 +203,14 @@ impl Desk {
         let permission_mode = Some(mode.to_owned());
         let status = Subtype::Status { status: None, permission_mode, compact_result: None };
         self.put(system(status));
+    }
+}
+
+/// What is told of commands in the background that have ended.
+fn behind(stage: &mut Stage) -> (Vec<Frame>, Vec<LeftEnded>) {
+    match stage.tasks.has_commands() {
+        true => stage.tasks.commands_ended(&stage.session.background()),
+        false => (Vec::new(), Vec::new()),
     }
 }
 

@@ -22,6 +22,19 @@ pub(crate) enum Request {
         /// Why it is asked.
         #[serde(skip_serializing_if = "Option::is_none")]
         decision_reason: Option<String>,
+        /// `workingDir`, if it is because of the place.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        decision_reason_type: Option<&'static str>,
+        /// The place outside the working directories that it is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blocked_path: Option<String>,
+        /// The call in one line.
+        title: String,
+        /// The tool, for people.
+        display_name: String,
+        /// What the model says it is for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
         /// The agent that wants it, if it is not the session itself.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent_id: Option<String>,
@@ -35,6 +48,24 @@ pub(crate) enum Request {
         /// The call it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
         tool_use_id: Option<String>,
+    },
+    /// An MCP server wants to know something of the user.
+    Elicitation {
+        /// Which.
+        mcp_server_name: String,
+        /// Its words.
+        message: String,
+        /// `form` or `url`.
+        mode: &'static str,
+        /// Where the user has to go.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
+        /// The form to fill in, as JSON Schema.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        requested_schema: Option<Value>,
+        /// What the server calls the question.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        elicitation_id: Option<String>,
     },
     /// A message for an MCP server inside the client.
     McpMessage {

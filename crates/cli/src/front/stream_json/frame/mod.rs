@@ -1,6 +1,7 @@
 //! The lines of standard output, as types: the promise to clients of the headless protocol.
 //!
-//! JSON Schemas of them lie in `docs/wire` and a test holds the two equal. When a frame is sent and
+//! JSON Schemas of them lie in `docs/wire`; a test holds the two equal, and every line that other tests
+//! read is held against them. When a frame is sent and
 //! what stands in it is decided elsewhere.
 
 mod control;
@@ -100,4 +101,54 @@ pub(crate) struct Stamped {
     pub(crate) uuid: String,
     /// The session.
     pub(crate) session_id: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::generate::SchemaSettings;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Frames of the conversation carry two more keys than frames beside it.
+    fn outgoing() -> Value {
+        let generator = SchemaSettings::default().for_serialize().into_generator();
+        let mut schema = generator.into_root_schema_for::<Frame>();
+        schema.insert("title".to_owned(), "Lines of standard output".into());
+        let mut schema = schema.to_value();
+        let beside =
+            ["keep_alive", "control_request", "control_response", "control_cancel_request"];
+        schema["properties"]["uuid"] = json!({ "type": "string", "description": "Its own id." });
+        schema["properties"]["session_id"] =
+            json!({ "type": "string", "description": "The session." });
+        schema["if"] = json!({ "properties": { "type": { "enum": beside } } });
+        schema["else"] = json!({ "required": ["uuid", "session_id"] });
+        schema
+    }
+
+    fn incoming() -> Value {
+        let mut schema = schemars::schema_for!(Incoming);
+        schema.insert("title".to_owned(), "Lines of standard input".into());
+        schema.to_value()
+    }
+
+    #[test]
+    fn the_schemas_in_docs_are_those_of_the_types() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wire");
+        for (name, schema) in [("output", outgoing()), ("input", incoming())] {
+            let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+            let path = folder.join(format!("stream_json.{name}.schema.json"));
+            if std::env::var_os("WINDLASS_WRITE_SCHEMA").is_some() {
+                std::fs::write(&path, &text).unwrap();
+            }
+            assert!(
+                std::fs::read_to_string(&path).unwrap_or_default() == text,
+                "{} is not that of the types; write it anew: WINDLASS_WRITE_SCHEMA=1 cargo test -p \
+                 windlass schemas_in_docs",
+                path.display()
+            );
+        }
+    }
 }
