@@ -144,7 +144,7 @@ impl Journal {
     ) -> (Self, Result<Option<Earlier>, JournalError>) {
         let journal = self.settle().await;
         let mut book = match journal {
-            Self::On(book) => book,
+            Self::On(book) if book.left.is_none() => book,
             other => return (other, Ok(None)),
         };
         let (settings, teller) = (Arc::clone(settings), teller.clone());

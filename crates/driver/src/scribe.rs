@@ -33,11 +33,11 @@ impl Scribe {
         self.rows += rows.len();
         let (agent, prices) = (&settings.agent.id, self.prices.as_deref());
         let mut booked: Vec<Row> = rows.iter().map(|row| Row::of(row, agent, prices)).collect();
-        let kept = state.ledger.kept();
         if let Some(last) = booked.last_mut() {
+            let kept = state.ledger.kept();
             last.kept = kept.less(self.kept);
+            self.kept = kept;
         }
-        self.kept = kept;
         notes.extend(booked.into_iter().map(Note::Billed));
         let mut is_urgent = false;
         for effect in effects {

@@ -1,6 +1,9 @@
 //! Where a project's sessions lie: the folder's name, as other programs spell it too.
 
+use std::borrow::Cow;
 use std::path::Path;
+
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// The name of a project's folder: its path with everything but ASCII letters and digits replaced,
 /// cut at 200 characters with a hash of the whole behind it. The path must be absolute and
@@ -8,6 +11,11 @@ use std::path::Path;
 #[must_use]
 pub fn project_key(project: &Path) -> String {
     let path = project.to_string_lossy();
+    // A letter with its accent is one sign or two, as whoever made the folder wrote it.
+    let path = match path.is_ascii() {
+        true => path,
+        false => Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize(&path).into_owned()),
+    };
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let key: String = path.chars().map(plain).collect();
     match key.get(..KEY_MAX) {
@@ -45,7 +53,8 @@ mod tests {
     #[test]
     fn keys_are_spelt_as_others_spell_them() {
         assert_eq!(project_key(Path::new("/home/u/my.app_2")), "-home-u-my-app-2");
-        assert_eq!(project_key(Path::new("/home/é")), "-home--");
+        assert_eq!(project_key(Path::new("/home/\u{e9}")), "-home--");
+        assert_eq!(project_key(Path::new("/home/e\u{301}")), "-home--");
         // 31 * 97 + 98 = 3105 = "2e9" to the base of 36.
         assert_eq!(base_36(hash("ab")), "2e9");
         let long = format!("/{}", "a".repeat(300));

@@ -10,7 +10,7 @@ use windlass_rehearsal::{Answer, Recorded, Rehearsal, Script};
 use windlass_vocabulary::{Tokens, Usage};
 
 use super::SESSION;
-use crate::stage::{PATIENCE, World, play};
+use crate::stage::{PATIENCE, World, play, run};
 
 /// In micro-dollars.
 const LIMIT: u64 = 4_000_000;
@@ -59,17 +59,27 @@ fn comes(child: &mut Child, server: &Rehearsal, requests: usize) -> bool {
 
 #[test]
 fn the_limit_holds_however_often_the_process_dies() {
-    die_with_requests_out(|_| 1);
+    let world = die_with_requests_out(|_| 1);
+    // What nobody knows the bill of is shown beside what was billed.
+    let cost = |flags: &[&str]| {
+        let mut command = world.windlass(&["cost", SESSION]);
+        run(command.args(flags)).answer().to_owned()
+    };
+    let told: serde_json::Value = serde_json::from_str(&cost(&["--json"])).expect("JSON");
+    let figure = |name: &str| told["account"]["all"][name].as_u64().expect("a figure");
+    let (spent, aside) = (figure("cost_micro_usd"), figure("set_aside_micro_usd"));
+    assert!(aside > 0 && spent + aside <= LIMIT, "{told}");
+    assert!(cost(&[]).contains("Set aside besides"), "{}", cost(&[]));
 }
 
 #[test]
 fn the_limit_holds_when_agents_die_with_it() {
     // Its own first request, its agent's first, its agent's second.
-    die_with_requests_out(|life| 1 + life % 3);
+    drop(die_with_requests_out(|life| 1 + life % 3));
 }
 
 /// Dies each time when so many requests have come in that life, until no money is left.
-fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) {
+fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> World {
     let (world, server) = (World::new(), server());
     let (mut deaths, mut said) = (0, None);
     for life in 0..LIVES_MAX {
@@ -98,4 +108,5 @@ fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) {
     assert_eq!(said.status.code(), Some(1), "{words}");
     assert!(words.contains("--max-budget-usd"), "{words}");
     assert!(deaths > 1 && caps.last() < caps.first(), "{deaths} deaths, {caps:?}");
+    world
 }

@@ -122,6 +122,9 @@ impl Run {
                 (self.state, self.pen) = (state, pen);
                 spent
             }
+            Ok(None) if self.journal.has_failed() => {
+                return (self.stop_short(Vec::new()).await, Err(RewindError::Closed));
+            }
             Ok(None) => return (self, Ok(())),
             Err(error) => return (self, Err(error.into())),
         };

@@ -42,14 +42,14 @@ async fn a_hundred_sessions_share_a_process() {
 async fn the_journal_costs_a_turn_little() {
     let turn = async |durability| {
         let directory = tempfile::tempdir().unwrap();
-        let (turns, pace) = (10, Duration::ZERO);
+        let (turns, pace) = (6, Duration::ZERO);
         let load = Load { sessions: 1, turns, durability, pace, directory: directory.path() };
         let report = many::run(load).await;
         assert_eq!(report.errors, Vec::<String>::new());
         report.turn(50)
     };
     let mut costs = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..4 {
         let (off, on) = (turn(None).await, turn(Some(Durability::Synced)).await);
         costs.push(on.saturating_sub(off));
     }
