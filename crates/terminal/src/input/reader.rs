@@ -5,7 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::mpsc as blocking;
+use std::sync::{Mutex, PoisonError, mpsc as blocking};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,10 +20,19 @@ pub(crate) struct Reader {
     still: blocking::Receiver<()>,
 }
 
+/// What was read for somebody who is gone. There is one terminal, so there is one place for it: who
+/// reads next begins with this.
+static UNREAD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
 impl Reader {
     /// Begins to read. The thread ends with the process or with the terminal.
     pub(crate) fn start() -> io::Result<Self> {
         let (sender, bytes) = mpsc::channel(CHUNKS_MAX);
+        let unread = std::mem::take(&mut *UNREAD.lock().unwrap_or_else(PoisonError::into_inner));
+        if !unread.is_empty() {
+            // The channel is empty, so there is room.
+            let _ = sender.try_send(unread);
+        }
         let (listener, bell) = io::pipe()?;
         let (holds, still) = blocking::sync_channel(1);
         std::thread::Builder::new()
@@ -43,6 +52,16 @@ impl Reader {
         // A thread that is gone reads nothing either.
         let _ = self.still.recv_timeout(HOLD_MAX);
         Ok(())
+    }
+
+    /// Reads no more, and leaves what was not taken to whoever reads next.
+    pub(crate) fn end(mut self) {
+        // A thread that is gone reads nothing either.
+        let _ = self.hold();
+        let mut unread = UNREAD.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(bytes) = self.bytes.try_recv() {
+            unread.extend_from_slice(&bytes);
+        }
     }
 
     /// Reads on.

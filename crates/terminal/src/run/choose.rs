@@ -50,8 +50,7 @@ pub async fn choose(looks: Looks, words: &str, mut picker: Picker) -> io::Result
             Picked::Item(item) => break Some(item),
         }
     };
-    // The next one reads the terminal with a thread of its own.
-    reader.hold()?;
+    reader.end();
     canvas.close(&[])?;
     Ok(chosen)
 }

@@ -135,11 +135,11 @@ pub struct Earlier {
     pub words: String,
 }
 
-/// Holds a conversation until somebody ends it.
+/// Holds a conversation until somebody ends it, and gives what was typed and not sent.
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub async fn run(stage: Stage) -> io::Result<()> {
+pub async fn run(stage: Stage) -> io::Result<String> {
     let Stage { session, notices, about, mode, looks, host, folder, said, .. } = stage;
     let canvas = Canvas::open(looks)?;
     let (tell, told) = mpsc::channel(TOLD_MAX);
@@ -171,7 +171,9 @@ pub async fn run(stage: Stage) -> io::Result<()> {
     }
     let outcome = conversation.hold(notices, told).await;
     let _ = conversation.close();
-    outcome
+    let left = conversation.app.composer.whole();
+    conversation.reader.end();
+    outcome.map(|()| left)
 }
 
 struct Conversation {

@@ -44,6 +44,7 @@ pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
     let mut first = prompt::on_command_line(&args)?;
     let environment = |name: &str| std::env::var_os(name);
     let looks = looks::looks(args.screen_reader);
+    let mut typed = String::new();
     loop {
         match question::before(&mut args, looks).await? {
             Answered::Go => {}
@@ -64,10 +65,13 @@ pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
             Err(refusal) => return Err(refusal),
         };
         let is_older = args.session.resume.is_some() || args.session.goes_on;
-        let begun = Begun { first: first.take(), is_older, looks };
-        match run(plan, begun, &mut signals).await? {
-            (exit, None) => return Ok(exit),
-            (_, Some(next)) => {
+        let begun =
+            Begun { first: first.take(), typed: std::mem::take(&mut typed), is_older, looks };
+        let ended = run(plan, begun, &mut signals).await?;
+        typed = ended.typed;
+        match ended.next {
+            None => return Ok(ended.exit),
+            Some(next) => {
                 args.session.goes_on = false;
                 args.session.session_id = None;
                 args.session.name = None;
@@ -86,17 +90,23 @@ pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
 /// How a conversation begins.
 struct Begun {
     first: Option<String>,
+    /// What is typed already.
+    typed: String,
     /// Something was said in it before.
     is_older: bool,
     looks: windlass_terminal::Looks,
 }
 
+/// How it ended.
+struct Ended {
+    exit: Exit,
+    next: Option<Next>,
+    /// What was typed and not sent.
+    typed: String,
+}
+
 /// Holds one conversation.
-async fn run(
-    plan: Plan,
-    begun: Begun,
-    signals: &mut Signals,
-) -> Result<(Exit, Option<Next>), Refusal> {
+async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, Refusal> {
     let warnings = plan.layers.warnings();
     let Plan { mut builder, agents, portrait, expander, journal, scratch, mut notes, .. } = plan;
     notes.extend(warnings);
@@ -141,13 +151,13 @@ async fn run(
         said,
         vim: looks::is_vim(),
         first: begun.first,
-        typed: String::new(),
+        typed: begun.typed,
         earlier,
         notes,
     };
     let (held, is_signalled) = tokio::select! {
-        held = converse(stage) => (held.map(|()| Exit::DONE), false),
-        signal = signals.next() => (Ok(signal.exit()), true),
+        held = converse(stage) => (held.map(|typed| (Exit::DONE, typed)), false),
+        signal = signals.next() => (Ok((signal.exit(), String::new())), true),
     };
     let next = next.lock().ok().and_then(|mut next| next.take());
     let why = match (&next, is_signalled) {
@@ -159,10 +169,10 @@ async fn run(
     close_for(&session, why, signals).await;
     plan.remote.close().await;
     forget(scratch.as_deref());
-    let exit = held.map_err(|error| {
+    let (exit, typed) = held.map_err(|error| {
         Refusal::failed(format!("the terminal cannot be used: {error}; ask with -p instead"))
     })?;
-    Ok((exit, next))
+    Ok(Ended { exit, next, typed })
 }
 
 /// What is shown of the session.

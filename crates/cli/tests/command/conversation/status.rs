@@ -135,12 +135,13 @@ fn a_session_is_left_for_another_and_found_again() {
     let mut talk = Talk::begin(world.asking(&server.url(), &["plant a tree"]));
     talk.until("ok");
     talk.until(READY);
-    talk.key("/clear\r");
+    // What is typed meanwhile is typed in the new one.
+    talk.key("/clear\rmend ");
     talk.when("two sessions", |screen| {
         let shown = screen.contents();
-        shown.matches("this is session").count() == 2 && shown.contains(READY)
+        shown.matches("this is session").count() == 2 && shown.contains("> mend")
     });
-    talk.key("mend the fence\r");
+    talk.key("the fence\r");
     talk.until("> mend the fence");
     talk.until(READY);
     talk.key("/resume\r");
