@@ -5,6 +5,7 @@ import asyncio
 from claude_agent_sdk import (
     AssistantMessage,
     ClaudeAgentOptions,
+    HookMatcher,
     ResultMessage,
     SystemMessage,
     TaskNotificationMessage,
@@ -66,7 +67,6 @@ def test_every_knob_of_the_options_is_understood(project, ask):
         env={"WINDLASS_TEST": "1"},
         permission_mode="acceptEdits",
         include_partial_messages=False,
-        user="somebody",
     )
     assert init(messages)["permissionMode"] == "acceptEdits"
     assert not result(messages).is_error
@@ -88,8 +88,6 @@ def test_standard_error_is_empty_with_hooks_and_servers_too(project, ask):
 
     async def hook(given, tool_use_id, context):
         return {}
-
-    from claude_agent_sdk import HookMatcher
 
     messages = ask(
         "Run: echo quiet",
