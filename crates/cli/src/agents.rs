@@ -4,26 +4,32 @@
 use std::path::{Path, PathBuf};
 
 use windlass_driver::{AgentDefinition, Isolation};
-use windlass_settings::Sources;
 use windlass_vocabulary::{ModelName, ToolName};
 
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::folder;
 use crate::frontmatter::{Page, pages};
-use crate::plugin::Plugin;
+use crate::layers::Layers;
 
 /// Reads them. What cannot be used is left out and noted.
 pub(crate) fn definitions(
     cwd: &Path,
     config: &Config,
-    sources: Sources,
+    layers: &Layers,
     lookup: &impl Lookup,
 ) -> (Vec<AgentDefinition>, Vec<String>) {
     let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
-    for folder in folders(cwd, sources, lookup) {
+    for Place { folder, plugin, may_hook } in places(cwd, layers, lookup) {
         for path in pages(&folder) {
-            match read(&path, config) {
+            let agent = read(&path, config).map(|mut agent| {
+                agent.hooks = agent.hooks.filter(|_| may_hook);
+                if let Some(plugin) = &plugin {
+                    agent.name = format!("{plugin}:{}", agent.name);
+                }
+                agent
+            });
+            match agent {
                 Ok(agent) if found.iter().any(|known| known.name == agent.name) => {}
                 Ok(agent) if found.len() < AGENTS_MAX => found.push(agent),
                 Ok(agent) => notes.push(format!("the agent {} is one too many", agent.name)),
@@ -34,30 +40,33 @@ pub(crate) fn definitions(
     (found, notes)
 }
 
-/// Those of a plugin, called by its name and theirs.
-pub(crate) fn of_plugin(plugin: &Plugin, config: &Config) -> (Vec<AgentDefinition>, Vec<String>) {
-    let (mut found, mut notes) = (Vec::new(), Vec::new());
-    for path in plugin.folder("agents").iter().flat_map(|folder| pages(folder)) {
-        match read(&path, config) {
-            Ok(agent) => {
-                let name = format!("{}:{}", plugin.name, agent.name);
-                found.push(AgentDefinition { name, ..agent });
-            }
-            Err(problem) => notes.push(format!("{} is no agent: {problem}", path.display())),
-        }
-    }
-    (found, notes)
+/// Where agents lie.
+struct Place {
+    folder: PathBuf,
+    /// Whose name goes before theirs.
+    plugin: Option<String>,
+    /// May they bring hooks along?
+    may_hook: bool,
 }
 
-fn folders(cwd: &Path, sources: Sources, lookup: &impl Lookup) -> Vec<PathBuf> {
-    let project = folder::project(cwd);
+fn places(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<Place> {
+    let (sources, project) = (layers.sources, folder::project(cwd));
     let inside =
         cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project));
-    let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude/agents")).collect();
-    folders.extend(
-        folder::claude(lookup).filter(|_| sources.user).map(|folder| folder.join("agents")),
-    );
-    folders
+    let own = folder::claude(lookup).filter(|_| sources.user);
+    let (trusts, hooks) = (layers.trusts_project(), layers.lets_others_hook());
+    let place = |folder, may_hook| Place { folder, plugin: None, may_hook: may_hook && hooks };
+    let inside = inside.map(|folder| place(folder.join(".claude/agents"), trusts));
+    let own = own.map(|folder| place(folder.join("agents"), true));
+    let plugins = layers.plugins.iter().flat_map(|plugin| {
+        plugin.folders("agents", "agents").into_iter().map(|folder| Place {
+            folder,
+            plugin: Some(plugin.name.clone()),
+            // A plugin's hooks stand in a file of their own.
+            may_hook: false,
+        })
+    });
+    inside.chain(own).chain(plugins).collect()
 }
 
 fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
@@ -73,6 +82,10 @@ fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
     }
     let description = page.text("description").ok_or("it has no description")?;
     let tools = page.list("tools").filter(|tools| !tools.iter().any(|tool| tool == "*"));
+    if let Some(problem) = page.problem() {
+        return Err(problem.to_owned());
+    }
+    let without = page.list("disallowedTools").unwrap_or_default();
     let prompt = page.body.trim();
     let turns_max = page.text("maxTurns").and_then(|turns| turns.parse().ok());
     Ok(AgentDefinition {
@@ -82,8 +95,10 @@ fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
         tools: tools.map(|tools| tools.iter().map(|tool| tool_name(tool)).collect()),
         model: page.text("model").filter(|model| model != "inherit").map(|m| model(&m, config)),
         turns_max,
-        background: page.text("background").is_some_and(|background| background == "true"),
+        background: page.flag("background") == Some(true),
         isolation: isolation(page.text("isolation").as_deref())?,
+        without: without.iter().map(|tool| tool_name(tool)).collect(),
+        hooks: page.value("hooks").cloned(),
     })
 }
 

@@ -18,6 +18,19 @@ pub(crate) fn configured(layers: &Layers) -> (HookSet, Vec<String>) {
         all = all.join(set);
         problems.extend(wrong);
     }
+    for plugin in layers.plugins.iter().filter(|_| layers.lets_others_hook()) {
+        let name = format!("plugin {}", plugin.name);
+        match plugin.hooks() {
+            Ok(None) => {}
+            Ok(Some(value)) => {
+                let source = Source { name, variables: plugin.variables() };
+                let (set, wrong) = HookSet::parse(&value, &source);
+                all = all.join(set);
+                problems.extend(wrong);
+            }
+            Err(problem) => problems.push(format!("{name}: {problem}; its hooks are left out")),
+        }
+    }
     let settings = &layers.loaded.settings;
     let all = all.switched(Switches {
         urls: settings.allowed_http_hook_urls.clone(),

@@ -21,7 +21,7 @@ mod layers;
 mod memory;
 mod nearest;
 mod offer;
-mod plugin;
+mod plugins;
 mod program;
 mod prompt;
 mod refusal;

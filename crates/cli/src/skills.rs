@@ -1,15 +1,18 @@
-//! Where skills lie: the user's first, then the project's from where we are up to its root. Folders
-//! only; the skills in them are looked for beside the first request.
+//! Where skills lie: the user's first, then the project's from where we are up to its root, then
+//! those of plugins. Folders only; the skills in them are looked for beside the first request.
 
 use std::path::{Path, PathBuf};
 
-use windlass_settings::Sources;
+use windlass_driver::hooks::Source;
+use windlass_driver::{HookSet, SkillPage};
 
 use crate::environment::Lookup;
 use crate::folder;
+use crate::layers::Layers;
 
 /// The folders that are there; where two hold a skill of one name, the first folder's is meant.
-pub(crate) fn folders(cwd: &Path, sources: Sources, lookup: &impl Lookup) -> Vec<PathBuf> {
+pub(crate) fn folders(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<PathBuf> {
+    let sources = layers.sources;
     let project = folder::project(cwd);
     let mut folders: Vec<PathBuf> = folder::claude(lookup)
         .map(|folder| folder.join("skills"))
@@ -23,6 +26,7 @@ pub(crate) fn folders(cwd: &Path, sources: Sources, lookup: &impl Lookup) -> Vec
         folders.push(folder.join(".claude/skills"));
         folders.push(folder.join(".agents/skills"));
     }
+    folders.extend(layers.plugins.iter().flat_map(|plugin| plugin.folders("skills", "skills")));
     let mut seen = Vec::new();
     folders.retain(|folder| {
         let is_new = folder.is_dir() && !seen.contains(folder);
@@ -30,4 +34,29 @@ pub(crate) fn folders(cwd: &Path, sources: Sources, lookup: &impl Lookup) -> Vec
         is_new
     });
     folders
+}
+
+/// What skills bring along when they are loaded. A project's waits for trust, and whoever switched
+/// hooks off meant these too. A head that cannot be read is told.
+pub(crate) fn hooks(
+    known: &[SkillPage],
+    project: &Path,
+    layers: &mut Layers,
+) -> Vec<(String, HookSet)> {
+    let (trusts, may_hook) = (layers.trusts_project(), layers.lets_others_hook());
+    let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
+    let mut found = Vec::new();
+    for skill in known {
+        let place = skill.folder.join("SKILL.md");
+        if let Some(problem) = &skill.problem {
+            layers.warn(format!("{}: {problem}", place.display()));
+        }
+        let is_trusted = trusts || !skill.folder.starts_with(&project);
+        if let Some(hooks) = skill.hooks.as_ref().filter(|_| may_hook && is_trusted) {
+            let (set, wrong) = HookSet::parse(hooks, &Source::new(place.display().to_string()));
+            wrong.into_iter().for_each(|line| layers.warn(line));
+            found.push((skill.name.clone(), set));
+        }
+    }
+    found
 }

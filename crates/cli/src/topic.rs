@@ -1,10 +1,12 @@
-//! What is in force, in words: for `/help`, `/memory`, `/permissions`, `/agents` and `/model`.
+//! What is in force, in words: for commands that ask about it.
 
 use windlass_driver::{AgentDefinition, Settings};
 use windlass_permission::Rule;
 
 use crate::command::{ALL, Topic};
 use crate::expansion::Pages;
+use crate::hooks;
+use crate::layers::Layers;
 
 /// Everything that may be asked about.
 pub(crate) struct InForce<'a> {
@@ -14,6 +16,8 @@ pub(crate) struct InForce<'a> {
     pub(crate) agents: &'a [AgentDefinition],
     /// Pages kept as commands.
     pub(crate) pages: &'a Pages,
+    /// The settings behind it.
+    pub(crate) layers: &'a Layers,
 }
 
 impl InForce<'_> {
@@ -24,6 +28,14 @@ impl InForce<'_> {
             Topic::Agents => listed(
                 self.agents.iter().map(|agent| (agent.name.clone(), agent.description.clone())),
                 "There are no agents of your own; put them into .claude/agents.",
+            ),
+            Topic::Hooks => listed(
+                hooks::configured(self.layers).0.listing().into_iter().map(|hook| {
+                    let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
+                    let about = format!("{} {} ({})", hook.kind, hook.name, hook.source);
+                    (format!("{} {matcher}", hook.event.name()), about)
+                }),
+                "There are no hooks; `windlass hooks` says more.",
             ),
             Topic::Memory => match &self.settings.user_context {
                 Some(text) => format!("{}\n", text.trim_end()),

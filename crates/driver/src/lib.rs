@@ -70,8 +70,8 @@ pub use windlass_journal::{Durability, Head, JournalError};
 pub use windlass_mcp as mcp;
 pub use windlass_permission::{Granted, Policy, Rule, Rules};
 pub use windlass_tool::{
-    BackgroundTask, Git, GitEnd, GitFailure, Job, Limits as ToolLimits, Progress, Registry,
-    Running, Surroundings, Tool, own,
+    BackgroundTask, Errand, ErrandCause, Git, GitEnd, GitFailure, Job, Limits as ToolLimits,
+    Progress, Registry, Running, SkillPage, Surroundings, Tool, frontmatter, own, skills,
 };
 pub use windlass_vocabulary as vocabulary;
 

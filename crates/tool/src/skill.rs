@@ -1,21 +1,16 @@
 //! Loads a skill: the `SKILL.md` of a folder among those that the session was given.
 //!
 //! A skill is found by its name in the list of those that are there, never by a path made of the
-//! name. Its text is handed over with the arguments in their place; nothing in it is run here. The
-//! file itself may not be a link: a project could make one that leads to somebody's secrets.
+//! name. Its text is handed over with the arguments in their place; nothing in it is run here.
 
-use std::path::{Path, PathBuf};
-
-use rustix::fs::{Mode, OFlags};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 use windlass_vocabulary::{Inspection, Json, ToolOutcome};
 
 use crate::action::{Action, Doing, Done};
-use crate::file;
 use crate::input::Wrong;
+use crate::skills::{SKILL_BYTES_MAX, SkillPage, skills};
 use crate::surroundings::Surroundings;
 use crate::tool::{Job, blocking};
 
@@ -40,10 +35,6 @@ to you or fits the task, load it first, then follow it.";
 /// Bytes of the list of skills in the description, and characters of what each says of itself.
 const LISTING_BYTES_MAX: usize = 2_000;
 const ABOUT_CHARS_MAX: usize = 200;
-/// Skills looked at in one folder.
-const SKILLS_MAX: usize = 256;
-/// A longer file is not a skill, and no more than this is handed over.
-const SKILL_BYTES_MAX: usize = 100_000;
 const ARGUMENTS_CHARS_MAX: usize = 10_000;
 const ARGUMENTS: &str = "$ARGUMENTS";
 const NAMES_SHOWN_MAX: usize = 60;
@@ -55,8 +46,8 @@ impl Skill {
     pub(crate) fn new(surroundings: &Surroundings) -> Self {
         let mut description = DESCRIPTION.to_owned();
         let room = description.len() + LISTING_BYTES_MAX;
-        let known = known(surroundings, &CancellationToken::new());
-        for (at, Found { name, about, .. }) in known.iter().enumerate() {
+        let known = known(surroundings);
+        for (at, SkillPage { name, about, .. }) in known.iter().enumerate() {
             let about: String = about.chars().take(ABOUT_CHARS_MAX).collect();
             let name: String = name.chars().take(NAME_CHARS_SHOWN_MAX).collect();
             let line = format!("\n- {name}: {about}");
@@ -98,7 +89,7 @@ impl Action for Skill {
 fn load(input: &Input, job: &Job) -> Done {
     // People write `/name`, and models repeat it.
     let wanted = input.skill.trim().trim_start_matches('/');
-    let known = known(&job.surroundings, &job.cancel);
+    let known = known(&job.surroundings);
     let Some(found) = known.iter().find(|found| found.name == wanted) else {
         return Err(unknown(wanted, &known));
     };
@@ -114,104 +105,11 @@ fn load(input: &Input, job: &Job) -> Done {
     })
 }
 
-struct Found {
-    name: String,
-    /// What it says of itself, in one line.
-    about: String,
-    body: String,
-    folder: PathBuf,
-}
-
 /// All skills that a model may load; where two have one name, the first folder's is meant.
-fn known(surroundings: &Surroundings, cancel: &CancellationToken) -> Vec<Found> {
-    let mut known: Vec<Found> = Vec::new();
-    for folder in &surroundings.skills {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(SKILLS_MAX).collect();
-        paths.sort();
-        for path in paths {
-            if cancel.is_cancelled() {
-                return known;
-            }
-            match read(surroundings, &path) {
-                Some(found) if known.iter().all(|one| one.name != found.name) => known.push(found),
-                _ => {}
-            }
-        }
-    }
+fn known(surroundings: &Surroundings) -> Vec<SkillPage> {
+    let mut known = skills(&surroundings.skills, |path| surroundings.hidden.covers(path));
+    known.retain(|skill| !skill.is_for_people);
     known
-}
-
-fn read(surroundings: &Surroundings, folder: &Path) -> Option<Found> {
-    let folder = folder.canonicalize().ok()?;
-    let path = folder.join("SKILL.md");
-    if surroundings.hidden.covers(&path) {
-        return None;
-    }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(&folder, flags, Mode::empty()).ok()?;
-    let file = file::open_below(&directory, Path::new("SKILL.md"), &path).ok()?;
-    let bytes = file::read_bounded(&file, SKILL_BYTES_MAX as u64).ok()?;
-    let text = String::from_utf8(bytes).ok()?;
-    let page = Page::of(&text);
-    if page.is_for_people {
-        return None;
-    }
-    let name = match page.name {
-        Some(name) => name,
-        None => folder.file_name()?.to_str()?.to_owned(),
-    };
-    let about = page.about.unwrap_or_else(|| first_line(page.body));
-    Some(Found { name, about, body: page.body.to_owned(), folder })
-}
-
-/// What a skill says between its first two `---`, and what follows them.
-#[derive(Default)]
-struct Page<'a> {
-    name: Option<String>,
-    about: Option<String>,
-    /// Only people may ask for it.
-    is_for_people: bool,
-    body: &'a str,
-}
-
-impl<'a> Page<'a> {
-    fn of(text: &'a str) -> Self {
-        let mut page = Self { body: text, ..Self::default() };
-        let mut lines = text.split_inclusive('\n');
-        if lines.next().is_none_or(|line| line.trim_end() != "---") {
-            return page;
-        }
-        let mut at = text.find('\n').map_or(text.len(), |end| end + 1);
-        for line in lines {
-            at += line.len();
-            if line.trim_end() == "---" {
-                page.body = text.get(at..).unwrap_or_default().trim_start();
-                return page;
-            }
-            let Some((key, value)) = line.split_once(':') else { continue };
-            let value = value.trim().trim_matches(['"', '\'']);
-            let value = Some(value.to_owned()).filter(|value| !value.is_empty());
-            match key {
-                "name" => page.name = value,
-                "description" => page.about = value,
-                "disable-model-invocation" => {
-                    page.is_for_people = value.is_some_and(|value| YES.contains(&value.as_str()));
-                }
-                _ => {}
-            }
-        }
-        // The lines never end, so they are no head.
-        Self { body: text, ..Self::default() }
-    }
-}
-
-/// How people write yes there.
-const YES: &[&str] = &["true", "yes", "on", "1"];
-
-fn first_line(text: &str) -> String {
-    let line = text.lines().map(|line| line.trim_start_matches('#').trim());
-    line.into_iter().find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 /// The body with the arguments in their place, or behind it where it has none for them; nothing
@@ -229,7 +127,7 @@ fn filled(body: &str, args: &str) -> Option<String> {
     })
 }
 
-fn unknown(wanted: &str, known: &[Found]) -> String {
+fn unknown(wanted: &str, known: &[SkillPage]) -> String {
     let names: Vec<&str> =
         known.iter().map(|found| found.name.as_str()).take(NAMES_SHOWN_MAX).collect();
     let wanted: String = wanted.chars().take(NAME_CHARS_SHOWN_MAX).collect();

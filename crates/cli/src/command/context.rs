@@ -1,10 +1,10 @@
 //! `/context`: what fills the window of this session.
 
-use super::{Command, Order, alone};
+use super::{Command, Meaning, Order};
 
 pub(super) const COMMAND: Command = Command {
     name: "context",
     hint: "",
     about: "show what fills the window",
-    order: |rest| alone("context", rest, Order::Context),
+    meaning: Meaning::Alone(|| Order::Context),
 };

@@ -1,10 +1,10 @@
 //! `/cost`: what this session cost so far.
 
-use super::{Command, Order, alone};
+use super::{Command, Meaning, Order};
 
 pub(super) const COMMAND: Command = Command {
     name: "cost",
     hint: "",
     about: "show what the session cost",
-    order: |rest| alone("cost", rest, Order::Cost),
+    meaning: Meaning::Alone(|| Order::Cost),
 };

@@ -2,13 +2,13 @@
 
 use windlass_driver::Submission;
 
-use super::{Command, Order, alone};
+use super::{Command, Meaning, Order};
 
 pub(super) const COMMAND: Command = Command {
     name: "init",
     hint: "",
     about: "look at the project and write AGENTS.md for those who come after",
-    order: |rest| alone("init", rest, Order::Say(Submission::from(INIT))),
+    meaning: Meaning::Alone(|| Order::Say(Submission::from(INIT))),
 };
 
 const INIT: &str = include_str!("../text/init.md").trim_ascii_end();

@@ -3,11 +3,13 @@
 //! A prompt is a command only if its first word is the name of one, with the slash; everything else
 //! goes to the model untouched, also what merely begins with a path.
 
+mod clear;
 mod compact;
 mod context;
 mod cost;
 mod init;
 mod pin;
+mod resume;
 mod rewind;
 mod topic;
 
@@ -30,6 +32,10 @@ pub(crate) enum Order {
     Cost,
     /// Go on with the run that did not come to its end.
     GoOn,
+    /// Forget what was said, and begin another session.
+    Clear,
+    /// Show earlier sessions, or how to go on with one.
+    Resume(Option<String>),
     /// Go back to an earlier prompt.
     Rewind(Wanted),
     /// Show what is in force; the words are found when everything else is.
@@ -49,7 +55,7 @@ impl Order {
 
     /// Is nothing said or changed by it?
     pub(crate) fn only_looks(&self) -> bool {
-        matches!(self, Self::Context | Self::Cost | Self::Show { .. })
+        matches!(self, Self::Context | Self::Cost | Self::Resume(_) | Self::Show { .. })
     }
 
     /// Is no model asked?
@@ -66,21 +72,51 @@ pub(crate) struct Command {
     pub(crate) hint: &'static str,
     /// What it does, in a line.
     pub(crate) about: &'static str,
-    order: fn(&str) -> Result<Order, Refusal>,
+    meaning: Meaning,
+}
+
+/// What is made of the words after a name.
+enum Meaning {
+    /// Shows what is in force; takes no words.
+    Show(Topic),
+    /// Always the same; takes no words.
+    Alone(fn() -> Order),
+    /// Depends on the words.
+    Words(fn(&str) -> Result<Order, Refusal>),
+}
+
+impl Command {
+    fn order(&self, rest: &str) -> Result<Order, Refusal> {
+        let alone = |order| match rest.is_empty() {
+            true => Ok(order),
+            false => Err(Refusal::usage(format!(
+                "/{} takes no words after it; leave them out",
+                self.name
+            ))),
+        };
+        match &self.meaning {
+            Meaning::Show(topic) => alone(Order::Show { topic: *topic, text: String::new() }),
+            Meaning::Alone(order) => alone(order()),
+            Meaning::Words(order) => order(rest),
+        }
+    }
 }
 
 /// All there are.
 pub(crate) const ALL: &[Command] = &[
-    topic::AGENTS,
+    Topic::Agents.command(),
+    clear::COMMAND,
     compact::COMMAND,
     context::COMMAND,
     cost::COMMAND,
-    topic::HELP,
+    Topic::Help.command(),
+    Topic::Hooks.command(),
     init::COMMAND,
-    topic::MEMORY,
-    topic::MODEL,
-    topic::PERMISSIONS,
+    Topic::Memory.command(),
+    Topic::Model.command(),
+    Topic::Permissions.command(),
     pin::COMMAND,
+    resume::COMMAND,
     rewind::COMMAND,
 ];
 
@@ -93,24 +129,42 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 pub(crate) fn order(prompt: String) -> Result<Order, Refusal> {
     let text = prompt.trim_start();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let name = first.strip_prefix('/');
+    let name = first.strip_prefix('/').map(|name| match name {
+        // What others call it.
+        "reset" | "new" => "clear",
+        name => name,
+    });
     match ALL.iter().find(|command| name == Some(command.name)) {
-        Some(command) => (command.order)(rest.trim()),
+        Some(command) => command.order(rest.trim()),
         None => Ok(Order::Say(Submission::from(prompt))),
-    }
-}
-
-/// Some commands take no words.
-fn alone(name: &str, rest: &str, order: Order) -> Result<Order, Refusal> {
-    match rest.is_empty() {
-        true => Ok(order),
-        false => Err(Refusal::usage(format!("/{name} takes no words after it; leave them out"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn everything_people_expect_is_there_once_and_in_order() {
+        let expected = [
+            "agents",
+            "clear",
+            "compact",
+            "context",
+            "cost",
+            "help",
+            "hooks",
+            "init",
+            "memory",
+            "model",
+            "permissions",
+            "pin",
+            "resume",
+            "rewind",
+        ];
+        assert_eq!(names().collect::<Vec<_>>(), expected);
+        assert!(ALL.iter().all(|command| !command.about.is_empty()));
+    }
 
     #[test]
     fn only_the_name_of_a_command_is_one() {
@@ -120,6 +174,10 @@ mod tests {
             ("  /compact  the tests ", Order::Compact(Some("the tests".to_owned()))),
             ("/context", Order::Context),
             ("/cost\n", Order::Cost),
+            ("/clear", Order::Clear),
+            ("/new", Order::Clear),
+            ("/resume", Order::Resume(None)),
+            ("/resume 1234", Order::Resume(Some("1234".to_owned()))),
             ("/pin never push", Order::Say(Submission::from("never push").pinned())),
             ("/etc/hosts says what?", say("/etc/hosts says what?")),
             ("/compactor", say("/compactor")),
@@ -131,7 +189,7 @@ mod tests {
         for (prompt, meant) in cases {
             assert_eq!(order(prompt.to_owned()).unwrap(), meant, "{prompt}");
         }
-        for wrong in ["/context now", "/pin", "/cost all"] {
+        for wrong in ["/context now", "/pin", "/cost all", "/clear it", "/help me"] {
             assert!(order(wrong.to_owned()).is_err(), "{wrong}");
         }
     }

@@ -1,7 +1,7 @@
-//! Prompts that ask what is in force: which commands, instructions, rules, agents and model. The
-//! words are found where the session is put together; see `compose`.
+//! Prompts that ask what is in force. The words are found where the session is put together; see
+//! `InForce` in the room of that name.
 
-use super::{Command, Order, alone};
+use super::{Command, Meaning};
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub(crate) enum Topic {
     Agents,
     /// Commands that may be typed.
     Help,
+    /// Programs that are asked at fixed moments.
+    Hooks,
     /// Instructions that were read.
     Memory,
     /// Which model is asked.
@@ -21,47 +23,19 @@ pub(crate) enum Topic {
 impl Topic {
     /// The command's name.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Agents => "agents",
-            Self::Help => "help",
-            Self::Memory => "memory",
-            Self::Model => "model",
-            Self::Permissions => "permissions",
-        }
+        self.command().name
     }
-}
 
-pub(super) const AGENTS: Command = Command {
-    name: "agents",
-    hint: "",
-    about: "list the agents that may be started",
-    order: |rest| asked(Topic::Agents, rest),
-};
-pub(super) const HELP: Command = Command {
-    name: "help",
-    hint: "",
-    about: "list the commands that may be typed",
-    order: |rest| asked(Topic::Help, rest),
-};
-pub(super) const MEMORY: Command = Command {
-    name: "memory",
-    hint: "",
-    about: "show the standing instructions that were read",
-    order: |rest| asked(Topic::Memory, rest),
-};
-pub(super) const MODEL: Command = Command {
-    name: "model",
-    hint: "",
-    about: "show which model is asked, and who stands in for it",
-    order: |rest| asked(Topic::Model, rest),
-};
-pub(super) const PERMISSIONS: Command = Command {
-    name: "permissions",
-    hint: "",
-    about: "show the rules that are in force",
-    order: |rest| asked(Topic::Permissions, rest),
-};
-
-fn asked(topic: Topic, rest: &str) -> Result<Order, super::Refusal> {
-    alone(topic.name(), rest, Order::Show { topic, text: String::new() })
+    /// The command that asks about it.
+    pub(super) const fn command(self) -> Command {
+        let (name, about) = match self {
+            Self::Agents => ("agents", "list the agents that may be started"),
+            Self::Help => ("help", "list the commands that may be typed"),
+            Self::Hooks => ("hooks", "list the hooks that are in force"),
+            Self::Memory => ("memory", "show the standing instructions that were read"),
+            Self::Model => ("model", "show which model is asked, and who stands in for it"),
+            Self::Permissions => ("permissions", "show the rules that are in force"),
+        };
+        Command { name, hint: "", about, meaning: Meaning::Show(self) }
+    }
 }

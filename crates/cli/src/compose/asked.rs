@@ -14,6 +14,7 @@ use crate::command::{self, Order};
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::expansion::{self, Hands, Names};
+use crate::layers::Layers;
 use crate::prompt;
 use crate::refusal::Refusal;
 use crate::server::{self, Place, Proofs, Server};
@@ -114,22 +115,20 @@ pub(super) fn ordered(order: Order, kept: &mut Kept) -> Result<Order, Refusal> {
 pub(super) fn worded(
     order: Option<Order>,
     hands: Hands,
-    found: &Found,
+    (found, layers): (&Found, &Layers),
     names: &Names,
-    settings: &mut Settings,
+    settings: &Settings,
 ) -> Result<(Option<Order>, Surroundings), Refusal> {
     let surroundings = Arc::clone(&hands.surroundings);
     let order = match order {
         Some(Order::Show { topic, .. }) => {
             drop(hands);
-            let in_force = InForce { settings, agents: &found.agents, pages: &found.pages };
+            let in_force = InForce { settings, agents: &found.agents, pages: &found.pages, layers };
             Some(Order::Show { topic, text: in_force.words(topic) })
         }
         Some(Order::Say(submission)) if !submission.pinned => {
             let expanding = expansion::submission(submission, &found.pages, names, hands);
-            let (submission, allow) = Handle::current().block_on(expanding)?;
-            settings.policy.rules.allow.extend(allow);
-            Some(Order::Say(submission))
+            Some(Order::Say(Handle::current().block_on(expanding)?))
         }
         other => {
             drop(hands);

@@ -42,7 +42,7 @@ impl Decided {
     ) -> Result<Self, Refusal> {
         check_asked(&args.headless)?;
         if !args.bare && !args.settings.safe_mode {
-            layers.bring(&args.headless, cwd);
+            layers.add_plugins(&args.headless, cwd);
         }
         let mut config = Config::load(lookup)?;
         layers.amend_config(&mut config);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windlass_driver::{AgentDefinition, Builder, NoteFolder, Settings, SkillFolders};
+use windlass_driver::{AgentDefinition, Builder, HookSet, NoteFolder, Settings, SkillFolders};
 
 use super::place::reading_below;
 use crate::config::Config;
@@ -21,6 +21,8 @@ pub(super) struct Found {
     /// Where notes for later sessions go.
     notebook: Option<PathBuf>,
     skills: Option<SkillFolders>,
+    /// What skills bring along when they are loaded.
+    skill_hooks: Vec<(String, HookSet)>,
     nearby: Option<Arc<NearbyFiles>>,
     pub(super) pages: Pages,
     pub(super) skill_folders: Vec<PathBuf>,
@@ -45,14 +47,14 @@ impl Found {
         if let Some(skills) = self.skills {
             builder = builder.skills(skills);
         }
-        builder
+        builder.skill_hooks(self.skill_hooks)
     }
 
     /// Looks for it. A few small files: a first request must not wait for more.
     pub(super) fn look(
         cwd: &Path,
         config: &Config,
-        layers: &Layers,
+        layers: &mut Layers,
         settings: &mut Settings,
         lookup: &impl Lookup,
     ) -> Self {
@@ -70,29 +72,34 @@ impl Found {
         settings.after = layers.after();
         let instructions = memory::load(cwd, &wanted, lookup);
         settings.user_context = instructions.text.map(Arc::from);
-        let (agents, mut notes) = agents::definitions(cwd, config, layers.sources, lookup);
+        let (agents, mut notes) = agents::definitions(cwd, config, layers, lookup);
         notes.splice(0..0, instructions.notes);
         let memory = folder::config(lookup).map(|folder| folder.join("memory"));
         let memory = memory.filter(|folder| folder.is_dir()).map(NoteFolder::new);
-        let mut agents = agents;
-        let mut folders = skills::folders(cwd, layers.sources, lookup);
-        let mut pages = Pages::find(cwd, layers.sources.user, layers.sources.project, lookup);
-        for plugin in &layers.plugins {
-            folders.extend(plugin.folder("skills"));
-            pages.add_plugin(plugin);
-            let (more, wrong) = agents::of_plugin(plugin, config);
-            agents.extend(more);
-            notes.extend(wrong);
-        }
+        let folders = skills::folders(cwd, layers, lookup);
         // The model is shown where a skill lies and reads it itself.
         settings.policy.rules.allow.extend(folders.iter().map(|folder| reading_below(folder)));
+        let known = windlass_driver::skills(&folders, |_| false);
+        let skill_hooks = skills::hooks(&known, &folder::project(cwd), layers);
         let skill_folders = folders.clone();
         let skills = (!folders.is_empty()).then(|| SkillFolders::new(folders));
+        let pages = Pages::find(cwd, layers, &known, lookup);
         let nearby = instructions.nearby;
-        let styles = style::all(cwd, layers.sources.user, layers.sources.project, lookup);
+        let styles = style::all(cwd, layers, lookup);
         notes.extend(style::apply(&styles, &layers.output_style(), &mut settings.system_prompt));
         let styles = styles.into_iter().map(|style| style.name).collect();
-        Self { agents, memory, notebook, skills, nearby, pages, skill_folders, styles, notes }
+        Self {
+            agents,
+            memory,
+            notebook,
+            skills,
+            skill_hooks,
+            nearby,
+            pages,
+            skill_folders,
+            styles,
+            notes,
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use windlass_vocabulary::{Mode, Wire};
 
 use crate::args::RunArgs;
 use crate::command::Order;
+use crate::config::Config;
 use crate::config::model::Model;
 use crate::environment::Lookup;
 use crate::expansion::{Expander, Hands, Names};
@@ -115,7 +116,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         true => Found::default(),
         false => {
             let root = args.settings.root(&cwd);
-            Found::look(&root, &config, &layers, &mut settings, lookup)
+            Found::look(&root, &config, &mut layers, &mut settings, lookup)
         }
     };
     notes.append(&mut found.notes);
@@ -132,7 +133,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     notes.extend(sandbox::confine(&held, &mut surroundings, &mut settings.policy)?);
     let tools = offer.with_skills(&mut surroundings, &found.skill_folders);
     let remote = remote::session(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
-    let names = names(&kept, &cwd);
+    let names = names(&kept, &cwd, &config);
     let beside = apart(&surroundings, &settings.policy);
     let hands = |surroundings| Hands {
         registry: offer.registry.clone(),
@@ -142,7 +143,8 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         trusts_project: layers.trusts_project(),
     };
     let (pages, later) = (found.pages.clone(), hands(beside));
-    let (order, surroundings) = worded(order, hands(surroundings), &found, &names, &mut settings)?;
+    let (order, surroundings) =
+        worded(order, hands(surroundings), (&found, &layers), &names, &settings)?;
     let expander = Expander { pages, names, hands: later };
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
@@ -178,9 +180,9 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
 }
 
 /// What pages may call the session and the project.
-fn names(kept: &Kept, cwd: &Path) -> Names {
+fn names(kept: &Kept, cwd: &Path, config: &Config) -> Names {
     let project = folder::project(cwd).to_string_lossy().into_owned();
-    Names { session_id: kept.id.clone(), project }
+    Names { session_id: kept.id.clone(), project, models: config.short.clone() }
 }
 
 /// Tells a session who it is and where it is written down.

@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn words_go_to_their_places() {
-        let names = Names { session_id: "s".to_owned(), project: "/p".to_owned() };
+        let names =
+            Names { session_id: "s".to_owned(), project: "/p".to_owned(), ..Names::default() };
         let named = ["issue".to_owned(), "kind".to_owned()];
         for (text, filled, used) in [
             ("fix $ARGUMENTS now", "fix 12 \"a b\" $0 now", true),

@@ -11,9 +11,11 @@ mod mention;
 mod page;
 mod snippet;
 
+use std::collections::BTreeMap;
+
 use windlass_driver::Submission;
 use windlass_permission::Rule;
-use windlass_vocabulary::Block;
+use windlass_vocabulary::{Block, ModelName};
 
 use crate::refusal::Refusal;
 #[cfg(test)]
@@ -41,6 +43,8 @@ struct Expanded {
     text: String,
     /// What may run besides, for this prompt alone.
     allow: Vec<Rule>,
+    /// Who is asked, for this prompt alone.
+    model: Option<ModelName>,
 }
 
 /// What pages may name besides their arguments.
@@ -50,6 +54,16 @@ pub(crate) struct Names {
     pub(crate) session_id: String,
     /// The project's folder.
     pub(crate) project: String,
+    /// Short names of models.
+    pub(crate) models: BTreeMap<String, String>,
+}
+
+impl Names {
+    /// The name a model has at its provider.
+    fn model(&self, name: &str) -> ModelName {
+        let full = self.models.get(name).map_or(name, String::as_str);
+        ModelName::from(full.split_once('/').map_or(full, |(_, rest)| rest))
+    }
 }
 
 /// Everything needed to expand prompts that come later.
@@ -79,37 +93,33 @@ impl Expander {
         pages.chain(prompts).collect()
     }
 
-    /// Makes of a message what the model is told, and says what may run besides for it alone.
-    pub(crate) async fn expand(
-        &self,
-        said: Submission,
-    ) -> Result<(Submission, Vec<Rule>), Refusal> {
+    /// Makes of a message what the model is told, with what may run besides for it alone.
+    pub(crate) async fn expand(&self, said: Submission) -> Result<Submission, Refusal> {
         submission(said, &self.pages, &self.names, self.hands.clone()).await
     }
 }
 
-/// Makes of a message what the model is told, and says what may run besides for it alone. Only words
+/// Makes of a message what the model is told, with what may run besides for it alone. Only words
 /// stand for others; a message with pictures keeps what it says.
 pub(crate) async fn submission(
-    said: Submission,
+    mut said: Submission,
     pages: &Pages,
     names: &Names,
     hands: Hands,
-) -> Result<(Submission, Vec<Rule>), Refusal> {
-    let Submission { mut content, pinned, name } = said;
-    let mut allow = Vec::new();
-    if let [Block::Text(text)] = content.as_slice()
-        && let Some(said) = hands.remote.expand(text).await
+) -> Result<Submission, Refusal> {
+    if let [Block::Text(text)] = said.content.as_slice()
+        && let Some(content) = hands.remote.expand(text).await
     {
-        let content = said.map_err(Refusal::failed)?;
-        return Ok((Submission { content, pinned, name }, allow));
+        said.content = content.map_err(Refusal::failed)?;
+        return Ok(said);
     }
-    if let [Block::Text(text)] = content.as_mut_slice() {
+    if let [Block::Text(text)] = said.content.as_mut_slice() {
         let expanded = expand(std::mem::take(text), pages, names, hands).await?;
         *text = expanded.text;
-        allow = expanded.allow;
+        said.allow.extend(expanded.allow);
+        said.model = expanded.model;
     }
-    Ok((Submission { content, pinned, name }, allow))
+    Ok(said)
 }
 
 /// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
@@ -122,7 +132,7 @@ async fn expand(
 ) -> Result<Expanded, Refusal> {
     let Some((custom, words)) = pages.called(&prompt) else {
         let text = mention::attach(prompt, &hands).await;
-        return Ok(Expanded { text, allow: Vec::new() });
+        return Ok(Expanded { text, ..Expanded::default() });
     };
     let page = custom.read().map_err(|problem| {
         Refusal::failed(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
@@ -162,5 +172,6 @@ async fn expand(
     if !used && !words.is_empty() {
         text = format!("{}\n\nARGUMENTS: {words}", text.trim_end());
     }
-    Ok(Expanded { text: mention::attach(text, &hands).await, allow })
+    let model = page.model.as_deref().map(|model| names.model(model));
+    Ok(Expanded { text: mention::attach(text, &hands).await, allow, model })
 }

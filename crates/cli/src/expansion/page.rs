@@ -3,12 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use windlass_driver::SkillPage;
 use windlass_permission::Rule;
+use windlass_settings::Sources;
 
 use crate::environment::Lookup;
 use crate::folder;
 use crate::frontmatter::{Page, pages};
-use crate::plugin::Plugin;
+use crate::layers::Layers;
 use crate::rules::listed;
 
 /// Whose a page is.
@@ -36,11 +38,12 @@ pub(crate) struct Custom {
 }
 
 /// What a page says.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) body: String,
     pub(super) arguments: Vec<String>,
     pub(super) allow: Vec<Rule>,
+    pub(super) model: Option<String>,
 }
 
 /// All of them.
@@ -50,43 +53,59 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Looks for them: the user's, then the project's from where we are up to its root.
-    pub(crate) fn find(cwd: &Path, user: bool, project: bool, lookup: &impl Lookup) -> Self {
-        let mut found = Self::default();
-        if let Some(folder) = folder::claude(lookup).filter(|_| user) {
-            found.add(&folder.join("commands"), Author::User);
-        }
+    /// Looks for them: skills, the user's own pages, the project's from where we are up to its root,
+    /// those of plugins.
+    pub(crate) fn find(
+        cwd: &Path,
+        layers: &Layers,
+        skills: &[SkillPage],
+        lookup: &impl Lookup,
+    ) -> Self {
+        let Sources { user, project, .. } = layers.sources;
         let root = folder::project(cwd);
+        let mut found = Self::default();
+        for skill in skills.iter().filter(|skill| !skill.is_for_models) {
+            let real = root.canonicalize().unwrap_or_else(|_| root.clone());
+            let is_theirs = skill.folder.starts_with(&real);
+            let author = if is_theirs { Author::Project } else { Author::User };
+            let (path, hint) = (skill.folder.join("SKILL.md"), skill.hint.clone());
+            let description = skill.about.chars().take(DESCRIPTION_CHARS_MAX).collect();
+            found.push(Custom { name: skill.name.clone(), description, hint, author, path });
+        }
+        if let Some(folder) = folder::claude(lookup).filter(|_| user) {
+            found.add(&folder.join("commands"), Author::User, None);
+        }
         let inside = cwd.ancestors().take_while(|folder| project && folder.starts_with(&root));
         for folder in inside {
-            found.add(&folder.join(".claude/commands"), Author::Project);
+            found.add(&folder.join(".claude/commands"), Author::Project, None);
+        }
+        for plugin in &layers.plugins {
+            for folder in plugin.folders("commands", "commands") {
+                found.add(&folder, Author::User, Some(&plugin.name));
+            }
         }
         found
     }
 
-    /// Those of a plugin, called by its name and theirs.
-    pub(crate) fn add_plugin(&mut self, plugin: &Plugin) {
-        if let Some(folder) = plugin.folder("commands") {
-            self.add_under(&folder, Author::User, &format!("{}:", plugin.name));
-        }
-    }
-
-    fn add(&mut self, folder: &Path, author: Author) {
-        self.add_under(folder, author, "");
-    }
-
-    fn add_under(&mut self, folder: &Path, author: Author, prefix: &str) {
+    fn add(&mut self, folder: &Path, author: Author, plugin: Option<&str>) {
         for path in pages(folder) {
             let Some(name) = path.file_stem().map(|name| name.to_string_lossy().into_owned())
             else {
                 continue;
             };
-            let name = format!("{prefix}{name}");
-            let is_new = !self.all.iter().any(|known| known.name == name);
-            if is_new && self.all.len() < PAGES_MAX {
-                let (description, hint) = introduction(&path);
-                self.all.push(Custom { name, description, hint, author, path });
-            }
+            let name = match plugin {
+                Some(plugin) => format!("{plugin}:{name}"),
+                None => name,
+            };
+            let (description, hint) = introduction(&path);
+            self.push(Custom { name, description, hint, author, path });
+        }
+    }
+
+    fn push(&mut self, custom: Custom) {
+        let is_new = !self.all.iter().any(|known| known.name == custom.name);
+        if is_new && self.all.len() < PAGES_MAX {
+            self.all.push(custom);
         }
     }
 
@@ -113,7 +132,7 @@ impl Custom {
     pub(super) fn read(&self) -> Result<Content, String> {
         let text = bounded(&self.path)?;
         let Some(page) = Page::parse(&text) else {
-            return Ok(Content { body: text, arguments: Vec::new(), allow: Vec::new() });
+            return Ok(Content { body: text, ..Content::default() });
         };
         let rules = page.text("allowed-tools").unwrap_or_default();
         let parsed = listed(&rules)
@@ -123,6 +142,7 @@ impl Custom {
             body: page.body.to_owned(),
             arguments: page.list("arguments").unwrap_or_default(),
             allow: parsed.collect::<Result<_, _>>()?,
+            model: page.text("model").filter(|model| model != "inherit"),
         })
     }
 

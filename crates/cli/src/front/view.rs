@@ -8,6 +8,7 @@ use windlass_driver::Session;
 use super::window;
 use crate::args::Division;
 use crate::command::Order;
+use crate::subcommand::sessions::resume_words;
 use crate::subcommand::{cost, rewind};
 
 /// What was seen.
@@ -35,6 +36,12 @@ impl View {
                 view("cost", cost::drawn(&account, Division::Model), cost::object(&account))
             }
             (Order::Show { topic, text }, _) => view(topic.name(), text.clone(), json!(text)),
+            (Order::Resume(wanted), _) => {
+                let lookup = |name: &str| std::env::var_os(name);
+                let text = resume_words(wanted.as_deref(), &lookup);
+                let text = text.map_err(|refusal| refusal.to_string())?;
+                view("resume", text.clone(), json!(text))
+            }
             // The session is ours to write as long as it is open, so that only looking is possible.
             (Order::Rewind(wanted), Some(_)) if wanted.to.is_some() => Err(REWIND.to_owned()),
             (Order::Rewind(wanted), Some(journal)) => {

@@ -13,7 +13,7 @@ use crate::args::{HeadlessArgs, SettingsArgs};
 use crate::environment::Lookup;
 use crate::folder;
 use crate::hooks;
-use crate::plugin::{self, Plugin};
+use crate::plugins::{self, Plugin};
 use crate::refusal::Refusal;
 
 /// The settings in force.
@@ -23,7 +23,7 @@ pub(crate) struct Layers {
     pub(crate) loaded: Loaded,
     /// Which files were wanted.
     pub(crate) sources: Sources,
-    /// Plugins that were named.
+    /// Plugins in force.
     pub(crate) plugins: Vec<Plugin>,
     /// What else people must know.
     more: Vec<String>,
@@ -63,22 +63,59 @@ impl Layers {
             loaded.hooks.retain(|one| one.source == Source::Managed);
             loaded.mcp_servers.retain(|one| one.source == Source::Managed);
         }
-        Ok(Self { loaded, sources: request.sources, ..Self::default() })
+        let mut layers =
+            Self { loaded, sources: request.sources, plugins: Vec::new(), more: Vec::new() };
+        if !request.only_restricts {
+            layers.enable_plugins(lookup);
+        }
+        Ok(layers)
     }
 
-    /// Takes in what plugins bring: hooks and servers now, the rest where it is looked for.
-    pub(crate) fn bring(&mut self, args: &HeadlessArgs, cwd: &Path) {
-        let (plugins, problems) = plugin::named(args, cwd);
-        self.more.extend(problems);
-        for plugin in &plugins {
-            let (hooks, servers, wrong) = plugin.settings();
-            let name = plugin.path.display().to_string();
-            self.more.extend(wrong.into_iter().map(|why| format!("plugin {}: {why}", plugin.name)));
-            let sourced = |value| Sourced { source: Source::Flag, name: name.clone(), value };
-            self.loaded.hooks.extend(hooks.map(sourced));
-            self.loaded.mcp_servers.extend(servers.map(sourced));
+    /// Plugins that settings switch on.
+    fn enable_plugins(&mut self, lookup: &impl Lookup) {
+        let wanted = self.loaded.settings.enabled_plugins.clone().unwrap_or_default();
+        let Some(claude) = folder::claude(lookup).filter(|_| !wanted.is_empty()) else { return };
+        for found in plugins::enabled(&wanted, &claude) {
+            self.plug(found.and_then(|root| Plugin::read(&root)));
         }
-        self.plugins = plugins;
+    }
+
+    /// Plugins that the command line names. A folder that is none is told, and left out.
+    pub(crate) fn add_plugins(&mut self, args: &HeadlessArgs, cwd: &Path) {
+        for root in &args.plugin_dir {
+            self.plug(Plugin::read(&cwd.join(root)));
+        }
+        for root in &args.plugin_dir_no_mcp {
+            self.plug(Plugin::read(&cwd.join(root)).map(Plugin::without_servers));
+        }
+    }
+
+    fn plug(&mut self, plugin: Result<Plugin, String>) {
+        let servers = plugin.and_then(|plugin| Ok((plugin.servers()?, plugin)));
+        match servers {
+            Ok((_, plugin)) if self.plugins.iter().any(|known| known.name == plugin.name) => {}
+            Ok((servers, plugin)) => {
+                if !servers.is_empty() {
+                    let name = plugin.root.join(".mcp.json").display().to_string();
+                    // Whatever anybody else says of a server of this name counts more.
+                    let servers = Sourced { source: Source::User, name, value: servers };
+                    self.loaded.mcp_servers.insert(0, servers);
+                }
+                self.plugins.push(plugin);
+            }
+            Err(problem) => self.more.push(format!("{problem}; the plugin is left out")),
+        }
+    }
+
+    /// May pages of people's own and plugins bring hooks along, besides settings?
+    pub(crate) fn lets_others_hook(&self) -> bool {
+        let settings = &self.loaded.settings;
+        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
+    }
+
+    /// Something else that people must know.
+    pub(crate) fn warn(&mut self, words: String) {
+        self.more.push(words);
     }
 
     /// The hooks that may run; what is wrong with others is warned of from now on.

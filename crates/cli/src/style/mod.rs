@@ -7,9 +7,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windlass_settings::Sources;
+
 use crate::environment::Lookup;
 use crate::folder;
 use crate::frontmatter::{Page, pages};
+use crate::layers::Layers;
 
 /// A style.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +26,18 @@ pub(crate) struct Style {
 }
 
 /// All there are, those that count first.
-pub(crate) fn all(cwd: &Path, user: bool, project: bool, lookup: &impl Lookup) -> Vec<Style> {
+pub(crate) fn all(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<Style> {
+    let Sources { user, project, .. } = layers.sources;
     let root = folder::project(cwd);
     let inside = cwd.ancestors().take_while(|folder| project && folder.starts_with(&root));
     let mut folders: Vec<PathBuf> = inside.map(|folder| folder.join(".claude")).collect();
     folders.extend(folder::claude(lookup).filter(|_| user));
+    let mut folders: Vec<PathBuf> =
+        folders.into_iter().map(|folder| folder.join("output-styles")).collect();
+    let plugins = layers.plugins.iter();
+    folders.extend(plugins.flat_map(|plugin| plugin.folders("outputStyles", "output-styles")));
     let mut styles: Vec<Style> = Vec::new();
-    for path in folders.iter().flat_map(|folder| pages(&folder.join("output-styles"))) {
+    for path in folders.iter().flat_map(|folder| pages(folder)) {
         let own = || path.file_stem().map(|name| name.to_string_lossy().into_owned());
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         if let Some(style) = own().and_then(|name| Style::read(&name, &text)) {

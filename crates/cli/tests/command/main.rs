@@ -40,6 +40,7 @@ mod models;
 mod offer;
 mod orphan;
 mod permission;
+mod pieces;
 mod policy;
 mod readme;
 mod rehearse;

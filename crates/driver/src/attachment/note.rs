@@ -53,7 +53,7 @@ impl Finder for NoteFolder {
 }
 
 /// Up to so many Markdown files directly in a folder, by name.
-pub(super) fn markdown_files(folder: &Path) -> Vec<PathBuf> {
+fn markdown_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -65,7 +65,7 @@ pub(super) fn markdown_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A text file that is not too large to be a note.
-pub(super) fn read_bounded(path: &Path) -> Option<String> {
+fn read_bounded(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let is_note = metadata.is_file() && metadata.len() <= NOTE_BYTES_MAX;
     is_note.then(|| fs::read_to_string(path).ok()).flatten()

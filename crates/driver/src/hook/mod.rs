@@ -113,6 +113,15 @@ impl SessionHooks {
         self.set.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// More are asked from now on. Says at which points of the loop there are any, and whether at its
+    /// end.
+    pub(crate) fn add(&self, more: HookSet) -> (Hooks, bool) {
+        let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
+        *set = set.clone().join(more);
+        let stop = if self.is_nested() { HookEvent::SubagentStop } else { HookEvent::Stop };
+        (points(&set), set.has(stop))
+    }
+
     pub(crate) fn has(&self, event: HookEvent) -> bool {
         self.set().has(event)
     }

@@ -170,6 +170,8 @@ fn agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
         turns_max: turns.and_then(|turns| u32::try_from(turns).ok()),
         background: value.get("background") == Some(&Value::Bool(true)),
         isolation: isolation(text("isolation").as_deref())?,
+        without: names("disallowedTools").unwrap_or_default(),
+        hooks: None,
     })
 }
 
@@ -206,7 +208,7 @@ pub(crate) fn answer(plan: &Plan, wishes: &Wishes) -> Value {
     if let (false, Value::Object(fields)) = (wishes.plugins.is_empty(), &mut answer) {
         let is_loaded = |path: &PathBuf| {
             let path = path.canonicalize().ok();
-            plan.layers.plugins.iter().any(|plugin| Some(&plugin.path) == path.as_ref())
+            plan.layers.plugins.iter().any(|plugin| Some(&plugin.root) == path.as_ref())
         };
         let are_loaded = wishes.plugins.iter().all(is_loaded);
         fields.insert("plugins_applied".to_owned(), Value::Bool(are_loaded));

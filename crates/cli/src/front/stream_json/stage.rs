@@ -232,7 +232,8 @@ impl Stage {
     /// What is in force, in words.
     pub(crate) fn words(&self, topic: Topic) -> String {
         let (settings, agents) = (&self.settings, self.agents.as_slice());
-        InForce { settings, agents, pages: &self.expander.pages }.words(topic)
+        let (pages, layers) = (&self.expander.pages, &self.layers);
+        InForce { settings, agents, pages, layers }.words(topic)
     }
 
     /// Another model may live at another place, with patience of its own.
@@ -310,25 +311,18 @@ fn become_agent(
 /// Plugins, by name and place.
 fn plugins(layers: &Layers) -> Vec<Value> {
     let all = layers.plugins.iter();
-    all.map(|plugin| json!({ "name": plugin.name, "path": plugin.path })).collect()
+    all.map(|plugin| json!({ "name": plugin.name, "path": plugin.root })).collect()
 }
 
-/// Folders with a page that says so.
+/// Skills, by name.
 pub(crate) fn skills(portrait: &Portrait) -> Vec<String> {
-    let mut names: Vec<String> = portrait
-        .skills
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flat_map(|entries| entries.flatten().take(SKILLS_MAX))
-        .filter(|entry| entry.path().join("SKILL.md").is_file())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !portrait.hidden_skills.contains(name))
-        .collect();
+    let known = windlass_driver::skills(&portrait.skills, |_| false);
+    let names = known.into_iter().map(|skill| skill.name);
+    let mut names: Vec<String> =
+        names.filter(|name| !portrait.hidden_skills.contains(name)).collect();
     names.sort();
-    names.dedup();
     names
 }
 
 /// The level of the protocol that clients compare.
 pub(crate) const LEVEL: &str = "2.1.300";
-const SKILLS_MAX: usize = 256;

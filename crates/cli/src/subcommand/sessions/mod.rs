@@ -12,7 +12,7 @@ use windlass_journal::catalogue::{self, Format};
 use windlass_journal::transcript::transcript_path;
 use windlass_journal::{JournalError, Listed};
 
-use crate::args::{ExportFormat, SessionsCommand};
+use crate::args::{ExportFormat, ListArgs, SessionsCommand};
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::refusal::Refusal;
@@ -45,6 +45,21 @@ pub(crate) fn run(command: SessionsCommand, lookup: &impl Lookup) -> Result<Stri
         }
     }
 }
+
+/// Earlier sessions of this directory, or how to go on with one: the session that is open cannot
+/// become another.
+pub(crate) fn resume_words(wanted: Option<&str>, lookup: &impl Lookup) -> Result<String, Refusal> {
+    match wanted {
+        None => list::run(&ListArgs { all: false, limit: RESUMABLE_MAX, json: false }, lookup),
+        Some(_) => {
+            let id = one(wanted, lookup)?.card.id;
+            Ok(format!("Leave this session, then go on with that one: windlass --resume {id}\n"))
+        }
+    }
+}
+
+/// Sessions that are shown to choose from.
+const RESUMABLE_MAX: usize = 20;
 
 /// The session that is called this, or the newest of this directory.
 pub(crate) fn one(wanted: Option<&str>, lookup: &impl Lookup) -> Result<Listed, Refusal> {

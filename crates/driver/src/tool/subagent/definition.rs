@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use windlass_vocabulary::{ModelName, ToolName};
 
 /// An agent that can be asked for by its name.
@@ -23,6 +24,10 @@ pub struct AgentDefinition {
     pub background: bool,
     /// Where it works.
     pub isolation: Isolation,
+    /// Tools it does not have, whatever the parent has.
+    pub without: Vec<ToolName>,
+    /// Hooks of its own, as they are configured.
+    pub hooks: Option<Value>,
 }
 
 /// Where an agent works.

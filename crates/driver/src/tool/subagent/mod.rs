@@ -17,7 +17,7 @@ mod question;
 mod run;
 
 pub use definition::{AgentDefinition, Isolation, Subagents};
-pub(crate) use nest::{Nest, Parent, Tree};
+pub(crate) use nest::{Nest, Parent, Tree, choose};
 pub(crate) use question::NestedQuestions;
 
 use std::sync::Arc;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use serde_json::Value;
 use windlass_engine::Settings;
-use windlass_hook::HookSet;
+use windlass_hook::{HookSet, Source};
 use windlass_journal::Head;
 use windlass_permission::Policy;
 use windlass_tool::{Registry, Surroundings, Terms};
@@ -142,10 +143,11 @@ impl Nest {
         if let Some(tools) = &definition.tools {
             registry.narrow(tools);
         }
+        registry.retain(|spec| !definition.without.contains(&spec.name));
         let mut builder = Builder::new(settings, endpoint)
             .registry(registry)
             .surroundings(surroundings)
-            .hooks(hooks)
+            .hooks(hooks.join(own_hooks(definition)))
             .timeouts(timeouts)
             .beneath(identity, self.depth, self.tree.clone());
         for (model, endpoint) in endpoints {
@@ -177,6 +179,18 @@ impl Nest {
         }
         Ok(builder)
     }
+}
+
+/// Hooks of the agent's own, for as long as it runs. Its end is the end of a nested session.
+fn own_hooks(definition: &AgentDefinition) -> HookSet {
+    let Some(Value::Object(hooks)) = &definition.hooks else { return HookSet::default() };
+    let renamed = |(event, groups): (&String, &Value)| {
+        let event = if event == "Stop" { "SubagentStop" } else { event };
+        (event.to_owned(), groups.clone())
+    };
+    let hooks = hooks.iter().map(renamed).collect();
+    // What cannot be used was told when the definition was read.
+    HookSet::parse(&Value::Object(hooks), &Source::new(format!("agent {}", definition.name))).0
 }
 
 /// Where one agent's journal lies.
@@ -215,7 +229,7 @@ fn nested(
 }
 
 /// Another model of the session goes first; one that the session does not know is left alone.
-fn choose(settings: &mut Settings, wanted: &ModelName) {
+pub(crate) fn choose(settings: &mut Settings, wanted: &ModelName) {
     if settings.model.name == *wanted {
         return;
     }

@@ -85,14 +85,13 @@ impl Desk {
     /// What a prompt asks for; `None` to begin anew.
     async fn meant(&mut self, prompt: &Prompt) -> Result<Option<Order>, String> {
         if let Some(order) = self.first.take() {
-            return Ok(Some(order));
+            return Ok(Some(order).filter(|order| *order != Order::Clear));
         }
         let blocks = prompt::blocks(&prompt.message.content)?;
         if prompt.client_composed {
             return Ok(Some(Order::Say(Submission::from(blocks))));
         }
         let order = match prompt::text(&blocks) {
-            Some(words) if is_clear(words) => return Ok(None),
             Some(words) => command::order(words.to_owned()).map_err(|why| why.to_string())?,
             None => Order::Say(Submission::from(blocks)),
         };
@@ -100,15 +99,10 @@ impl Desk {
             return Ok(Some(order));
         };
         Ok(Some(match order {
+            Order::Clear => return Ok(None),
             Order::Say(submission) if !submission.pinned => {
                 let expanded = stage.expander.expand(submission).await;
-                let (submission, allow) = expanded.map_err(|why| why.to_string())?;
-                if !allow.is_empty() {
-                    let _ = stage.session.configure(|settings| {
-                        settings.policy.rules.allow.extend(allow);
-                    });
-                }
-                Order::Say(submission)
+                Order::Say(expanded.map_err(|why| why.to_string())?)
             }
             Order::Show { topic, .. } => Order::Show { topic, text: stage.words(topic) },
             other => other,
@@ -182,7 +176,12 @@ impl Desk {
             wanted.reset();
         }
         let sent = match order {
-            Order::Context | Order::Cost | Order::Show { .. } | Order::Rewind(_) => {
+            Order::Context
+            | Order::Cost
+            | Order::Show { .. }
+            | Order::Resume(_)
+            | Order::Clear
+            | Order::Rewind(_) => {
                 return self.look(&order, turn).await;
             }
             // It goes on by itself, and began in another process.
@@ -269,10 +268,6 @@ pub(super) fn wake(left: &LeftEnded) -> Prompt {
         Value::from(format!("The background {kind} `{id}` ({description}) has ended."));
     prompt.origin = Some(json!({ "kind": "task-notification" }));
     prompt
-}
-
-fn is_clear(words: &str) -> bool {
-    matches!(words.trim(), "/clear" | "/reset" | "/new")
 }
 
 /// Names and ids of prompts that wait.

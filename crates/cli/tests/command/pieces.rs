@@ -1,0 +1,194 @@
+//! Pieces people keep beside settings: plugins, skills and agents with hooks of their own, commands
+//! with a model and rules of their own, and the commands every front end knows.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::stage::{Finished, World, play, run, run_with_input};
+
+fn write(path: impl AsRef<Path>, text: &str) {
+    let path = path.as_ref();
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Finished {
+    run(&mut world.asking(&server.url(), arguments))
+}
+
+fn bash(command: &str) -> Answer {
+    Answer::call("Bash", json!({ "command": command }))
+}
+
+#[test]
+fn a_plugin_brings_commands_agents_skills_hooks_and_styles() {
+    let world = World::new();
+    let plugin = world.work().join("plug");
+    write(plugin.join(".claude-plugin/plugin.json"), r#"{"name": "sail", "version": "1"}"#);
+    write(
+        plugin.join("commands/hoist.md"),
+        "---\ndescription: up it goes\n---\nHoist the $ARGUMENTS.",
+    );
+    write(plugin.join("agents/mate.md"), "---\nname: mate\ndescription: helps\n---\nYou help.");
+    write(
+        plugin.join("skills/knots/SKILL.md"),
+        "---\nname: knots\ndescription: ties knots\n---\nTie.",
+    );
+    write(plugin.join("output-styles/salty.md"), "---\nname: Salty\n---\nTalk like a sailor.");
+    let hook = json!({ "hooks": { "SessionStart": [{ "hooks": [
+        { "type": "command", "command": "cat \"$CLAUDE_PLUGIN_ROOT/log.txt\"" },
+    ] }] } });
+    write(plugin.join("hooks/hooks.json"), &hook.to_string());
+    write(plugin.join("log.txt"), "calm sea");
+    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    let settings = r#"{"outputStyle": "salty"}"#;
+    let flags = ["--plugin-dir", "plug", "--settings", settings];
+    let mut all = vec!["-p", "/sail:hoist main sail"];
+    all.extend(flags);
+    assert_eq!(ask(&world, &server, &all).answer(), "Aye.\n");
+    let request = server.requests()[0].body.clone();
+    for words in
+        ["Hoist the main sail.", "calm sea", "sail:knots", "Talk like a sailor.", "sail:mate"]
+    {
+        assert!(request.contains(words), "{words}: {request}");
+    }
+    // The same by settings, where it was installed.
+    let installed = json!({ "plugins": { "sail@port": [{ "installPath": plugin }] } });
+    let folder = world.home().join(".claude");
+    write(folder.join("plugins/installed_plugins.json"), &installed.to_string());
+    write(
+        folder.join("settings.json"),
+        r#"{"enabledPlugins": {"sail@port": true, "no@port": true}}"#,
+    );
+    let help = ask(&world, &server, &["-p", "/help"]);
+    assert!(help.stdout.contains("/sail:hoist"), "{help:?}");
+    assert!(help.stderr.contains("no@port is not installed"), "{help:?}");
+    let bare = ask(&world, &server, &["-p", "/help", "--bare"]);
+    assert!(!bare.answer().contains("sail:hoist"));
+    // One that is none costs a line.
+    write(world.work().join("bad/.claude-plugin/plugin.json"), "{");
+    let bad = ask(&world, &server, &["-p", "/help", "--plugin-dir", "bad"]);
+    assert_eq!(bad.code, Some(0), "{bad:?}");
+    assert_eq!(bad.stderr.matches("the plugin is left out").count(), 1, "{bad:?}");
+}
+
+#[test]
+fn a_skill_brings_hooks_when_it_is_loaded_and_not_before() {
+    let world = World::new();
+    let skill = "---\nname: careful\ndescription: takes care\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: \"echo 'not with this skill' >&2; exit 2\"\n---\nTake care.";
+    write(world.home().join(".claude/skills/careful/SKILL.md"), skill);
+    let server = play(
+        Script::new()
+            .answer(bash("touch before"))
+            .answer(Answer::call("Skill", json!({ "skill": "careful" })))
+            .answer(bash("touch after"))
+            .answer(Answer::text("Over.")),
+    );
+    let done = ask(&world, &server, &["-p", "go", "--dangerously-skip-permissions"]);
+    assert_eq!(done.answer(), "Over.\n");
+    assert!(world.file("before").exists() && !world.file("after").exists());
+    assert!(server.requests()[3].body.contains("not with this skill"));
+}
+
+#[test]
+fn an_agent_has_hooks_of_its_own_for_as_long_as_it_runs() {
+    let world = World::new();
+    let agent = "---\nname: diver\ndescription: dives\ntools: Bash\nhooks:\n  PreToolUse:\n    - hooks:\n        - {type: command, command: 'echo too deep >&2; exit 2'}\n  Stop:\n    - hooks: [{type: command, command: 'cat > stopped.json'}]\n---\nDive.";
+    write(world.home().join(".claude/agents/diver.md"), agent);
+    let dive = json!({ "description": "dive", "prompt": "dive now", "subagent_type": "diver" });
+    let server = play(
+        Script::new()
+            .answer(Answer::call("Agent", dive))
+            .answer(bash("touch deep").when("dive now"))
+            .answer(Answer::text("could not").when_result("too deep"))
+            .answer(bash("touch shallow").when_result("could not"))
+            .answer(Answer::text("Over.")),
+    );
+    let done = ask(&world, &server, &["-p", "go", "--dangerously-skip-permissions"]);
+    assert_eq!(done.answer(), "Over.\n");
+    assert!(!world.file("deep").exists() && world.file("shallow").exists());
+    let told = std::fs::read_to_string(world.file("stopped.json")).expect("it was told");
+    assert!(told.contains("SubagentStop") && told.contains("diver"), "{told}");
+}
+
+#[test]
+fn a_command_has_a_model_and_rules_of_its_own_for_one_run() {
+    let world = World::new();
+    let page = "---\nmodel: small-one\nallowed-tools: Bash(touch once)\n---\nDo it.";
+    write(world.home().join(".claude/commands/do.md"), page);
+    let server = play(
+        Script::new()
+            .answer(bash("touch once"))
+            .answer(Answer::text("Done."))
+            .answer(bash("touch once; touch twice"))
+            .answer(Answer::text("Over.")),
+    );
+    let prompt =
+        |text: &str| json!({ "type": "user", "message": { "role": "user", "content": text } });
+    let input = format!("{}\n{}\n", prompt("/do"), prompt("again"));
+    let flags = [
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--model",
+        "large-one",
+        "--fallback-model",
+        "small-one",
+    ];
+    let done = run_with_input(&mut world.asking(&server.url(), &flags), input.as_bytes());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(world.file("once").exists() && !world.file("twice").exists(), "{done:?}");
+    let models: Vec<Value> = server
+        .requests()
+        .iter()
+        .map(|request| request.json().expect("JSON")["model"].clone())
+        .collect();
+    assert_eq!(models, ["small-one", "small-one", "large-one", "large-one"]);
+}
+
+#[test]
+fn the_commands_are_there_without_a_model() {
+    let world = World::new();
+    let settings =
+        json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }] }] } });
+    write(world.home().join(".claude/settings.json"), &settings.to_string());
+    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    ask(&world, &server, &["-p", "the first prompt"]).answer();
+    for (prompt, words) in [
+        ("/help", "/resume [SESSION]"),
+        ("/hooks", "Stop *"),
+        ("/resume", "the first prompt"),
+        ("/model", "claude"),
+        ("/agents", "There are no agents"),
+        ("/permissions", "mode default"),
+        ("/memory", "no standing instructions"),
+    ] {
+        let said = run(&mut world.windlass(&["-p", prompt]));
+        assert!(said.answer().contains(words), "{prompt}: {said:?}");
+    }
+    let cleared = ask(&world, &server, &["-p", "/clear"]);
+    assert_eq!(cleared.code, Some(0), "{cleared:?}");
+    assert_eq!(server.requests().len(), 1, "no model was asked");
+}
+
+#[test]
+fn a_skill_is_a_command_too_and_a_broken_head_costs_one_line() {
+    let world = World::new();
+    write(
+        world.home().join(".claude/skills/tie/SKILL.md"),
+        "---\ndescription: ties\n---\nTie $ARGUMENTS.",
+    );
+    let broken = "---\nname: split\ndescription: splits\nthis is no line of a head\n---\nSplit it.";
+    write(world.home().join(".claude/skills/split/SKILL.md"), broken);
+    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    let done = ask(&world, &server, &["-p", "/tie a bowline"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Aye.\n"), "{done:?}");
+    assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    assert!(done.stderr.contains("split/SKILL.md: line 4 cannot be read"), "{done:?}");
+    let request = &server.requests()[0].body;
+    assert!(request.contains("Tie a bowline.") && request.contains("splits"), "{request}");
+}

@@ -1,0 +1,483 @@
+//! The lines between the first two `---` of a Markdown file, as JSON. The part of YAML that people
+//! write there: keys with texts, numbers, lists and keys below them, in lines or in brackets.
+//!
+//! A line that is none of this is named, and the rest is read all the same: what a broken head still
+//! says may matter. What the keys mean is known to whoever asks for them.
+
+use serde_json::{Map, Number, Value};
+
+/// A file with such lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<'a> {
+    fields: Map<String, Value>,
+    problem: Option<String>,
+    /// What stands behind them.
+    pub body: &'a str,
+}
+
+impl<'a> Page<'a> {
+    /// Reads it; nothing, if it does not begin with `---` or they do not end.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let text = text.trim_start_matches('\u{feff}');
+        let (first, rest) = text.split_once('\n')?;
+        if first.trim_end() != "---" {
+            return None;
+        }
+        let (mut lines, mut at) = (Vec::new(), 0);
+        for line in rest.split_inclusive('\n') {
+            at += line.len();
+            if line.trim_end() == "---" {
+                let mut reader = Reader { lines, at: 0, problem: None };
+                let fields = match reader.block(0, DEPTH_MAX) {
+                    Value::Object(fields) => fields,
+                    _ => Map::new(),
+                };
+                reader.leftovers();
+                let body = rest.get(at..).unwrap_or_default();
+                return Some(Self { fields, problem: reader.problem, body });
+            }
+            lines.push(line.trim_end());
+        }
+        None
+    }
+
+    /// The first line that could not be read, in words.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// What stands under a key.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+
+    /// A text; a list is joined.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<String> {
+        let text = match self.fields.get(key)? {
+            Value::Array(list) => list.iter().map(plain).collect::<Vec<_>>().join(", "),
+            value => plain(value),
+        };
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// A list, whether it stands on lines, in brackets or between commas.
+    #[must_use]
+    pub fn list(&self, key: &str) -> Option<Vec<String>> {
+        let texts: Vec<String> = match self.fields.get(key)? {
+            Value::Array(list) => list.iter().map(plain).collect(),
+            value => vec![plain(value)],
+        };
+        let values = texts.iter().flat_map(|text| apart(text)).map(unquoted);
+        Some(values.filter(|value| !value.is_empty()).collect())
+    }
+
+    /// Yes or no, however people write it.
+    #[must_use]
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        match plain(self.fields.get(key)?).to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Some(true),
+            "false" | "no" | "off" | "0" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// What stands between commas, but not those inside brackets.
+fn apart(value: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_u32;
+    value.split(move |sign: char| {
+        match sign {
+            '{' | '(' | '[' => depth += 1,
+            '}' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        sign == ',' && depth == 0
+    })
+}
+
+fn unquoted(value: &str) -> String {
+    let value = value.trim();
+    let quoted = |sign: char| value.strip_prefix(sign).and_then(|rest| rest.strip_suffix(sign));
+    quoted('"').or_else(|| quoted('\'')).unwrap_or(value).to_owned()
+}
+
+struct Reader<'a> {
+    lines: Vec<&'a str>,
+    at: usize,
+    problem: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    /// The next line that says something, and how far in it begins.
+    fn peek(&mut self) -> Option<(usize, &'a str)> {
+        loop {
+            let line = *self.lines.get(self.at)?;
+            let text = line.trim_start();
+            if !text.is_empty() && !text.starts_with('#') {
+                return Some((line.len() - text.len(), text));
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Lines that begin at least so far in: a list, or keys.
+    fn block(&mut self, indent: usize, depth: u8) -> Value {
+        match self.peek() {
+            Some((found, text)) if found >= indent && depth > 0 => match item(text) {
+                Some(_) => self.items(found, depth),
+                None => self.keys(found, depth),
+            },
+            _ => Value::Null,
+        }
+    }
+
+    fn items(&mut self, indent: usize, depth: u8) -> Value {
+        let mut list = Vec::new();
+        while let Some((found, text)) = self.peek() {
+            let Some(rest) = item(text).filter(|_| found == indent) else { break };
+            // What stands behind the sign is where the item's own lines begin.
+            let inner = found + (text.len() - rest.len());
+            if rest.is_empty() {
+                self.at += 1;
+                list.push(self.block(indent + 1, depth - 1));
+            } else if key(rest).is_some() && !rest.starts_with(['{', '[', '"', '\'']) {
+                list.push(self.keys_from(inner, rest, depth - 1));
+            } else {
+                self.at += 1;
+                list.push(scalar(rest));
+            }
+        }
+        Value::Array(list)
+    }
+
+    fn keys(&mut self, indent: usize, depth: u8) -> Value {
+        let mut fields = Map::new();
+        while let Some((found, text)) = self.peek() {
+            if found != indent || item(text).is_some() {
+                break;
+            }
+            self.entry(text, indent, depth, &mut fields);
+        }
+        Value::Object(fields)
+    }
+
+    /// Keys of which the first stands behind the sign of an item.
+    fn keys_from(&mut self, indent: usize, first: &'a str, depth: u8) -> Value {
+        let mut fields = Map::new();
+        self.entry(first, indent, depth, &mut fields);
+        if let Some((found, text)) = self.peek()
+            && found == indent
+            && item(text).is_none()
+            && let Value::Object(more) = self.keys(indent, depth)
+        {
+            fields.extend(more);
+        }
+        Value::Object(fields)
+    }
+
+    /// One key and what belongs to it. The line is used up.
+    fn entry(&mut self, text: &'a str, indent: usize, depth: u8, fields: &mut Map<String, Value>) {
+        let Some((name, rest)) = key(text) else {
+            self.wrong();
+            self.at += 1;
+            return;
+        };
+        self.at += 1;
+        let value = match rest {
+            "" => match self.peek() {
+                // A list may stand right below its key.
+                Some((found, text)) if found == indent && item(text).is_some() => {
+                    self.items(found, depth)
+                }
+                Some((found, text)) if found > indent && is_text(text) => self.folded(indent, " "),
+                _ => self.block(indent + 1, depth.saturating_sub(1)),
+            },
+            "|" | "|-" | "|+" => self.folded(indent, "\n"),
+            ">" | ">-" | ">+" => self.folded(indent, " "),
+            rest if rest.starts_with(['[', '{']) => match Flow::read(rest) {
+                Some(value) => value,
+                None => {
+                    self.at -= 1;
+                    self.wrong();
+                    self.at += 1;
+                    Value::String(rest.to_owned())
+                }
+            },
+            rest => {
+                let value = scalar(rest);
+                // A text may go on in the next lines.
+                match (self.peek(), value) {
+                    (Some((found, _)), Value::String(text)) if found > indent => {
+                        let more = self.folded(indent, " ");
+                        Value::String(format!("{text} {}", plain(&more)))
+                    }
+                    (_, value) => value,
+                }
+            }
+        };
+        fields.insert(name, value);
+    }
+
+    /// Everything further in, as one text.
+    fn folded(&mut self, indent: usize, between: &str) -> Value {
+        let mut texts: Vec<&str> = Vec::new();
+        while let Some(line) = self.lines.get(self.at) {
+            let text = line.trim_start();
+            if !text.is_empty() && line.len() - text.len() <= indent {
+                break;
+            }
+            texts.push(text);
+            self.at += 1;
+        }
+        while texts.last().is_some_and(|text| text.is_empty()) {
+            texts.pop();
+        }
+        Value::String(texts.join(between))
+    }
+
+    fn wrong(&mut self) {
+        let (number, line) = (self.at + 2, self.lines.get(self.at).copied().unwrap_or_default());
+        let line: String = line.trim().chars().take(60).collect();
+        self.problem.get_or_insert_with(|| format!("line {number} cannot be read: `{line}`"));
+    }
+
+    fn leftovers(&mut self) {
+        if self.peek().is_some() {
+            self.wrong();
+        }
+    }
+}
+
+fn item(text: &str) -> Option<&str> {
+    if text == "-" { Some("") } else { text.strip_prefix("- ").map(str::trim_start) }
+}
+
+/// A key and what stands behind its colon.
+fn key(text: &str) -> Option<(String, &str)> {
+    let (name, rest) = match text.split_once(": ") {
+        Some(pair) => pair,
+        None => (text.strip_suffix(':')?, ""),
+    };
+    let name = unquoted(name);
+    (!name.is_empty() && !name.contains(['{', '}', '[', ']'])).then(|| (name, rest.trim()))
+}
+
+fn is_text(text: &str) -> bool {
+    item(text).is_none() && key(text).is_none()
+}
+
+/// A single value.
+fn scalar(text: &str) -> Value {
+    let text = text.trim();
+    if let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        let read = serde_json::from_str::<String>(text);
+        return Value::String(read.unwrap_or_else(|_| inner.to_owned()));
+    }
+    if let Some(inner) = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        return Value::String(inner.replace("''", "'"));
+    }
+    let text = text.split(" #").next().unwrap_or(text).trim_end();
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        "null" | "~" => Value::Null,
+        _ => match text.parse::<Number>() {
+            // Only what would be written the same is a number: a version is not.
+            Ok(number) if number.to_string() == text => Value::Number(number),
+            _ => Value::String(text.to_owned()),
+        },
+    }
+}
+
+/// Values in brackets on one line.
+struct Flow<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Flow<'a> {
+    fn read(text: &'a str) -> Option<Value> {
+        let mut flow = Self { rest: text };
+        let value = flow.value(DEPTH_MAX)?;
+        let rest = flow.rest.trim();
+        (rest.is_empty() || rest.starts_with('#')).then_some(value)
+    }
+
+    fn value(&mut self, depth: u8) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
+        self.rest = self.rest.trim_start();
+        match self.rest.chars().next()? {
+            '[' => {
+                let mut list = Vec::new();
+                self.skip('[');
+                while !self.skip(']') {
+                    list.push(self.value(depth)?);
+                    if !self.skip(',') && !self.rest.starts_with(']') {
+                        return None;
+                    }
+                }
+                Some(Value::Array(list))
+            }
+            '{' => {
+                let mut fields = Map::new();
+                self.skip('{');
+                while !self.skip('}') {
+                    let name = plain(&self.word(&[':'])?);
+                    if !self.skip(':') {
+                        return None;
+                    }
+                    fields.insert(name, self.value(depth)?);
+                    if !self.skip(',') && !self.rest.starts_with('}') {
+                        return None;
+                    }
+                }
+                Some(Value::Object(fields))
+            }
+            _ => self.word(&[',', ']', '}']),
+        }
+    }
+
+    /// A text in quotes, or up to one of these signs outside of brackets.
+    fn word(&mut self, ends: &[char]) -> Option<Value> {
+        self.rest = self.rest.trim_start();
+        let first = self.rest.chars().next()?;
+        if first == '"' || first == '\'' {
+            let inner = self.rest.get(1..)?;
+            let mut is_escaped = false;
+            let end = inner.find(|sign: char| {
+                let is_end = sign == first && !is_escaped;
+                is_escaped = sign == '\\' && !is_escaped && first == '"';
+                is_end
+            })?;
+            let text = self.rest.get(..end + 2)?;
+            self.rest = self.rest.get(end + 2..)?.trim_start();
+            return Some(scalar(text));
+        }
+        let mut depth = 0_u32;
+        let end = self.rest.find(|sign: char| {
+            let is_end = depth == 0 && ends.contains(&sign);
+            match sign {
+                '(' | '{' => depth += 1,
+                ')' | '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            is_end
+        })?;
+        let (text, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        (!text.trim().is_empty()).then(|| scalar(text))
+    }
+
+    fn skip(&mut self, sign: char) -> bool {
+        self.rest = self.rest.trim_start();
+        match self.rest.strip_prefix(sign) {
+            Some(rest) => {
+                self.rest = rest.trim_start();
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// How deep values may lie in one another.
+const DEPTH_MAX: u8 = 12;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_forms_people_write_are_read() {
+        let text = "---\nname: \"reviewer\"\n# a comment\ndescription: >\n  Looks at\n  changes: all\n\
+                    tools: Read, Grep\nglobs: a.{b,c}, 'Bash(x, y)'\nmore:\n  - one\n  - 'two'\nflow: [a, b]\n\
+                    long: begins\n  and goes on\nversion: 1.10\nturns: 3 # few\non: yes\n---\nThe body.\n---\n";
+        let page = Page::parse(text).unwrap();
+        assert_eq!(page.problem(), None);
+        for (key, said) in [
+            ("name", "reviewer"),
+            ("description", "Looks at changes: all"),
+            ("long", "begins and goes on"),
+            ("version", "1.10"),
+            ("turns", "3"),
+        ] {
+            assert_eq!(page.text(key).as_deref(), Some(said), "{key}");
+        }
+        for (key, list) in [
+            ("tools", ["Read", "Grep"]),
+            ("globs", ["a.{b,c}", "Bash(x, y)"]),
+            ("more", ["one", "two"]),
+            ("flow", ["a", "b"]),
+        ] {
+            assert_eq!(page.list(key).unwrap(), list, "{key}");
+        }
+        assert_eq!(
+            (page.flag("on"), page.flag("name"), page.flag("none")),
+            (Some(true), None, None)
+        );
+        assert_eq!(page.body, "The body.\n---\n");
+        for wrong in ["", "name: x\n", "---\nname: x\n"] {
+            assert_eq!(Page::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_may_lie_below_keys() {
+        let text = "---\nhooks:\n  PreToolUse:\n    - matcher: \"Bash|Edit\"\n      hooks:\n        - type: command\n          command: \"./check.sh \\\"$1\\\"\"\n          timeout: 20\n          async: true\n  Stop:\n  - hooks: [{type: command, command: 'a, b: c'}]\nempty:\nlast: x\n---\n";
+        let page = Page::parse(text).unwrap();
+        assert_eq!(page.problem(), None);
+        let expected = json!({
+            "PreToolUse": [{ "matcher": "Bash|Edit", "hooks": [
+                { "type": "command", "command": "./check.sh \"$1\"", "timeout": 20, "async": true },
+            ] }],
+            "Stop": [{ "hooks": [{ "type": "command", "command": "a, b: c" }] }],
+        });
+        assert_eq!(page.value("hooks"), Some(&expected));
+        assert_eq!((page.text("empty"), page.text("last").as_deref()), (None, Some("x")));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named_and_the_rest_is_read() {
+        for (head, words) in [
+            ("name: a\nthis is nothing\nlast: b", "line 3 cannot be read: `this is nothing`"),
+            ("name: a\nflow: [x, {y\nlast: b", "line 3 cannot be read: `flow: [x, {y`"),
+            ("name: a\nlast: b\n    - stray", "line 4 cannot be read: `- stray`"),
+        ] {
+            let text = format!("---\n{head}\n---\nbody");
+            let page = Page::parse(&text).unwrap();
+            assert_eq!(page.problem(), Some(words), "{head}");
+            assert_eq!(page.text("name").as_deref(), Some("a"), "{head}");
+        }
+    }
+
+    #[test]
+    fn nothing_anybody_writes_breaks_it() {
+        let pieces =
+            ["a: ", "- ", "[", "]", "{", "}", "\"", "'", ":", "#", "\n", "  ", ",", "x", "|"];
+        let mut seed = 7_u64;
+        for _ in 0..20_000 {
+            let mut head = String::new();
+            for _ in 0..(seed % 24) {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = usize::try_from(seed >> 33).unwrap() % pieces.len();
+                head.push_str(pieces.get(at).unwrap());
+            }
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let text = format!("---\n{head}\n---\nbody");
+            assert!(Page::parse(&text).is_some(), "{head:?}");
+        }
+    }
+}
