@@ -155,8 +155,8 @@ impl<'a> Reader<'a> {
             } else if key(rest).is_some() && !rest.starts_with(['{', '[', '"', '\'']) {
                 list.push(self.keys_from(inner, rest, depth - 1));
             } else {
+                list.push(self.inline(rest));
                 self.at += 1;
-                list.push(scalar(rest));
             }
         }
         Value::Array(list)
@@ -206,15 +206,12 @@ impl<'a> Reader<'a> {
             },
             "|" | "|-" | "|+" => self.folded(indent, "\n"),
             ">" | ">-" | ">+" => self.folded(indent, " "),
-            rest if rest.starts_with(['[', '{']) => match Flow::read(rest) {
-                Some(value) => value,
-                None => {
-                    self.at -= 1;
-                    self.wrong();
-                    self.at += 1;
-                    Value::String(rest.to_owned())
-                }
-            },
+            rest if rest.starts_with(['[', '{']) => {
+                self.at -= 1;
+                let value = self.inline(rest);
+                self.at += 1;
+                value
+            }
             rest => {
                 let value = scalar(rest);
                 // A text may go on in the next lines.
@@ -228,6 +225,17 @@ impl<'a> Reader<'a> {
             }
         };
         fields.insert(name, value);
+    }
+
+    /// A value that stands on this line whole.
+    fn inline(&mut self, text: &str) -> Value {
+        if !text.starts_with(['[', '{']) {
+            return scalar(text);
+        }
+        Flow::read(text).unwrap_or_else(|| {
+            self.wrong();
+            Value::String(text.to_owned())
+        })
     }
 
     /// Everything further in, as one text.
@@ -454,7 +462,8 @@ mod tests {
         for (head, words) in [
             ("name: a\nthis is nothing\nlast: b", "line 3 cannot be read: `this is nothing`"),
             ("name: a\nflow: [x, {y\nlast: b", "line 3 cannot be read: `flow: [x, {y`"),
-            ("name: a\nlast: b\n    - stray", "line 4 cannot be read: `- stray`"),
+            ("name: a\n- stray\nlast: b", "line 3 cannot be read: `- stray`"),
+            ("name: a\nlist:\n- {x: [}\n", "line 4 cannot be read: `- {x: [}`"),
         ] {
             let text = format!("---\n{head}\n---\nbody");
             let page = Page::parse(&text).unwrap();
