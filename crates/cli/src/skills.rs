@@ -44,14 +44,14 @@ pub(crate) fn hooks(
     layers: &mut Layers,
 ) -> Vec<(String, HookSet)> {
     let (trusts, may_hook) = (layers.trusts_project(), layers.lets_others_hook());
-    let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
     let mut found = Vec::new();
     for skill in known {
         let place = skill.folder.join("SKILL.md");
         if let Some(problem) = &skill.problem {
             layers.warn(format!("{}: {problem}", place.display()));
         }
-        let is_trusted = trusts || !skill.folder.starts_with(&project);
+        // What a link leads to is nothing anybody said yes to.
+        let is_trusted = !skill.listed.starts_with(project) || (trusts && !skill.is_link);
         if let Some(hooks) = skill.hooks.as_ref().filter(|_| may_hook && is_trusted) {
             let (set, wrong) = HookSet::parse(hooks, &Source::new(place.display().to_string()));
             wrong.into_iter().for_each(|line| layers.warn(line));

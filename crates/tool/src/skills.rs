@@ -23,8 +23,12 @@ pub struct SkillPage {
     pub hint: Option<String>,
     /// What it says.
     pub body: String,
-    /// Where its files are.
+    /// Where its files are, by its real path.
     pub folder: PathBuf,
+    /// Where it was found.
+    pub listed: PathBuf,
+    /// What lies there is a link to it.
+    pub is_link: bool,
     /// Only people may ask for it.
     pub is_for_people: bool,
     /// Only models may ask for it.
@@ -65,8 +69,8 @@ fn plugin(folder: &Path) -> Option<String> {
     manifest.get("name").and_then(Value::as_str).map(str::to_owned)
 }
 
-fn read(folder: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillPage> {
-    let folder = folder.canonicalize().ok()?;
+fn read(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillPage> {
+    let folder = listed.canonicalize().ok()?;
     let path = folder.join("SKILL.md");
     if is_hidden(&path) {
         return None;
@@ -101,6 +105,8 @@ fn read(folder: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillPage> {
         is_for_people: flag("disable-model-invocation") == Some(true),
         is_for_models: flag("user-invocable") == Some(false),
         hooks: page.as_ref().and_then(|page| page.value("hooks")).cloned(),
+        listed: listed.to_owned(),
+        is_link: listed.is_symlink(),
         folder,
         problem,
     })

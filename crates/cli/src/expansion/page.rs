@@ -65,8 +65,11 @@ impl Pages {
         let root = folder::project(cwd);
         let mut found = Self::default();
         for skill in skills.iter().filter(|skill| !skill.is_for_models) {
-            let real = root.canonicalize().unwrap_or_else(|_| root.clone());
-            let is_theirs = skill.folder.starts_with(&real);
+            let is_theirs = skill.listed.starts_with(&root);
+            if is_theirs && skill.is_link {
+                // Nobody can have said yes to what it leads to; the model may read it.
+                continue;
+            }
             let author = if is_theirs { Author::Project } else { Author::User };
             let (path, hint) = (skill.folder.join("SKILL.md"), skill.hint.clone());
             let description = skill.about.chars().take(DESCRIPTION_CHARS_MAX).collect();

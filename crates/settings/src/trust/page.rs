@@ -53,9 +53,9 @@ fn does_something(text: &str) -> bool {
     if text.contains("!`") || text.contains("```!") {
         return true;
     }
-    let Some(rest) = text.strip_prefix("---") else { return false };
-    let matter = rest.split("\n---").next().unwrap_or_default();
-    matter.lines().any(|line| {
+    // Read as whoever uses the page reads it: up to a line that is the mark and nothing else.
+    let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---") else { return false };
+    rest.lines().skip(1).take_while(|line| line.trim_end() != "---").any(|line| {
         let key = line.split(':').next().unwrap_or_default();
         GRANTING.contains(&key.trim_matches(|c: char| c == '"' || c == '\'' || c.is_whitespace()))
     })
@@ -80,6 +80,8 @@ mod tests {
             ("```!\nls\n```", true),
             ("---\nname: a\nhooks:\n  Stop: []\n---\n", true),
             ("---\n\"allowed-tools\": Bash\n---\n", true),
+            ("\u{feff}---\nhooks:\n  Stop: []\n---\n", true),
+            ("---\nname: a\n---x\nhooks:\n  Stop: []\n---\n", true),
             ("---\r\nname: a\r\npermissionMode: acceptEdits\r\n---\r\n", true),
         ];
         for (text, wanted) in cases {
