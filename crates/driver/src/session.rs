@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
+use windlass_permission::Rule;
 use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Block, PermissionQuestion, Ticket};
+use windlass_vocabulary::{Answer, Block, ModelName, PermissionQuestion, Ticket};
 
 use crate::error::SendError;
 use crate::hook::Parting;
@@ -267,6 +268,10 @@ pub struct Submission {
     pub pinned: bool,
     /// What the transcript calls it: a UUID of the sender's. One is made up if there is none.
     pub name: Option<String>,
+    /// What may run besides, for this run alone.
+    pub allow: Vec<Rule>,
+    /// Who is asked, for this run alone, if the session knows it.
+    pub model: Option<ModelName>,
 }
 
 /// A message that waits for the next tool boundary.
@@ -300,7 +305,7 @@ impl Submission {
 
 impl From<Vec<Block>> for Submission {
     fn from(content: Vec<Block>) -> Self {
-        Self { content, pinned: false, name: None }
+        Self { content, pinned: false, name: None, allow: Vec::new(), model: None }
     }
 }
 

@@ -92,6 +92,8 @@ impl Builder {
             ready: VecDeque::new(),
             source: self.source,
             parting: Parting::Other,
+            lent: None,
+            skill_hooks: self.skill_hooks,
             undo: undo.clone(),
             back: None,
         };

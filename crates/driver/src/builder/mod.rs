@@ -71,6 +71,7 @@ pub struct Builder {
     identity: Identity,
     source: Option<String>,
     notebook: Option<PathBuf>,
+    skill_hooks: Vec<(String, HookSet)>,
 }
 
 impl Builder {
@@ -99,6 +100,7 @@ impl Builder {
             identity: Identity::default(),
             source: None,
             notebook: None,
+            skill_hooks: Vec::new(),
         }
     }
 
@@ -189,6 +191,13 @@ impl Builder {
     #[must_use]
     pub fn notebook(mut self, path: impl Into<PathBuf>) -> Self {
         self.notebook = Some(path.into());
+        self
+    }
+
+    /// Hooks that are asked once the skill of this name was loaded, as long as the session lives.
+    #[must_use]
+    pub fn skill_hooks(mut self, hooks: Vec<(String, HookSet)>) -> Self {
+        self.skill_hooks = hooks;
         self
     }
 

@@ -190,7 +190,10 @@ impl Run {
 
     /// A prompt goes in.
     pub(super) fn entered(&mut self, submission: Submission) -> Event {
-        let Submission { content, pinned, name } = submission;
+        if !submission.allow.is_empty() || submission.model.is_some() {
+            return self.lend(submission);
+        }
+        let Submission { content, pinned, name, .. } = submission;
         if let Some(name) = name {
             self.note(Note::Named(name));
         }

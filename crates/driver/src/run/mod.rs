@@ -10,6 +10,7 @@ mod command;
 mod redact;
 mod storage;
 mod supervise;
+mod terms;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep_until, timeout_at};
 use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
+use windlass_hook::HookSet;
 use windlass_journal::Note;
 use windlass_vocabulary::Chore;
 
@@ -35,6 +37,7 @@ pub(crate) use back::GoingBack;
 pub(crate) use command::{Change, Command};
 use redact::redacted;
 pub(crate) use supervise::supervise;
+pub(crate) use terms::Lent;
 
 /// What the loop is to do next.
 enum Next {
@@ -70,6 +73,10 @@ pub(crate) struct Run {
     pub(crate) source: Option<String>,
     /// Why it ends.
     pub(crate) parting: Parting,
+    /// What the run under way was lent.
+    pub(crate) lent: Option<Lent>,
+    /// Hooks that skills bring along, until they are loaded.
+    pub(crate) skill_hooks: Vec<(String, HookSet)>,
     /// Keeps what files held.
     pub(crate) undo: Option<Arc<Undo>>,
     /// Somebody wants to go back.
@@ -207,9 +214,16 @@ impl Run {
         }
         self.pen.write(&effects, self.performer.teller());
         for effect in &effects {
-            if let Effect::Keep { chore: Chore::Title, text } = effect {
-                self.pen.title(text, Whose::Model, self.performer.teller());
-                self.note(Note::Titled(text.clone()));
+            match effect {
+                Effect::Keep { chore: Chore::Title, text } => {
+                    self.pen.title(text, Whose::Model, self.performer.teller());
+                    self.note(Note::Titled(text.clone()));
+                }
+                Effect::StartTool { granted, .. } if granted.get().name.as_str() == "Skill" => {
+                    self.loaded(granted.get());
+                }
+                Effect::Finish(_) => self.end_terms(),
+                _ => {}
             }
         }
         self.perform(effects);

@@ -18,7 +18,7 @@ use crate::compose::Atlas;
 use crate::expansion::Expander;
 use crate::front::call::shortened;
 use crate::front::table::{Side, ago, table};
-use crate::layers;
+use crate::layers::{self, Layers};
 use crate::refusal::{Refusal, one_line};
 use crate::session::{self, account, cut, unusable};
 use crate::subcommand::journal::why;
@@ -59,6 +59,7 @@ pub(super) struct Desk {
     pub(super) expander: Expander,
     pub(super) settings: Settings,
     pub(super) agents: Vec<AgentDefinition>,
+    pub(super) layers: Layers,
     pub(super) atlas: Atlas,
     pub(super) cwd: PathBuf,
     pub(super) past: Past,
@@ -78,7 +79,6 @@ impl Desk {
         let rest = rest.trim();
         match name {
             "/exit" | "/quit" => return Ok(Meant::Quit),
-            "/clear" | "/new" => return Ok(self.go(Next::New)),
             "/vim" => return Ok(Meant::Vim),
             "/theme" => return theme(rest),
             "/why" => return self.why(),
@@ -87,8 +87,6 @@ impl Desk {
                 return Ok(Meant::Show(hooks::list(&args, &|name: &str| std::env::var_os(name))?));
             }
             "/mcp" if rest.is_empty() => return Ok(Meant::Show(self.servers())),
-            "/resume" if rest.is_empty() => return self.sessions(),
-            "/resume" => return self.resume(rest),
             "/model" if rest.is_empty() => return Ok(self.models()),
             "/model" => return self.model(rest),
             _ => {}
@@ -103,13 +101,17 @@ impl Desk {
             },
             Order::Cost => self.cost()?,
             Order::Rewind(wanted) => return self.rewind(&wanted).await,
+            Order::Clear => self.go(Next::New),
+            Order::Resume(None) => return self.sessions(),
+            Order::Resume(Some(wanted)) => return self.resume(&wanted),
             Order::GoOn => Meant::Show("Nothing was left unfinished here.".to_owned()),
             Order::Show { topic: Topic::Help, .. } => {
                 Meant::Show(help::words(&hints(&self.expander)))
             }
             Order::Show { topic, .. } => {
                 let (settings, pages) = (&self.settings, &self.expander.pages);
-                Meant::Show(InForce { settings, agents: &self.agents, pages }.words(topic))
+                let (agents, layers) = (&self.agents, &self.layers);
+                Meant::Show(InForce { settings, agents, pages, layers }.words(topic))
             }
         })
     }
@@ -145,7 +147,7 @@ impl Desk {
             [Block::Text(text)] => text.lines().flat_map(crate::memory::mentioned).collect(),
             _ => Vec::new(),
         };
-        let mut said = self.expander.expand(submission).await?.0;
+        let mut said = self.expander.expand(submission).await?;
         let aside: Vec<String> =
             std::mem::take(&mut *self.aside.lock().unwrap_or_else(PoisonError::into_inner));
         if let (Some(Block::Text(text)), false) = (said.content.first_mut(), aside.is_empty()) {

@@ -134,6 +134,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         expander,
         settings,
         agents: definitions,
+        layers: plan.layers,
         atlas: plan.atlas,
         cwd: portrait.cwd.clone(),
         past,
