@@ -86,7 +86,7 @@ fn a_plugin_brings_commands_agents_skills_and_hooks() {
     let has =
         |key: &str, name: &str| init[key].as_array().expect("a list").iter().any(|one| one == name);
     assert!(has("slash_commands", "tides:low"), "{init}");
-    assert!(has("agents", "tides:pilot") && has("skills", "knots"), "{init}");
+    assert!(has("agents", "tides:pilot") && has("skills", "tides:knots"), "{init}");
     assert_eq!(init["plugins"][0]["name"], "tides", "{init}");
     driven.result();
     assert_eq!(driven.end().code, Some(0));
