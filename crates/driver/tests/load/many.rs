@@ -18,6 +18,8 @@ use windlass_vocabulary::{
     ToolSpec, Wire,
 };
 
+/// Sessions at one server, which takes so many connections and lets others wait.
+const SERVED_MAX: usize = 250;
 /// Events of an answer with three calls.
 const EVENTS_OF_A_TURN: u32 = 15;
 /// The longest all of it may take.
@@ -64,12 +66,16 @@ pub(crate) struct Load<'a> {
 /// Runs these sessions.
 pub(crate) async fn run(load: Load<'_>) -> Report {
     let Load { sessions, turns, durability, pace, directory } = load;
-    let script = script(turns).pace(pace);
-    let server = Rehearsal::start(script, StartOptions::default()).await.unwrap();
+    let mut servers = Vec::new();
+    for _ in 0..sessions.div_ceil(SERVED_MAX) {
+        let script = script(turns).pace(pace);
+        servers.push(Rehearsal::start(script, StartOptions::default()).await.unwrap());
+    }
     let waits = Arc::new(Waits::default());
     let start = Instant::now();
     let mut running = JoinSet::new();
     for number in 0..sessions {
+        let server = &servers[number / SERVED_MAX];
         let builder = builder(&server.url(), directory, number, turns);
         let part = u32::try_from(number).unwrap() * pace / u32::try_from(sessions).unwrap();
         let begins = tokio::time::Instant::now() + part * EVENTS_OF_A_TURN;
