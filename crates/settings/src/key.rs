@@ -112,7 +112,6 @@ const IDLE: &[&str] = &[
     "includeCoAuthoredBy",
     "language",
     "statusLine",
-    "enabledPlugins",
     "extraKnownMarketplaces",
     "respectGitignore",
     "theme",
