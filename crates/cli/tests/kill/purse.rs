@@ -107,6 +107,7 @@ fn die_with_requests_out(requests_in: impl Fn(usize) -> usize) -> World {
     let words = String::from_utf8_lossy(&said.stderr);
     assert_eq!(said.status.code(), Some(1), "{words}");
     assert!(words.contains("--max-budget-usd"), "{words}");
-    assert!(deaths > 1 && caps.last() < caps.first(), "{deaths} deaths, {caps:?}");
+    // What is left may be too little even for a small answer, so the last cap need not be smaller.
+    assert!(deaths > 1 && caps.last() <= caps.first(), "{deaths} deaths, {caps:?}");
     world
 }

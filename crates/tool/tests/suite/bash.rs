@@ -189,8 +189,7 @@ async fn the_directory_is_kept_between_calls_and_nothing_else_changes() {
         assert_eq!(outcome.is_error, *is_error, "{command}");
         assert_eq!(world.surroundings.shell_directory(), world.root.join(after), "{command}");
     }
-    let left = std::fs::read_dir(&world.surroundings.spill).unwrap().count();
-    assert_eq!(left, 0, "files were left behind");
+    assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }
 
 #[tokio::test]

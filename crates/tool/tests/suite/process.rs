@@ -157,8 +157,7 @@ async fn exported_variables_are_kept_as_in_a_shell() {
     assert!(
         kept.contains(&("A".into(), Some("".into()))) && kept.contains(&("GIVEN".into(), None))
     );
-    let left = std::fs::read_dir(&world.surroundings.spill).unwrap().count();
-    assert_eq!(left, 0, "files were left behind");
+    assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }
 
 /// Starts everything behind `env` with one more variable, or nothing at all.
