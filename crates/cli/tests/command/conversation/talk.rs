@@ -202,7 +202,17 @@ impl Talk {
 
     /// Waits for the end without asking for it.
     pub(crate) fn over(mut self) -> ExitStatus {
-        self.child.wait().expect("an end")
+        let limit = Instant::now() + DEADLINE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            if Instant::now() >= limit {
+                let _ = self.child.kill();
+                panic!("it does not leave:\n{}", self.look(vt100::Screen::contents));
+            }
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
     }
 
     /// Ends it with something typed, and gives the code.
@@ -217,6 +227,6 @@ impl Talk {
     /// Ends it, and gives the code.
     pub(crate) fn end(mut self) -> Option<i32> {
         self.key("\u{4}");
-        self.child.wait().expect("an end").code()
+        self.over().code()
     }
 }
