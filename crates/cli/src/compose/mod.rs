@@ -148,14 +148,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let expander = Expander { pages, names, hands: later };
     let (prices, durability) = (config.facts.clone().unwrap_or_default(), config.durability);
     let (mut builder, atlas) = casted(settings, servers, config)?;
-    let portrait = Portrait {
-        tools: offer.names(),
-        skills: std::mem::take(&mut found.skill_folders),
-        hidden_skills: Vec::new(),
-        output_style: layers.output_style(),
-        output_styles: std::mem::take(&mut found.styles),
-        cwd,
-    };
+    let portrait = portrait(offer.names(), &mut found, layers.output_style(), cwd);
     let agents = offer.subagents(std::mem::take(&mut found.agents));
     builder = found.equip(builder).registry(offer.registry).web_search(offer.search);
     builder = builder.surroundings(surroundings).hooks(layers.hooks());
@@ -177,6 +170,18 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         layers,
         remote,
     })
+}
+
+/// What is said of the session.
+fn portrait(tools: Vec<String>, found: &mut Found, style: String, cwd: PathBuf) -> Portrait {
+    Portrait {
+        tools,
+        skills: std::mem::take(&mut found.skill_folders),
+        hidden_skills: Vec::new(),
+        output_style: style,
+        output_styles: std::mem::take(&mut found.styles),
+        cwd,
+    }
 }
 
 /// What pages may call the session and the project.
