@@ -57,13 +57,13 @@ pub(crate) struct HeadlessArgs {
     #[arg(long, value_name = "HOW", value_enum, hide = true)]
     pub(crate) thinking_display: Option<ThinkingDisplay>,
     /// Tokens of output that the whole task should take; the model is told.
-    #[arg(long, value_name = "N", hide = true)]
+    #[arg(long, value_name = "N")]
     pub(crate) task_budget: Option<u64>,
     /// A folder with a plugin: its commands, agents, skills, hooks and MCP servers.
-    #[arg(long, value_name = "PATH", hide = true)]
+    #[arg(long, value_name = "PATH")]
     pub(crate) plugin_dir: Vec<PathBuf>,
     /// The same without its MCP servers.
-    #[arg(long, value_name = "PATH", hide = true)]
+    #[arg(long, value_name = "PATH")]
     pub(crate) plugin_dir_no_mcp: Vec<PathBuf>,
     /// Nothing begins before the program has sent `initialize`.
     #[arg(long, hide = true)]
@@ -73,7 +73,7 @@ pub(crate) struct HeadlessArgs {
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
     pub(crate) debug: Option<Option<String>>,
     /// The same, into this file.
-    #[arg(long, value_name = "PATH", hide = true)]
+    #[arg(long, value_name = "PATH")]
     pub(crate) debug_file: Option<PathBuf>,
     /// Somebody sits in front of it. No flag: a terminal says so.
     #[arg(skip)]
