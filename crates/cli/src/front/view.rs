@@ -1,4 +1,4 @@
-//! Prompts that only look at a session: nothing is asked of a model and nothing is said.
+//! Prompts that look at a session or take it back: nothing is asked of a model and nothing is said.
 
 use std::path::Path;
 
@@ -42,11 +42,9 @@ impl View {
                 let text = text.map_err(|refusal| refusal.to_string())?;
                 view("resume", text.clone(), json!(text))
             }
-            // The session is ours to write as long as it is open, so that only looking is possible.
-            (Order::Rewind(wanted), Some(_)) if wanted.to.is_some() => Err(REWIND.to_owned()),
             (Order::Rewind(wanted), Some(journal)) => {
-                let (text, object) =
-                    rewind::go(journal, id, wanted).map_err(|refusal| refusal.to_string())?;
+                let gone = rewind::go_open(session, journal, id, wanted).await;
+                let (text, object) = gone.map_err(|refusal| refusal.to_string())?;
                 view("rewind", text, object)
             }
             _ => {
@@ -56,6 +54,3 @@ impl View {
         }
     }
 }
-
-const REWIND: &str = "files go back with the request rewind_files; the conversation goes back when \
-                      the session is closed: windlass rewind";

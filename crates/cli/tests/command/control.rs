@@ -1,10 +1,12 @@
 //! What a client may ask beside the conversation, and what it is asked.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 use windlass_rehearsal::{Answer, Script};
 
 use crate::driven::{Driven, LINES};
-use crate::stage::{World, play};
+use crate::stage::{PATIENCE, World, play};
 
 fn bash(command: &str) -> Answer {
     Answer::call("Bash", json!({ "command": command }))
@@ -26,7 +28,8 @@ fn a_command_in_the_background_is_told_shown_and_stopped() {
     let id = &started["task_id"];
     let mut output = json!(null);
     // It may not have spoken yet.
-    for _ in 0..10_000 {
+    let limit = Instant::now() + PATIENCE;
+    while Instant::now() < limit {
         output = driven.ask(&json!({"subtype": "get_task_output", "task_id": id})).expect("output");
         if output["total_bytes"] != 0 {
             break;
@@ -256,4 +259,21 @@ fn hooks_are_listed_names_are_given_and_what_is_unknown_is_refused() {
     let arguments = ["sessions", "list"];
     let listed = crate::stage::run(&mut world.windlass(&arguments));
     assert!(listed.stdout.contains("the sea"), "{listed:?}");
+}
+
+/// An open conversation goes back to before a prompt, and on from there.
+#[test]
+fn a_prompt_takes_the_conversation_back() {
+    let world = World::new();
+    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let mut driven = Driven::start(&world, &server.url(), &[]);
+    for words in ["plant a tree", "cut it down", "/rewind 2", "water it"] {
+        driven.prompt(words);
+        let result = driven.result();
+        assert_eq!(result["is_error"], false, "{words}: {result}");
+    }
+    assert_eq!(driven.end().code, Some(0));
+    let last = server.requests().pop().expect("a request").body.to_string();
+    assert!(last.contains("plant a tree") && last.contains("water it"), "{last}");
+    assert!(!last.contains("cut it down"), "{last}");
 }
