@@ -111,7 +111,7 @@ pub(crate) enum Command {
     /// Tell what was read from where, and what is wrong.
     #[command(after_help = include_str!("../text/help/doctor.txt"))]
     Doctor(DoctorArgs),
-    /// Add, list and remove MCP servers, whose tools a session can use.
+    /// Add, list and remove MCP servers, whose tools a session can use; serve our own.
     #[command(after_help = include_str!("../text/help/mcp.txt"))]
     Mcp(McpArgs),
     /// The client of the official conformance runner.
