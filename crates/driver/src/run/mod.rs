@@ -190,17 +190,24 @@ impl Run {
         }
     }
 
-    /// One event: decided, written down with what follows from it, performed.
-    async fn take(mut self, event: Event) -> Self {
-        if self.journal.has_failed() {
-            return self.take_down(event);
-        }
+    /// One event: decided, and written down with what follows from it.
+    fn decide(mut self, event: Event) -> (Self, Vec<Effect>) {
         let event = redacted(event, &self.performer.surroundings().secrets);
         let held = self.journal.hold(&event);
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
         let decided = Decided { state: &self.state, settings: &self.settings, effects: &effects };
         self.journal = self.journal.write(held.as_ref(), &decided);
+        (self, effects)
+    }
+
+    /// One event: decided, written down with what follows from it, performed.
+    async fn take(mut self, event: Event) -> Self {
+        if self.journal.has_failed() {
+            return self.take_down(event);
+        }
+        let effects;
+        (self, effects) = self.decide(event);
         // Whoever is told that a run is over, or a change made, may switch the machine off.
         let is_over = effects.iter().any(|effect| matches!(effect, Effect::Finish(_)));
         if is_over || self.awaited.is_some() || self.journal.is_overdue() {

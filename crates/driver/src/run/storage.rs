@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use windlass_engine::{Effect, Event, Interrupt, Step, step};
+use windlass_engine::{Effect, Event, Interrupt};
 use windlass_vocabulary::Outcome;
 use windlass_vocabulary::notice::Ending;
 
 use super::Run;
-use super::redact::redacted;
 use crate::clock;
-use crate::journal::Decided;
 use crate::keeper::Gate;
 
 impl Run {
@@ -51,12 +49,8 @@ impl Run {
     /// One event that comes too late to be acted on: decided, written down if that can still be done,
     /// and shown.
     pub(super) fn take_down(mut self, event: Event) -> Self {
-        let event = redacted(event, &self.performer.surroundings().secrets);
-        let held = self.journal.hold(&event);
-        let Step { state, effects } = step(self.state, event, &self.settings);
-        self.state = state;
-        let decided = Decided { state: &self.state, settings: &self.settings, effects: &effects };
-        self.journal = self.journal.write(held.as_ref(), &decided);
+        let effects;
+        (self, effects) = self.decide(event);
         self.tell_only(effects);
         self
     }

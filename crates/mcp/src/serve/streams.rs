@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::connection::BAD_MAX;
-use crate::transport::line::{Line, Lines, write_lines};
+use crate::transport::line::{Line, Lines, send_line, write_lines};
 use crate::transport::{Hangup, MESSAGE_BYTES_MAX};
 
 /// Messages that may wait to be written.
@@ -58,12 +58,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Streams<R>
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Hangup>> + Send + 'static {
-        let outgoing = self.outgoing.clone();
-        async move {
-            let mut line = serde_json::to_vec(&message).map_err(|_| Hangup)?;
-            line.push(b'\n');
-            outgoing.ok_or(Hangup)?.send(line).await.map_err(|_| Hangup)
-        }
+        send_line(self.outgoing.clone(), message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

@@ -2,8 +2,21 @@
 //!
 //! Reading may be given up at any point and taken up again; nothing is lost in between.
 
+use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
+
+use super::Hangup;
+
+/// Puts a message into the queue of what is written.
+pub(crate) async fn send_line(
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    message: impl Serialize,
+) -> Result<(), Hangup> {
+    let mut line = serde_json::to_vec(&message).map_err(|_| Hangup)?;
+    line.push(b'\n');
+    outgoing.ok_or(Hangup)?.send(line).await.map_err(|_| Hangup)
+}
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::mpsc;
 use windlass_tool::{Lasting, LastingProgram, Surroundings};
 
-use super::line::{Line, Lines, write_lines};
+use super::line::{Line, Lines, send_line, write_lines};
 use super::{Hangup, MESSAGE_BYTES_MAX, Read, read};
 use crate::connection::Health;
 
@@ -146,12 +146,7 @@ impl Transport<RoleClient> for Spoken {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Hangup>> + Send + 'static {
-        let outgoing = self.outgoing.clone();
-        async move {
-            let mut line = serde_json::to_vec(&message).map_err(|_| Hangup)?;
-            line.push(b'\n');
-            outgoing.ok_or(Hangup)?.send(line).await.map_err(|_| Hangup)
-        }
+        send_line(self.outgoing.clone(), message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
