@@ -207,7 +207,8 @@ impl App {
     /// A quiet line about something on the way.
     pub fn quiet(&mut self, words: &str) {
         let words = text::one_line(words);
-        self.say(&format!("  · {words}"), Role::Quiet);
+        let line = Line::of(format!("  · {words}"), Role::Quiet);
+        self.finish(line.wrapped(self.width, 4));
         self.entries.push(Entry::Quiet(words));
     }
 
