@@ -208,7 +208,8 @@ impl Desk {
                 Event::Heard(Heard::End) => self.input_over(),
                 Event::Question(question) => self.question(question),
                 Event::Overdue => self.overdue(),
-                Event::Beat => self.pipe.put(&Frame::KeepAlive),
+                Event::Beat if self.pipe.is_empty() => self.pipe.put(&Frame::KeepAlive),
+                Event::Beat => {}
                 Event::Moved => {}
                 Event::Told(Some(notice)) => self.notice(&notice).await,
                 Event::Told(None) => self.session_gone(),
@@ -235,7 +236,9 @@ impl Desk {
         if let Some(early) = self.early.take() {
             return Event::Heard(early);
         }
-        let beat = (self.pipe.is_empty()).then(|| self.pipe.last + self.beat_every);
+        // While lines wait for their reader there is nothing to add, but it is looked at again.
+        let silent_since = if self.pipe.is_empty() { self.pipe.last } else { Instant::now() };
+        let beat = silent_since + self.beat_every;
         let late = self.caught;
         let given_up = self.tasks_until.filter(|_| self.turn.is_none());
         let has_room = self.pipe.has_room();
@@ -259,7 +262,7 @@ impl Desk {
             () = at(given_up) => Event::Moved,
             () = at(self.asks.next_deadline()) => Event::Overdue,
             () = self.pipe.moved() => Event::Moved,
-            () = at(beat) => Event::Beat,
+            () = at(Some(beat)) => Event::Beat,
             notice = told => Event::Told(notice),
             () = settled(&mut self.settling) => Event::Settled,
             () = ended(behind) => Event::TaskEnded,
