@@ -17,6 +17,7 @@
 mod aside;
 pub mod attachment;
 mod builder;
+mod change;
 mod clock;
 mod compact;
 mod error;
@@ -48,6 +49,7 @@ pub use attachment::nearby::{Instruction, Nearby};
 pub use attachment::note::NoteFolder;
 pub use attachment::skill::SkillFolders;
 pub use builder::Builder;
+pub use change::ConfigChange;
 pub use error::{SendError, StartError};
 pub use hook::Parting;
 pub use inspect::Disk;

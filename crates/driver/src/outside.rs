@@ -46,6 +46,11 @@ impl Outside {
         answered.await.ok()
     }
 
+    /// Tells people something.
+    pub(crate) fn warn(&self, words: String) {
+        self.teller.warn(words);
+    }
+
     /// Is this ticket one of ours?
     pub(crate) fn is_ours(ticket: Ticket) -> bool {
         ticket.0 >= OUTSIDE

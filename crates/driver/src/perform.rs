@@ -144,6 +144,11 @@ impl Performer {
         &self.teller
     }
 
+    /// Runs something of the hooks' beside everything else.
+    pub(crate) fn beside(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.hooks.beside(work);
+    }
+
     /// Tells people something the engine does not know.
     pub(crate) fn warn(&self, words: String) {
         self.teller.warn(words);

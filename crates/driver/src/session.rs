@@ -241,7 +241,7 @@ impl Session {
         *self.closed.borrow()
     }
 
-    fn send(&self, command: Command) -> Result<(), SendError> {
+    pub(crate) fn send(&self, command: Command) -> Result<(), SendError> {
         self.commands.try_send(command).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => SendError::Full,
             mpsc::error::TrySendError::Closed(_) => SendError::Closed,

@@ -89,6 +89,7 @@ impl HookEvent {
                 | Self::SessionEnd
                 | Self::Elicitation
                 | Self::ElicitationResult
+                | Self::ConfigChange
         )
     }
 

@@ -132,6 +132,16 @@ impl Hook {
         }
     }
 
+    /// Is it configured in the same way, for the same moments?
+    pub(crate) fn is_unchanged(&self, other: &Self) -> bool {
+        let how = |hook: &Self| (hook.limit, hook.on_failure, hook.once, hook.is_async, hook.wakes);
+        self.is_same(other)
+            && how(self) == how(other)
+            && self.event == other.event
+            && self.written == other.written
+            && self.condition == other.condition
+    }
+
     /// How long it may take.
     pub(crate) fn limit(&self) -> Duration {
         match (self.limit, self.event) {

@@ -89,6 +89,18 @@ impl HookSet {
         self
     }
 
+    /// The same hooks, where those that are in both are the old ones: one that runs once has run.
+    #[must_use]
+    pub fn after(mut self, old: &Self) -> Self {
+        for hook in &mut self.hooks {
+            let is_it = |known: &&Arc<Hook>| known.is_unchanged(hook);
+            if let Some(known) = old.hooks.iter().find(is_it) {
+                *hook = Arc::clone(known);
+            }
+        }
+        self
+    }
+
     /// With what settings say of all hooks.
     #[must_use]
     pub fn switched(mut self, switches: Switches) -> Self {

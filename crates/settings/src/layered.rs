@@ -12,6 +12,7 @@ use crate::place::{Candidate, Given};
 use crate::problem::{Place, Problem, Severity};
 use crate::prune::{self, Cut};
 use crate::text::{Kind, Node, line_and_column};
+use crate::watch::{Held, Stamp};
 
 /// A layer.
 #[derive(Clone, Debug)]
@@ -28,21 +29,24 @@ pub(crate) struct Layered {
     /// May everybody write to it? Then it may forbid, and nothing else.
     pub(crate) is_everybodys: bool,
     pub(crate) problems: Vec<Problem>,
+    /// What the file was like before it was read.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 impl Layered {
-    /// Reads it.
-    pub(crate) fn read(candidate: Candidate) -> Self {
+    /// Reads it, or takes it to say what is held.
+    pub(crate) fn read(candidate: Candidate, held: &Held) -> Self {
         let Candidate { source, given, name, root } = candidate;
-        let is_everybodys = match &given {
-            Given::File(path) => file::is_everybodys(path),
-            Given::Text(_) => false,
+        let (is_everybodys, stamp, held) = match &given {
+            Given::File(path) => (file::is_everybodys(path), Stamp::of(path), held.get(path)),
+            Given::Text(_) => (false, None, None),
         };
         let text = match given {
             Given::Text(text) => {
                 let is_long = u64::try_from(text.len()).is_ok_and(|length| length > BYTES_MAX);
                 if is_long { Err("it is over 2 MiB".to_owned()) } else { Ok(Some(text)) }
             }
+            Given::File(_) if held.is_some() => Ok(held.cloned().flatten()),
             Given::File(path) => match file::read(&path) {
                 // A file that was named must be there.
                 Ok(None) if source == Source::Flag => Err("there is no such file".to_owned()),
@@ -59,6 +63,7 @@ impl Layered {
             state: State::Absent,
             is_everybodys,
             problems: Vec::new(),
+            stamp,
         };
         match text {
             Ok(None) => {}

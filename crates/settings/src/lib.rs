@@ -31,6 +31,7 @@ mod server;
 pub mod settings;
 mod text;
 pub mod trust;
+mod watch;
 mod write;
 
 pub use keep::{ServerShelf, keep_server, keep_setting};
@@ -41,5 +42,6 @@ pub use problem::{Place, Problem, Severity};
 pub use remember::remember;
 pub use settings::Settings;
 pub use trust::{Trust, TrustState, Withheld};
+pub use watch::{FileChanged, Watch};
 pub use windlass_permission::layer::Source;
 pub use write::{RuleList, WriteError, append_rules};

@@ -9,24 +9,42 @@ use crate::key;
 use crate::layered::Layered;
 use crate::loaded::{FileRead, List, Loaded, Sourced, State};
 use crate::merge;
-use crate::place::{self, Request};
+use crate::place::{self, Candidate, Request};
 use crate::problem::{Problem, Severity};
 use crate::prune::dotted;
 use crate::server;
 use crate::settings::Settings;
 use crate::trust::{Trust, TrustState, TrustStore, Withheld, pages, scripts, sift};
+use crate::watch::Held;
 
 /// Reads the settings in force.
 #[must_use]
 pub fn load(request: &Request) -> Loaded {
+    load_held(request, &Held::new())
+}
+
+/// Everything that may hold settings.
+pub(crate) fn candidates(request: &Request) -> Vec<Candidate> {
+    let (request, root) = placed(request);
+    place::candidates(&request, &root)
+}
+
+/// The request with the real path of where we are, and the root of the project.
+fn placed(request: &Request) -> (Request, PathBuf) {
     let cwd = request.cwd.canonicalize().unwrap_or_else(|_| request.cwd.clone());
     let root = place::project(&cwd);
-    let request = &Request { cwd, ..request.clone() };
-    let candidates = place::candidates(request, &root);
-    let mut layers: Vec<Layered> = candidates.into_iter().map(Layered::read).collect();
+    (Request { cwd, ..request.clone() }, root)
+}
+
+/// The same, where some files are taken to say something else than what is in them.
+pub(crate) fn load_held(request: &Request, held: &Held) -> Loaded {
+    let (request, root) = &placed(request);
+    let candidates = place::candidates(request, root);
+    let mut layers: Vec<Layered> =
+        candidates.into_iter().map(|candidate| Layered::read(candidate, held)).collect();
     let mut loaded = Loaded::default();
-    let servers = server::read(request, &root, &mut loaded.problems);
-    loaded.trust = trust(request, &root, &layers, &servers, &mut loaded.problems);
+    let servers = server::read(request, root, &mut loaded.problems);
+    loaded.trust = trust(request, root, &layers, &servers, &mut loaded.problems);
     permissions(request, &mut layers, &mut loaded);
     values(request, &layers, &mut loaded);
     let may_run = |one: &Sourced<_>| loaded.trust.is_given() || !is_from_project(one.source);
@@ -48,6 +66,8 @@ pub fn load(request: &Request) -> Loaded {
             source: layer.source,
             name: layer.name,
             state: layer.state,
+            stamp: layer.stamp,
+            text: Some(layer.text).filter(|_| layer.state == State::Read),
             keys: layer.settings.into_iter().map(|(key, _)| key).collect(),
         });
         loaded.problems.extend(layer.problems);

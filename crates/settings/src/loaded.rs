@@ -12,6 +12,7 @@ use crate::key;
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::trust::Trust;
+use crate::watch::Stamp;
 
 /// A value with the layer it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +121,10 @@ pub struct FileRead {
     pub state: State,
     /// The keys that count in it.
     pub keys: Vec<String>,
+    /// What was taken to be in it, if it could be read.
+    pub(crate) text: Option<String>,
+    /// What the file was like before it was read.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 /// What became of a file.

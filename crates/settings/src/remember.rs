@@ -9,7 +9,7 @@ use windlass_permission::layer::Source;
 use crate::digest;
 use crate::load::load;
 use crate::place::Request;
-use crate::trust::{Trust, TrustState, TrustStore, Withheld};
+use crate::trust::{ALLOW, Trust, TrustState, TrustStore, Withheld};
 use crate::write::{RuleList, WriteError, append_rules};
 
 /// Adds allow rules to the project's local settings. Gives the file back.
@@ -63,5 +63,3 @@ fn sorted(items: &[Withheld]) -> Vec<String> {
     texts.sort();
     texts
 }
-
-const ALLOW: &str = "permissions.allow";

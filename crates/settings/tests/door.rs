@@ -6,63 +6,19 @@
     reason = "a panic is how a test says no"
 )]
 
+mod house;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use house::House;
 
 use serde_json::json;
-use tempfile::TempDir;
 use windlass_permission::Rule;
 use windlass_settings::trust::TrustStore;
 use windlass_settings::{
-    Given, Loaded, Places, Request, Severity, Source, Sources, State, TrustState, load,
+    Given, Loaded, Request, Severity, Source, Sources, State, TrustState, load,
 };
-
-struct House {
-    folder: TempDir,
-}
-
-impl House {
-    fn new() -> Self {
-        let house = Self { folder: TempDir::new().expect("a folder") };
-        for folder in ["home/.claude", "project/.git", "project/.claude", "etc", "state"] {
-            fs::create_dir_all(house.path(folder)).expect("a folder");
-        }
-        house
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().expect("a path").join(name)
-    }
-
-    fn write(&self, name: &str, text: impl ToString) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, text.to_string()).expect("written");
-    }
-
-    fn request(&self) -> Request {
-        Request {
-            places: Places {
-                managed: vec![self.path("etc")],
-                user: vec![self.path("home/.claude"), self.path("home/.config/windlass")],
-                claude_json: Some(self.path("home/.claude.json")),
-                home: Some(self.path("home")),
-                state: Some(self.path("state")),
-            },
-            cwd: self.path("project"),
-            ..Request::default()
-        }
-    }
-
-    fn load(&self) -> Loaded {
-        load(&self.request())
-    }
-
-    fn trust(&self) {
-        let store = TrustStore::new(&self.path("state"));
-        store.accept(&self.load().trust).expect("written");
-    }
-}
 
 fn texts(rules: &[Rule]) -> Vec<String> {
     rules.iter().map(ToString::to_string).collect()

@@ -107,7 +107,7 @@ fn load(input: &Input, job: &Job) -> Done {
 
 /// All skills that a model may load; where two have one name, the first folder's is meant.
 fn known(surroundings: &Surroundings) -> Vec<SkillPage> {
-    let mut known = skills(&surroundings.skills, |path| surroundings.hidden.covers(path));
+    let mut known = skills(&surroundings.skills, |path| surroundings.is_hidden(path));
     known.retain(|skill| !skill.is_for_people);
     known
 }

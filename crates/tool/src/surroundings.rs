@@ -47,6 +47,8 @@ pub struct Surroundings {
     pub keeper: Option<Arc<dyn Keeper>>,
     /// Folders that hold skills, the one that wins first.
     pub skills: Vec<PathBuf>,
+    /// The same, by rules that came later.
+    hidden_since: Mutex<Hidden>,
     directories: Mutex<Vec<PathBuf>>,
     shell: Mutex<PathBuf>,
     exported: Mutex<Exported>,
@@ -108,6 +110,7 @@ impl Surroundings {
             network: Network::default(),
             keeper: None,
             skills: Vec::new(),
+            hidden_since: Mutex::default(),
             directories: Mutex::new(vec![cwd.clone()]),
             shell: Mutex::new(cwd.clone()),
             exported: Mutex::default(),
@@ -158,6 +161,17 @@ impl Surroundings {
         *lock(&other.shell) = cwd.clone();
         other.cwd = cwd;
         Ok(other)
+    }
+
+    /// Rules have changed: this is to be passed over too, in the place of what was said so before.
+    pub fn hide(&self, hidden: Hidden) {
+        *lock(&self.hidden_since) = hidden;
+    }
+
+    /// Must searching tools pass over this path?
+    #[must_use]
+    pub fn is_hidden(&self, path: &Path) -> bool {
+        self.hidden.covers(path) || lock(&self.hidden_since).covers(path)
     }
 
     /// One more working directory.

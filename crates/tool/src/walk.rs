@@ -41,7 +41,7 @@ impl Walk {
             None => surroundings.cwd.clone(),
             Some(raw) => file::path_of(surroundings, raw)?,
         };
-        if surroundings.hidden.covers(&start) {
+        if surroundings.is_hidden(&start) {
             return Err(format!("`{}` may not be read: a deny rule says so.", start.display()));
         }
         let directory = file::check_place(surroundings, &start)?;
@@ -72,7 +72,7 @@ impl Walk {
     {
         let surroundings = Arc::clone(&self.job.surroundings);
         let is_wanted = move |entry: &DirEntry| {
-            entry.file_name() != ".git" && !surroundings.hidden.covers(entry.path())
+            entry.file_name() != ".git" && !surroundings.is_hidden(entry.path())
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let walk = WalkBuilder::new(&self.start)

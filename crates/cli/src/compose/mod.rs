@@ -24,6 +24,7 @@ use crate::config::model::Model;
 use crate::environment::Lookup;
 use crate::expansion::{Expander, Hands, Names};
 use crate::layers::Layers;
+use crate::layers::live::Live;
 use crate::refusal::Refusal;
 use crate::session::{self, Kept};
 use crate::settings::wishes;
@@ -63,6 +64,8 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
     /// The settings in force; what is wrong with them is told in any case.
     pub(crate) layers: Layers,
+    /// Looks after settings files.
+    pub(crate) live: Live,
     /// The MCP servers, to be closed when the session is over.
     pub(crate) remote: Servers,
 }
@@ -154,6 +157,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     builder = builder.surroundings(surroundings).hooks(layers.hooks());
     builder = builder.continue_run(order == Some(Order::GoOn));
     builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
+    let live = Live::new(args, &portrait.cwd, &layers, lookup);
     kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {
@@ -167,6 +171,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         journal: kept.journal,
         scratch,
         notes,
+        live,
         layers,
         remote,
     })

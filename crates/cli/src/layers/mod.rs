@@ -2,6 +2,7 @@
 //! it is said in `apply`.
 
 mod apply;
+pub(crate) mod live;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -60,8 +61,7 @@ impl Layers {
             )));
         }
         if args.safe_mode {
-            loaded.hooks.retain(|one| one.source == Source::Managed);
-            loaded.mcp_servers.retain(|one| one.source == Source::Managed);
+            only_managed(&mut loaded);
         }
         let mut layers =
             Self { loaded, sources: request.sources, plugins: Vec::new(), more: Vec::new() };
@@ -69,6 +69,15 @@ impl Layers {
             layers.enable_plugins(lookup);
         }
         Ok(layers)
+    }
+
+    /// Files were read again. Plugins and servers stay as they were.
+    fn renew(&mut self, mut loaded: Loaded, args: &SettingsArgs) {
+        if args.safe_mode {
+            only_managed(&mut loaded);
+        }
+        loaded.mcp_servers = std::mem::take(&mut self.loaded.mcp_servers);
+        self.loaded = loaded;
     }
 
     /// Plugins that settings switch on.
@@ -152,6 +161,12 @@ impl Layers {
             own.map(|value| OsString::from(value.to_string())).or_else(|| lookup(name))
         }
     }
+}
+
+/// Leaves out what was customised.
+fn only_managed(loaded: &mut Loaded) {
+    loaded.hooks.retain(|one| one.source == Source::Managed);
+    loaded.mcp_servers.retain(|one| one.source == Source::Managed);
 }
 
 /// What to read, by the flags and the environment.

@@ -212,6 +212,9 @@ fn sample(
             "tool_name": tool, "tool_input": {}, "tool_use_id": "sample", "tool_response": "",
         }] }),
         HookEvent::SessionEnd => json!({ "reason": "other" }),
+        HookEvent::ConfigChange => json!({
+            "source": "user_settings", "file_path": cwd.join(".claude/settings.json"),
+        }),
         _ => json!({}),
     };
     let own = own.as_object().cloned().unwrap_or_default();

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 
 use tokio::sync::mpsc;
 use windlass_engine::Settings;
@@ -20,7 +20,7 @@ use crate::attachment::Attachments;
 use crate::attachment::nearby::Neighbours;
 use crate::error::StartError;
 use crate::hook::door::Door;
-use crate::hook::{self, Parting, SessionHooks};
+use crate::hook::{self, Parting, SessionHooks, SharedHooks};
 use crate::inspect::Inspector;
 use crate::journal::{Journal, Opened};
 use crate::late::Late;
@@ -42,15 +42,16 @@ impl Builder {
         let routes = Routes::new(&self.endpoint, &self.endpoints, self.timeouts)?;
         let (surroundings, scratch, undo) = self.place(secrets)?;
         let (teller, notices) = notices::channel();
+        let base = SharedHooks::new(RwLock::new(std::mem::take(&mut self.hooks)));
         if let Some(subagents) = self.agents.take() {
-            self.insert_agents(subagents, &surroundings, &teller);
+            self.insert_agents(subagents, &surroundings, (&teller, &base));
         }
         let model = self.port(routes, &surroundings, &teller);
         let (settings, inspector) = (Arc::new(self.settings), Arc::clone(&model.inspector));
         let registry = Arc::clone(&inspector.registry);
         let asides = Arc::new(Asides::new(&model, &settings));
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
-        let who = (self.hooks, self.identity);
+        let who = (base, self.identity);
         let hooks = SessionHooks::new(who, &settings, &inspector, (&asides, &report), &teller);
         let mut pen = Pen::new(self.transcript);
         let opened = Journal::open(self.journal, &settings, &teller, &mut pen)?;
@@ -163,7 +164,7 @@ impl Builder {
         &mut self,
         subagents: Subagents,
         surroundings: &Arc<Surroundings>,
-        teller: &Teller,
+        (teller, base): (&Teller, &SharedHooks),
     ) {
         let parent = Parent {
             settings: self.settings.clone(),
@@ -171,7 +172,7 @@ impl Builder {
             endpoints: self.endpoints.clone(),
             registry: self.registry.clone(),
             surroundings: Arc::clone(surroundings),
-            hooks: self.hooks.clone(),
+            hooks: Arc::clone(base),
             identity: self.identity.clone(),
             nearby: self.nearby.clone(),
             journal: self.journal.clone(),
@@ -193,13 +194,12 @@ impl Builder {
 
     /// The engine asks only at points where there are hooks, and hooks are told who we are.
     fn heed_hooks(&mut self) {
-        if self.hooks.is_empty() {
-            return;
-        }
-        self.settings.hooks = hook::points(&self.hooks);
         let is_nested = self.settings.agent.is_subagent;
-        let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
-        self.settings.limits.stop_hooks = self.hooks.has(stop);
+        if !self.hooks.is_empty() {
+            self.settings.hooks = hook::points(&self.hooks);
+            let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
+            self.settings.limits.stop_hooks = self.hooks.has(stop);
+        }
         if let Some(place) = self.journal.as_ref().filter(|_| !is_nested) {
             let read_by_others = self.transcript.as_ref().and_then(|kept| kept.path.clone());
             self.identity.transcript = read_by_others.or_else(|| Some(place.path.clone()));

@@ -37,12 +37,19 @@ use crate::notices::Teller;
 pub(crate) struct SessionHooks {
     /// Skills bring hooks along when they are loaded.
     set: RwLock<HookSet>,
+    /// Those of skills.
+    more: RwLock<HookSet>,
+    /// The others, which nested sessions are given too.
+    base: SharedHooks,
     ground: Ground,
     facts: Facts,
     inspector: Arc<Inspector>,
     teller: Teller,
     woken: Arc<Woken>,
 }
+
+/// The hooks of a session that its nested ones are given when they start.
+pub(crate) type SharedHooks = Arc<RwLock<HookSet>>;
 
 /// Hooks that are meant, about to be asked.
 pub(crate) struct Asking {
@@ -70,7 +77,7 @@ impl Asking {
 
 impl SessionHooks {
     pub(crate) fn new(
-        (set, identity): (HookSet, Identity),
+        (base, identity): (SharedHooks, Identity),
         settings: &Settings,
         inspector: &Arc<Inspector>,
         (asides, events): (&Arc<Asides>, &mpsc::Sender<Event>),
@@ -101,7 +108,9 @@ impl SessionHooks {
             prompt: std::sync::Mutex::default(),
         };
         let (inspector, teller) = (Arc::clone(inspector), teller.clone());
-        Arc::new(Self { set: RwLock::new(set), ground, facts, inspector, teller, woken })
+        let set = RwLock::new(base.read().unwrap_or_else(PoisonError::into_inner).clone());
+        let more = RwLock::default();
+        Arc::new(Self { set, more, base, ground, facts, inspector, teller, woken })
     }
 
     /// What hooks say of themselves is heard there from now on.
@@ -116,10 +125,27 @@ impl SessionHooks {
     /// More are asked from now on. Says at which points of the loop there are any, and whether at its
     /// end.
     pub(crate) fn add(&self, more: HookSet) -> (Hooks, bool) {
+        let mut all = self.more.write().unwrap_or_else(PoisonError::into_inner);
+        *all = all.clone().join(more.clone());
+        drop(all);
         let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
         *set = set.clone().join(more);
+        self.heeded(&set)
+    }
+
+    /// Others are asked from now on; those of skills stay. Says what `add` says.
+    pub(crate) fn replace(&self, base: HookSet) -> (Hooks, bool) {
+        let more = self.more.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
+        let base = base.after(&set);
+        *self.base.write().unwrap_or_else(PoisonError::into_inner) = base.clone();
+        *set = base.join(more);
+        self.heeded(&set)
+    }
+
+    fn heeded(&self, set: &HookSet) -> (Hooks, bool) {
         let stop = if self.is_nested() { HookEvent::SubagentStop } else { HookEvent::Stop };
-        (points(&set), set.has(stop))
+        (points(set), set.has(stop))
     }
 
     pub(crate) fn has(&self, event: HookEvent) -> bool {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use windlass_engine::context::inventory;
 use windlass_engine::{Event, Interrupt, Settings};
+use windlass_hook::HookSet;
 use windlass_journal::Note;
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Answer, Block, Chore, Ticket};
 
 use super::Run;
 use super::back::GoingBack;
+use crate::change::ConfigChange;
 use crate::hook::Parting;
 use crate::session::{Queued, Submission};
 use crate::tool::subagent::NestedQuestions;
@@ -54,6 +56,12 @@ pub(crate) enum Command {
     GoBack(GoingBack),
     /// Go on with other settings.
     Configure(Change),
+    /// Say whether a run is going on.
+    Working(oneshot::Sender<bool>),
+    /// Ask hooks whether a change of settings files may take effect.
+    ConfigChanged(ConfigChange, oneshot::Sender<Result<(), String>>),
+    /// Ask other hooks from now on.
+    ChangeHooks(HookSet),
     /// End the session.
     Close(Parting),
 }
@@ -103,6 +111,15 @@ impl Run {
             }
             Command::GoBack(back) => self.prepare_back(back)?,
             Command::Configure(change) => self.configured(change),
+            Command::Working(reply) => {
+                let _ = reply.send(self.state.control.phase.is_running());
+                return None;
+            }
+            Command::ConfigChanged(change, reply) => {
+                self.config_changed(change, reply);
+                return None;
+            }
+            Command::ChangeHooks(hooks) => self.hooks_changed(hooks),
             Command::Ask(about) => Event::ChoreAsked { chore: Chore::Question, about },
             Command::Rename(title) => self.titled(title, Whose::Person),
             Command::Drain(reply) => {
@@ -174,9 +191,14 @@ impl Run {
 
     /// The settings as they are now, changed. What was allowed and loaded since the session began is
     /// part of them, so that a change of one thing takes nothing else back.
-    pub(super) fn configured(&mut self, change: Change) -> Event {
+    pub(crate) fn configured(&mut self, change: Change) -> Event {
         let mut settings = self.in_force();
+        let denied = settings.policy.rules.deny.clone();
         (change.0)(&mut settings);
+        let policy = &settings.policy;
+        if policy.rules.deny != denied {
+            self.performer.surroundings().hide(policy.rules.hidden(&policy.directories));
+        }
         self.settings = Arc::new(settings.clone());
         Event::Configured(Box::new(settings))
     }

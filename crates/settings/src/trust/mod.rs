@@ -70,6 +70,14 @@ impl Trust {
         Self { root, state: TrustState::Needless, items, digest }
     }
 
+    /// The digest without the rules that "don't ask again" writes down on this machine.
+    pub(crate) fn digest_besides_kept(&self) -> String {
+        let is_kept = |item: &Withheld| item.source == Source::Local && item.key == ALLOW;
+        let items: Vec<Withheld> =
+            self.items.iter().filter(|item| !is_kept(item)).cloned().collect();
+        digest_of(&self.root, &items)
+    }
+
     /// May it take effect?
     #[must_use]
     pub const fn is_given(&self) -> bool {
@@ -135,3 +143,6 @@ fn digest_of(root: &Path, items: &[Withheld]) -> String {
     lines.sort();
     digest::of(lines.join("\n").as_bytes())
 }
+
+/// The key of rules that let something run.
+pub(crate) const ALLOW: &str = "permissions.allow";

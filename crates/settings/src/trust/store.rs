@@ -53,6 +53,11 @@ impl TrustStore {
         Self { path: state.join("trust.json") }
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Says where a project stands.
     pub(crate) fn judge(&self, trust: &mut Trust) -> Result<(), TrustError> {
         let record = self.read()?;

@@ -21,6 +21,7 @@ use crate::expansion::Expander;
 use crate::front::answer::FinalAnswer;
 use crate::front::patience::Patience;
 use crate::layers::Layers;
+use crate::layers::live::Live;
 use crate::refusal::Refusal;
 use crate::schema::Schema;
 use crate::topic::InForce;
@@ -70,6 +71,8 @@ pub(crate) struct Stage {
     portrait: Portrait,
     /// The settings in force.
     pub(crate) layers: Layers,
+    /// Looks after their files; not there while it does.
+    pub(crate) live: Option<Live>,
 }
 
 /// What a client wants of a session.
@@ -154,6 +157,7 @@ impl Stage {
             expander: plan.expander,
             remote: plan.remote,
             layers: plan.layers,
+            live: Some(plan.live),
             betas: terms.betas,
             has_agents: definitions.is_some(),
             agents: definitions.unwrap_or_default(),

@@ -18,6 +18,7 @@ use crate::compose::Atlas;
 use crate::expansion::Expander;
 use crate::front::call::shortened;
 use crate::front::table::{Side, ago, table};
+use crate::layers::live::Live;
 use crate::layers::{self, Layers};
 use crate::refusal::{Refusal, one_line};
 use crate::session::{self, account, cut, unusable};
@@ -60,6 +61,8 @@ pub(super) struct Desk {
     pub(super) settings: Settings,
     pub(super) agents: Vec<AgentDefinition>,
     pub(super) layers: Layers,
+    /// Looks after their files.
+    pub(super) live: tokio::sync::Mutex<Live>,
     pub(super) atlas: Atlas,
     pub(super) cwd: PathBuf,
     pub(super) past: Past,
@@ -70,7 +73,20 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// Settings that changed take effect, unless something is being worked on.
+    async fn keep_up(&self) {
+        if self.session.is_working().await {
+            return;
+        }
+        let kept = self.live.lock().await.keep_up(&self.session, None).await;
+        for file in kept.files {
+            self.session.warn(format!("{} changed and was read again", file.display()));
+        }
+        kept.lines.into_iter().for_each(|line| self.session.warn(line));
+    }
+
     async fn order(&self, prompt: String) -> Result<Meant, Refusal> {
+        self.keep_up().await;
         let text = prompt.trim();
         if let Some(command) = text.strip_prefix('!') {
             return self.shell(command.trim()).await;

@@ -135,6 +135,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         settings,
         agents: definitions,
         layers: plan.layers,
+        live: tokio::sync::Mutex::new(plan.live),
         atlas: plan.atlas,
         cwd: portrait.cwd.clone(),
         past,

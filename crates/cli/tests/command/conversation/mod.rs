@@ -10,7 +10,7 @@ mod robust;
 mod sight;
 mod speed;
 mod status;
-mod talk;
+pub(crate) mod talk;
 mod tmux;
 
 use serde_json::json;

@@ -2,8 +2,8 @@
 //! whole tree.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
 use windlass_engine::Settings;
@@ -18,6 +18,7 @@ use super::place::Place;
 use super::question::Shared;
 use crate::attachment::nearby::Nearby;
 use crate::builder::Builder;
+use crate::hook::SharedHooks;
 use crate::hook::input::{AgentIdentity, Identity};
 use crate::journal::Place as JournalPlace;
 use crate::model::{Endpoint, Timeouts};
@@ -33,7 +34,7 @@ pub(crate) struct Parent {
     /// The parent's tools without `Agent`.
     pub(crate) registry: Registry,
     pub(crate) surroundings: Arc<Surroundings>,
-    pub(crate) hooks: HookSet,
+    pub(crate) hooks: SharedHooks,
     pub(crate) nearby: Option<Arc<dyn Nearby>>,
     pub(crate) identity: Identity,
     pub(crate) journal: Option<JournalPlace>,
@@ -147,7 +148,7 @@ impl Nest {
         let mut builder = Builder::new(settings, endpoint)
             .registry(registry)
             .surroundings(surroundings)
-            .hooks(hooks.join(own_hooks(definition)))
+            .hooks(hooks_now(&hooks).join(own_hooks(definition)))
             .timeouts(timeouts)
             .beneath(identity, self.depth, self.tree.clone());
         for (model, endpoint) in endpoints {
@@ -179,6 +180,11 @@ impl Nest {
         }
         Ok(builder)
     }
+}
+
+/// The parent's hooks as they are now.
+fn hooks_now(hooks: &SharedHooks) -> HookSet {
+    hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Hooks of the agent's own, for as long as it runs. Its end is the end of a nested session.

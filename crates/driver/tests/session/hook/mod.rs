@@ -1,5 +1,6 @@
 //! Users' hooks in a session: real programs, asked at the moments of a real loop.
 
+mod change;
 mod door;
 mod end;
 mod fault;

@@ -6,6 +6,7 @@
 mod after;
 mod asking;
 mod ending;
+mod keeping;
 mod taking;
 mod telling;
 
@@ -70,6 +71,8 @@ pub(crate) struct Desk {
     pub(super) plan: Option<Plan>,
     /// Rings when the servers inside the client are there.
     settling: Option<oneshot::Receiver<()>>,
+    /// Settings files are being read again.
+    keeping: Option<keeping::Looking>,
     are_inside_asked: bool,
     pub(super) ears: Ears,
     /// Servers the client asked for on the way.
@@ -116,6 +119,8 @@ enum Event {
     Moved,
     Told(Option<Notice>),
     Settled,
+    /// Settings files were read again.
+    Looked(Option<Box<keeping::Looked>>),
     /// Something in the background ended.
     TaskEnded,
 }
@@ -150,6 +155,7 @@ impl Desk {
             wishes: Wishes::default(),
             plan: Some(plan),
             settling: None,
+            keeping: None,
             are_inside_asked: false,
             ears: Ears::default(),
             dynamic: Vec::new(),
@@ -214,6 +220,7 @@ impl Desk {
                 Event::Told(Some(notice)) => self.notice(&notice).await,
                 Event::Told(None) => self.session_gone(),
                 Event::Settled => self.settled().await,
+                Event::Looked(looked) => self.kept_up(looked),
                 Event::TaskEnded => self.look_behind(),
             }
         };
@@ -265,6 +272,7 @@ impl Desk {
             () = at(Some(beat)) => Event::Beat,
             notice = told => Event::Told(notice),
             () = settled(&mut self.settling) => Event::Settled,
+            looked = keeping::looked(&mut self.keeping) => Event::Looked(looked),
             () = ended(behind) => Event::TaskEnded,
         }
     }

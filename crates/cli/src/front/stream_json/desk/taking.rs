@@ -49,7 +49,7 @@ impl Desk {
     /// Takes up prompts until one of them is a run.
     pub(super) async fn take_next(&mut self) {
         while self.turn.is_none() && self.caught.is_none() && self.broken.is_none() {
-            if self.queue.is_empty() || !self.is_ready() {
+            if self.queue.is_empty() || !self.is_ready() || !self.is_up_to_date() {
                 return;
             }
             let Some(prompt) = self.queue.pop_front() else {

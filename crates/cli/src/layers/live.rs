@@ -1,0 +1,173 @@
+//! Settings files that change while a session goes on. They are looked at between prompts, never while
+//! one is worked on, and what they say goes through the same trust as at the start.
+//!
+//! What takes effect is what may run: rules, directories, what forbids to wave everything through, and
+//! hooks. Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the
+//! session began.
+
+use std::path::{Path, PathBuf};
+
+use windlass_driver::{ConfigChange, HookSet, Session};
+use windlass_permission::{Policy, Rule, Rules};
+use windlass_settings::{FileChanged, Loaded, Request, Source, Watch};
+use windlass_vocabulary::Mode;
+
+use super::{Layers, request};
+use crate::args::{RunArgs, SettingsArgs};
+use crate::environment::Lookup;
+use crate::{compose, hooks};
+
+/// Looks after the files of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Live {
+    /// Which files count, by the command line.
+    pub(crate) args: SettingsArgs,
+    cwd: PathBuf,
+    is_bare: bool,
+    watch: Watch,
+    /// What the command line lets run and forbids, whatever files say.
+    flags: Rules,
+    /// Where it works besides, whatever files say.
+    directories: Vec<PathBuf>,
+    /// The settings in force.
+    pub(crate) layers: Layers,
+}
+
+/// What came of a look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    /// Files that were read again.
+    pub(crate) files: Vec<PathBuf>,
+    /// What people must know of them.
+    pub(crate) lines: Vec<String>,
+}
+
+impl Live {
+    /// From what was read at the start.
+    pub(crate) fn new(args: &RunArgs, cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Self {
+        let given = &args.permission;
+        // What is wrong with flags was refused before.
+        let flags = |rules: &[String]| compose::rules(rules).unwrap_or_default();
+        let (allow, deny) = (flags(&given.allowed_tools), flags(&given.disallowed_tools));
+        let directories = given.add_dir.iter().filter_map(|path| path.canonicalize().ok());
+        let mut live = Self {
+            args: args.settings.clone(),
+            cwd: cwd.to_owned(),
+            is_bare: args.bare,
+            watch: Watch::default(),
+            flags: Rules { allow, deny, ..Rules::default() },
+            directories: directories.collect(),
+            layers: layers.clone(),
+        };
+        if let Some(request) = live.request(lookup) {
+            live.watch = Watch::new(&request, &layers.loaded);
+        }
+        live
+    }
+
+    /// What to read; nothing, if the folder is gone.
+    fn request(&self, lookup: &impl Lookup) -> Option<Request> {
+        let mut request = request(&self.args, &self.cwd, lookup).ok()?;
+        request.only_restricts = self.is_bare || self.args.safe_mode;
+        Some(request)
+    }
+
+    /// Is there anything new? A handful of looks at the file system.
+    pub(crate) fn is_stale(&self, lookup: &impl Lookup) -> bool {
+        self.request(lookup).is_some_and(|request| self.watch.is_stale(&request))
+    }
+
+    /// Lets what changed take effect in the session, unless a hook objects. `own` are hooks that no file
+    /// holds. Says what came of it; nothing, if there was nothing new.
+    pub(crate) async fn keep_up(&mut self, session: &Session, own: Option<HookSet>) -> Kept {
+        let environment = |name: &str| std::env::var_os(name);
+        let Some(request) = self.request(&environment) else { return Kept::default() };
+        if !self.watch.is_stale(&request) {
+            return Kept::default();
+        }
+        let changed = self.watch.changed(&request);
+        let (mut refused, mut lines) = (Vec::new(), Vec::new());
+        for FileChanged { source, path } in &changed {
+            let change = ConfigChange { source: told(*source), file: path.clone() };
+            if let Err(why) = session.config_changed(change).await {
+                let place = path.display();
+                lines.push(format!(
+                    "{place}: a hook refused the change, so it does not count: {why}"
+                ));
+                refused.push(path.clone());
+            }
+        }
+        let mut watch = std::mem::take(&mut self.watch);
+        let (once, not) = (request.clone(), refused.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let read = watch.read(&once, &not);
+            (watch, read)
+        });
+        let Ok((watch, (loaded, broken))) = read.await else { return Kept::default() };
+        self.watch = watch;
+        lines.extend(broken);
+        let before = self.layers.clone();
+        self.layers.renew(loaded, &self.args);
+        let (hooks, problems) = hooks::configured(&self.layers);
+        let hooks = hooks.join(own.unwrap_or_default());
+        let known = before.warnings();
+        let all = self.layers.warnings().into_iter().chain(problems);
+        lines.extend(all.filter(|line| !known.contains(line)));
+        let now = self.layers.clone();
+        let (flags, directories) = (self.flags.clone(), self.directories.clone());
+        // A session that does not take this is over, which is told next.
+        let _ = session.change_hooks(hooks);
+        let _ = session.configure(move |settings| {
+            let policy = &mut settings.policy;
+            exchange(&mut policy.rules, &flags, &before.loaded.rules, &now.loaded.rules);
+            move_directories(policy, &directories, &before.loaded, &now.loaded);
+            now.hold(policy, Mode::Default);
+        });
+        let files = changed.into_iter().map(|file| file.path);
+        Kept { files: files.filter(|path| !refused.contains(path)).collect(), lines }
+    }
+}
+
+/// Takes out what settings said and puts in what they say; what the command line says stays.
+fn exchange(rules: &mut Rules, flags: &Rules, before: &Rules, now: &Rules) {
+    for (list, flags, before, now) in [
+        (&mut rules.allow, &flags.allow, &before.allow, &now.allow),
+        (&mut rules.ask, &flags.ask, &before.ask, &now.ask),
+        (&mut rules.deny, &flags.deny, &before.deny, &now.deny),
+    ] {
+        let stays =
+            |rule: &Rule| !before.contains(rule) || now.contains(rule) || flags.contains(rule);
+        list.retain(stays);
+        let fresh: Vec<Rule> = now.iter().filter(|rule| !list.contains(rule)).cloned().collect();
+        list.extend(fresh);
+    }
+}
+
+/// The same for directories, of which those that are there count.
+fn move_directories(policy: &mut Policy, own: &[PathBuf], before: &Loaded, now: &Loaded) {
+    let real = |loaded: &Loaded| -> Vec<String> {
+        let all = loaded.directories.iter().filter_map(|one| one.value.canonicalize().ok());
+        let all = all.filter(|path| path.is_dir() && !own.contains(path));
+        all.map(|path| path.to_string_lossy().into_owned()).collect()
+    };
+    let (before, now) = (real(before), real(now));
+    let mut place = 0;
+    policy.directories.retain(|directory| {
+        place += 1;
+        // The first is where we are.
+        place == 1 || !before.contains(directory) || now.contains(directory)
+    });
+    let fresh = now.into_iter().filter(|path| !policy.directories.contains(path));
+    let fresh: Vec<String> = fresh.collect();
+    policy.directories.extend(fresh);
+}
+
+/// How hooks are told of a layer. There is no word for a file of the command line; it is this user's.
+fn told(source: Source) -> &'static str {
+    match source {
+        Source::User => "user_settings",
+        Source::Project => "project_settings",
+        Source::Local | Source::Flag => "local_settings",
+        Source::Managed => "policy_settings",
+    }
+}

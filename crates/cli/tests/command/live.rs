@@ -1,0 +1,240 @@
+//! Settings files that change while a session goes on: looked at between prompts, through the same trust
+//! as at the start, in every front end that takes more than one prompt.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use crate::driven::Driven;
+use crate::stage::{World, play};
+
+#[allow(clippy::needless_pass_by_value, reason = "JSON is written where it is made")]
+fn write(path: impl AsRef<Path>, text: impl ToString) {
+    let path = path.as_ref();
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text.to_string()).expect("a file");
+}
+
+fn user(world: &World) -> PathBuf {
+    world.home().join(".claude/settings.json")
+}
+
+/// A model that runs one command at every prompt.
+fn touching(prompts: u32) -> Rehearsal {
+    let mut script = Script::new();
+    for _ in 0..prompts {
+        script = script
+            .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
+            .answer(Answer::text("Over."));
+    }
+    play(script)
+}
+
+/// One prompt; is the file there afterwards?
+fn makes(driven: &mut Driven, world: &World) -> bool {
+    let _ = std::fs::remove_file(world.file("made.txt"));
+    driven.prompt("go");
+    let result = driven.result();
+    assert_eq!(result["is_error"], false, "{result:#}");
+    world.file("made.txt").exists()
+}
+
+#[test]
+fn rules_take_effect_at_the_next_prompt_and_a_broken_file_loosens_nothing() {
+    let world = World::new();
+    let server = touching(6);
+    let mut driven = Driven::start(&world, &server.url(), &[]);
+    assert!(!makes(&mut driven, &world));
+    write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+    assert!(makes(&mut driven, &world));
+    let denying = json!({"permissions": {"allow": ["Bash(touch:*)"], "deny": ["Bash(touch:*)"]}});
+    write(user(&world), &denying);
+    assert!(!makes(&mut driven, &world));
+    // Half of it, which alone would allow.
+    write(user(&world), r#"{"permissions": {"allow": ["Bash(touch:*)"], "deny": ["#);
+    assert!(!makes(&mut driven, &world));
+    // It is gone, and with it everything it said.
+    std::fs::remove_file(user(&world)).expect("removed");
+    assert!(!makes(&mut driven, &world));
+    write(user(&world), json!({"permissions": {"defaultMode": "bypassPermissions"}}));
+    assert!(!makes(&mut driven, &world), "a mode is what a session begins in");
+    let over = driven.end();
+    assert_eq!(over.code, Some(0), "{over:?}");
+    let lines: Vec<&str> = over.stderr.lines().collect();
+    assert_eq!(lines.len(), 1, "{over:?}");
+    assert!(lines[0].contains("settings.json, line 1, column"), "{over:?}");
+    assert!(lines[0].ends_with("what it said before holds"), "{over:?}");
+}
+
+#[test]
+fn what_the_command_line_allows_stays_when_a_file_takes_it_back() {
+    let world = World::new();
+    write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+    let server = touching(2);
+    let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash(touch:*)"]);
+    assert!(makes(&mut driven, &world));
+    write(user(&world), "{}");
+    assert!(makes(&mut driven, &world));
+    assert_eq!(driven.end().stderr, "");
+}
+
+#[test]
+fn nothing_changes_while_a_prompt_is_worked_on() {
+    let world = World::new();
+    let wait = "until [ -e go.txt ]; do sleep 0.02; done";
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({ "command": wait })))
+        .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
+        .answer(Answer::text("Over."))
+        .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
+        .answer(Answer::text("Over."));
+    let server = play(script);
+    let mut driven = Driven::start(&world, &server.url(), &["--dangerously-skip-permissions"]);
+    driven.prompt("go");
+    driven.until(|frame| frame["type"] == "assistant" && frame.to_string().contains("go.txt"));
+    write(user(&world), json!({"permissions": {"deny": ["Bash(touch:*)"]}}));
+    write(world.file("go.txt"), "");
+    driven.result();
+    assert!(world.file("made.txt").exists());
+    assert!(!makes(&mut driven, &world));
+    assert_eq!(driven.end().stderr, "");
+}
+
+fn hook(command: &str) -> Value {
+    json!([{ "hooks": [{ "type": "command", "command": command }] }])
+}
+
+#[test]
+fn hooks_come_and_go_with_their_file() {
+    let world = World::new();
+    let server = touching(3);
+    let flags = ["--allowedTools", "Bash(touch:*)"];
+    let mut driven = Driven::start(&world, &server.url(), &flags);
+    assert!(makes(&mut driven, &world));
+    write(user(&world), json!({"hooks": {"PreToolUse": hook("cat > told.json; exit 2")}}));
+    assert!(!makes(&mut driven, &world));
+    let told = std::fs::read_to_string(world.file("told.json")).expect("it was asked");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert!(told["transcript_path"].as_str().is_some_and(|path| !path.is_empty()), "{told:#}");
+    std::fs::remove_file(user(&world)).expect("removed");
+    assert!(makes(&mut driven, &world));
+    assert_eq!(driven.end().stderr, "");
+}
+
+#[test]
+fn a_nested_session_that_starts_later_has_the_hooks_of_then() {
+    let world = World::new();
+    let agent = json!({"description": "do", "prompt": "do it", "subagent_type": "general-purpose"});
+    let script = Script::new()
+        .answer(Answer::text("Nothing."))
+        .answer(Answer::call("Agent", agent))
+        .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
+        .answer(Answer::text("Tried."))
+        .answer(Answer::text("Over."));
+    let server = play(script);
+    let flags = ["--allowedTools", "Bash(touch:*)", "Agent"];
+    let mut driven = Driven::start(&world, &server.url(), &flags);
+    assert!(!makes(&mut driven, &world));
+    let matcher = json!([{ "matcher": "Bash", "hooks": [
+        { "type": "command", "command": "touch asked.txt; exit 2" }] }]);
+    write(user(&world), json!({"hooks": {"PreToolUse": matcher}}));
+    assert!(!makes(&mut driven, &world));
+    assert!(world.file("asked.txt").exists());
+    assert_eq!(driven.end().code, Some(0));
+}
+
+#[test]
+fn a_hook_may_refuse_a_change_and_is_told_what_changed() {
+    let world = World::new();
+    let allowing = json!({"permissions": {"allow": ["Bash(touch:*)"]}});
+    let asking = json!([{ "matcher": "user_settings", "hooks": [
+        { "type": "command", "command": "cat > told.json; echo not today >&2; exit 2" }] }]);
+    write(user(&world), json!({"hooks": {"ConfigChange": asking}}));
+    let server = touching(2);
+    let mut driven = Driven::start(&world, &server.url(), &[]);
+    // It has begun when it answers.
+    driven.ask(&json!({"subtype": "initialize"})).expect("a greeting");
+    write(user(&world), &allowing);
+    assert!(!makes(&mut driven, &world), "the hook said no");
+    let told = std::fs::read_to_string(world.file("told.json")).expect("it was asked");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["hook_event_name"], "ConfigChange", "{told:#}");
+    assert_eq!(told["source"], "user_settings", "{told:#}");
+    assert_eq!(told["file_path"], user(&world).to_string_lossy().as_ref(), "{told:#}");
+    // Another file is nothing to it, and what it refused stays out.
+    write(world.home().join(".config/windlass/settings.json"), "{}");
+    std::fs::remove_file(world.file("told.json")).expect("removed");
+    let deny = json!({"permissions": {"deny": ["WebFetch"]}});
+    write(world.file(".claude/settings.local.json"), deny);
+    std::fs::remove_file(world.home().join(".config/windlass/settings.json")).expect("removed");
+    assert!(!makes(&mut driven, &world));
+    assert!(!world.file("told.json").exists());
+    let over = driven.end();
+    assert_eq!(over.stderr.lines().count(), 1, "{over:?}");
+    assert!(over.stderr.contains("a hook refused the change"), "{over:?}");
+    assert!(over.stderr.contains("not today"), "{over:?}");
+}
+
+/// The client is heard while its own hook is waited for.
+#[test]
+fn a_hook_inside_the_client_is_asked_too() {
+    for refuses in [true, false] {
+        let world = World::new();
+        let server = touching(1);
+        let mut driven = Driven::start(&world, &server.url(), &[]);
+        let hooks = json!({"ConfigChange": [{"hookCallbackIds": ["c1"]}]});
+        driven.ask(&json!({"subtype": "initialize", "hooks": hooks})).expect("a greeting");
+        write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+        driven.prompt("go");
+        let asked = driven.asked("hook_callback");
+        assert_eq!(asked["request"]["input"]["source"], "user_settings", "{asked:#}");
+        // It answers others meanwhile.
+        driven.ask(&json!({"subtype": "get_context_usage"})).expect("an answer");
+        let answer = match refuses {
+            true => json!({"decision": "block", "reason": "no"}),
+            false => json!({}),
+        };
+        driven.answer(&asked, &answer);
+        driven.result();
+        assert_eq!(world.file("made.txt").exists(), !refuses);
+        let over = driven.end();
+        assert_eq!(over.stderr.lines().count(), usize::from(refuses), "{over:?}");
+    }
+}
+
+#[test]
+fn a_project_that_changes_is_trusted_no_more_than_one_that_is_found() {
+    let world = World::new();
+    let server = touching(3);
+    let flags = ["--allowedTools", "Bash(touch:*)"];
+    let mut driven = Driven::start(&world, &server.url(), &flags);
+    let project = world.file(".claude/settings.json");
+    write(&project, json!({"hooks": {"PreToolUse": hook("touch planted.txt")}}));
+    assert!(makes(&mut driven, &world));
+    assert!(!world.file("planted.txt").exists(), "nobody trusted it");
+    // What it forbids counts at once.
+    write(&project, json!({"permissions": {"deny": ["Bash(touch:*)"]}}));
+    assert!(!makes(&mut driven, &world));
+    std::fs::remove_file(&project).expect("removed");
+    assert!(makes(&mut driven, &world));
+    let over = driven.end();
+    assert_eq!(over.stderr.lines().count(), 1, "{over:?}");
+    assert!(over.stderr.contains("is not trusted, so its hooks do not apply"), "{over:?}");
+}
+
+#[test]
+fn in_a_terminal_it_is_told_and_counts() {
+    use crate::conversation::talk::{READY, Talk};
+    let world = World::new();
+    let server = touching(1);
+    let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
+    talk.until(READY);
+    write(user(&world), json!({"permissions": {"allow": ["Bash(touch:*)"]}}));
+    talk.key("make it\r");
+    let shown = talk.until("Over.");
+    assert!(world.file("made.txt").exists());
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("changed and was read again"), "{shown}");
+    assert_eq!(talk.end(), Some(0));
+}

@@ -1,0 +1,56 @@
+//! A home, a project and an administrator in a folder that is gone afterwards.
+#![allow(dead_code, reason = "not every test needs all of it")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+use windlass_settings::trust::TrustStore;
+use windlass_settings::{Loaded, Places, Request, load};
+
+pub(crate) struct House {
+    folder: TempDir,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        let house = Self { folder: TempDir::new().expect("a folder") };
+        for folder in ["home/.claude", "project/.git", "project/.claude", "etc", "state"] {
+            fs::create_dir_all(house.path(folder)).expect("a folder");
+        }
+        house
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().expect("a path").join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl ToString) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, text.to_string()).expect("written");
+    }
+
+    pub(crate) fn request(&self) -> Request {
+        Request {
+            places: Places {
+                managed: vec![self.path("etc")],
+                user: vec![self.path("home/.claude"), self.path("home/.config/windlass")],
+                claude_json: Some(self.path("home/.claude.json")),
+                home: Some(self.path("home")),
+                state: Some(self.path("state")),
+            },
+            cwd: self.path("project"),
+            ..Request::default()
+        }
+    }
+
+    pub(crate) fn load(&self) -> Loaded {
+        load(&self.request())
+    }
+
+    pub(crate) fn trust(&self) {
+        let store = TrustStore::new(&self.path("state"));
+        store.accept(&self.load().trust).expect("written");
+    }
+}

@@ -1,0 +1,167 @@
+//! Files that change while a session goes on.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "a panic is how a test says no"
+)]
+
+mod house;
+
+use std::fs;
+use std::path::PathBuf;
+
+use house::House;
+use serde_json::json;
+use windlass_settings::{FileChanged, Loaded, Request, Source, TrustState, Watch, load};
+
+const USER: &str = "home/.claude/settings.json";
+const PROJECT: &str = "project/.claude/settings.json";
+const LOCAL: &str = "project/.claude/settings.local.json";
+const MANAGED: &str = "etc/managed-settings.json";
+const DROPPED: &str = "etc/managed-settings.d/10-more.json";
+
+fn watched(request: &Request) -> Watch {
+    Watch::new(request, &load(request))
+}
+
+fn denied(loaded: &Loaded) -> Vec<String> {
+    loaded.rules.deny.iter().map(ToString::to_string).collect()
+}
+
+fn denying(rule: &str) -> serde_json::Value {
+    json!({"permissions": {"deny": [rule]}})
+}
+
+#[test]
+fn what_changed_is_named_once_with_its_layer() {
+    for (name, source) in [
+        (USER, Source::User),
+        (PROJECT, Source::Project),
+        (LOCAL, Source::Local),
+        (MANAGED, Source::Managed),
+        (DROPPED, Source::Managed),
+    ] {
+        let house = House::new();
+        let request = house.request();
+        let mut watch = watched(&request);
+        assert!(!watch.is_stale(&request), "{name}");
+        let wanted = vec![FileChanged { source, path: house.path(name) }];
+        // It comes, it is another, it goes.
+        for (text, rules) in [
+            (Some(denying("Bash")), vec!["Bash"]),
+            (Some(denying("WebFetch")), vec!["WebFetch"]),
+            (None, vec![]),
+        ] {
+            match text {
+                Some(text) => house.write(name, text),
+                None => fs::remove_file(house.path(name)).expect("removed"),
+            }
+            assert!(watch.is_stale(&request), "{name}");
+            assert_eq!(watch.changed(&request), wanted, "{name}");
+            let (loaded, lines) = watch.read(&request, &[]);
+            assert_eq!(
+                (denied(&loaded), lines),
+                (rules.into_iter().map(str::to_owned).collect(), vec![])
+            );
+            assert!(!watch.is_stale(&request), "{name}");
+        }
+    }
+}
+
+/// Every way to break a file that denied something: what it said before holds, and one line says so.
+#[test]
+fn a_file_that_breaks_goes_on_saying_what_it_said() {
+    for broken in
+        ["", "{", "[]", "{\"a\": 1, \"a\": 2}", r#"{"permissions": {"deny": "Bash", "allow": []}}"#]
+    {
+        let house = House::new();
+        house.write(USER, denying("Bash"));
+        let request = house.request();
+        let mut watch = watched(&request);
+        house.write(USER, broken);
+        let (loaded, lines) = watch.read(&request, &[]);
+        assert_eq!(denied(&loaded), ["Bash"], "{broken}");
+        assert!(loaded.rules.ask.is_empty() && loaded.problems.is_empty(), "{broken} {loaded:?}");
+        assert_eq!(lines.len(), 1, "{broken} {lines:?}");
+        assert!(lines[0].contains(USER) && lines[0].ends_with("what it said before holds"));
+        // It is told once, and another file that changes does not take it back.
+        assert!(!watch.is_stale(&request));
+        house.write(LOCAL, denying("WebFetch"));
+        let (loaded, lines) = watch.read(&request, &[]);
+        assert_eq!((denied(&loaded).len(), lines.len()), (2, 0), "{broken}");
+        house.write(USER, denying("NotebookEdit"));
+        let (loaded, _) = watch.read(&request, &[]);
+        assert_eq!(denied(&loaded), ["NotebookEdit", "WebFetch"], "{broken}");
+    }
+    // One that was never any good makes everything ask, as at the start.
+    let house = House::new();
+    let request = house.request();
+    let mut watch = watched(&request);
+    house.write(USER, "{");
+    let (loaded, lines) = watch.read(&request, &[]);
+    assert!(loaded.is_broken() && !loaded.rules.ask.is_empty() && lines.is_empty());
+    // And goes on doing so, if somebody refuses that it is mended.
+    house.write(USER, "{}");
+    let (loaded, _) = watch.read(&request, &[house.path(USER)]);
+    assert!(loaded.is_broken() && !loaded.rules.ask.is_empty());
+}
+
+#[test]
+fn what_was_refused_stays_out_until_it_changes_again() {
+    let house = House::new();
+    house.write(USER, denying("Bash"));
+    let request = house.request();
+    let mut watch = watched(&request);
+    let refused: Vec<PathBuf> = vec![house.path(USER)];
+    house.write(USER, denying("NotebookEdit"));
+    assert_eq!(denied(&watch.read(&request, &refused).0), ["Bash"]);
+    assert!(!watch.is_stale(&request));
+    house.write(MANAGED, denying("WebFetch"));
+    assert_eq!(denied(&watch.read(&request, &[]).0), ["Bash", "WebFetch"]);
+    house.write(USER, denying("Write(x)"));
+    assert_eq!(denied(&watch.read(&request, &[]).0), ["Write(x)", "WebFetch"]);
+}
+
+#[test]
+fn trust_is_asked_for_again_and_what_is_said_elsewhere_is_heard() {
+    let hooked = |command: &str| json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}});
+    let house = House::new();
+    house.write(PROJECT, hooked("true"));
+    house.trust();
+    let request = house.request();
+    let mut watch = watched(&request);
+    assert_eq!(load(&request).hooks.len(), 1);
+    house.write(PROJECT, hooked("false"));
+    let (loaded, _) = watch.read(&request, &[]);
+    assert_eq!((loaded.hooks.len(), loaded.trust.state), (0, TrustState::Changed));
+    // Somebody says yes in another window.
+    assert!(!watch.is_stale(&request));
+    house.trust();
+    assert!(watch.is_stale(&request));
+    let (loaded, _) = watch.read(&request, &[]);
+    assert_eq!((loaded.hooks.len(), loaded.trust.state), (1, TrustState::Given));
+}
+
+#[test]
+fn trust_for_one_run_is_trust_in_what_was_there() {
+    let house = House::new();
+    let wish = json!({"permissions": {"allow": ["Bash"]}});
+    house.write(PROJECT, &wish);
+    let request = Request { is_trusted: true, ..house.request() };
+    let mut watch = watched(&request);
+    assert_eq!(load(&request).rules.allow.len(), 1);
+    // What "don't ask again" writes down takes nothing away.
+    house.write(LOCAL, json!({"permissions": {"allow": ["WebFetch"]}}));
+    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 2);
+    house.write(PROJECT, json!({"permissions": {"allow": ["Bash", "Edit"]}}));
+    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 0);
+    house.write(PROJECT, &wish);
+    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 2);
+    // Nor is what comes into a project that wanted nothing.
+    let house = House::new();
+    let request = Request { is_trusted: true, ..house.request() };
+    let mut watch = watched(&request);
+    house.write(PROJECT, &wish);
+    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 0);
+}
