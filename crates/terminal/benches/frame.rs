@@ -72,7 +72,7 @@ fn main() {
 /// Draws, and says how many bytes that took.
 fn frame(app: &mut App, painter: &mut Painter) -> usize {
     app.settle();
-    let finished = app.take_finished();
+    let finished = app.take_finished(150);
     let (live, cursor) = view::live(app);
     painter.paint(&finished, &live, cursor).len()
 }

@@ -5,6 +5,7 @@
 //! carries bytes, keys and wishes between the terminal and the session. What is typed as a command is
 //! understood by whoever holds the session: see [`Host`].
 
+pub mod answer;
 pub mod app;
 pub mod approval;
 pub mod composer;

@@ -14,9 +14,14 @@ pub(crate) struct Screen {
     is_bare: bool,
 }
 
-/// How the terminal was before we came. There is one terminal, so there is one place for it; a panic
-/// anywhere finds it here.
-static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// Gives the terminal back, if nobody did.
+pub(crate) fn give_back() {
+    restore();
+}
+
+/// How the terminal was before we came, and whether no sequence steers it. There is one terminal, so
+/// there is one place for it; a panic anywhere finds it here.
+static BEFORE: Mutex<Option<(Termios, bool)>> = Mutex::new(None);
 /// Is the other screen shown, on which nothing stays?
 static IS_ASIDE: AtomicBool = AtomicBool::new(false);
 
@@ -27,7 +32,7 @@ impl Screen {
         PANIC.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                restore(false);
+                restore();
                 before(panic);
             }));
         });
@@ -39,7 +44,9 @@ impl Screen {
     /// Takes it in hand again.
     pub(crate) fn take(&self) -> io::Result<()> {
         let mut modes = tcgetattr(io::stdin())?;
-        BEFORE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| modes.clone());
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        before.get_or_insert_with(|| (modes.clone(), self.is_bare));
+        drop(before);
         modes.make_raw();
         tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
         if !self.is_bare {
@@ -50,7 +57,7 @@ impl Screen {
 
     /// Gives it back for a while.
     pub(crate) fn leave(&self) {
-        restore(self.is_bare);
+        restore();
     }
 
     /// Shows the other screen, or ours again.
@@ -79,7 +86,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        restore(self.is_bare);
+        restore();
     }
 }
 
@@ -90,8 +97,9 @@ fn write(bytes: &str) -> io::Result<()> {
 }
 
 /// Gives the terminal back, if it is in our hands. Nothing can be done about a terminal that is gone.
-fn restore(is_bare: bool) {
-    let Some(before) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+fn restore() {
+    let Some((before, is_bare)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take()
+    else {
         return;
     };
     if IS_ASIDE.swap(false, Ordering::Relaxed) {

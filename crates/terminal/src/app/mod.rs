@@ -1,6 +1,7 @@
 //! What the terminal shows, and what follows from keys and notices. Pure: no clock, no screen, no
 //! session. What is to be done outside comes back as [`Wish`]es.
 
+mod finished;
 mod keys;
 mod running;
 mod suggest;
@@ -23,6 +24,7 @@ use crate::menu::Hint;
 use crate::pager::Pager;
 use crate::picker::Picker;
 use crate::text;
+pub use finished::Finished;
 pub use running::{Child, Running};
 pub use suggest::Suggestion;
 
@@ -105,7 +107,7 @@ pub struct App {
     /// Calls under way.
     pub running: Vec<Running>,
     /// The answer as far as it has come.
-    pub answer: Draft,
+    pub answer: crate::answer::Answer,
     /// The last words of what the model thinks.
     pub thought: String,
     /// Is a run under way?
@@ -163,7 +165,7 @@ pub struct App {
     is_answering: bool,
     /// What came of calls of an answer that is still under way: it is shown behind the answer.
     held: Vec<Line>,
-    finished: Vec<Line>,
+    finished: Finished,
 }
 
 impl App {
@@ -173,14 +175,33 @@ impl App {
         Self { about, mode, width, rows, ..Self::default() }
     }
 
-    /// Lines that are finished and not shown yet.
-    pub fn take_finished(&mut self) -> Vec<Line> {
-        std::mem::take(&mut self.finished)
+    /// Lines that are finished and not shown yet, at most so many.
+    pub fn take_finished(&mut self, lines_max: usize) -> Vec<Line> {
+        self.finished.take(self.width, lines_max)
+    }
+
+    /// Is everything that is finished shown?
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.finished.is_empty() && self.answer.is_drawn()
+    }
+
+    /// The same where an answer is shown when it is whole.
+    #[must_use]
+    pub fn is_said(&self) -> bool {
+        self.finished.is_empty()
     }
 
     /// Shows lines for good.
     pub fn finish(&mut self, lines: impl IntoIterator<Item = Line>) {
-        self.finished.extend(lines);
+        self.finished.push(lines);
+    }
+
+    /// Shows a text in Markdown for good.
+    pub fn finish_text(&mut self, text: &str) {
+        let mut draft = Draft::default();
+        draft.push(text);
+        self.finished.text(draft);
     }
 
     /// Shows what came of a call, behind the answer that asked for it.
@@ -216,7 +237,7 @@ impl App {
     pub fn settle(&mut self) {
         self.answer.draw(self.width);
         let over = self.answer.overflow(self.rows);
-        self.finish(over);
+        self.finished.push(over);
     }
 
     /// May the question be answered? Not by keys that were meant for something else: they get a

@@ -1,13 +1,12 @@
 //! What follows from what the session tells.
 
-use std::collections::VecDeque;
-
 use windlass_vocabulary::{
     Block, Delta, Message, Notice, Origin, Role as Side, ToolCall, ToolCallId, ToolOutcome,
     Transition,
 };
 
 use super::{App, Running, Wish};
+use crate::answer::Answer;
 use crate::approval::Approval;
 use crate::entry::Entry;
 use crate::line::{Line, Role};
@@ -124,24 +123,6 @@ impl App {
         }
     }
 
-    fn streamed(&mut self, delta: &Delta) {
-        match delta {
-            Delta::Text(text) => {
-                self.thought.clear();
-                self.answer.push(text);
-            }
-            Delta::Thinking(text) => {
-                self.thought.push_str(text);
-                let over = self.thought.len().saturating_sub(THOUGHT_MAX);
-                self.thought.drain(..self.thought.ceil_char_boundary(over));
-                if self.thought.is_empty() {
-                    self.thought.push('…');
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn message(&mut self, message: &Message) {
         match (message.role, &message.origin) {
             (Side::User, Origin::User | Origin::Attachment(_)) => {
@@ -159,41 +140,54 @@ impl App {
                     self.entries.push(Entry::Said(words));
                 }
             }
-            (Side::Assistant, _) => {
-                let mut shown = self.answer.take_over();
-                self.restart();
-                for block in &message.content {
-                    self.block(block, &mut shown);
-                }
-                self.answer_is_over();
-            }
+            (Side::Assistant, _) => self.became(&message.content),
             _ => {}
         }
     }
 
-    /// A block of an answer, but for lines that were shown while it came.
-    fn block(&mut self, block: &Block, shown: &mut VecDeque<Line>) {
-        match block {
-            Block::Text(text) if !text.trim().is_empty() => {
-                let mut lines = text::markdown(text, self.width);
-                lines.push(Line::new());
-                let same = lines.iter().zip(shown.iter()).take_while(|(one, other)| one == other);
-                let same = same.count();
-                shown.drain(..same);
-                self.finish(lines.drain(same..));
-                self.entries.push(Entry::Answer(text.clone()));
+    /// The answer is a message now.
+    fn became(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            match block {
+                Block::Text(text) if !text.trim().is_empty() => {
+                    if let Some(draft) = self.answer.finish_text(text) {
+                        self.finished.text(draft);
+                    }
+                    self.entries.push(Entry::Answer(text.clone()));
+                }
+                Block::Thinking(thinking) if !thinking.text.trim().is_empty() => {
+                    if let Some(line) = self.answer.finish_thought(&thinking.text, self.width) {
+                        self.finish([line, Line::new()]);
+                    }
+                    self.entries.push(Entry::Thought(thinking.text.clone()));
+                }
+                Block::Media(media) => self.finish([tool::media(media)]),
+                _ => {}
             }
-            Block::Thinking(thinking) if !thinking.text.trim().is_empty() => {
-                let words = text::one_line(&thinking.text);
-                let line = Line::of(format!("∴ {words}"), Role::Slanted);
-                let mut line = line.cut(self.width.saturating_sub(FOLDED.len()));
-                line.push(FOLDED, Role::Quiet);
-                self.finish([line, Line::new()]);
-                self.entries.push(Entry::Thought(thinking.text.clone()));
+        }
+        self.restart();
+        self.answer_is_over();
+    }
+
+    fn streamed(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Thinking(text) => {
+                self.thought.push_str(text);
+                let over = self.thought.len().saturating_sub(THOUGHT_MAX);
+                self.thought.drain(..self.thought.ceil_char_boundary(over));
+                if self.thought.is_empty() {
+                    self.thought.push('…');
+                }
             }
-            Block::Media(media) => self.finish([tool::media(media)]),
+            Delta::Text(_) | Delta::Block(_) => self.thought.clear(),
             _ => {}
         }
+        self.answer.push(delta, self.width);
+    }
+
+    fn restart(&mut self) {
+        self.answer = Answer::default();
+        self.thought.clear();
     }
 
     fn ended(&mut self, id: &ToolCallId, outcome: &ToolOutcome) -> Vec<Wish> {
@@ -233,11 +227,6 @@ impl App {
         self.entries.push(Entry::Call(call.clone(), Box::new(ToolOutcome::failure(why))));
     }
 
-    fn restart(&mut self) {
-        self.answer.clear();
-        self.thought.clear();
-    }
-
     fn find(&mut self, id: &ToolCallId) -> Option<&mut Running> {
         self.running.iter_mut().find(|one| one.call.id == *id)
     }
@@ -271,4 +260,3 @@ fn continued(transition: Transition) -> Option<&'static str> {
 const LONG: std::time::Duration = std::time::Duration::from_secs(10);
 const THOUGHT_MAX: usize = 400;
 const SAID_MAX: usize = 30;
-const FOLDED: &str = "  Ctrl-O";

@@ -35,6 +35,14 @@ impl Canvas {
         Ok(Self { screen, looks, painter, linear, page, is_resized: false, size })
     }
 
+    /// Is everything on the screen, or on its way to whoever leafs through a page?
+    pub(super) fn has_shown(&self, app: &App) -> bool {
+        match self.looks.is_linear {
+            true => app.is_said(),
+            false => app.pager.is_some() || app.is_shown(),
+        }
+    }
+
     pub(super) fn size(&self) -> (usize, usize) {
         self.size
     }
@@ -91,7 +99,7 @@ impl Canvas {
             self.screen.write(&bytes)?;
         }
         app.settle();
-        let finished = app.take_finished();
+        let finished = app.take_finished(LINES_MAX);
         let (live, cursor) = view::live(app);
         let bytes = self.painter.paint(&finished, &live, cursor);
         self.screen.write(&bytes)
@@ -107,7 +115,7 @@ impl Canvas {
     }
 
     fn paint_linear(&mut self, app: &mut App) -> io::Result<()> {
-        let mut finished = app.take_finished();
+        let mut finished = app.take_finished(LINES_MAX);
         if app.pager.take().is_some() {
             finished.extend(app.entries.lines(app.width, &app.about.folder));
         }
@@ -120,8 +128,7 @@ impl Canvas {
     pub(super) fn leave(&mut self) -> io::Result<()> {
         self.screen.aside(false)?;
         self.page.clear();
-        let bytes = if self.looks.is_linear { self.linear.end() } else { self.painter.clear() };
-        self.screen.write(&bytes)?;
+        self.clear()?;
         self.screen.leave();
         Ok(())
     }
@@ -133,16 +140,28 @@ impl Canvas {
         Ok(())
     }
 
-    /// Shows what is finished and takes the rest away.
-    pub(super) fn close(&mut self, finished: &[Line]) -> io::Result<()> {
-        if self.looks.is_linear {
-            let bytes = self.linear.paint(finished, &[], "") + &self.linear.end();
-            return self.screen.write(&bytes);
+    /// Shows everything that is finished and takes the rest away.
+    pub(super) fn close(&mut self, app: &mut App) -> io::Result<()> {
+        if !self.looks.is_linear {
+            self.screen.aside(false)?;
         }
-        self.screen.aside(false)?;
-        let bytes = self.painter.paint(finished, &[], Cursor::default());
-        self.screen.write(&bytes)?;
-        let bytes = self.painter.clear();
+        loop {
+            let finished = app.take_finished(LINES_MAX);
+            let bytes = match self.looks.is_linear {
+                true => self.linear.paint(&finished, &[], ""),
+                false => self.painter.paint(&finished, &[], Cursor::default()),
+            };
+            self.screen.write(&bytes)?;
+            if app.is_said() {
+                break;
+            }
+        }
+        self.clear()
+    }
+
+    /// Takes away what is drawn.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        let bytes = if self.looks.is_linear { self.linear.end() } else { self.painter.clear() };
         self.screen.write(&bytes)
     }
 
@@ -160,3 +179,6 @@ impl Canvas {
         self.screen.write(&bytes)
     }
 }
+
+/// Lines that go up in one frame; between two frames keys are looked at.
+const LINES_MAX: usize = 150;

@@ -51,6 +51,6 @@ pub async fn choose(looks: Looks, words: &str, mut picker: Picker) -> io::Result
         }
     };
     reader.end();
-    canvas.close(&[])?;
+    canvas.clear()?;
     Ok(chosen)
 }

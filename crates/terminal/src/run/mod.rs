@@ -4,6 +4,7 @@
 mod canvas;
 mod choose;
 mod outside;
+mod thread;
 mod told;
 
 use std::future::Future;
@@ -14,13 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use windlass_driver::{Interrupt, Notices, Session, Submission};
-use windlass_vocabulary::Mode;
 use windlass_vocabulary::inventory::Inventory;
+use windlass_vocabulary::{Mode, Notice};
 
 use crate::app::{About, App, Wish};
 use crate::files::Files;
@@ -31,6 +33,7 @@ use crate::picker::Picker;
 use crate::theme::Theme;
 use canvas::Canvas;
 pub use choose::choose;
+pub use thread::run;
 use told::Told;
 
 /// What a prompt asks for.
@@ -135,11 +138,12 @@ pub struct Earlier {
     pub words: String,
 }
 
-/// Holds a conversation until somebody ends it, and gives what was typed and not sent.
-///
-/// # Errors
-/// When the terminal cannot be used.
-pub async fn run(stage: Stage) -> io::Result<String> {
+/// Holds a conversation on this thread.
+async fn held(
+    stage: Stage,
+    session_side: Handle,
+    left: oneshot::Receiver<()>,
+) -> io::Result<String> {
     let Stage { session, notices, about, mode, looks, host, folder, said, .. } = stage;
     let canvas = Canvas::open(looks)?;
     let (tell, told) = mpsc::channel(TOLD_MAX);
@@ -152,6 +156,7 @@ pub async fn run(stage: Stage) -> io::Result<String> {
         session,
         host,
         tell,
+        session_side,
         editing: None,
         began: Instant::now(),
         painted: None,
@@ -169,7 +174,7 @@ pub async fn run(stage: Stage) -> io::Result<String> {
     if let Some(first) = stage.first {
         conversation.wish(Wish::Submit(first));
     }
-    let outcome = conversation.hold(notices, told).await;
+    let outcome = conversation.hold(notices, told, left).await;
     let _ = conversation.close();
     let left = conversation.app.composer.whole();
     conversation.reader.end();
@@ -185,6 +190,8 @@ struct Conversation {
     session: Session,
     host: Arc<dyn Host>,
     tell: mpsc::Sender<Told>,
+    /// Where everything runs that is not the terminal.
+    session_side: Handle,
     /// An editor that has the terminal, and the file it writes.
     editing: Option<(JoinHandle<io::Result<()>>, PathBuf)>,
     began: Instant,
@@ -198,12 +205,13 @@ impl Conversation {
         &mut self,
         mut notices: Notices,
         mut told: mpsc::Receiver<Told>,
+        mut left: oneshot::Receiver<()>,
     ) -> io::Result<()> {
         let mut resized = signal(SignalKind::window_change())?;
         let mut stopped = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         self.paint()?;
         self.canvas.ask_ground()?;
-        let mut frame: Option<Instant> = None;
+        let mut frame = self.backlog();
         while !self.is_over {
             let tick = self.tick();
             let settles = self.parser.is_waiting().then(|| Instant::now() + SEQUENCE_WAIT);
@@ -211,7 +219,7 @@ impl Conversation {
                 biased;
                 () = at(frame) => {
                     self.paint()?;
-                    frame = None;
+                    frame = self.backlog();
                     continue;
                 }
                 bytes = self.reader.next() => match bytes {
@@ -223,18 +231,16 @@ impl Conversation {
                     // Nobody can type any more.
                     None => self.is_over = true,
                 },
+                _ = &mut left => self.is_over = true,
                 Some(told) = told.recv() => self.told(told),
                 Some(found) = self.files.next() => self.app.found = found,
                 _ = resized.recv() => self.canvas.is_resized = true,
                 _ = stopped.recv() => self.suspend()?,
                 edited = until(&mut self.editing) => self.edited(edited)?,
-                notice = notices.next() => match notice {
-                    Some(notice) => {
-                        self.app.now = self.began.elapsed();
-                        for wish in self.app.notice(&notice) {
-                            self.wish(wish);
-                        }
-                    }
+                // What comes while a frame is due is read with the next one: pieces of a text are
+                // joined meanwhile.
+                notice = notices.next(), if frame.is_none() => match notice {
+                    Some(notice) => self.noticed(notice, &mut notices),
                     None => self.is_over = true,
                 },
                 () = at(settles) => {
@@ -246,6 +252,23 @@ impl Conversation {
             frame = frame.or_else(|| Some(self.soon(FRAME)));
         }
         Ok(())
+    }
+
+    /// The session tells something, and perhaps more: so much as a frame may cost.
+    fn noticed(&mut self, first: Notice, notices: &mut Notices) {
+        self.app.now = self.began.elapsed();
+        let more = std::iter::from_fn(|| notices.try_next()).take(NOTICES_MAX);
+        for notice in std::iter::once(first).chain(more) {
+            for wish in self.app.notice(&notice) {
+                self.wish(wish);
+            }
+        }
+    }
+
+    /// When the rest is drawn of what did not fit a frame.
+    fn backlog(&self) -> Option<Instant> {
+        let has_more = self.editing.is_none() && !self.canvas.has_shown(&self.app);
+        has_more.then(|| self.soon(BACKLOG_FRAME))
     }
 
     /// When something changes by itself: a clock while something is under way, and the moment from
@@ -322,8 +345,7 @@ impl Conversation {
 
     /// Shows what is finished and takes the rest away.
     fn close(&mut self) -> io::Result<()> {
-        let finished = self.app.take_finished();
-        self.canvas.close(&finished)
+        self.canvas.close(&mut self.app)
     }
 }
 
@@ -345,6 +367,10 @@ async fn until(editing: &mut Option<(JoinHandle<io::Result<()>>, PathBuf)>) -> i
 /// The shortest time between two drawings, and between a drawing and that of a key.
 const FRAME: Duration = Duration::from_millis(12);
 const KEY_FRAME: Duration = Duration::from_millis(4);
+/// The same while more waits than a frame may hold.
+const BACKLOG_FRAME: Duration = Duration::from_millis(2);
+/// Notices that are read before something is drawn.
+const NOTICES_MAX: usize = 256;
 /// How often a clock is shown anew.
 const TICK: Duration = Duration::from_millis(250);
 /// How long the rest of a sequence may take, before an escape is the key.

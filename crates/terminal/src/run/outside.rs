@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -19,10 +20,21 @@ impl Conversation {
         }
         self.reader.hold()?;
         self.canvas.leave()?;
-        // Only this cannot be ignored, and only us: commands that run are not in our hands.
-        kill_process(getpid(), Signal::STOP)?;
+        self.stop();
         self.canvas.take()?;
         self.reader.go_on()
+    }
+
+    /// Stops the process and comes back when it goes on. The first thread does it: a signal to the
+    /// process stops that one before its call returns, and it answers when it was woken.
+    fn stop(&self) {
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        self.session_side.spawn(async move {
+            // Only this cannot be ignored, and only us: commands that run are not in our hands.
+            let _ = tell.send(kill_process(getpid(), Signal::STOP));
+        });
+        // The time we stood still counts, too; whoever is late then goes on at once.
+        let _ = told.recv_timeout(STOP_WAIT);
     }
 
     /// Lets somebody write what is to be said in an editor.
@@ -37,7 +49,7 @@ impl Conversation {
         self.reader.hold()?;
         self.canvas.leave()?;
         let file = path.clone();
-        self.editing = Some((tokio::task::spawn_blocking(move || opened(&file)), path));
+        self.editing = Some((self.session_side.spawn_blocking(move || opened(&file)), path));
         Ok(())
     }
 
@@ -99,3 +111,5 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 const EDITED_MAX: u64 = 16 * 1024 * 1024;
+/// How long a busy session may take to stop.
+const STOP_WAIT: Duration = Duration::from_secs(5);

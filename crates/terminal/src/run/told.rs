@@ -11,7 +11,7 @@ use super::{Conversation, Earlier, Order};
 use crate::app::{App, Purpose};
 use crate::entry::Entry;
 use crate::line::{Line, Role};
-use crate::{text, tool, view};
+use crate::{tool, view};
 
 /// What came of something.
 pub(super) enum Told {
@@ -30,7 +30,7 @@ pub(super) enum Told {
 impl Conversation {
     pub(super) fn submit(&mut self, prompt: String) {
         let (host, tell) = (Arc::clone(&self.host), self.tell.clone());
-        tokio::spawn(async move {
+        self.session_side.spawn(async move {
             let (keeper, said) = (Arc::clone(&host), prompt.clone());
             tokio::task::spawn_blocking(move || keeper.said(&said));
             // Nobody waits for it any more when the conversation is over.
@@ -40,21 +40,21 @@ impl Conversation {
 
     pub(super) fn keep(&self, rules: Vec<String>) {
         let (host, tell) = (Arc::clone(&self.host), self.tell.clone());
-        tokio::task::spawn_blocking(move || {
+        self.session_side.spawn_blocking(move || {
             let _ = tell.blocking_send(Told::Kept(host.keep(&rules)));
         });
     }
 
     pub(super) fn look(&self, ticket: Ticket, path: String) {
         let tell = self.tell.clone();
-        tokio::task::spawn_blocking(move || {
+        self.session_side.spawn_blocking(move || {
             let _ = tell.blocking_send(Told::Looked(ticket, held(&path)));
         });
     }
 
     pub(super) fn count(&self) {
         let (session, tell) = (self.session.clone(), self.tell.clone());
-        tokio::spawn(async move {
+        self.session_side.spawn(async move {
             if let Some(counted) = session.inventory().await {
                 let _ = tell.send(Told::Counted(Box::new(counted))).await;
             }
@@ -63,7 +63,7 @@ impl Conversation {
 
     pub(super) fn take_back(&self) {
         let (session, tell) = (self.session.clone(), self.tell.clone());
-        tokio::spawn(async move {
+        self.session_side.spawn(async move {
             let Some(last) = session.queued().await.and_then(|mut all| all.pop()) else { return };
             let [Block::Text(text)] = last.content.as_slice() else { return };
             let text = text.clone();
@@ -136,12 +136,13 @@ impl App {
     /// Shows again what was said before.
     pub(super) fn earlier(&mut self, earlier: &Earlier) {
         let Earlier { is_prompt, words } = earlier;
-        let lines = match is_prompt {
-            true => tool::said(words, self.width, EARLIER_LINES_MAX),
-            false => text::markdown(words, self.width),
-        };
-        self.finish(lines);
-        self.finish([Line::new()]);
+        match is_prompt {
+            true => {
+                self.finish(tool::said(words, self.width, EARLIER_LINES_MAX));
+                self.finish([Line::new()]);
+            }
+            false => self.finish_text(words),
+        }
         self.entries.push(match is_prompt {
             true => Entry::Said(words.clone()),
             false => Entry::Answer(words.clone()),
