@@ -102,15 +102,25 @@ impl Composer {
         self.take(from);
     }
 
-    /// Takes away what is behind the cursor: a word.
-    pub fn delete_next_word(&mut self) {
-        let to = self.target(Move::WordRight);
-        self.text.replace_range(self.at..to, "");
+    /// Puts the cursor there, or at the end.
+    pub fn put_at(&mut self, at: usize) {
+        self.at = self.text.floor_char_boundary(at);
     }
 
-    /// Goes to the very beginning.
-    pub fn to_start(&mut self) {
-        self.at = 0;
+    /// Puts a text in the place of a part, and the cursor behind it.
+    pub fn change(&mut self, range: std::ops::Range<usize>, text: &str) {
+        if self.text.get(range.clone()).is_some() {
+            self.at = range.start + text.len();
+            self.text.replace_range(range, text);
+            self.shown = None;
+        }
+    }
+
+    /// Brings back a text as it was.
+    pub fn restore(&mut self, text: String, at: usize) {
+        self.text = text;
+        self.put_at(at);
+        self.shown = None;
     }
 
     /// Takes away what is before the cursor in its line.

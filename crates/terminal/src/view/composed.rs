@@ -1,10 +1,13 @@
 //! What is being typed, broken at the width of the screen, and where the cursor stands in it.
 
+use std::ops::Range;
+
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 use windlass_permission::display;
 
 use crate::app::App;
+use crate::composer::Composer;
 use crate::line::{Line, Role};
 use crate::painter::Cursor;
 
@@ -24,12 +27,15 @@ pub(super) fn lines(app: &App, rows: usize) -> (Vec<Line>, Cursor) {
         let line = Line::of(sign, Role::User).and(words, Role::Quiet).cut(app.width);
         return (vec![line], Cursor { row: 0, column: 2 });
     }
-    let (broken, at) =
-        broken(app.composer.text(), app.composer.place(), app.width.saturating_sub(2));
+    let selected = app.vim.as_ref().and_then(|vim| vim.selection(&app.composer));
+    let (broken, at) = broken(&app.composer, selected.as_ref(), app.width.saturating_sub(2));
     let signs = std::iter::once(sign).chain(std::iter::repeat("  "));
     let all: Vec<Line> = signs
         .zip(broken)
-        .map(|(sign, line)| Line::of(sign, Role::User).and(line, Role::Plain))
+        .map(|(sign, line)| {
+            let whole = Line::of(sign, Role::User);
+            line.spans.into_iter().fold(whole, |whole, span| whole.and(span.text, span.role))
+        })
         .collect();
     // Of a long text the lines around the cursor are shown.
     let room = (rows / 2).max(1);
@@ -38,10 +44,15 @@ pub(super) fn lines(app: &App, rows: usize) -> (Vec<Line>, Cursor) {
     (shown, Cursor { row: at.row - first, column: at.column + 2 })
 }
 
-/// The text in lines of at most this width, and where a place in it stands.
-fn broken(text: &str, place: usize, width: usize) -> (Vec<String>, Cursor) {
+/// The text in lines of at most this width, and where its place stands.
+fn broken(
+    composer: &Composer,
+    selected: Option<&Range<usize>>,
+    width: usize,
+) -> (Vec<Line>, Cursor) {
+    let (text, place) = (composer.text(), composer.place());
     let width = width.max(2);
-    let (mut lines, mut line, mut cells) = (Vec::new(), String::new(), 0);
+    let (mut lines, mut line, mut cells) = (Vec::new(), Line::new(), 0);
     let mut cursor = Cursor::default();
     for (at, grapheme) in text.grapheme_indices(true) {
         let shown = match grapheme {
@@ -62,7 +73,8 @@ fn broken(text: &str, place: usize, width: usize) -> (Vec<String>, Cursor) {
             continue;
         }
         cells += shown.width();
-        line.push_str(&shown);
+        let is_selected = selected.is_some_and(|range| range.contains(&at));
+        line.push(shown, if is_selected { Role::Chosen } else { Role::Plain });
     }
     if place >= text.len() {
         if cells >= width {
@@ -91,7 +103,11 @@ mod tests {
             ("e\u{301}x", 3, &["e\u{301}x"], (0, 1)),
             ("", 0, &[""], (0, 0)),
         ] {
-            let (broken, cursor) = broken(text, place, 4);
+            let mut composer = Composer::default();
+            composer.insert(text);
+            composer.put_at(place);
+            let (broken, cursor) = broken(&composer, None, 4);
+            let broken: Vec<String> = broken.iter().map(Line::words).collect();
             assert_eq!(broken, lines, "{text}");
             assert_eq!((cursor.row, cursor.column), at, "{text}");
         }
