@@ -101,8 +101,9 @@ fn order(
             return Err("it has a `url` but no `type`; write \"type\": \"http\"".to_owned());
         }
         (None | Some("stdio"), None, None) => return Err("it has no `command`".to_owned()),
-        (Some("http" | "streamable-http"), _, Some(url)) => Way::Http(HttpOrder {
+        (Some(kind @ ("http" | "streamable-http" | "sse")), _, Some(url)) => Way::Http(HttpOrder {
             url: full(url),
+            is_two_ended: kind == "sse",
             headers: entry
                 .headers
                 .iter()
@@ -112,13 +113,10 @@ fn order(
             client_id: entry.oauth.client_id.clone(),
             callback_port: entry.oauth.callback_port,
         }),
-        (Some("sse"), _, _) => Way::None(
-            "it speaks the old HTTP+SSE transport, which is not built in; most such servers also \
-             speak streamable HTTP: write \"type\": \"http\""
-                .to_owned(),
-        ),
         (Some("sdk"), _, _) => Way::None("it lives in the program that drives us".to_owned()),
-        (Some("http" | "streamable-http"), _, None) => return Err("it has no `url`".to_owned()),
+        (Some("http" | "streamable-http" | "sse"), _, None) => {
+            return Err("it has no `url`".to_owned());
+        }
         (Some(other), _, _) => return Err(format!("its type `{other}` is not known")),
     };
     if !unset.is_empty() {
@@ -206,7 +204,7 @@ mod tests {
         assert_eq!(orders[1].call_limit, Some(Duration::from_millis(1500)));
         let Way::Http(http) = &orders[0].way else { panic!("{:?}", orders[0].way) };
         assert_eq!((http.url.as_str(), http.headers[0].1.as_str()), ("http://h/hammer", "hammer"));
-        assert!(matches!(&orders[2].way, Way::None(why) if why.contains("HTTP+SSE")));
+        assert!(matches!(&orders[2].way, Way::Http(order) if order.is_two_ended));
         let said = notes.join("\n");
         for words in [
             "`b`: NONE is not set",

@@ -2,12 +2,15 @@
 //! that are cut.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+mod asked;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use asked::{Asked, reply};
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use windlass_mcp::server::Server;
 use windlass_mcp::{
@@ -21,23 +24,6 @@ const LONG: Duration = Duration::from_secs(60);
 struct Nobody;
 
 impl Host for Nobody {}
-
-/// What was asked: the head and the body.
-#[derive(Clone, Debug)]
-struct Asked {
-    head: String,
-    body: Value,
-}
-
-impl Asked {
-    fn method(&self) -> &str {
-        self.body["method"].as_str().unwrap_or_default()
-    }
-
-    fn has(&self, words: &str) -> bool {
-        self.head.to_lowercase().contains(&words.to_lowercase())
-    }
-}
 
 type Answers = dyn Fn(&Asked) -> String + Send + Sync;
 
@@ -63,38 +49,10 @@ async fn answer(
     answers: &Answers,
     all: &Mutex<Vec<Asked>>,
 ) -> std::io::Result<()> {
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 4096];
-    let (head, mut body) = loop {
-        let read = stream.read(&mut chunk).await?;
-        bytes.extend_from_slice(&chunk[..read]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            break (head.to_owned(), body.to_owned());
-        }
-        if read == 0 {
-            return Ok(());
-        }
-    };
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-    });
-    while body.len() < length.unwrap_or(0) {
-        let read = stream.read(&mut chunk).await?;
-        body.push_str(&String::from_utf8_lossy(&chunk[..read]));
-    }
-    let asked = Asked { head, body: serde_json::from_str(&body).unwrap_or_default() };
+    let Some(asked) = Asked::read(&mut stream).await? else { return Ok(()) };
     let reply = answers(&asked);
     all.lock().unwrap().push(asked);
     stream.write_all(reply.as_bytes()).await
-}
-
-fn reply(status: &str, headers: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
-        body.len()
-    )
 }
 
 fn said(asked: &Asked, result: &Value) -> String {

@@ -37,6 +37,7 @@ use crate::failure::Failure;
 use crate::login::Pass;
 use crate::transport::http::{self, HttpOrder};
 use crate::transport::process::{ProcessOrder, Spoken};
+use crate::transport::two_ended::TwoEnded;
 use crate::transport::values::Values;
 use sieve::Sieve;
 
@@ -136,11 +137,30 @@ impl Connection {
                 })?;
                 Self::over(spoken, era, client, limit).await
             }
+            Channel::Http(order) if order.is_two_ended => {
+                Self::over_two(order, None, client, limit).await
+            }
+            Channel::HttpAs(order, pass) if order.is_two_ended => {
+                Self::over_two(order, Some(pass), client, limit).await
+            }
             Channel::Http(order) => Self::over(http::transport(order)?, era, client, limit).await,
             Channel::HttpAs(order, pass) => {
                 Self::over(http::transport_as(order, pass)?, era, client, limit).await
             }
         }
+    }
+
+    /// The first transport over HTTP. Nothing newer than a handshake was ever spoken over it.
+    async fn over_two(
+        order: &HttpOrder,
+        pass: Option<Pass>,
+        client: Client,
+        limit: Duration,
+    ) -> Result<Self, Failure> {
+        let opening = TwoEnded::open(order, pass, Arc::clone(&client.health));
+        let late = |_| Failure::TimedOut { what: "the connection".to_owned(), after: limit };
+        let opened = tokio::time::timeout(limit, opening).await.map_err(late)??;
+        Self::over(opened, Era::Handshake, client, limit).await
     }
 
     pub(crate) async fn over<T>(
@@ -463,7 +483,7 @@ fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
 }
 
 /// An error and what caused it, each once.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

@@ -257,7 +257,7 @@ fn too_long(message: &ClientJsonRpcMessage, session: Option<String>) -> Posted {
 }
 
 /// The events of a stream, each up to a cap.
-fn events(
+pub(super) fn events(
     response: Response,
     bytes_max: usize,
 ) -> BoxStream<'static, Result<Sse, sse_stream::Error>> {
@@ -301,7 +301,7 @@ impl Meter {
 
 const SESSION: &str = "Mcp-Session-Id";
 const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+pub(super) const EVENTS: &str = "text/event-stream";
 const ACCEPTED: &str = "text/event-stream, application/json";
 /// Headers that are ours to set.
 const RESERVED: &[&str] = &["accept", SESSION, "last-event-id"];

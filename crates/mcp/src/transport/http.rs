@@ -25,6 +25,8 @@ const HOPS_MAX: usize = 5;
 pub struct HttpOrder {
     /// Where.
     pub url: String,
+    /// It speaks as servers did at first: one stream of events, and another address for messages.
+    pub is_two_ended: bool,
     /// What goes with every request.
     pub headers: Vec<(String, String)>,
     /// A program of the user's that says more headers, for every connection.
@@ -62,6 +64,14 @@ pub(crate) fn transport_as(
 }
 
 fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Failure> {
+    Ok(StreamableHttpClientTransportConfig::with_uri(order.url.as_str())
+        .custom_headers(headers(order)?)
+        .max_sse_event_size(MESSAGE_BYTES_MAX)
+        .reinit_on_expired_session(true))
+}
+
+/// What goes with every request to it, checked.
+pub(super) fn headers(order: &HttpOrder) -> Result<HashMap<HeaderName, HeaderValue>, Failure> {
     let unusable = |reason: String| Failure::Unreachable { reason };
     reqwest::Url::parse(&order.url)
         .map_err(|error| unusable(format!("`{}` is not a URL: {error}", order.url)))?;
@@ -73,10 +83,7 @@ fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Fail
             .map_err(|_| unusable(format!("the value of the header `{name}` cannot be sent")))?;
         headers.insert(key, value);
     }
-    Ok(StreamableHttpClientTransportConfig::with_uri(order.url.as_str())
-        .custom_headers(headers)
-        .max_sse_event_size(MESSAGE_BYTES_MAX)
-        .reinit_on_expired_session(true))
+    Ok(headers)
 }
 
 /// Makes sure that secured connections can be made at all, whoever makes them.
@@ -85,7 +92,7 @@ pub(crate) fn provide() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-fn client(url: &str) -> Result<Capped, Failure> {
+pub(super) fn client(url: &str) -> Result<Capped, Failure> {
     provide();
     let policy = Policy::custom(|attempt| {
         let is_same = attempt.previous().first().is_some_and(|first| {

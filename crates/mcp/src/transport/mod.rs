@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod line;
 pub(crate) mod process;
 pub(crate) mod said_headers;
+pub(crate) mod two_ended;
 pub(crate) mod values;
 
 use std::sync::Arc;
