@@ -26,11 +26,17 @@ pub(crate) fn allows_by_itself(
                 && ground.is_inside(meant)
                 && meant.entry != Entry::Special
         }
+        // An agent does nothing by being asked: each of its own calls is judged like ours.
+        Matter::Name(_) | Matter::Other if is_agent(&subject.tool) => true,
         Matter::Name(_) => is_pure,
         // Somebody else's word that a tool only reads, or a look into the network, is not enough.
         Matter::Address(_) => false,
         Matter::Other => is_pure && !is_foreign(&subject.tool),
     }
+}
+
+fn is_agent(tool: &str) -> bool {
+    matches!(tool, "Agent" | "Task")
 }
 
 fn is_foreign(tool: &str) -> bool {

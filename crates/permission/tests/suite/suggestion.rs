@@ -85,7 +85,7 @@ fn other_tools_are_offered_by_what_they_touch() {
         ("Read", json!({"file_path": "/etc/hosts"}), "Read(//etc/**)"),
         ("WebFetch", json!({"url": "https://example.com/a?b"}), "WebFetch(domain:example.com)"),
         ("mcp__s__t", json!({}), "mcp__s__t"),
-        ("Agent", json!({"subagent_type": "reviewer"}), "Agent(reviewer)"),
+        ("Skill", json!({"skill": "reviewer"}), "Skill(reviewer)"),
     ];
     for (tool, input, expected) in cases {
         assert_eq!(offered(tool, &input), [expected], "{tool} {input}");
