@@ -54,10 +54,10 @@ impl Session {
         surroundings.background().stop(id).await.map(|(task, _)| task)
     }
 
-    /// Waits until one more of them has ended; for ever if none does.
-    pub async fn background_ended(&self) {
+    /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
+    pub async fn background_ended(&self, known: usize) {
         match self.late.surroundings.upgrade() {
-            Some(surroundings) => surroundings.background().one_ended().await,
+            Some(surroundings) => surroundings.background().ended_beyond(known).await,
             None => std::future::pending().await,
         }
     }

@@ -170,6 +170,11 @@ impl Driven {
     /// Ends its input, reads everything, and waits for its end.
     pub(crate) fn end(mut self) -> Over {
         drop(self.stdin.take());
+        self.over()
+    }
+
+    /// Reads everything and waits for its end, with its input as it is.
+    pub(crate) fn over(mut self) -> Over {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
             self.seen.push(checked(&line));
         }

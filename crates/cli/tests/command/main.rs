@@ -30,6 +30,7 @@ mod hooks;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
+mod leaving;
 mod live;
 mod liveness;
 mod local;

@@ -48,6 +48,8 @@ pub struct BackgroundTask {
     pub has_failed: bool,
     /// It is an agent, and no command.
     pub is_agent: bool,
+    /// The model knows that it ended.
+    pub is_told: bool,
 }
 
 /// The end of a background command or agent, to be told to the model.
@@ -77,6 +79,18 @@ impl Background {
     /// Waits until one more command has ended. Waits for ever if none does.
     pub async fn one_ended(&self) {
         self.ends.notified().await;
+    }
+
+    /// Waits until not so many have ended any more, but more of them.
+    pub async fn ended_beyond(&self, count: usize) {
+        loop {
+            let bell = self.ends.notified();
+            let tasks = lock(&self.tasks).list.clone();
+            if tasks.iter().filter(|task| task.end().is_some()).count() != count {
+                return;
+            }
+            bell.await;
+        }
     }
 
     /// Asks all of them to end; they are killed when they do not.
@@ -210,6 +224,7 @@ fn seen(task: &Task) -> BackgroundTask {
         has_failed: task.end().is_some_and(|end| end.is_failure),
         ended: task.end().map(|end| end.words),
         is_agent: task.kind == Kind::Agent,
+        is_told: task.is_told(),
     }
 }
 

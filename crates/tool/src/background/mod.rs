@@ -116,6 +116,11 @@ impl Task {
         state.end.is_some() && !std::mem::replace(&mut state.is_told, true)
     }
 
+    /// Does the model know of the end?
+    pub(crate) fn is_told(&self) -> bool {
+        lock(&self.state).is_told
+    }
+
     /// Ends it here and now, without asking.
     fn kill(&self) {
         if self.end().is_none() {

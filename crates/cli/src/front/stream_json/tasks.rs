@@ -19,6 +19,8 @@ pub(crate) struct Tasks {
     announced: BTreeMap<String, String>,
     /// By the call that started them.
     live: BTreeMap<String, Task>,
+    /// Calls that were answered before the sessions they started had begun.
+    ahead: BTreeSet<String>,
     /// Commands in the background, by name, and the calls that started them.
     commands: BTreeMap<String, Command>,
     /// Commands that were told of at all.
@@ -45,26 +47,10 @@ struct Task {
     narrator: Narrator,
 }
 
-/// A session or a command that went on by itself has ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LeftEnded {
-    /// `agent` or `command`.
-    pub(crate) kind: &'static str,
-    /// Which.
-    pub(crate) id: String,
-    /// What it was for.
-    pub(crate) description: String,
-}
-
 impl Tasks {
     /// None yet.
     pub(crate) fn new(tells_text: bool) -> Self {
         Self { tells_text, ..Self::default() }
-    }
-
-    /// Does one of them go on by itself?
-    pub(crate) fn are_left(&self) -> bool {
-        self.live.values().any(|task| task.is_left)
     }
 
     /// Those that go on by themselves, for clients.
@@ -107,11 +93,8 @@ impl Tasks {
     }
 
     /// Commands that are no longer running.
-    pub(crate) fn commands_ended(
-        &mut self,
-        all: &[BackgroundTask],
-    ) -> (Vec<Frame>, Vec<LeftEnded>) {
-        let (mut frames, mut ended) = (Vec::new(), Vec::new());
+    pub(crate) fn commands_ended(&mut self, all: &[BackgroundTask]) -> Vec<Frame> {
+        let mut frames = Vec::new();
         for task in all {
             let Some(words) = &task.ended else { continue };
             let Some(Command { description, call }) = self.commands.remove(&task.id) else {
@@ -130,15 +113,11 @@ impl Tasks {
                 usage: None,
                 tool_use_id: Some(call),
             }));
-            // Who stopped it knows.
-            if !is_stopped {
-                ended.push(LeftEnded { kind: "command", id: task.id.clone(), description });
-            }
         }
         if !frames.is_empty() {
             frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
         }
-        (frames, ended)
+        frames
     }
 
     /// A call of the main session runs.
@@ -153,8 +132,11 @@ impl Tasks {
 
     /// A call of the main session has its outcome. What it started and is still there was left alone.
     pub(crate) fn answered(&mut self, call: &str) -> Vec<Frame> {
-        self.announced.remove(call);
+        let is_ahead = self.announced.remove(call).is_some();
         let Some(task) = self.live.get_mut(call) else {
+            if is_ahead {
+                self.ahead.insert(call.to_owned());
+            }
             return Vec::new();
         };
         task.is_left = true;
@@ -162,20 +144,15 @@ impl Tasks {
     }
 
     /// One of them tells something.
-    pub(crate) fn tell(
-        &mut self,
-        call: &str,
-        agent: &AgentId,
-        notice: &Notice,
-    ) -> (Vec<Frame>, Option<LeftEnded>) {
+    pub(crate) fn tell(&mut self, call: &str, agent: &AgentId, notice: &Notice) -> Vec<Frame> {
         if let Notice::RunStarted = notice {
-            return (vec![self.begun(call, agent)], None);
+            return self.begun(call, agent);
         }
         if let Notice::RunEnded(ending) = notice {
             return self.ended(call, ending);
         }
         let Some(task) = self.live.get_mut(call) else {
-            return (Vec::new(), None);
+            return Vec::new();
         };
         let mut frames = task.narrator.tell(notice);
         if let Notice::ToolStarted(started) = notice {
@@ -188,33 +165,37 @@ impl Tasks {
                 tool_use_id: Some(call.to_owned()),
             }));
         }
-        (frames, None)
+        frames
     }
 
-    fn begun(&mut self, call: &str, agent: &AgentId) -> Frame {
-        let description =
-            self.announced.get(call).cloned().unwrap_or_else(|| agent.as_str().to_owned());
+    fn begun(&mut self, call: &str, agent: &AgentId) -> Vec<Frame> {
+        let description = self.announced.remove(call).unwrap_or_else(|| agent.as_str().to_owned());
+        let is_left = self.ahead.remove(call);
         let task = Task {
             agent: agent.as_str().to_owned(),
             description: description.clone(),
             began: Instant::now(),
             uses: 0,
             tokens: 0,
-            is_left: false,
+            is_left,
             narrator: Narrator::nested(call.to_owned(), String::new(), self.tells_text),
         };
         self.live.insert(call.to_owned(), task);
-        system(Subtype::TaskStarted {
+        let mut frames = vec![system(Subtype::TaskStarted {
             task_id: agent.as_str().to_owned(),
             description,
             task_type: KIND,
             tool_use_id: Some(call.to_owned()),
-        })
+        })];
+        if is_left {
+            frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
+        }
+        frames
     }
 
-    fn ended(&mut self, call: &str, ending: &Ending) -> (Vec<Frame>, Option<LeftEnded>) {
+    fn ended(&mut self, call: &str, ending: &Ending) -> Vec<Frame> {
         let Some(mut task) = self.live.remove(call) else {
-            return (Vec::new(), None);
+            return Vec::new();
         };
         task.tokens = ending.usage.input_total().0 + ending.usage.output.0;
         let status = match ending.terminal {
@@ -230,11 +211,10 @@ impl Tasks {
             usage: Some(task.usage()),
             tool_use_id: Some(call.to_owned()),
         })];
-        if !task.is_left {
-            return (frames, None);
+        if task.is_left {
+            frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
         }
-        frames.push(system(Subtype::BackgroundTasksChanged { tasks: self.left() }));
-        (frames, Some(LeftEnded { kind: "agent", id: task.agent, description: task.description }))
+        frames
     }
 }
 

@@ -61,6 +61,10 @@ pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Served {
         "stop_task" => return tasks::stop(desk, request).into(),
         "initialize" => greet(desk, request),
         "interrupt" => interrupt(desk, request),
+        "end_user_input" => {
+            desk.last_said();
+            Ok(json!({}))
+        }
         "set_permission_mode" => set_mode(desk, request),
         "set_max_thinking_tokens" => model::set_thinking(desk, request),
         "list_models" => model::list(desk),
@@ -119,6 +123,7 @@ pub(crate) fn needs_session(request: &Value) -> bool {
         None | Some(
             "initialize"
                 | "interrupt"
+                | "end_user_input"
                 | "mcp_message"
                 | "background_tasks"
                 | "update_settings"

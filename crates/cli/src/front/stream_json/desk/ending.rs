@@ -57,13 +57,19 @@ impl Desk {
         frame.queued_turn_count = self.queue.len();
         self.results += 1;
         self.has_failed = frame.is_error;
+        self.wait_for_tasks();
         if self.printer.is_some() {
             self.print(frame, problem);
         } else {
             self.put(Frame::Result(Box::new(frame)));
         }
-        let are_left = self.stage.as_ref().is_some_and(|stage| stage.tasks.are_left());
-        if self.queue.is_empty() && !are_left {
+        self.wake_for_ended();
+        self.rest();
+    }
+
+    /// Tells that nothing more is to come, if that is so.
+    pub(super) fn rest(&mut self) {
+        if self.turn.is_none() && self.queue.is_empty() && !self.are_agents_left() {
             self.state("idle");
         }
     }

@@ -1,16 +1,19 @@
 //! The one task that hears everything and waits for nothing.
 //!
 //! Reading order: this page (what is heard), `taking` (a prompt begins), `telling` (a run goes on and
-//! ends), `ending` (how a prompt ends), `asking` (what the client is asked).
+//! ends), `ending` (how a prompt ends), `waking` (what goes on by itself), `serving` (what the client asks), `asking` (what the client is
+//! asked).
 
 mod after;
 mod asking;
 mod ending;
 mod keeping;
+mod serving;
 mod taking;
 mod telling;
+mod waking;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::time::Duration;
 
@@ -25,10 +28,9 @@ pub(super) use taking::waiting;
 
 use super::account::Account;
 use super::asks::{Asks, Port, Question};
-use super::control::{self, Served};
-use super::frame::{Frame, Incoming, Prompt, Reply, Stamped};
+use super::frame::{Frame, Prompt, Stamped};
 use super::initialize::Wishes;
-use super::inside::{self, Ears};
+use super::inside::Ears;
 use super::pipe::Pipe;
 use super::reader::Heard;
 use super::stage::Stage;
@@ -87,6 +89,8 @@ pub(crate) struct Desk {
     pub(super) stage: Option<Stage>,
     /// What was said without asking; goes with the next prompt.
     pub(super) held: Vec<Block>,
+    /// What went on by itself and woke the model at its end.
+    woken: BTreeSet<String>,
     /// Prompts that wait.
     pub(super) queue: VecDeque<Prompt>,
     /// The prompt that is worked on.
@@ -98,6 +102,8 @@ pub(crate) struct Desk {
     has_failed: bool,
     /// There will be no more lines.
     is_input_over: bool,
+    /// There will be no more prompts, though what we ask is answered: we end by ourselves.
+    is_last_said: bool,
     /// A sign of life after this long a silence.
     beat_every: Duration,
     /// How long what goes on by itself is waited for after that.
@@ -164,12 +170,14 @@ impl Desk {
             first,
             stage: None,
             held: Vec::new(),
+            woken: BTreeSet::new(),
             queue: VecDeque::new(),
             turn: None,
             account: Account::default(),
             results: 0,
             has_failed: false,
             is_input_over: false,
+            is_last_said: false,
             beat_every: millis("WINDLASS_KEEP_ALIVE_MS").unwrap_or(BEAT_EVERY),
             tasks_until: None,
             caught: None,
@@ -198,6 +206,7 @@ impl Desk {
     /// Serves until input and work are over, or somebody wants us gone.
     pub(crate) async fn serve(mut self) -> Result<Exit, Refusal> {
         let exit = loop {
+            self.wake_for_ended();
             self.take_next().await;
             if let Some(exit) = self.over() {
                 break exit;
@@ -221,7 +230,11 @@ impl Desk {
                 Event::Told(None) => self.session_gone(),
                 Event::Settled => self.settled().await,
                 Event::Looked(looked) => self.kept_up(looked),
-                Event::TaskEnded => self.look_behind(),
+                Event::TaskEnded => {
+                    self.look_behind();
+                    self.wake_for_ended();
+                    self.rest();
+                }
             }
         };
         let exit = match self.printer.take() {
@@ -249,8 +262,8 @@ impl Desk {
         let late = self.caught;
         let given_up = self.tasks_until.filter(|_| self.turn.is_none());
         let has_room = self.pipe.has_room();
-        let behind = self.stage.as_ref().filter(|stage| stage.tasks.has_commands());
-        let behind = behind.map(|stage| stage.session.clone());
+        let behind = self.stage.as_ref().map(|stage| stage.session.clone());
+        let behind = behind.zip(self.ended_so_far());
         let told = async {
             match &mut self.stage {
                 Some(stage) if has_room => stage.next().await,
@@ -271,7 +284,7 @@ impl Desk {
             () = self.pipe.moved() => Event::Moved,
             () = at(Some(beat)) => Event::Beat,
             notice = told => Event::Told(notice),
-            () = settled(&mut self.settling) => Event::Settled,
+            () = serving::settled(&mut self.settling) => Event::Settled,
             looked = keeping::looked(&mut self.keeping) => Event::Looked(looked),
             () = ended(behind) => Event::TaskEnded,
         }
@@ -291,80 +304,19 @@ impl Desk {
         }
         let is_served = self.parked.is_empty() && self.serving == 0;
         let is_idle = self.queue.is_empty() && is_served && !self.is_awaiting_tasks();
-        let is_done = self.is_input_over && is_idle || self.broken.is_some();
+        let is_done = self.hears_no_prompts() && is_idle || self.broken.is_some();
         let exit = if self.has_failed { Exit::FAILED } else { Exit::DONE };
         is_done.then_some(exit)
     }
 
+    /// Will there be no more prompts?
+    fn hears_no_prompts(&self) -> bool {
+        self.is_input_over || self.is_last_said
+    }
+
     /// Does something go on by itself that is worth waiting for?
     fn is_awaiting_tasks(&self) -> bool {
-        let are_left = self.stage.as_ref().is_some_and(|stage| stage.tasks.are_left());
-        are_left && self.tasks_until.is_none_or(|until| Instant::now() < until)
-    }
-
-    async fn heard(&mut self, line: Incoming) {
-        match line {
-            Incoming::User(prompt) => self.prompted(*prompt),
-            Incoming::ControlRequest { request_id, request } => {
-                if control::needs_session(&request) && !self.is_ready() {
-                    self.parked.push((request_id, request));
-                } else {
-                    self.request(request_id, &request).await;
-                }
-            }
-            Incoming::ControlResponse { response } => self.answered(&response),
-            // Every request is answered at once, so there is nothing left to withdraw.
-            Incoming::ControlCancelRequest {} => {}
-            Incoming::KeepAlive | Incoming::Other => {}
-        }
-    }
-
-    async fn request(&mut self, request_id: String, request: &Value) {
-        match control::serve(self, request).await {
-            Served::Now(outcome) => self.respond(request_id, outcome),
-            Served::Later(work) => {
-                self.serving += 1;
-                let port = self.port.clone();
-                tokio::spawn(async move { port.done(request_id, work.await).await });
-            }
-        }
-    }
-
-    pub(super) fn respond(&mut self, request_id: String, outcome: Result<Value, String>) {
-        let response = Reply::of(request_id, outcome);
-        self.pipe.put(&Frame::ControlResponse { response });
-    }
-
-    /// Can the session begin? The tools of servers inside the client belong to it from the start, so
-    /// they are waited for; meanwhile the client is heard.
-    pub(super) fn is_ready(&mut self) -> bool {
-        if self.stage.is_some() || self.settling.is_some() {
-            return self.settling.is_none();
-        }
-        let Some(plan) = self.plan.as_ref().filter(|_| !self.are_inside_asked) else {
-            return true;
-        };
-        self.are_inside_asked = true;
-        let names = inside::names(&self.args, &self.wishes.servers);
-        if names.is_empty() {
-            return true;
-        }
-        inside::connect(&plan.remote, &names, &self.port, &self.ears);
-        let (ring, settling) = oneshot::channel();
-        let servers = plan.remote.clone();
-        tokio::spawn(async move {
-            inside::settled(servers, names).await;
-            let _ = ring.send(());
-        });
-        self.settling = Some(settling);
-        false
-    }
-
-    async fn settled(&mut self) {
-        self.settling = None;
-        for (request_id, request) in std::mem::take(&mut self.parked) {
-            self.request(request_id, &request).await;
-        }
+        self.are_agents_left() && self.tasks_until.is_none_or(|until| Instant::now() < until)
     }
 
     /// The first signal ends the run, a second one everything. Says whether to go on.
@@ -385,8 +337,21 @@ impl Desk {
     /// Nobody will answer what is asked from now on.
     fn input_over(&mut self) {
         self.is_input_over = true;
-        self.tasks_until = tasks_wait().map(|wait| Instant::now() + wait);
+        self.wait_for_tasks();
         self.nobody_answers();
+    }
+
+    /// The last prompt was sent. What we ask is still answered.
+    pub(in crate::front::stream_json) fn last_said(&mut self) {
+        self.is_last_said = true;
+        self.wait_for_tasks();
+    }
+
+    /// What goes on by itself is waited for so long from here, if nothing else is to come.
+    fn wait_for_tasks(&mut self) {
+        if self.hears_no_prompts() {
+            self.tasks_until = tasks_wait().map(|wait| Instant::now() + wait);
+        }
     }
 
     /// Sends a frame of the conversation.
@@ -426,8 +391,7 @@ impl Desk {
         {
             // What is still going on must not outlive us.
             let _ = stage.session.interrupt(Interrupt::Shutdown);
-            let closing = stage.close(windlass_driver::Parting::Other);
-            let _ = unless_signalled(&mut self.signals, closing).await;
+            self.close(stage).await;
         }
         if !self.pipe.is_closed() {
             // However slow the reader is, it gets everything, unless somebody wants us to stop.
@@ -439,17 +403,9 @@ impl Desk {
     }
 }
 
-async fn settled(settling: &mut Option<oneshot::Receiver<()>>) {
-    match settling {
-        // However it ends, there is nothing more to wait for.
-        Some(settling) => drop(settling.await),
-        None => std::future::pending().await,
-    }
-}
-
-async fn ended(session: Option<Session>) {
-    match session {
-        Some(session) => session.background_ended().await,
+async fn ended(behind: Option<(Session, usize)>) {
+    match behind {
+        Some((session, known)) => session.background_ended(known).await,
         None => std::future::pending().await,
     }
 }

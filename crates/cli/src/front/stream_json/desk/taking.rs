@@ -1,6 +1,6 @@
 //! A prompt arrives, waits its turn, and becomes a run.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use windlass_driver::{Interrupt, Submission};
 use windlass_vocabulary::{Block, Tokens};
 
@@ -12,7 +12,6 @@ use crate::front::stream_json::elicitation::Client;
 use crate::front::stream_json::frame::{Frame, Prompt, Subtype, User, UserMessage};
 use crate::front::stream_json::narrator::system;
 use crate::front::stream_json::stage::{Stage, Terms};
-use crate::front::stream_json::tasks::LeftEnded;
 use crate::front::stream_json::verdict::{self, Turn};
 use crate::front::stream_json::{afresh, prompt};
 use crate::front::view::View;
@@ -258,16 +257,6 @@ impl Desk {
         frame.result = Some(String::new());
         self.result(frame);
     }
-}
-
-/// What the model is told when something that went on by itself has ended.
-pub(super) fn wake(left: &LeftEnded) -> Prompt {
-    let LeftEnded { kind, id, description } = left;
-    let mut prompt = Prompt { client_composed: true, ..Prompt::default() };
-    prompt.message.content =
-        Value::from(format!("The background {kind} `{id}` ({description}) has ended."));
-    prompt.origin = Some(json!({ "kind": "task-notification" }));
-    prompt
 }
 
 /// Names and ids of prompts that wait.

@@ -6,14 +6,12 @@ use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Notice, Terminal};
 
 use super::Desk;
-use super::taking::wake;
 use crate::chance;
 use crate::front::patience::Hopeless;
 use crate::front::stream_json::frame::{Frame, Subtype};
 use crate::front::stream_json::narrator::system;
 use crate::front::stream_json::stage::Stage;
 use crate::front::stream_json::structured::{self, Wanted};
-use crate::front::stream_json::tasks::LeftEnded;
 use crate::front::stream_json::{failure, verdict};
 use crate::front::{advice, words};
 
@@ -67,16 +65,11 @@ impl Desk {
                 frames.push(hook_frame(hook));
             }
             Notice::Nested { call, agent, notice } => {
-                let (told, left) = stage.tasks.tell(call.as_str(), agent, notice);
-                frames.extend(told);
-                // A run that goes on hears of it by itself.
-                if let Some(left) = left.filter(|_| self.turn.is_none()) {
-                    self.queue.push_back(wake(&left));
-                }
+                frames.extend(stage.tasks.tell(call.as_str(), agent, notice));
             }
             _ => {}
         }
-        frames.extend(behind(stage).0);
+        frames.extend(behind(stage));
         let hopeless = stage.patience.is_over(notice);
         let names = match notice {
             Notice::MessageAdded(message) => stage.mirror.names("", message.id),
@@ -92,15 +85,12 @@ impl Desk {
         }
     }
 
-    /// A command in the background has ended. The model is told, if it waits for nothing else.
+    /// Tells of commands in the background that have ended.
     pub(in crate::front::stream_json) fn look_behind(&mut self) {
         let Some(stage) = &mut self.stage else {
             return;
         };
-        let (frames, ended) = behind(stage);
-        if self.turn.is_none() && !self.is_input_over {
-            self.queue.extend(ended.iter().map(wake));
-        }
+        let frames = behind(stage);
         frames.into_iter().for_each(|frame| self.put(frame));
     }
 
@@ -207,10 +197,10 @@ impl Desk {
 }
 
 /// What is told of commands in the background that have ended.
-fn behind(stage: &mut Stage) -> (Vec<Frame>, Vec<LeftEnded>) {
+fn behind(stage: &mut Stage) -> Vec<Frame> {
     match stage.tasks.has_commands() {
         true => stage.tasks.commands_ended(&stage.session.background()),
-        false => (Vec::new(), Vec::new()),
+        false => Vec::new(),
     }
 }
 

@@ -1,0 +1,110 @@
+//! Work that goes on by itself, and a client that has said its last.
+
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Script};
+
+use crate::driven::Driven;
+use crate::stage::{World, play};
+
+/// An agent in the background that asks before it ends, and what the model does at its end.
+fn script(world: &World) -> Script {
+    let left =
+        json!({ "description": "count", "prompt": "Count them.", "run_in_background": true });
+    let told = json!({ "file_path": world.file("told"), "content": "three" });
+    Script::new()
+        .answer(Answer::call("Agent", left).when("start it"))
+        .answer(Answer::text("LAUNCHED").when_result("in the background"))
+        .answer(Answer::call("Bash", json!({ "command": "touch counted" })).when("Count them."))
+        .answer(Answer::text("three").when_result(""))
+        .answer(Answer::call("Write", told).when("has ended"))
+        .answer(Answer::text("FINISHED").when_result(""))
+}
+
+/// Two questions, in whatever order they come: the run wants to end, and the agent wants to run
+/// something.
+fn both(driven: &mut Driven) -> (Value, Value) {
+    let is = |frame: &Value, kind: &str| frame["request"]["subtype"] == kind;
+    let first = driven.until(|frame| is(frame, "hook_callback") || is(frame, "can_use_tool"));
+    match is(&first, "hook_callback") {
+        true => (first, driven.asked("can_use_tool")),
+        false => (driven.asked("hook_callback"), first),
+    }
+}
+
+/// Says yes.
+fn allow(driven: &mut Driven, asked: &Value, tool: &str) {
+    assert_eq!(asked["request"]["tool_name"], tool, "{asked}");
+    driven.answer(asked, &json!({"behavior": "allow", "updatedInput": asked["request"]["input"]}));
+}
+
+/// Answers the hook that is asked when a run wants to end.
+fn let_end(driven: &mut Driven) {
+    let asked = driven.asked("hook_callback");
+    driven.answer(&asked, &json!({}));
+}
+
+/// A client that has said its last keeps its ear open: the agent may end before or after the result
+/// of the run that started it, the model is told either way, what it then asks is answered, and the
+/// end comes by itself.
+#[test]
+fn a_client_that_said_its_last_is_asked_until_all_is_done() {
+    for is_late in [false, true] {
+        let world = World::new();
+        let server = play(script(&world));
+        let flags = ["--permission-prompt-tool", "stdio"];
+        let mut driven = Driven::start(&world, &server.url(), &flags);
+        let hooks = json!({
+            "Stop": [{"matcher": null, "hookCallbackIds": ["stop"]}],
+            "SessionEnd": [{"matcher": null, "hookCallbackIds": ["end"]}],
+        });
+        driven.ask(&json!({"subtype": "initialize", "hooks": hooks})).expect("a greeting");
+        driven.prompt("start it");
+        driven.ask(&json!({"subtype": "end_user_input"})).expect("it ends by itself then");
+        let ended = |frame: &Value| frame["subtype"] == "task_notification";
+        let (stop, question) = both(&mut driven);
+        if is_late {
+            driven.answer(&stop, &json!({}));
+            driven.result();
+            allow(&mut driven, &question, "Bash");
+        } else {
+            // Nothing more is asked of the model in this run, so it does not hear of the end.
+            allow(&mut driven, &question, "Bash");
+            driven.until(ended);
+            driven.answer(&stop, &json!({}));
+            driven.result();
+        }
+        let question = driven.asked("can_use_tool");
+        allow(&mut driven, &question, "Write");
+        let_end(&mut driven);
+        let result = driven.result();
+        assert_eq!(result["result"], "FINISHED", "{result}");
+        assert_eq!(result["origin"]["kind"], "task-notification", "{result}");
+        let asked = driven.asked("hook_callback");
+        assert_eq!(asked["request"]["callback_id"], "end", "{asked}");
+        driven.answer(&asked, &json!({}));
+        let over = driven.over();
+        assert_eq!(over.code, Some(0), "{over:?}");
+        assert_eq!(over.results().len(), 2, "{over:?}");
+        assert!(world.file("told").exists() && world.file("counted").exists());
+    }
+}
+
+/// An agent does nothing by being started: what it calls is asked about, it is not.
+#[test]
+fn an_agent_is_started_without_a_question() {
+    let world = World::new();
+    let call = json!({ "description": "look", "prompt": "Look around." });
+    let server = play(
+        Script::new()
+            .answer(Answer::call("Agent", call).when("start it"))
+            .answer(Answer::call("Bash", json!({ "command": "touch x" })).when("Look around."))
+            .answer(Answer::text("Nothing.").when_result(""))
+            .answer(Answer::text("Over.").when_result("")),
+    );
+    let mut driven = Driven::start(&world, &server.url(), &[]);
+    driven.prompt("start it");
+    let result = driven.result();
+    assert_eq!(result["result"], "Over.", "{result}");
+    assert!(!world.file("x").exists(), "its calls are judged");
+    assert_eq!(driven.end().code, Some(0));
+}
