@@ -1,8 +1,8 @@
 //! The one task that hears everything and waits for nothing.
 //!
 //! Reading order: this page (what is heard), `taking` (a prompt begins), `telling` (a run goes on and
-//! ends), `ending` (how a prompt ends), `waking` (what goes on by itself), `serving` (what the client asks), `asking` (what the client is
-//! asked).
+//! ends), `ending` (how a prompt ends), `waking` (what goes on by itself), `serving` (what the client
+//! asks), `asking` (what the client is asked), `keeping` (what others change).
 
 mod after;
 mod asking;
