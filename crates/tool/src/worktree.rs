@@ -94,6 +94,16 @@ impl Worktree {
         settled.await.unwrap_or_else(|error| Settled::Kept(error.to_string()))
     }
 
+    /// The same for one that nobody looks after any more, because whoever made it was killed. What it
+    /// began with is not known then: a commit that no branch has is its own.
+    pub async fn settle_left(path: PathBuf) -> Settled {
+        let found = spawn_blocking(move || found(path)).await;
+        match found.unwrap_or_else(|error| Err(error.to_string())) {
+            Ok(worktree) => worktree.settle().await,
+            Err(problem) => Settled::Kept(problem),
+        }
+    }
+
     /// What happened in it, in words.
     fn changes(&self) -> Result<Option<String>, String> {
         let git = git(&self.path)?;
@@ -144,6 +154,18 @@ fn make(directory: &Path, path: PathBuf) -> Result<Worktree, String> {
             Err(problem)
         }
     }
+}
+
+/// One that is there, with what nobody would lose as its beginning.
+fn found(path: PathBuf) -> Result<Worktree, String> {
+    let git = git(&path)?;
+    let absolute = ["--path-format=absolute", "--git-common-dir"];
+    let common = PathBuf::from(line(&git, "rev-parse", &absolute)?);
+    let top = common.parent().map(Path::to_owned).unwrap_or(common);
+    let head = line(&git, "rev-parse", &["HEAD"])?;
+    let contains = ["--count=1", "--contains", &head];
+    let is_elsewhere = !line(&git, "for-each-ref", &contains)?.is_empty();
+    Ok(Worktree { top, path, base: if is_elsewhere { head } else { String::new() } })
 }
 
 fn git(directory: &Path) -> Result<Git, String> {

@@ -29,7 +29,7 @@ use crate::notebook::Notebook;
 use crate::notices::{self, Notices, Teller};
 use crate::perform::{Parts, Performer};
 use crate::run::{self, Command, Run};
-use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents};
+use crate::tool::subagent::{AgentTool, Nest, Parent, Subagents, place};
 use crate::transcript::Pen;
 use crate::undo::Undo;
 
@@ -54,12 +54,13 @@ impl Builder {
         let who = (base, self.identity);
         let hooks = SessionHooks::new(who, &settings, &inspector, (&asides, &report), &teller);
         let mut pen = Pen::new(self.transcript);
+        let left = self.journal.as_ref().map(place::left).unwrap_or_default();
         let opened = Journal::open(self.journal, &settings, &teller, &mut pen)?;
         let Opened { journal, state, spent_beside } = opened;
         let settings = less(settings, spent_beside);
         let (orders, commands) = mpsc::channel(run::COMMANDS_MAX);
         let late = Late::new(&model, &surroundings);
-        let performer = Performer::new(Parts {
+        let mut performer = Performer::new(Parts {
             aside: asides,
             model,
             inspector,
@@ -75,6 +76,9 @@ impl Builder {
             teller: teller.clone(),
             events: report,
         });
+        if !left.is_empty() {
+            performer.beside(place::settle_left(left, teller.clone()));
+        }
         let questions = self.tree.questions;
         let run = Run {
             state,

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use windlass_driver::{Rule, Subagents};
+use tokio_util::sync::CancellationToken;
+use windlass_driver::{Durability, Rule, Subagents};
 use windlass_rehearsal::Answer as Says;
+use windlass_tool::worktree::Worktree;
 use windlass_vocabulary::{Mode, Notice, ToolOutcome};
 
 use crate::agent::play;
-use crate::stage::{Setting, Stage, assert_completed};
+use crate::stage::{Setting, Stage, assert_completed, rehearse};
 
 fn git(directory: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
@@ -107,6 +109,43 @@ async fn a_worktree_in_which_nothing_happened_is_gone() {
     let asked = stage.rehearsal.requests();
     let result = asked.iter().find(|request| request.body.contains("calm\\n")).unwrap();
     assert!(result.body.contains("/agent-1"), "{}", result.body);
+}
+
+/// Whoever made them was killed: nothing but the folder beside the journal tells of them.
+#[tokio::test]
+async fn worktrees_that_a_killed_session_left_are_looked_after() {
+    let setting = Setting::default();
+    let root = setting.directory.path().to_owned();
+    repository(&root);
+    let state = tempfile::tempdir().unwrap();
+    let journal = state.path().join("session.jsonl");
+    let add = async |name: &str| {
+        let path = journal.with_extension("worktrees").join(name);
+        let made = Worktree::add(root.clone(), path, CancellationToken::new()).await.unwrap();
+        made.path().to_owned()
+    };
+    let (idle, changed) = (add("agent-1").await, add("agent-2").await);
+    let committed = add("agent-3").await;
+    std::fs::write(changed.join("log.txt"), "storm\n").unwrap();
+    git(&committed, &["commit", "--quiet", "--allow-empty", "-m", "own"]);
+    let rehearsal = rehearse([Says::text("done")]).await;
+    let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Written);
+    let (session, mut notices) = builder.start().unwrap();
+    session.submit("go").unwrap();
+    let mut told = Vec::new();
+    let closing = tokio::spawn(async move { session.close().await });
+    while let Some(notice) = notices.next().await {
+        told.push(notice);
+    }
+    closing.await.unwrap();
+    let words = told.iter().find_map(|notice| match notice {
+        Notice::Warning(words) if words.contains("left work") => Some(words.clone()),
+        _ => None,
+    });
+    let words = words.unwrap_or_else(|| panic!("{told:?}"));
+    assert!(words.contains("agent-2 (files changed: 1)"), "{words}");
+    assert!(words.contains("agent-3 (its last commit is "), "{words}");
+    assert!(!idle.exists() && changed.exists() && committed.exists(), "{words}");
 }
 
 /// The parent's roots are not the agent's any more, and what may not be read may not be read there.

@@ -12,7 +12,7 @@ pub(crate) mod definition;
 mod input;
 mod nest;
 mod outcome;
-mod place;
+pub(crate) mod place;
 mod question;
 mod run;
 

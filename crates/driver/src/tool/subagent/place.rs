@@ -11,6 +11,7 @@ use windlass_vocabulary::AgentId;
 use super::definition::Isolation;
 use crate::builder::scratch_directory;
 use crate::journal::Place as JournalPlace;
+use crate::notices::Teller;
 
 /// Where an agent works.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Place {
             return Ok(Self::Shared);
         }
         let folder = match journal {
-            Some(place) => place.path.with_extension("worktrees"),
+            Some(place) => folder(place),
             // One that is kept must outlive the session, so it is not in what the session removes.
             None => scratch_directory().map_err(|error| format!("{error}."))?,
         };
@@ -98,6 +99,37 @@ impl Place {
         }
     }
 }
+
+/// Where the agents of a session that is kept have their worktrees.
+fn folder(journal: &JournalPlace) -> PathBuf {
+    journal.path.with_extension("worktrees")
+}
+
+/// Worktrees that earlier processes of this session left.
+pub(crate) fn left(journal: &JournalPlace) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder(journal)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(LEFT_MAX).collect()
+}
+
+/// Removes those of them in which nothing happened, and says where work lies that nobody took over.
+pub(crate) async fn settle_left(left: Vec<PathBuf>, teller: Teller) {
+    let mut kept = Vec::new();
+    for path in left {
+        match Worktree::settle_left(path.clone()).await {
+            Settled::Removed => {
+                // Only if no other is left in it.
+                let _ = path.parent().map(std::fs::remove_dir);
+            }
+            Settled::Kept(why) => kept.push(format!("{} ({why})", path.display())),
+        }
+    }
+    if !kept.is_empty() {
+        teller.warn(format!("agents of this session left work in: {}", kept.join(", ")));
+    }
+}
+
+/// Worktrees looked at when a session is opened.
+const LEFT_MAX: usize = 16;
 
 /// A rule that names a place by its full path holds for the copy of that place too.
 fn move_rules(rules: &mut Vec<Rule>, old: &Path, new: &Path) {
