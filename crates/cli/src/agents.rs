@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use windlass_driver::{AgentDefinition, Isolation};
 use windlass_vocabulary::{ModelName, ToolName};
 
+use crate::choice;
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::folder;
@@ -22,7 +23,7 @@ pub(crate) fn definitions(
     let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
     for Place { folder, plugin, may_hook } in places(cwd, layers, lookup) {
         for path in pages(&folder) {
-            let agent = read(&path, config).map(|mut agent| {
+            let agent = read(&path, config, lookup).map(|mut agent| {
                 agent.hooks = agent.hooks.filter(|_| may_hook);
                 if let Some(plugin) = &plugin {
                     agent.name = format!("{plugin}:{}", agent.name);
@@ -69,7 +70,7 @@ fn places(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<Place> {
     inside.chain(own).chain(plugins).collect()
 }
 
-fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
+fn read(path: &Path, config: &Config, lookup: &impl Lookup) -> Result<AgentDefinition, String> {
     let metadata = path.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() || metadata.len() > BYTES_MAX {
         return Err("it is not a file, or over 256 KiB".to_owned());
@@ -93,7 +94,10 @@ fn read(path: &Path, config: &Config) -> Result<AgentDefinition, String> {
         description,
         prompt: (!prompt.is_empty()).then(|| prompt.to_owned()),
         tools: tools.map(|tools| tools.iter().map(|tool| tool_name(tool)).collect()),
-        model: page.text("model").filter(|model| model != "inherit").map(|m| model(&m, config)),
+        model: page
+            .text("model")
+            .filter(|model| model != "inherit")
+            .map(|m| model(&m, config, lookup)),
         turns_max,
         background: page.flag("background") == Some(true),
         isolation: isolation(page.text("isolation").as_deref())?,
@@ -116,10 +120,9 @@ fn tool_name(tool: &str) -> ToolName {
 }
 
 /// The name a model has at its provider.
-fn model(name: &str, config: &Config) -> ModelName {
-    let full = config.short.get(name).map_or(name, String::as_str);
-    let (provider, rest) = full.split_once('/').unwrap_or(("", full));
-    ModelName::from(if config.providers.contains_key(provider) { rest } else { full })
+pub(crate) fn model(name: &str, config: &Config, lookup: &impl Lookup) -> ModelName {
+    let chosen = choice::choose(name, config, lookup);
+    chosen.map_or_else(|_| ModelName::from(name), |chosen| ModelName::from(chosen.name.as_str()))
 }
 
 const AGENTS_MAX: usize = 64;

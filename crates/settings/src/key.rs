@@ -117,7 +117,6 @@ const IDLE: &[&str] = &[
     "theme",
     "plansDirectory",
     "fileCheckpointingEnabled",
-    "availableModels",
 ];
 
 /// The same for keys inside of others. Whoever gives them an effect takes them out.

@@ -4,8 +4,10 @@
 //! families of names begin; what is left belongs to the provider of the default model. Whether the
 //! model exists only its server knows. Nothing is asked here, and no key is looked for.
 
+mod available;
 mod cast;
 mod constraint;
+mod others;
 
 use windlass_vocabulary::ModelFacts;
 
@@ -15,8 +17,10 @@ use crate::environment::{self, Lookup};
 use crate::nearest::nearest;
 use crate::refusal::Refusal;
 
+pub(crate) use available::Available;
 pub(crate) use cast::{Cast, cast};
 pub(crate) use constraint::{Wishes, check, thinking};
+pub(crate) use others::others;
 
 /// One model at one provider.
 #[derive(Clone, Debug)]

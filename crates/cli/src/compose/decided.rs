@@ -49,6 +49,7 @@ impl Decided {
         want_betas(&args.headless.betas, &mut config, lookup);
         let mut model = layers.model_args(&args.model, lookup);
         model.thinking = model.thinking.or(thinking_limit(args, lookup));
+        layers.restrict(&args.model, &mut model, &config, lookup)?;
         let cast = choice::cast(&model, &config, lookup)?;
         layers.fit(&args.model, &mut model, &cast);
         let (mut settings, notes) = settings(&cast, &model, &args.limit)?;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use windlass_driver::{AgentDefinition, Builder, HookSet, NoteFolder, Settings, SkillFolders};
 
+use windlass_vocabulary::ModelFacts;
+
 use super::place::reading_below;
+use crate::choice::Cast;
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::expansion::Pages;
@@ -48,6 +51,25 @@ impl Found {
             builder = builder.skills(skills);
         }
         builder.skill_hooks(self.skill_hooks)
+    }
+
+    /// Models that agents ask for.
+    pub(super) fn models(&self) -> impl Iterator<Item = &str> {
+        self.agents.iter().filter_map(|agent| Some(agent.model.as_ref()?.as_str()))
+    }
+
+    /// Agents that ask for a model which this session cannot ask.
+    pub(super) fn missing(&self, cast: &Cast, models: &[(String, ModelFacts)]) -> Vec<String> {
+        let is_known = |wanted: &str| {
+            cast.all().any(|one| one.name == wanted)
+                || models.iter().any(|(name, _)| name == wanted)
+        };
+        let missing = self.agents.iter().filter_map(|agent| {
+            let wanted = agent.model.as_ref().filter(|wanted| !is_known(wanted.as_str()))?;
+            let name = &agent.name;
+            Some(format!("the agent {name} wants {wanted}, which cannot be asked here; it asks what the session asks"))
+        });
+        missing.collect()
     }
 
     /// Looks for it. A few small files: a first request must not wait for more.

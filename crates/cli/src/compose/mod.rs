@@ -136,7 +136,10 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     notes.extend(sandbox::confine(&held, &mut surroundings, &mut settings.policy)?);
     let tools = offer.with_skills(&mut surroundings, &found.skill_folders);
     let remote = remote::session(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
-    let names = names(&kept, &cwd, &config);
+    let names = names(&kept, &cwd, &config, lookup);
+    let by_name = (&settings, layers.available());
+    let models = choice::others(&cast, &config, by_name, found.models(), lookup);
+    notes.extend(found.missing(&cast, &models));
     let beside = apart(&surroundings, &settings.policy);
     let hands = |surroundings| Hands {
         registry: offer.registry.clone(),
@@ -154,7 +157,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let portrait = portrait(offer.names(), &mut found, layers.output_style(), cwd);
     let agents = offer.subagents(std::mem::take(&mut found.agents));
     builder = found.equip(builder).registry(offer.registry).web_search(offer.search);
-    builder = builder.surroundings(surroundings).hooks(layers.hooks());
+    builder = builder.surroundings(surroundings).hooks(layers.hooks()).models(models);
     builder = builder.continue_run(order == Some(Order::GoOn));
     builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
     let live = Live::new(args, &portrait.cwd, &layers, lookup);
@@ -190,9 +193,12 @@ fn portrait(tools: Vec<String>, found: &mut Found, style: String, cwd: PathBuf) 
 }
 
 /// What pages may call the session and the project.
-fn names(kept: &Kept, cwd: &Path, config: &Config) -> Names {
+fn names(kept: &Kept, cwd: &Path, config: &Config, lookup: &impl Lookup) -> Names {
     let project = folder::project(cwd).to_string_lossy().into_owned();
-    Names { session_id: kept.id.clone(), project, models: config.short.clone() }
+    let full = |short: &String| Some((short.clone(), choice::choose(short, config, lookup).ok()?));
+    let models = config.short.keys().filter_map(full);
+    let models = models.map(|(short, chosen)| (short, chosen.full_name())).collect();
+    Names { session_id: kept.id.clone(), project, models }
 }
 
 /// Tells a session who it is and where it is written down.

@@ -13,7 +13,7 @@ use windlass_vocabulary::{Mode, Tokens};
 
 use super::Layers;
 use crate::args::{EffortArg, ModelArgs, PermissionArgs, SandboxArg, ThinkingArg};
-use crate::choice::{self, Cast, Wishes};
+use crate::choice::{self, Available, Cast, Wishes};
 use crate::config::Config;
 use crate::environment::{self, Lookup};
 use crate::folder;
@@ -48,6 +48,50 @@ impl Layers {
             args.thinking = Some(ThinkingArg::Disabled);
         }
         args
+    }
+
+    /// The models that may be chosen.
+    pub(crate) fn available(&self) -> Available<'_> {
+        Available(self.loaded.settings.available_models.as_deref())
+    }
+
+    /// Keeps to the models that may be chosen: who names another is refused, and what a settings file
+    /// names is left out. The usual one may always be asked.
+    pub(crate) fn restrict(
+        &mut self,
+        given: &ModelArgs,
+        args: &mut ModelArgs,
+        config: &Config,
+        lookup: &impl Lookup,
+    ) -> Result<(), Refusal> {
+        if self.available().0.is_none() {
+            return Ok(());
+        }
+        let chosen = |name: &str| choice::choose(name, config, lookup);
+        let variable = environment::first_text(lookup, &["WINDLASS_MODEL", "ANTHROPIC_MODEL"])?;
+        let usual = Config::built_in()?.default_model;
+        let own = config.default_model.clone().filter(|name| Some(name) != usual.as_ref());
+        let first = given.model.clone().or(variable);
+        let first = first.or_else(|| own.filter(|_| args.model.is_none()));
+        for name in first.iter().chain(&given.fallback_model) {
+            self.available().check(&chosen(name)?, config, lookup)?;
+        }
+        let mut left_out = Vec::new();
+        let mut stays = |name: &String| {
+            let stays = chosen(name).is_ok_and(|one| self.available().has(&one, config, lookup));
+            if !stays {
+                left_out.push(name.clone());
+            }
+            stays
+        };
+        if first.is_none() {
+            args.model = args.model.take().filter(&mut stays);
+        }
+        args.fallback_model.retain(stays);
+        let words = self.available().words();
+        let told = |name: String| format!("availableModels leave out the model {name}; {words}");
+        self.more.extend(left_out.into_iter().map(told));
+        Ok(())
     }
 
     /// Leaves out what the models chosen cannot do: settings are for all models, a flag is for this one.

@@ -9,6 +9,7 @@
 
 mod after;
 mod ask;
+mod available;
 mod bad_input;
 mod bound;
 mod cassette;

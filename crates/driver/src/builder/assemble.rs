@@ -99,6 +99,7 @@ impl Builder {
             parting: Parting::Other,
             lent: None,
             skill_hooks: self.skill_hooks,
+            models: self.models,
             undo: undo.clone(),
             back: None,
         };
@@ -181,6 +182,7 @@ impl Builder {
             nearby: self.nearby.clone(),
             journal: self.journal.clone(),
             transcript: self.transcript.clone(),
+            models: Arc::clone(&self.models),
             timeouts: self.timeouts,
         };
         let (tree, teller) = (self.tree.clone(), teller.clone());

@@ -13,7 +13,7 @@ use windlass_engine::Settings;
 use windlass_hook::HookSet;
 use windlass_journal::{Durability, Head};
 use windlass_tool::{Registry, Surroundings};
-use windlass_vocabulary::{Effort, ModelName};
+use windlass_vocabulary::{Effort, ModelFacts, ModelName};
 
 use crate::attachment::Finder;
 use crate::attachment::nearby::Nearby;
@@ -72,6 +72,7 @@ pub struct Builder {
     source: Option<String>,
     notebook: Option<PathBuf>,
     skill_hooks: Vec<(String, HookSet)>,
+    models: Arc<[(String, ModelFacts)]>,
 }
 
 impl Builder {
@@ -101,6 +102,7 @@ impl Builder {
             source: None,
             notebook: None,
             skill_hooks: Vec::new(),
+            models: Arc::default(),
         }
     }
 
@@ -129,6 +131,14 @@ impl Builder {
     #[must_use]
     pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
         self.endpoints.push((model, endpoint));
+        self
+    }
+
+    /// Models that agents and single prompts may ask for, each by a name people have for it; they live
+    /// where the session was built. Without this only the session's own can be asked for.
+    #[must_use]
+    pub fn models(mut self, models: impl IntoIterator<Item = (String, ModelFacts)>) -> Self {
+        self.models = models.into_iter().collect();
         self
     }
 

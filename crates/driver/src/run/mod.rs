@@ -22,7 +22,7 @@ use windlass_engine::revival::{Revival, revival};
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_hook::HookSet;
 use windlass_journal::Note;
-use windlass_vocabulary::Chore;
+use windlass_vocabulary::{Chore, ModelFacts};
 
 use crate::clock;
 use crate::hook::door::{Door, Passage, Standing};
@@ -77,6 +77,8 @@ pub(crate) struct Run {
     pub(crate) lent: Option<Lent>,
     /// Hooks that skills bring along, until they are loaded.
     pub(crate) skill_hooks: Vec<(String, HookSet)>,
+    /// Models that a prompt may bring along, by the names people have for them.
+    pub(crate) models: Arc<[(String, ModelFacts)]>,
     /// Keeps what files held.
     pub(crate) undo: Option<Arc<Undo>>,
     /// Somebody wants to go back.

@@ -1,6 +1,8 @@
 //! What holds for one run alone: rules and a model that a prompt brings along, and hooks that a skill
 //! brings from when it is loaded.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use windlass_engine::{Event, Settings};
 use windlass_permission::Rule;
@@ -34,10 +36,11 @@ impl Run {
         });
         lent.allow.extend(allow.iter().cloned());
         self.lent = Some(lent);
+        let models = Arc::clone(&self.models);
         self.configured(Change(Box::new(move |settings: &mut Settings| {
             settings.policy.rules.allow.extend(allow);
             if let Some(model) = &model {
-                choose(settings, model);
+                choose(settings, &models, model);
             }
         })))
     }

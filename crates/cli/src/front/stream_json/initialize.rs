@@ -191,7 +191,7 @@ pub(crate) fn answer(plan: &Plan, wishes: &Wishes) -> Value {
         .map(|agent| json!({ "name": agent.name, "description": agent.description }))
         .collect();
     let first = plan.builder.settings().model.name.as_str();
-    let models = model::known(&plan.atlas.config, first);
+    let models = model::known(&plan.atlas.config, first, plan.layers.available());
     let own = plan.portrait.output_styles.iter().map(String::as_str);
     let styles: Vec<&str> = std::iter::once("default").chain(own).collect();
     let mut answer = json!({

@@ -234,8 +234,16 @@ impl Desk {
     fn models(&self) -> Meant {
         let provider = &self.atlas.first.provider;
         let config = &self.atlas.config;
+        let lookup = |name: &str| std::env::var_os(name);
+        let live = self.live.try_lock();
+        let layers = live.as_ref().map_or(&self.layers, |live| &live.layers);
+        let is_left = |name: &&str| {
+            let chosen = choice::choose(&format!("{provider}/{name}"), config, &lookup);
+            chosen.is_ok_and(|chosen| layers.available().has(&chosen, config, &lookup))
+        };
         let items: Vec<Item> = config
             .listed(provider)
+            .filter(is_left)
             .map(|name| {
                 let facts = config.model(provider, name).model.facts(name);
                 let about = format!("{} tokens", facts.window.0);
@@ -251,6 +259,11 @@ impl Desk {
     fn model(&self, wanted: &str) -> Result<Meant, Refusal> {
         let lookup = |name: &str| std::env::var_os(name);
         let chosen = choice::choose(wanted, &self.atlas.config, &lookup)?;
+        if chosen.name != self.settings.model.name.as_str() {
+            let live = self.live.try_lock();
+            let layers = live.as_ref().map_or(&self.layers, |live| &live.layers);
+            layers.available().check(&chosen, &self.atlas.config, &lookup)?;
+        }
         if chosen.provider != self.atlas.first.provider {
             return Err(Refusal::usage(format!(
                 "{} lives at another provider than this session; start a new one with --model",

@@ -11,7 +11,7 @@ use windlass_hook::{HookSet, Source};
 use windlass_journal::Head;
 use windlass_permission::Policy;
 use windlass_tool::{Registry, Surroundings, Terms};
-use windlass_vocabulary::{AgentId, MicroUsd, ModelName, ToolCallId};
+use windlass_vocabulary::{AgentId, MicroUsd, ModelFacts, ModelName, ToolCallId};
 
 use super::definition::{AgentDefinition, Subagents};
 use super::place::Place;
@@ -39,6 +39,7 @@ pub(crate) struct Parent {
     pub(crate) identity: Identity,
     pub(crate) journal: Option<JournalPlace>,
     pub(crate) transcript: Option<Transcript>,
+    pub(crate) models: Arc<[(String, ModelFacts)]>,
     pub(crate) timeouts: Timeouts,
 }
 
@@ -117,17 +118,15 @@ impl Nest {
             identity,
             journal,
             transcript,
+            models,
             timeouts,
         } = self.parent.clone();
         let Terms { mut policy, allowance } = terms;
         let parents = surroundings.cwd.to_string_lossy().into_owned();
         let mut surroundings = place.surroundings(&surroundings, &mut policy)?;
         let mut settings = nested(settings, id, definition, policy, allowance);
-        for (_, value) in &mut settings.system_context {
-            if *value == parents {
-                *value = surroundings.cwd.to_string_lossy().into_owned();
-            }
-        }
+        definition.model.iter().for_each(|wanted| choose(&mut settings, &models, wanted));
+        relocate(&mut settings, &parents, &surroundings);
         surroundings.hidden = settings.policy.rules.hidden(&settings.policy.directories);
         let transcript = transcript.map(|kept| kept.of_agent(id, &definition.name, call));
         let written = transcript.as_ref().and_then(|kept| kept.path.clone());
@@ -150,6 +149,7 @@ impl Nest {
             .surroundings(surroundings)
             .hooks(hooks_now(&hooks).join(own_hooks(definition)))
             .timeouts(timeouts)
+            .models(models.iter().cloned())
             .beneath(identity, self.depth, self.tree.clone());
         for (model, endpoint) in endpoints {
             builder = builder.endpoint_for(model, endpoint);
@@ -199,6 +199,13 @@ fn own_hooks(definition: &AgentDefinition) -> HookSet {
     HookSet::parse(&Value::Object(hooks), &Source::new(format!("agent {}", definition.name))).0
 }
 
+/// What is told of where the parent works is told of where the agent does.
+fn relocate(settings: &mut Settings, parents: &str, surroundings: &Surroundings) {
+    for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
+        *value = surroundings.cwd.to_string_lossy().into_owned();
+    }
+}
+
 /// Where one agent's journal lies.
 fn agents_journal(place: &JournalPlace, id: &AgentId) -> PathBuf {
     agents_folder(place).join(format!("{id}.jsonl"))
@@ -228,19 +235,19 @@ fn nested(
     if let Some(turns) = definition.turns_max {
         settings.limits.turns_max = turns.min(settings.limits.turns_max).max(1);
     }
-    if let Some(wanted) = &definition.model {
-        choose(&mut settings, wanted);
-    }
     settings
 }
 
-/// Another model of the session goes first; one that the session does not know is left alone.
-pub(crate) fn choose(settings: &mut Settings, wanted: &ModelName) {
+/// Another model of the session goes first, or one that may be asked for by this name; one that the
+/// session does not know is left alone.
+pub(crate) fn choose(settings: &mut Settings, models: &[(String, ModelFacts)], wanted: &ModelName) {
     if settings.model.name == *wanted {
         return;
     }
-    let known = settings.fallbacks.iter().chain(&settings.small_model);
-    if let Some(model) = known.into_iter().find(|model| model.name == *wanted).cloned() {
+    let own = settings.fallbacks.iter().chain(&settings.small_model);
+    let own = own.into_iter().find(|model| model.name == *wanted);
+    let others = || models.iter().find(|(name, _)| name == wanted.as_str());
+    if let Some(model) = own.or_else(|| others().map(|(_, model)| model)).cloned() {
         settings.fallbacks.retain(|fallback| fallback.name != model.name);
         settings.model = model;
     }

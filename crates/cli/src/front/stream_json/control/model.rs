@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windlass_vocabulary::{ModelName, ThinkingMode};
 
 use super::{Served, later, now, opened};
-use crate::choice::{self, Chosen};
+use crate::choice::{self, Available, Chosen};
 use crate::config::Config;
 use crate::front::stream_json::desk::Desk;
 use crate::server::{self, Proofs, Server};
@@ -25,6 +25,10 @@ pub(super) fn choose(desk: &mut Desk, wanted: Option<&str>) -> Result<Served, St
     let environment = |name: &str| std::env::var_os(name);
     let chosen = choice::choose(&wanted, &config, &layers.over(&environment));
     let chosen = chosen.map_err(|refusal| refusal.to_string())?;
+    if wanted != stage.model_first {
+        let allowed = layers.available().check(&chosen, &config, &layers.over(&environment));
+        allowed.map_err(|refusal| refusal.to_string())?;
+    }
     let name = ModelName::from(chosen.name.as_str());
     if stage.atlas.place(Some(&name)).provider == chosen.provider {
         return now(switch(desk, &chosen));
@@ -82,21 +86,30 @@ pub(super) fn set_thinking(desk: &mut Desk, request: &Value) -> Result<Value, St
 /// `list_models`.
 pub(super) fn list(desk: &mut Desk) -> Result<Value, String> {
     let stage = opened(desk)?;
-    Ok(json!({ "models": known(&stage.atlas.config, &stage.model_first) }))
+    let models = known(&stage.atlas.config, &stage.model_first, stage.layers.available());
+    Ok(json!({ "models": models }))
 }
 
 /// The models that may be chosen: the session's own first, then by short names, then all of the table.
-pub(crate) fn known(config: &Config, first: &str) -> Vec<Value> {
+/// Those that settings do not leave to choose are left out.
+pub(crate) fn known(config: &Config, first: &str, available: Available<'_>) -> Vec<Value> {
+    let environment = |name: &str| std::env::var_os(name);
+    let is_left = |name: &str| {
+        let chosen = choice::choose(name, config, &environment);
+        chosen.is_ok_and(|chosen| available.has(&chosen, config, &environment))
+    };
     let row = |value: &str, name: &str, about: &str| json!({ "value": value, "resolvedModel": name, "displayName": name, "description": about });
     let mut rows = vec![row("default", first, "The session's own")];
-    for (short, full) in &config.short {
+    for (short, full) in config.short.iter().filter(|(short, _)| is_left(short)) {
         let name = full.split_once('/').map_or(full.as_str(), |(_, name)| name);
         rows.push(row(short, name, full));
     }
     for provider in config.providers.keys() {
         for name in config.listed(provider) {
             let full = format!("{provider}/{name}");
-            rows.push(row(&full, name, provider));
+            if is_left(&full) {
+                rows.push(row(&full, name, provider));
+            }
         }
     }
     rows
