@@ -111,7 +111,6 @@ const IDLE: &[&str] = &[
     "attribution",
     "includeCoAuthoredBy",
     "language",
-    "statusLine",
     "extraKnownMarketplaces",
     "respectGitignore",
     "theme",

@@ -32,5 +32,5 @@ pub use app::About;
 pub use files::Found;
 pub use menu::Hint;
 pub use picker::{Item, Picker};
-pub use run::{Earlier, Host, Looks, Order, Ordering, Stage, choose, run};
+pub use run::{Asked, Earlier, Facts, Host, Looks, Order, Ordering, Stage, choose, run};
 pub use theme::Theme;

@@ -96,6 +96,8 @@ pub enum Purpose {
 pub struct App {
     /// What does not change.
     pub about: About,
+    /// A line of the user's own, above the status.
+    pub status_line: Option<String>,
     /// What may run without a question.
     pub mode: Mode,
     /// What is being typed.

@@ -4,6 +4,7 @@
 mod canvas;
 mod choose;
 mod outside;
+mod status;
 mod thread;
 mod told;
 
@@ -33,6 +34,8 @@ use crate::picker::Picker;
 use crate::theme::Theme;
 use canvas::Canvas;
 pub use choose::choose;
+pub use status::Facts;
+use status::StatusClock;
 pub use thread::run;
 use told::Told;
 
@@ -84,7 +87,16 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// Why they could not be kept.
     fn keep(&self, rules: &[String]) -> Result<String, String>;
+
+    /// A line of the user's own about this, to be shown below; `None` when nobody makes one. Asked for
+    /// again and again while things happen, one at a time; whatever it takes, nothing waits for it.
+    fn status(&self, _facts: Facts) -> Option<Asked> {
+        None
+    }
 }
+
+/// A line that is being made; nothing, if that fails.
+pub type Asked = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
 /// How things are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,6 +172,7 @@ async fn held(
         editing: None,
         began: Instant::now(),
         painted: None,
+        status: StatusClock::default(),
         is_over: false,
     };
     conversation.app.composer.remember(said);
@@ -197,6 +210,7 @@ struct Conversation {
     began: Instant,
     /// When something was drawn last.
     painted: Option<Instant>,
+    status: StatusClock,
     is_over: bool,
 }
 
@@ -214,6 +228,7 @@ impl Conversation {
         let mut frame = self.backlog();
         while !self.is_over {
             let tick = self.tick();
+            let status = self.status.next();
             let settles = self.parser.is_waiting().then(|| Instant::now() + SEQUENCE_WAIT);
             tokio::select! {
                 biased;
@@ -247,6 +262,10 @@ impl Conversation {
                     let typed = self.parser.settle();
                     self.typed(typed)?;
                 }
+                () = at(status) => {
+                    self.ask_status();
+                    continue;
+                }
                 () = at(tick) => {}
             }
             frame = frame.or_else(|| Some(self.soon(FRAME)));
@@ -259,6 +278,9 @@ impl Conversation {
         self.app.now = self.began.elapsed();
         let more = std::iter::from_fn(|| notices.try_next()).take(NOTICES_MAX);
         for notice in std::iter::once(first).chain(more) {
+            if !matches!(notice, Notice::Streamed { .. }) {
+                self.status.stir();
+            }
             for wish in self.app.notice(&notice) {
                 self.wish(wish);
             }

@@ -23,6 +23,8 @@ pub(super) enum Told {
     Looked(Ticket, Option<String>),
     /// What fills the window.
     Counted(Box<Inventory>),
+    /// The line of the user's own.
+    Status(Option<String>),
     /// Where rules are kept now.
     Kept(Result<String, String>),
 }
@@ -87,6 +89,10 @@ impl Conversation {
                 self.app.tokens = inventory.total.0;
                 self.app.inventory = Some(*inventory);
             }
+            Told::Status(line) => {
+                self.app.status_line = line;
+                self.status.answered();
+            }
             Told::Kept(Ok(place)) => self.app.quiet(&place),
             Told::Kept(Err(problem)) => self.app.say(&problem, Role::Bad),
         }
@@ -107,6 +113,7 @@ impl Conversation {
                 self.app.quiet(&format!("{name} is asked from now on"));
                 self.app.about.model = name;
                 self.app.about.window = window;
+                self.status.stir();
             }
             Ok(Order::Mode(mode)) => {
                 self.app.mode = mode;

@@ -38,6 +38,7 @@ pub fn live(app: &App) -> (Vec<Line>, Cursor) {
             below.extend(lines);
         }
     }
+    below.extend(status::own(app));
     below.push(status::line(app));
     let room = rows.saturating_sub(below.len() + 1);
     let mut lines = working(app, room);

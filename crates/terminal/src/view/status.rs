@@ -39,6 +39,13 @@ pub(super) fn line(app: &App) -> Line {
     line.cut(app.width)
 }
 
+/// The user's own line. Whatever a program printed, it steers nothing.
+pub(super) fn own(app: &App) -> Option<Line> {
+    let words = app.status_line.as_deref().map(windlass_permission::display::cleaned)?;
+    let words = words.lines().next().unwrap_or_default().replace('\t', " ");
+    (!words.trim().is_empty()).then(|| Line::of(words, Role::Quiet).cut(app.width))
+}
+
 /// Ten signs for the window, in the colours of what fills it.
 fn bar(line: &mut Line, inventory: Option<&Inventory>, percent: u64) {
     let full = usize::try_from(percent.min(100).div_ceil(10)).unwrap_or(0).max(1);

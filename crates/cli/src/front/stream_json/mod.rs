@@ -54,6 +54,7 @@ use frame::{Incoming, Prompt};
 use reader::Heard;
 
 pub(crate) use frame::Stamped;
+pub(crate) use stage::LEVEL;
 
 /// Serves a client until it is done. A prompt of the command line is a client that says one thing; it
 /// may want nothing but the end, as text or as one object.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use windlass_driver::{AgentDefinition, Session, Settings, Submission};
 use windlass_journal::transcript::Traced;
-use windlass_terminal::{Host, Item, Order as Meant, Ordering, Picker};
+use windlass_terminal::{Asked, Facts, Host, Item, Order as Meant, Ordering, Picker};
 use windlass_vocabulary::Block;
 
 use super::past::Past;
@@ -40,6 +40,10 @@ impl Host for Prompts {
 
     fn said(&self, prompt: &str) {
         self.desk.past.add(prompt);
+    }
+
+    fn status(&self, facts: Facts) -> Option<Asked> {
+        self.desk.status(&facts)
     }
 
     fn keep(&self, rules: &[String]) -> Result<String, String> {

@@ -8,6 +8,7 @@ mod looks;
 mod own;
 mod past;
 mod question;
+mod status;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -3,6 +3,7 @@
 mod approval;
 mod composer;
 mod first;
+mod own_status;
 mod plain;
 mod recording;
 mod remote;
