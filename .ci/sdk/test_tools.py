@@ -277,3 +277,58 @@ def test_the_state_of_servers_is_told(talk):
     [one] = talk(conversation, mcp_servers={"test": inside})["mcpServers"]
     assert one["name"] == "test" and one["status"] == "connected"
     assert [tool["name"] for tool in one["tools"]] == ["echo"]
+
+
+def nobody():
+    """A client that says nothing."""
+
+    async def stream():
+        for prompt in ():
+            yield prompt
+
+    return stream()
+
+
+# This version of the SDK ends the input at once when there is no prompt, so its hooks cannot be asked: that
+# is never a yes.
+@pytest.mark.parametrize(
+    ("reads", "decision"), [("client", "deny"), ("client", "allow"), ("client", "defer"), ("query", "deny"), ("query", "allow")]
+)
+def test_a_call_that_was_put_off_is_settled_when_the_session_goes_on(ask, talk, reads, decision):
+    def deciding(decision):
+        hook = Hook(**said("PreToolUse", permissionDecision=decision, permissionDecisionReason="the captain said so"))
+        options = {"allowed_tools": ["Bash"], "hooks": {"PreToolUse": [HookMatcher(matcher="Bash", hooks=[hook])]}}
+        return hook, options
+
+    name = f"made-{uuid.uuid4().hex}"
+    hook, options = deciding("defer")
+    first = result(ask(f"Run: touch {name}", **options))
+    assert (first.stop_reason, first.terminal_reason, first.is_error) == ("tool_deferred", "tool_deferred", False)
+    call = first.deferred_tool_use
+    assert call.name == "Bash" and call.input["command"] == f"touch {name}"
+    assert [asked for _, asked in hook.asked] == [call.id] and not pathlib.Path(name).exists()
+
+    hook, options = deciding(decision)
+    options["resume"] = first.session_id
+    messages = ask(nobody(), **options) if reads == "query" else talk(answers, **options)
+    assert [asked for _, asked in hook.asked] == ([call.id] if reads == "client" else [])
+    second = result(messages)
+    assert not second.is_error and second.session_id == first.session_id
+    is_made = reads == "client" and decision == "allow"
+    assert pathlib.Path(name).exists() == is_made
+    if decision == "defer":
+        assert second.deferred_tool_use.id == call.id
+    else:
+        assert second.deferred_tool_use is None
+        [answer] = blocks(messages, ToolResultBlock)
+        assert answer.tool_use_id == call.id and bool(answer.is_error) == (not is_made)
+
+
+def test_a_prompt_is_heard_behind_a_call_that_was_put_off(ask):
+    later = Hook(**said("PreToolUse", permissionDecision="defer"))
+    first = result(ask("Run: echo put off", allowed_tools=["Bash"], hooks={"PreToolUse": [HookMatcher(hooks=[later])]}))
+    now = Hook(**said("PreToolUse", permissionDecision="allow"))
+    messages = ask("hello", resume=first.session_id, hooks={"PreToolUse": [HookMatcher(hooks=[now])]})
+    assert now.asked[0][1] == first.deferred_tool_use.id
+    assert "put off" in str(blocks(messages, ToolResultBlock)[0].content)
+    assert not result(messages).is_error

@@ -32,7 +32,10 @@ impl Exit {
     /// The code for a run that ended by itself. One that was ended by a signal has the signal's.
     pub(crate) fn of(ending: &Ending) -> Self {
         match (ending.terminal, ending.outcome) {
-            (Terminal::Completed, Some(Outcome::Natural | Outcome::Compacted) | None) => Self::DONE,
+            (
+                Terminal::Completed,
+                Some(Outcome::Natural | Outcome::Compacted | Outcome::ToolDeferred) | None,
+            ) => Self::DONE,
             // It stopped, but it gave up: a script must not take that for an answer.
             (
                 Terminal::Completed,

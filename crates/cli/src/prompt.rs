@@ -45,24 +45,27 @@ pub(crate) fn on_command_line(args: &RunArgs) -> Result<Option<String>, Refusal>
     Ok(text.filter(|text| !text.trim().is_empty()))
 }
 
-/// The prompt when the command line has none: standard input.
-pub(crate) fn from_stdin_alone() -> Result<String, Refusal> {
-    let empty =
-        "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
+/// The prompt when the command line has none: standard input. `None` if that says nothing.
+pub(crate) fn from_stdin() -> Result<Option<String>, Refusal> {
     if io::stdin().is_terminal() {
-        return Err(Refusal::usage(empty));
+        return Ok(None);
     }
     let text = piped().map_err(|problem| match problem {
         Problem::Unreadable(error) => {
-            Refusal::usage(format!("standard input cannot be read: {error}; {empty}"))
+            Refusal::usage(format!("standard input cannot be read: {error}; {EMPTY}"))
         }
         Problem::Unusable(refusal) => refusal,
     })?;
-    if text.trim().is_empty() {
-        return Err(Refusal::usage(empty));
-    }
-    Ok(text)
+    Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
+
+/// Nothing was said where something has to be.
+pub(crate) fn empty() -> Refusal {
+    Refusal::usage(EMPTY)
+}
+
+const EMPTY: &str =
+    "the prompt is empty; write it after -p, or pipe it in: `echo \"...\" | windlass -p`";
 
 /// The prompt with whatever is piped in behind it.
 pub(crate) fn with_stdin(prompt: String) -> Result<String, Refusal> {

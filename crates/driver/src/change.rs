@@ -74,7 +74,7 @@ impl Run {
     pub(crate) fn hooks_changed(&mut self, hooks: HookSet) -> Event {
         let (points, has_stop) = self.hooks.replace(hooks);
         self.configured(Change(Box::new(move |settings: &mut Settings| {
-            settings.hooks = points;
+            crate::hook::heed(settings, points);
             settings.limits.stop_hooks = has_stop;
         })))
     }

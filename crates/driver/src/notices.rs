@@ -97,6 +97,7 @@ impl Teller {
                 turns: 0,
                 usage: Usage::default(),
                 cost: MicroUsd(0),
+                deferred: None,
             }));
         }
     }

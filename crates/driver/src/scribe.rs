@@ -56,6 +56,7 @@ impl Scribe {
                         turns: ending.turns,
                         messages: state.transcript.next_id().0,
                         cost: ending.cost,
+                        deferred: ending.deferred.is_some(),
                     }));
                     notes.push(Note::Context(Box::new(inventory(state, settings))));
                     is_urgent = true;

@@ -102,6 +102,14 @@ impl Session {
         self.send(Command::Configure(Change(Box::new(change))))
     }
 
+    /// Goes on without a word: a call that a hook put off (`Ending::deferred`) is looked at again, and
+    /// a run begins with it. Says whether there is one. A prompt does the same before it is heard.
+    pub async fn take_up(&self) -> bool {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.send(Command::TakeUp(reply)).await;
+        sent.is_ok() && answer.await.unwrap_or(false)
+    }
+
     /// Compacts history now, perhaps with a view to something. A run of its own, told like any
     /// other; while a run is going on it is refused with a warning.
     ///

@@ -7,7 +7,7 @@
 
 use windlass_vocabulary::{MicroUsd, Usage};
 
-use crate::control::{Compaction, Control, OutputCap, Overflow, Phase};
+use crate::control::{Compaction, Control, OutputCap, Overflow, Phase, Then};
 use crate::decide::Act;
 use crate::settings::{Limits, Settings};
 
@@ -68,10 +68,12 @@ pub fn calls_left(control: &Control, limits: &Limits) -> u64 {
     }
     let iterations = iterations_left(control, limits);
     let switches = u64::from(limits.models.saturating_sub(1).saturating_sub(control.model));
+    // The one that was asked for comes after the call that was put off.
+    let by_hand = u64::from(control.phase == Phase::Settling(Then::Compact));
     iterations * calls_per_iteration(limits)
         + switches * (1 + u64::from(limits.retries_max))
         + calls_left_in_iteration(control, limits)
-        + summaries_left(control, limits) * summary_calls(limits)
+        + (summaries_left(control, limits) + by_hand) * summary_calls(limits)
 }
 
 /// Fresh iterations that can still come.
@@ -110,10 +112,14 @@ fn calls_per_iteration(limits: &Limits) -> u64 {
 fn calls_left_in_iteration(control: &Control, limits: &Limits) -> u64 {
     let attempt = control.attempt;
     let is_call_due = match control.phase {
-        Phase::Preparing | Phase::Waiting | Phase::Compacting(Compaction::Auto) => 1,
+        Phase::Preparing
+        | Phase::Waiting
+        | Phase::Settling(Then::Call)
+        | Phase::Compacting(Compaction::Auto) => 1,
         _ => 0,
     };
     let is_over = matches!(control.phase, Phase::RunningTools | Phase::Attaching | Phase::Stopping)
+        || control.phase == Phase::Settling(Then::Compact)
         || matches!(control.phase, Phase::Compacting(what) if what != Compaction::Auto);
     if is_over {
         return 0;

@@ -66,6 +66,10 @@ impl Loop<'_> {
     /// The run is over. Only one that came to its end by itself is worth remembering, and nobody reads
     /// what a nested session would.
     pub(crate) fn after_run(&mut self, terminal: Terminal) {
+        // What is told of a call that was put off would be told too early.
+        if self.state.control.calls_open {
+            return;
+        }
         let after = self.settings.after;
         self.state.chores.is_consolidated = false;
         if after.questions {

@@ -33,7 +33,8 @@ pub struct Control {
     pub attempt: Attempt,
     /// A failure is held back until every recovery is spent.
     pub withheld: bool,
-    /// The answer under way has calls that still lack results.
+    /// The answer under way has calls that still lack results. After the end of a run: its only call
+    /// was put off.
     pub calls_open: bool,
 }
 
@@ -52,6 +53,8 @@ pub enum Phase {
     Waiting,
     /// The tools still out after the answer is complete.
     RunningTools,
+    /// A call that an earlier run put off.
+    Settling(Then),
     /// What arrived beside the tools is being taken in (inside one step).
     Attaching,
     /// The stop hooks.
@@ -71,6 +74,15 @@ pub enum Compaction {
     ForMedia,
     /// Somebody asked for it; nothing follows.
     ByHand,
+}
+
+/// What a run is about, once the call that was put off has its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// The model goes on, and hears what was said.
+    Call,
+    /// History is compacted.
+    Compact,
 }
 
 /// The ladder against overflow: each rung at most once between two good turns.

@@ -6,7 +6,8 @@
 
 use windlass_vocabulary::{Outcome, Terminal, Transition};
 
-use crate::control::{Attempt, AutoCompact, Compaction, Control, OutputCap, Overflow, Phase};
+pub use crate::act::{Act, Because, Decision, Why};
+use crate::control::{Attempt, AutoCompact, Compaction, Control, OutputCap, Overflow, Phase, Then};
 use crate::settings::Limits;
 use crate::signal::{AnswerEnd, Budget, Fault, Funds, Shrunk, Signal, Size, StopVerdict};
 use crate::transition::{
@@ -14,82 +15,22 @@ use crate::transition::{
     reactive_compact_retry, stop_hook_blocking, token_budget_continuation,
 };
 
-/// Where we are now and what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Decision {
-    /// Where we are now.
-    pub control: Control,
-    /// What to do.
-    pub act: Act,
-}
-
-/// What to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Act {
-    /// Nothing: the signal means nothing here.
-    Nothing,
-    /// Make the projection and read off how it fits.
-    Prepare(Because),
-    /// Send the prepared request.
-    Call,
-    /// Wait before the next try.
-    Backoff,
-    /// Ask for a summary.
-    Summarize(Compaction),
-    /// Wait for the tools still out.
-    AwaitTools,
-    /// Take in what arrived beside the tools.
-    Attach,
-    /// Run the stop hooks.
-    RunStopHooks,
-    /// End the run.
-    Finish(Terminal, Why),
-}
-
-/// Why a projection is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Because {
-    /// A run begins.
-    Started,
-    /// The pause before another try is over.
-    Retried,
-    /// Another model is asked.
-    Switched,
-    /// Something is left out this time.
-    Repaired,
-    /// A paused answer goes on.
-    Resumed,
-    /// History was compacted.
-    Compacted,
-    /// The loop goes round again.
-    Continued(Transition),
-}
-
-/// Which rule ended the run, where one terminal has several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
-    /// The terminal says it all.
-    Plain,
-    /// How a completed run ended.
-    Outcome(Outcome),
-    /// The window fills up as fast as it is emptied.
-    Thrash,
-    /// A stop hook objected too often.
-    TooManyBlocks,
-}
-
 /// Decides.
 #[must_use]
 pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
     match (control.phase, signal) {
         (phase, Signal::Interrupted) if phase.is_running() => interrupted(control),
+        (Phase::Ended(_), Signal::Submitted | Signal::Resumed) if control.calls_open => {
+            settle(control, Then::Call)
+        }
+        (Phase::Ended(_), Signal::CompactionAsked) if control.calls_open => {
+            settle(control, Then::Compact)
+        }
         (Phase::Idle | Phase::Ended(_), Signal::Submitted) => {
             prepare(control.new_run(), Because::Started)
         }
         (Phase::Idle | Phase::Ended(_), Signal::CompactionAsked) => {
-            let phase = Phase::Compacting(Compaction::ByHand);
-            let control = Control { phase, ..control.new_run() };
-            Decision { control, act: Act::Summarize(Compaction::ByHand) }
+            compact_by_hand(control.new_run())
         }
         (Phase::Preparing, Signal::Prepared { size, staged, funds }) => {
             prepared(control, size, staged, funds, limits)
@@ -103,6 +44,8 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
             prepare(Control { phase: Phase::Preparing, ..control }, Because::Retried)
         }
         (Phase::RunningTools, Signal::ToolsDone { stop }) => tools_done(control, stop),
+        (Phase::Settling(then), Signal::ToolsDone { stop }) => settled(control, then, stop),
+        (Phase::RunningTools | Phase::Settling(_), Signal::Deferred) => deferred(control),
         (Phase::Attaching, Signal::Attached) => attached(control, limits),
         (Phase::Stopping, Signal::HooksEnded { verdict, budget, is_empty }) => {
             let outcome = if is_empty { Outcome::Empty } else { Outcome::Natural };
@@ -115,7 +58,7 @@ pub fn decide(control: Control, signal: Signal, limits: &Limits) -> Decision {
 /// An interrupt ends the run from every phase, before anything else is considered.
 fn interrupted(control: Control) -> Decision {
     let terminal = match control.phase {
-        Phase::RunningTools | Phase::Attaching => Terminal::AbortedTools,
+        Phase::RunningTools | Phase::Settling(_) | Phase::Attaching => Terminal::AbortedTools,
         _ => Terminal::AbortedStreaming,
     };
     finish(control, terminal, Why::Plain)
@@ -361,6 +304,33 @@ fn tools_done(control: Control, stop: bool) -> Decision {
         return finish(control, Terminal::HookStopped, Why::Plain);
     }
     Decision { control: Control { phase: Phase::Attaching, ..control }, act: Act::Attach }
+}
+
+/// The run ends with its only call open; whatever begins the next one settles that first.
+fn deferred(control: Control) -> Decision {
+    let ended = finish(control, Terminal::Completed, Why::Outcome(Outcome::ToolDeferred));
+    Decision { control: Control { calls_open: true, ..ended.control }, ..ended }
+}
+
+fn settle(control: Control, then: Then) -> Decision {
+    let phase = Phase::Settling(then);
+    let control = Control { phase, calls_open: true, ..control.new_run() };
+    Decision { control, act: Act::Settle }
+}
+
+/// The call that was put off has its result. It belonged to a turn of the run that put it off.
+fn settled(control: Control, then: Then, stop: bool) -> Decision {
+    let control = Control { calls_open: false, ..control };
+    match then {
+        _ if stop => finish(control, Terminal::HookStopped, Why::Plain),
+        Then::Call => prepare(Control { phase: Phase::Preparing, ..control }, Because::Started),
+        Then::Compact => compact_by_hand(control),
+    }
+}
+
+fn compact_by_hand(control: Control) -> Decision {
+    let control = Control { phase: Phase::Compacting(Compaction::ByHand), ..control };
+    Decision { control, act: Act::Summarize(Compaction::ByHand) }
 }
 
 fn attached(control: Control, limits: &Limits) -> Decision {

@@ -24,6 +24,9 @@ pub enum Event {
         /// It survives every context level.
         pinned: bool,
     },
+    /// Somebody wants the session to go on without a word: a call that was put off is looked at again.
+    /// Means nothing where there is none, and while a run is going on.
+    Resumed,
     /// Input that waits for the next tool boundary was changed or taken back.
     QueueChanged {
         /// Its place among what waits, counted from 0.

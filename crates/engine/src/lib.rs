@@ -14,6 +14,8 @@
 //! 5. A failed call waits, shrinks, switches, is repaired or stops, as its kind demands.
 //! 6. With calls: wait for all results (`phase/running_tools.rs`), take in what arrived beside
 //!    them (`phase/attaching.rs`), and go round: `transition/next_turn.rs`.
+//!    A call that a hook put off ends the run instead (`tool/deferral.rs`), and the next run begins
+//!    with it.
 //! 7. Without: stop hooks (`phase/stopping.rs`), token budget, and one of `terminal/`.
 //!
 //! Reading order: [`event`], [`effect`], [`state`], [`control`], [`signal`], [`decide`], then
@@ -22,6 +24,7 @@
 
 extern crate alloc;
 
+mod act;
 pub mod bound;
 mod budget;
 pub mod cache;

@@ -54,7 +54,7 @@ pub fn revival(state: &State) -> Revival {
                 let report = HookReport::default();
                 revival.events.push(Event::HookEnded { ticket: *ticket, report });
             }
-            Stage::Received | Stage::Ready(_) | Stage::Done(_) => {}
+            Stage::Received | Stage::Deferred | Stage::Ready(_) | Stage::Done(_) => {}
         }
     }
     if let Batch::Asked(ticket) = state.queue.batch {
@@ -86,6 +86,7 @@ fn of_phase(state: &State) -> Option<Event> {
         Phase::Idle
         | Phase::Preparing
         | Phase::RunningTools
+        | Phase::Settling(_)
         | Phase::Attaching
         | Phase::Ended(_) => None,
     }

@@ -104,6 +104,9 @@ pub struct Limits {
 pub struct Hooks {
     /// Before a tool.
     pub pre_tool_use: bool,
+    /// They may put a call off: whoever runs this loop can take it up again later.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub can_defer: bool,
     /// After a tool that succeeded.
     pub post_tool_use: bool,
     /// After a tool that failed.

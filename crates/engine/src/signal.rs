@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 pub enum Signal {
     /// A user message begins a run.
     Submitted,
+    /// A call that was put off is looked at again, and nobody said anything; begins a run.
+    Resumed,
     /// Somebody wants history compacted; a run of its own.
     CompactionAsked,
     /// Somebody wants the run to end.
@@ -37,6 +39,8 @@ pub enum Signal {
         /// A hook or the guard against circles wants the run to end.
         stop: bool,
     },
+    /// A hook put the only call of the answer off.
+    Deferred,
     /// What arrived beside the tools is in.
     Attached,
     /// The stop hooks have spoken.
@@ -176,9 +180,11 @@ impl Signal {
     pub fn all() -> Vec<Self> {
         let mut all = alloc::vec![
             Self::Submitted,
+            Self::Resumed,
             Self::CompactionAsked,
             Self::Interrupted,
-            Self::TimerFired
+            Self::TimerFired,
+            Self::Deferred,
         ];
         all.push(Self::Attached);
         for staged in BOTH {

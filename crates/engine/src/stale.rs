@@ -14,6 +14,7 @@ use crate::tool::queue::{Batch, Stage};
 pub(crate) fn is_stale(state: &State, event: &Event) -> bool {
     match event {
         Event::UserSubmitted { .. }
+        | Event::Resumed
         | Event::QueueChanged { .. }
         | Event::Adopted { .. }
         | Event::Configured(_)

@@ -52,6 +52,7 @@ impl Loop<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::UserSubmitted { content, pinned } => self.submitted(content, pinned),
+            Event::Resumed => self.resumed(),
             Event::QueueChanged { place, content } => self.queue_changed(place, content),
             Event::Adopted { messages } => self.adopted(messages),
             Event::Configured(settings) => self.state.adopt(&settings),
@@ -138,7 +139,7 @@ impl Loop<'_> {
         loop {
             let before = self.state.control;
             let decision = decide(before, signal, &self.limits);
-            let is_new_run = matches!(signal, Signal::Submitted | Signal::CompactionAsked);
+            let is_new_run = !before.phase.is_running();
             assert!(
                 is_new_run
                     || calls_left(&decision.control, &self.limits)
@@ -169,6 +170,7 @@ impl Loop<'_> {
             }
             Act::Summarize(what) => self.summarize(what),
             Act::AwaitTools => self.await_tools(),
+            Act::Settle => self.settle_deferred(),
             Act::Attach => Some(self.attach()),
             Act::RunStopHooks => {
                 self.run_stop_hooks();

@@ -197,14 +197,14 @@ fn of(output: Output, event: HookEvent) -> Answer {
     let Output { goes_on, stop_reason, system_message, decision, reason: _, specific } = output;
     let specific = specific.unwrap_or_default();
     let block = || HookVerdict::Block(objection.clone().unwrap_or_else(|| NO_REASON.to_owned()));
+    let wish = || objection.clone().unwrap_or_else(|| "a hook wants it".to_owned());
     let words = specific.additional_context.filter(|context| !context.trim().is_empty());
     let mut verdict = match (event, decision) {
         (HookEvent::PreToolUse, decision) => match (specific.permission_decision, decision) {
             (Some(Permission::Deny), _) | (None, Some(Decision::Block)) => block(),
             (Some(Permission::Allow), _) | (None, Some(Decision::Approve)) => HookVerdict::Allow,
-            (Some(Permission::Ask | Permission::Defer), _) => {
-                HookVerdict::Ask(objection.clone().unwrap_or_else(|| "a hook wants it".to_owned()))
-            }
+            (Some(Permission::Ask), _) => HookVerdict::Ask(wish()),
+            (Some(Permission::Defer), _) => HookVerdict::Defer(wish()),
             (None, None) => HookVerdict::Pass,
         },
         (event, Some(Decision::Block)) if event.can_block() => block(),
@@ -267,7 +267,10 @@ impl Answer {
         self.title.iter_mut().for_each(short);
         self.first_message.iter_mut().for_each(short);
         match &mut self.verdict {
-            HookVerdict::Ask(why) | HookVerdict::Block(why) | HookVerdict::Halt(why) => short(why),
+            HookVerdict::Ask(why)
+            | HookVerdict::Defer(why)
+            | HookVerdict::Block(why)
+            | HookVerdict::Halt(why) => short(why),
             HookVerdict::Pass | HookVerdict::Allow => {}
         }
         if let Some(RequestAnswer::Deny { message, .. }) = &mut self.request {

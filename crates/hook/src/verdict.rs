@@ -1,5 +1,5 @@
-//! Several hooks, one verdict: an end of the run before a no, a no before a question, a question before
-//! a yes.
+//! Several hooks, one verdict: an end of the run before a no, a no before a delay, a delay before a
+//! question, a question before a yes.
 
 use serde_json::Value;
 use windlass_vocabulary::{HookVerdict, MicroUsd};
@@ -99,7 +99,8 @@ fn rank(verdict: &HookVerdict) -> u8 {
         HookVerdict::Pass => 0,
         HookVerdict::Allow => 1,
         HookVerdict::Ask(_) => 2,
-        HookVerdict::Block(_) => 3,
-        HookVerdict::Halt(_) => 4,
+        HookVerdict::Defer(_) => 3,
+        HookVerdict::Block(_) => 4,
+        HookVerdict::Halt(_) => 5,
     }
 }

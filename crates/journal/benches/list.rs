@@ -67,8 +67,13 @@ fn begin(catalogue: &Catalogue, number: u64) {
     let mut writer = Writer::claim(&path, opening).unwrap();
     let text = format!("This is session number {number}. {}", "Look at the code. ".repeat(100));
     let event = Event::UserSubmitted { content: vec![Block::Text(text)], pinned: false };
-    let ended =
-        Ended { terminal: Terminal::Completed, turns: 3, messages: 7, cost: MicroUsd(12_345) };
+    let ended = Ended {
+        terminal: Terminal::Completed,
+        turns: 3,
+        messages: 7,
+        cost: MicroUsd(12_345),
+        deferred: false,
+    };
     let items = [NewItem::Event(&event), NewItem::Note(&Note::Ended(ended))];
     writer.record(1_700_000_100_000 + number, &items).unwrap();
 }

@@ -114,6 +114,7 @@ fn event_words(event: &Event) -> String {
         }
         Event::Adopted { messages } => format!("{} messages adopted", messages.len()),
         Event::Configured(settings) => format!("settings of {}", settings.model.name),
+        Event::Resumed => "taken up again".to_owned(),
         Event::CompactionAsked { .. } => "compaction asked for".to_owned(),
         Event::Interrupted(why) => format!("interrupted: {why:?}"),
         Event::ModelStarted { attempt } => format!("{attempt} answers"),
@@ -215,6 +216,7 @@ fn waits_for(phase: Phase) -> &'static str {
         Phase::Streaming => "streaming",
         Phase::Waiting => "waiting",
         Phase::RunningTools => "running tools",
+        Phase::Settling(_) => "settling a call that was put off",
         Phase::Attaching => "attaching",
         Phase::Stopping => "stopping",
         Phase::Ended(Terminal::Completed) => "completed",

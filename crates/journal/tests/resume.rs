@@ -18,18 +18,25 @@ use stage::recorded;
 use windlass_engine::tool::queue::Stage;
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::{Durability, NewItem, Reader, Writer, replay};
-use windlass_vocabulary::{Block, EffectClass, Message, ModelRequest, Role, ToolCallId};
+use windlass_vocabulary::{
+    Block, EffectClass, HookReport, HookVerdict, Message, ModelRequest, Role, ToolCallId,
+};
 
 /// What a process does that finds this journal: ends what was under way, and asks something new.
 fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
-    let running = running(&state);
+    let (running, was_running) = (running(&state), state.control.phase.is_running());
     let Step { state, effects } = step(state, Event::Interrupted(Interrupt::Crashed), settings);
     let ends = effects.iter().filter(|effect| matches!(effect, Effect::Finish(_))).count();
     assert!(ends <= 1, "a run ends once");
-    assert!(state.queue.entries.is_empty(), "no call stays open");
+    // A call that was put off stays so, until something is said.
+    let is_put_off = state.control.calls_open && !was_running;
+    assert!(state.queue.entries.is_empty() || is_put_off, "no call stays open");
     let started = |effect: &Effect| matches!(effect, Effect::StartTool { .. });
     assert!(!effects.iter().any(started), "nothing is run again");
-    assert!(pairs(state.transcript.messages()), "every call has its result");
+    assert!(
+        pairs(state.transcript.messages()) != is_put_off,
+        "every call has its result, but one that was put off"
+    );
     for (call, class) in running {
         let text = result_of(&state, &call).unwrap_or_else(|| panic!("{call} has no result"));
         let expected = match class {
@@ -39,10 +46,25 @@ fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
         assert!(text.contains(expected), "{call}, {class:?}: {text}");
     }
     let content = vec![Block::Text("and now?".into())];
-    let Step { effects, .. } =
+    let Step { state, mut effects } =
         step(state, Event::UserSubmitted { content, pinned: false }, settings);
+    if is_put_off && let Some(event) = refused(&effects) {
+        effects = step(state, event, settings).effects;
+    }
     effects.into_iter().find_map(|effect| match effect {
         Effect::CallModel(request) => Some(request),
+        _ => None,
+    })
+}
+
+/// A no to the call that was put off, from whoever is asked about it.
+fn refused(effects: &[Effect]) -> Option<Event> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::RunHook { ticket: Some(ticket), .. } => {
+            let verdict = HookVerdict::Block("no".into());
+            let report = HookReport { verdict, ..HookReport::default() };
+            Some(Event::HookEnded { ticket: *ticket, report })
+        }
         _ => None,
     })
 }

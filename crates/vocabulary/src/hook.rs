@@ -112,6 +112,9 @@ pub enum HookVerdict {
     Allow,
     /// Ask first, whatever the rules say.
     Ask(String),
+    /// Before a tool: decide later. The run ends, and the call is looked at again when the session
+    /// goes on. Carries the reason for people.
+    Defer(String),
     /// Before a tool: do not run it. At a stop: do not stop yet. Carries the reason for the model.
     Block(String),
     /// End the run. Carries the reason for people.

@@ -200,4 +200,7 @@ pub struct Ending {
     pub usage: Usage,
     /// Cost of the session so far.
     pub cost: MicroUsd,
+    /// The call that was put off, if the run ended for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred: Option<Box<ToolCall>>,
 }

@@ -94,6 +94,8 @@ named!(
         Compacted = "compacted",
         /// Nothing was asked of the model but a summary, and history is as it was.
         NotCompacted = "not_compacted",
+        /// A hook put the only call of the answer off: it has no result before the session goes on.
+        ToolDeferred = "tool_deferred",
         /// The session could not be written down any more, whatever the reason it ended for.
         StorageFailed = "storage_failed",
     }

@@ -32,6 +32,8 @@ pub(crate) enum Order {
     Cost,
     /// Go on with the run that did not come to its end.
     GoOn,
+    /// Look again at the call that was put off.
+    TakeUp,
     /// Forget what was said, and begin another session.
     Clear,
     /// Show earlier sessions, or how to go on with one.

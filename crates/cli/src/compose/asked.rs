@@ -45,13 +45,14 @@ type Asked = (Option<Order>, Vec<(ModelName, Server)>);
 /// The prompt and whom to ask. A slow pipe is worth waiting for only when the rest is right.
 pub(super) fn asked(
     args: &RunArgs,
-    has_prompt: bool,
+    (has_prompt, is_put_off): (bool, bool),
     cast: &Cast,
     config: &Config,
     lookup: &impl Lookup,
 ) -> Result<Asked, Refusal> {
     if args.session.continue_run && has_prompt {
-        return Ok((Some(Order::GoOn), servers(cast, config, lookup)?));
+        let order = if is_put_off { Order::TakeUp } else { Order::GoOn };
+        return Ok((Some(order), servers(cast, config, lookup)?));
     }
     let asked = match prompt::on_command_line(args)? {
         Some(_) if !has_prompt => {
@@ -62,7 +63,12 @@ pub(super) fn asked(
         }
         None if !has_prompt => return Ok((None, servers(cast, config, lookup)?)),
         None => {
-            let order = command::order(prompt::from_stdin_alone()?)?;
+            let order = match prompt::from_stdin()? {
+                Some(words) => command::order(words)?,
+                // Nothing has to be said to a call that waits for a decision.
+                None if is_put_off => Order::TakeUp,
+                None => return Err(prompt::empty()),
+            };
             return Ok((Some(order), servers(cast, config, lookup)?));
         }
         Some(asked) => asked,

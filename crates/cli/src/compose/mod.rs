@@ -58,6 +58,8 @@ pub(crate) struct Plan {
     pub(crate) session_id: String,
     /// Where it is written down.
     pub(crate) journal: Option<PathBuf>,
+    /// The session has a call that was put off.
+    pub(crate) is_put_off: bool,
     /// A directory to remove when the session is over.
     pub(crate) scratch: Option<PathBuf>,
     /// What people should know before it begins, if they want to know everything.
@@ -125,7 +127,8 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     notes.append(&mut found.notes);
     let mut offer = offer::offer(&args.permission.tools, &settings.policy)?;
     choice::check(&cast, wishes(&model, &offer.registry))?;
-    let (order, servers) = asked(args, has_prompt, &cast, &config, lookup)?;
+    let is_put_off = kept.is_put_off();
+    let (order, servers) = asked(args, (has_prompt, is_put_off), &cast, &config, lookup)?;
     let order = order.map(|order| ordered(order, &mut kept)).transpose()?;
     let (surroundings, scratch) = surroundings(&cwd, kept.journal.as_deref());
     // The model is told to read long outputs back from there.
@@ -172,6 +175,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         atlas,
         session_id: kept.id,
         journal: kept.journal,
+        is_put_off,
         scratch,
         notes,
         live,

@@ -77,9 +77,13 @@ pub(crate) fn verdict(
     }
     let advice = match ending.terminal {
         Terminal::Completed => match ending.outcome {
-            None | Some(Outcome::Natural | Outcome::Compacted | Outcome::StorageFailed) => {
-                return None;
-            }
+            None
+            | Some(
+                Outcome::Natural
+                | Outcome::Compacted
+                | Outcome::ToolDeferred
+                | Outcome::StorageFailed,
+            ) => return None,
             Some(Outcome::Refusal) => "put the task in other words, or ask another --model",
             Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
             Some(Outcome::NotCompacted) => "there may be too little to summarise yet",

@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 use windlass_driver::{About, Transcript};
 use windlass_journal::transcript::{self, Imported, TranscriptFile};
-use windlass_journal::{Catalogue, Entry, Head, Reader, Transcriber, is_unfinished, rewind};
+use windlass_journal::{
+    Catalogue, Entry, Head, LastRun, Reader, Transcriber, is_unfinished, last_run, rewind,
+};
 use windlass_vocabulary::SessionId;
 
 use crate::args::SessionArgs;
@@ -222,6 +224,14 @@ impl Kept {
             true => Ok(()),
             false => Err(ended()),
         }
+    }
+
+    /// Did its last run end with a call that was put off? What cannot be read says so when it is
+    /// opened.
+    pub(crate) fn is_put_off(&self) -> bool {
+        let older = self.source.as_ref().or(self.journal.as_ref());
+        let older = older.filter(|_| self.is_continued && self.until.is_none());
+        older.is_some_and(|journal| matches!(last_run(journal), Ok(LastRun::PutOff)))
     }
 
     /// What its journal says of it, if it is new.

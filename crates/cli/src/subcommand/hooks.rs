@@ -280,6 +280,7 @@ fn decided(verdict: &HookVerdict) -> String {
         HookVerdict::Pass => "no opinion".to_owned(),
         HookVerdict::Allow => "allow; deny and ask rules still hold".to_owned(),
         HookVerdict::Ask(why) => format!("ask: {why}"),
+        HookVerdict::Defer(why) => format!("put it off: {why}"),
         HookVerdict::Block(why) => format!("no: {why}"),
         HookVerdict::Halt(why) => format!("end the run: {why}"),
     }
@@ -309,6 +310,7 @@ fn verdict(verdict: &HookVerdict) -> Value {
         HookVerdict::Pass => ("pass", None),
         HookVerdict::Allow => ("allow", None),
         HookVerdict::Ask(why) => ("ask", Some(why)),
+        HookVerdict::Defer(why) => ("defer", Some(why)),
         HookVerdict::Block(why) => ("block", Some(why)),
         HookVerdict::Halt(why) => ("halt", Some(why)),
     };

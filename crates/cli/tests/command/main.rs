@@ -18,6 +18,7 @@ mod context;
 mod control;
 mod conversation;
 mod crowd;
+mod defer;
 mod demo;
 #[cfg(target_os = "linux")]
 mod desk;

@@ -202,7 +202,7 @@ impl Builder {
     fn heed_hooks(&mut self) {
         let is_nested = self.settings.agent.is_subagent;
         if !self.hooks.is_empty() {
-            self.settings.hooks = hook::points(&self.hooks);
+            hook::heed(&mut self.settings, hook::points(&self.hooks));
             let stop = if is_nested { HookEvent::SubagentStop } else { HookEvent::Stop };
             self.settings.limits.stop_hooks = self.hooks.has(stop);
         }

@@ -182,7 +182,10 @@ impl Door {
                 }
                 Vec::new()
             }
-            HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => {
+            HookVerdict::Pass
+            | HookVerdict::Allow
+            | HookVerdict::Ask(_)
+            | HookVerdict::Defer(_) => {
                 let mut events = words(joint);
                 events.push(Passage::Prompt(self.preceded(submission)));
                 events
@@ -210,6 +213,7 @@ impl Door {
             turns: 0,
             usage: Usage::default(),
             cost,
+            deferred: None,
         }));
     }
 

@@ -232,7 +232,7 @@ impl SessionHooks {
     }
 
     /// A new prompt is worked on from now on.
-    fn new_prompt(&self) {
+    pub(crate) fn new_prompt(&self) {
         let mut prompt = self.facts.prompt.lock().unwrap_or_else(PoisonError::into_inner);
         *prompt = unique();
     }
@@ -286,10 +286,17 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// The engine asks only at points where there are hooks. Whether they may put calls off is not theirs to
+/// say.
+pub(crate) fn heed(settings: &mut Settings, points: Hooks) {
+    settings.hooks = Hooks { can_defer: settings.hooks.can_defer, ..points };
+}
+
 /// Which points of the loop have hooks.
 pub(crate) fn points(set: &HookSet) -> Hooks {
     let has = |point: HookPoint| set.has(point.into());
     Hooks {
+        can_defer: false,
         pre_tool_use: has(HookPoint::PreToolUse),
         post_tool_use: has(HookPoint::PostToolUse),
         post_tool_use_failure: has(HookPoint::PostToolUseFailure),

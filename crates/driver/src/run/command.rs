@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Answer(Ticket, Answer),
     /// End what is going on.
     Interrupt(Interrupt),
+    /// Look again at the call that was put off, and say whether there is one.
+    TakeUp(oneshot::Sender<bool>),
     /// Compact history.
     Compact(Option<String>),
     /// Say what fills the window.
@@ -91,6 +93,17 @@ impl Run {
             Command::Interrupt(why) => {
                 self.door.interrupt(self.standing());
                 Event::Interrupted(why)
+            }
+            Command::TakeUp(reply) => {
+                let control = &self.state.control;
+                let is_put_off = control.calls_open && !control.phase.is_running();
+                // Nobody waits for it any more if this fails.
+                let _ = reply.send(is_put_off);
+                if !is_put_off {
+                    return None;
+                }
+                self.hooks.new_prompt();
+                Event::Resumed
             }
             Command::Compact(focus) => Event::CompactionAsked { focus },
             Command::Inventory(reply) => {

@@ -71,7 +71,7 @@ impl Run {
         let (_, set) = self.skill_hooks.remove(place);
         let (points, has_stop) = self.hooks.add(set);
         let event = self.configured(Change(Box::new(move |settings: &mut Settings| {
-            settings.hooks = points;
+            crate::hook::heed(settings, points);
             settings.limits.stop_hooks = has_stop;
         })));
         self.ready.push_back(Passage::Words(event));

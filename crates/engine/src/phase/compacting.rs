@@ -64,7 +64,10 @@ impl Loop<'_> {
                 self.tell(Notice::HookSpoke { point: HookPoint::PreCompact, name, text });
                 Some(Signal::Summarized(Shrunk::Nothing))
             }
-            HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => {
+            HookVerdict::Pass
+            | HookVerdict::Allow
+            | HookVerdict::Ask(_)
+            | HookVerdict::Defer(_) => {
                 let focus = self.state.focus.take().into_iter().chain(context);
                 let focus: Vec<String> = focus.collect();
                 self.state.focus = Some(focus.join("\n")).filter(|focus| !focus.is_empty());

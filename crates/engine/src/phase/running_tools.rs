@@ -19,14 +19,17 @@ impl Loop<'_> {
     /// A call moved on: others may start, and perhaps all are done.
     pub(crate) fn tools_moved(&mut self) {
         self.start_ready();
-        if self.state.control.phase == Phase::RunningTools
+        if matches!(self.state.control.phase, Phase::RunningTools | Phase::Settling(_))
             && let Some(signal) = self.tools_done()
         {
             self.drive(signal);
         }
     }
 
-    fn tools_done(&mut self) -> Option<Signal> {
+    pub(crate) fn tools_done(&mut self) -> Option<Signal> {
+        if self.state.queue.is_put_off() {
+            return Some(Signal::Deferred);
+        }
         if !self.state.queue.is_done() || self.await_batch_hooks() {
             return None;
         }
@@ -35,6 +38,11 @@ impl Loop<'_> {
         let stop = halt.is_some();
         self.state.objection = halt.or(self.state.objection.take());
         self.commit_results();
+        if matches!(self.state.control.phase, Phase::Settling(_)) {
+            // The run begins only now, so what was said goes with the results.
+            self.apply_updates();
+            self.take_in_prompts();
+        }
         Some(Signal::ToolsDone { stop })
     }
 

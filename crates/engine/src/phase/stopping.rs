@@ -45,7 +45,10 @@ impl Loop<'_> {
         self.state.errand = None;
         let HookReport { verdict, name, .. } = report;
         let verdict = match verdict {
-            HookVerdict::Pass | HookVerdict::Allow | HookVerdict::Ask(_) => StopVerdict::Pass,
+            HookVerdict::Pass
+            | HookVerdict::Allow
+            | HookVerdict::Ask(_)
+            | HookVerdict::Defer(_) => StopVerdict::Pass,
             HookVerdict::Halt(why) => {
                 self.state.objection = Some((name, why));
                 StopVerdict::Prevent

@@ -18,7 +18,14 @@ impl Loop<'_> {
             self.state.inbox.queued.push(submission);
             return;
         }
-        self.begin_run(submission);
+        match self.state.control.calls_open {
+            // It is heard when the call that was put off has its result.
+            true => {
+                self.refresh();
+                self.state.inbox.queued.push(submission);
+            }
+            false => self.begin_run(submission),
+        }
         self.drive(Signal::Submitted);
     }
 
@@ -34,7 +41,7 @@ impl Loop<'_> {
 
     /// What was said elsewhere is taken in as it was said there.
     pub(crate) fn adopted(&mut self, messages: Vec<Message>) {
-        if self.state.control.phase.is_running() {
+        if self.state.control.phase.is_running() || self.state.control.calls_open {
             self.warn("a conversation can be taken over when the run is over");
             return;
         }
@@ -61,7 +68,7 @@ impl Loop<'_> {
     }
 
     /// Everything that belongs to one run starts afresh.
-    fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         self.state.ledger.begin_run();
         self.state.circle.forget();
         self.state.waited = Millis(0);
@@ -72,15 +79,21 @@ impl Loop<'_> {
 
     pub(crate) fn begin_run(&mut self, submission: Submission) {
         self.refresh();
-        self.add_context();
         // Input that an interrupt left behind was sent first and is heard first.
-        for earlier in core::mem::take(&mut self.state.inbox.queued) {
-            self.add_submission(earlier, Origin::User);
+        self.state.inbox.queued.push(submission);
+        self.take_in_prompts();
+    }
+
+    /// What was said goes into the transcript, and what may help with it is looked for.
+    pub(crate) fn take_in_prompts(&mut self) {
+        self.add_context();
+        let mut prompt = None;
+        for submission in core::mem::take(&mut self.state.inbox.queued) {
+            prompt = Some(words(&submission.content));
+            self.add_submission(submission, Origin::User);
         }
-        let prompt = words(&submission.content);
-        self.add_submission(submission, Origin::User);
         self.add_hook_words();
-        if self.settings.prefetch {
+        if let Some(prompt) = prompt.filter(|_| self.settings.prefetch) {
             for kind in [AttachmentKind::Memory, AttachmentKind::Skills] {
                 self.effects.push(Effect::Prefetch { kind, about: prompt.clone() });
             }

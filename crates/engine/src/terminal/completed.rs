@@ -26,6 +26,7 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
         Outcome::PausesExhausted => "the model kept pausing",
         Outcome::Compacted => "history was compacted",
         Outcome::NotCompacted => "history was not compacted",
+        Outcome::ToolDeferred => "a hook put the call off",
         // The driver's to say, when it comes to that.
         Outcome::StorageFailed => "the session could not be written down",
     };

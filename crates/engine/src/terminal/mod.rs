@@ -14,6 +14,7 @@ mod model_error;
 mod prompt_too_long;
 mod stop_hook_prevented;
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Message, MetaKind, ModelFailure, Origin, Outcome, Terminal, Usage};
@@ -44,7 +45,13 @@ impl Loop<'_> {
     /// Ends the run. If input is waiting that was not meant to be interrupted, the next begins.
     pub(crate) fn finish(&mut self, terminal: Terminal, why: Why) -> Option<Signal> {
         let Owed { outcome, why, failure } = self.pay(terminal, why);
-        assert!(self.state.queue.entries.is_empty(), "every call is closed at every terminal");
+        let is_put_off = self.state.control.calls_open;
+        assert!(
+            self.state.queue.entries.is_empty() || (is_put_off && self.state.queue.is_put_off()),
+            "every call is closed at every terminal, but one that was put off"
+        );
+        let open = self.state.queue.entries.first();
+        let deferred = open.map(|entry| Box::new(entry.call.clone()));
         self.apply_updates();
         self.state.withheld = None;
         self.state.errand = None;
@@ -57,8 +64,9 @@ impl Loop<'_> {
             turns: self.state.control.turn,
             usage: self.state.ledger.run_usage(),
             cost: self.state.ledger.spent(),
+            deferred,
         }));
-        if terminal.is_abort() || self.state.inbox.queued.is_empty() {
+        if is_put_off || terminal.is_abort() || self.state.inbox.queued.is_empty() {
             self.after_run(terminal);
             return None;
         }

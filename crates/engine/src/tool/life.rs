@@ -26,6 +26,7 @@ impl Loop<'_> {
     pub(crate) fn receive(&mut self, mut call: ToolCall, inspection: Inspection) -> ToolCall {
         call.id = self.state.transcript.claim_call_id(call.id);
         self.state.queue.entries.push(Entry::new(call.clone(), inspection));
+        self.release_deferred();
         if !self.settings.batch_tools {
             self.begin(self.state.queue.entries.len() - 1);
             self.start_ready();
@@ -43,7 +44,7 @@ impl Loop<'_> {
         self.start_ready();
     }
 
-    fn begin(&mut self, place: usize) {
+    pub(super) fn begin(&mut self, place: usize) {
         let Some(entry) = self.entry(place) else {
             return;
         };
@@ -65,7 +66,7 @@ impl Loop<'_> {
 
     /// Asks the policy. What it allows is asked about all the same when it goes in circles; what it
     /// denies stays denied.
-    fn judge(&mut self, place: usize, opinion: Opinion) {
+    pub(super) fn judge(&mut self, place: usize, opinion: Opinion) {
         let Some(entry) = self.entry(place) else { return };
         let (call, inspection) = (entry.call.clone(), entry.inspection.clone());
         let policy = &self.state.tool_context.policy;
@@ -156,8 +157,11 @@ impl Loop<'_> {
 
     /// Hooks before or after a tool have spoken.
     pub(crate) fn tool_hook_ended(&mut self, place: usize, report: HookReport) {
-        self.state.queue.remarks.extend(report.context);
         let is_before = self.entry(place).is_some_and(|e| matches!(e.stage, Stage::Hooked(_)));
+        if is_before && matches!(report.verdict, HookVerdict::Defer(_)) {
+            return self.put_off(place);
+        }
+        self.state.queue.remarks.extend(report.context);
         if let HookVerdict::Halt(why) = &report.verdict {
             self.state.queue.halt.get_or_insert((report.name.clone(), why.clone()));
         }
@@ -170,7 +174,7 @@ impl Loop<'_> {
             return self.done(place, ToolOutcome::failure(problem));
         }
         match report.verdict {
-            HookVerdict::Pass => self.judge(place, Opinion::None),
+            HookVerdict::Pass | HookVerdict::Defer(_) => self.judge(place, Opinion::None),
             HookVerdict::Allow => self.judge(place, Opinion::Allow),
             HookVerdict::Ask(why) => self.judge(place, Opinion::Ask(why)),
             HookVerdict::Block(why) | HookVerdict::Halt(why) => {
@@ -289,11 +293,11 @@ impl Loop<'_> {
         }
     }
 
-    fn entry(&self, place: usize) -> Option<&Entry> {
+    pub(super) fn entry(&self, place: usize) -> Option<&Entry> {
         self.state.queue.entries.get(place)
     }
 
-    fn set_stage(&mut self, place: usize, stage: Stage) {
+    pub(super) fn set_stage(&mut self, place: usize, stage: Stage) {
         if let Some(entry) = self.state.queue.entries.get_mut(place) {
             entry.stage = stage;
         }

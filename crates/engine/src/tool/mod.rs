@@ -3,6 +3,7 @@
 //! The driver's room of the same name does what is decided here.
 
 pub mod circle;
+mod deferral;
 pub(crate) mod life;
 pub(crate) mod pairing;
 pub mod queue;

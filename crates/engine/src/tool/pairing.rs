@@ -55,7 +55,9 @@ impl Loop<'_> {
                     effects.push(Effect::Tell(Notice::PermissionWithdrawn(*ticket)));
                     text::NOT_STARTED_RESULT
                 }
-                Stage::Received | Stage::Hooked(_) | Stage::Ready(_) => text::NOT_STARTED_RESULT,
+                Stage::Received | Stage::Hooked(_) | Stage::Deferred | Stage::Ready(_) => {
+                    text::NOT_STARTED_RESULT
+                }
             };
             entry.stage = Stage::Done(ToolOutcome::failure(why));
         }

@@ -56,6 +56,8 @@ pub enum Stage {
     Received,
     /// Hooks look at it before it may run.
     Hooked(Ticket),
+    /// A hook put it off; nobody works on it.
+    Deferred,
     /// Somebody is asked.
     Asked(Ticket, Question),
     /// It may start as soon as the schedule allows.
@@ -89,7 +91,7 @@ impl Entry {
             | Stage::Asked(ticket, _)
             | Stage::Running(ticket)
             | Stage::Reviewed(ticket, _) => Some(*ticket),
-            Stage::Received | Stage::Ready(_) | Stage::Done(_) => None,
+            Stage::Received | Stage::Deferred | Stage::Ready(_) | Stage::Done(_) => None,
         }
     }
 }

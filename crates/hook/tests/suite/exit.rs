@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windlass_hook::HookEvent;
-use windlass_vocabulary::HookVerdict::{self, Allow, Ask, Block, Halt, Pass};
+use windlass_vocabulary::HookVerdict::{self, Allow, Ask, Block, Defer, Halt, Pass};
 
 use crate::stage::{Stage, command};
 
@@ -11,6 +11,7 @@ fn word(verdict: &HookVerdict) -> &'static str {
         Pass => "pass",
         Allow => "allow",
         Ask(_) => "ask",
+        Defer(_) => "defer",
         Block(_) => "block",
         Halt(_) => "halt",
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_hook::{HookEvent, RequestAnswer};
-use windlass_vocabulary::HookVerdict::{Allow, Ask, Block, Halt, Pass};
+use windlass_vocabulary::HookVerdict::{Allow, Ask, Block, Defer, Halt, Pass};
 
 use crate::stage::{Stage, command};
 
@@ -31,7 +31,7 @@ async fn decisions_before_a_tool() {
     let table = [
         (json!({}), Pass),
         (decide("allow"), Allow), (decide("deny"), Block(why.clone())),
-        (decide("ask"), Ask(why.clone())), (decide("defer"), Ask(why.clone())),
+        (decide("ask"), Ask(why.clone())), (decide("defer"), Defer(why.clone())),
         (json!({ "decision": "approve" }), Allow),
         (json!({ "decision": "block", "reason": "because" }), Block(why.clone())),
         (json!({ "continue": false, "stopReason": "because" }), Halt(why.clone())),
@@ -97,6 +97,8 @@ async fn several_answers_combine() {
     let table = [
         (vec![decide("allow"), decide("ask")], Ask("ask".to_owned())),
         (vec![decide("ask"), decide("allow"), decide("deny")], Block("deny".to_owned())),
+        (vec![decide("ask"), decide("defer"), decide("allow")], Defer("defer".to_owned())),
+        (vec![decide("defer"), decide("deny"), decide("ask")], Block("deny".to_owned())),
         (vec![decide("deny"), halt, decide("allow")], Halt("halt".to_owned())),
         (vec![decide("allow"), says(&json!({}))], Allow),
     ];

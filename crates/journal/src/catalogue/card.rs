@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
-use windlass_vocabulary::{Delta, MicroUsd, Origin};
+use windlass_vocabulary::{Delta, MicroUsd, Origin, Terminal};
 
 use crate::disk::RealDisk;
 use crate::error::JournalError;
@@ -41,6 +41,23 @@ pub struct Card {
     pub cost: MicroUsd,
     /// Bytes of its journal.
     pub size: u64,
+    /// How far its last run came.
+    pub last_run: LastRun,
+}
+
+/// How far the last run of a session came, as its journal says; nobody has looked whether a process
+/// still works on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LastRun {
+    /// There was none.
+    #[default]
+    None,
+    /// It did not come to its end.
+    Open,
+    /// It ended with a call that was put off.
+    PutOff,
+    /// It ended.
+    Ended(Terminal),
 }
 
 impl Card {
@@ -125,6 +142,9 @@ impl Card {
         if self.created == 0 {
             self.created = at;
         }
+        if let Some(run) = LastRun::of(&item) {
+            self.last_run = run;
+        }
         match item {
             Item::Event(Event::UserSubmitted { content, .. }) => {
                 count.messages += 1;
@@ -155,6 +175,32 @@ impl Card {
             _ => {}
         }
     }
+}
+
+impl LastRun {
+    /// What this says of the last run.
+    fn of(item: &Item) -> Option<Self> {
+        match item {
+            Item::Event(
+                Event::UserSubmitted { .. }
+                | Event::Resumed
+                | Event::CompactionAsked { .. }
+                | Event::ModelStarted { .. },
+            ) => Some(Self::Open),
+            Item::Note(Note::Ended(ended)) if ended.deferred => Some(Self::PutOff),
+            Item::Note(Note::Ended(ended)) => Some(Self::Ended(ended.terminal)),
+            _ => None,
+        }
+    }
+}
+
+/// How far the last run of this journal came. Reads its ends if they say enough.
+///
+/// # Errors
+///
+/// When the file cannot be read, or a later version wrote it.
+pub fn last_run(journal: &Path) -> Result<LastRun, JournalError> {
+    Card::read(journal).map(|card| card.last_run)
 }
 
 #[derive(Default)]

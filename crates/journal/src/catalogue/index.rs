@@ -98,4 +98,4 @@ impl Index {
 }
 
 /// The first line; another one means another program wrote it.
-const VERSION: &str = "windlass sessions 1";
+const VERSION: &str = "windlass sessions 2";

@@ -95,6 +95,9 @@ pub struct Ended {
     pub messages: u64,
     /// What the session has cost.
     pub cost: MicroUsd,
+    /// Its only call was put off, so the next run begins with it.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub deferred: bool,
 }
 
 impl Intent {

@@ -63,6 +63,7 @@ impl Scrubber {
                 Event::ChoreAsked { chore, about: self.text(&about) }
             }
             Event::Interrupted(_)
+            | Event::Resumed
             | Event::ModelStarted { .. }
             | Event::ModelEnded { .. }
             | Event::TimerFired { .. } => event,
@@ -211,6 +212,7 @@ impl Scrubber {
         let HookReport { verdict, name, context, updated, output, spent } = report;
         let verdict = match verdict {
             HookVerdict::Ask(text) => HookVerdict::Ask(self.text(&text)),
+            HookVerdict::Defer(text) => HookVerdict::Defer(self.text(&text)),
             HookVerdict::Block(text) => HookVerdict::Block(self.text(&text)),
             HookVerdict::Halt(text) => HookVerdict::Halt(self.text(&text)),
             HookVerdict::Pass | HookVerdict::Allow => verdict,

@@ -98,7 +98,13 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
             cache_miss: None,
         })
     };
-    let end = Ended { terminal: Terminal::Completed, turns: 2, messages: 4, cost: MicroUsd(1_500) };
+    let end = Ended {
+        terminal: Terminal::Completed,
+        turns: 2,
+        messages: 4,
+        cost: MicroUsd(1_500),
+        deferred: false,
+    };
     let failed = Event::ModelFailed {
         attempt: AttemptId(1),
         failure: ModelFailure::new(FailureKind::Transport, "cut"),

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use windlass_engine::bound::cost;
-use windlass_engine::control::Control;
+use windlass_engine::control::{Control, Phase};
 use windlass_engine::decide::{Act, Decision, decide};
 use windlass_engine::settings::Limits;
 use windlass_engine::signal::Signal;
+use windlass_vocabulary::Terminal;
 
 /// Every state a run can reach and every edge between them.
 pub struct Graph {
@@ -36,13 +37,20 @@ pub struct Walk {
 }
 
 impl Graph {
-    /// Visits everything that can follow a submitted message, or a wish to compact. A run that ends
-    /// is not continued.
+    /// Visits everything that can follow a submitted message, or a wish to compact; also where a call
+    /// was put off before. A run that ends is not continued.
     #[must_use]
     pub fn explore(limits: &Limits) -> Self {
         let signals = Signal::all();
-        let starts = [Signal::Submitted, Signal::CompactionAsked]
-            .map(|signal| decide(Control::IDLE, signal, limits).control);
+        let phase = Phase::Ended(Terminal::Completed);
+        let put_off = Control { phase, calls_open: true, ..Control::IDLE };
+        let starts = [
+            (Control::IDLE, Signal::Submitted),
+            (Control::IDLE, Signal::CompactionAsked),
+            (put_off, Signal::Resumed),
+            (put_off, Signal::CompactionAsked),
+        ]
+        .map(|(control, signal)| decide(control, signal, limits).control);
         let mut index: HashMap<Control, usize> = starts.into_iter().zip(0..).collect();
         let mut graph = Self { states: starts.to_vec(), edges: Vec::new() };
         while let Some(&control) = graph.states.get(graph.edges.len()) {

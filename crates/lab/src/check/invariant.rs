@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use windlass_engine::bound::{calls_left, cost};
 use windlass_engine::control::{Control, Phase};
-use windlass_engine::decide::{Act, Because, decide};
+use windlass_engine::decide::{Act, Because, Why, decide};
 use windlass_engine::settings::Limits;
 use windlass_engine::signal::{AnswerEnd, Signal};
-use windlass_vocabulary::{Terminal, Transition};
+use windlass_vocabulary::{Outcome, Terminal, Transition};
 
 use super::explore::{Edge, Graph};
 
@@ -59,7 +59,13 @@ pub fn check(graph: &Graph, limits: &Limits, seen: &mut Seen) -> Result<(), Stri
 
 fn state(control: Control, edges: &[Edge], limits: &Limits) -> Result<(), &'static str> {
     if let Phase::Ended(_) = control.phase {
-        let begins = [Signal::Submitted, Signal::CompactionAsked];
+        let begins = [Signal::Submitted, Signal::Resumed, Signal::CompactionAsked];
+        let settles = begins.into_iter().all(|signal| {
+            decide(control, signal, limits).act == Act::Settle || !control.calls_open
+        });
+        if !settles {
+            return Err("a call that was put off is passed over");
+        }
         let is_over = Signal::all().into_iter().filter(|s| !begins.contains(s)).all(|signal| {
             let after = decide(control, signal, limits);
             after.act == Act::Nothing && after.control == control
@@ -96,7 +102,9 @@ fn step(before: Control, edge: &Edge, after: Control, limits: &Limits) -> Result
     }
     match edge.act {
         Act::Call | Act::Summarize(_) if after.calls_open => Err("a request with open calls"),
-        Act::Finish(..) if after.calls_open => Err("an end with open calls"),
+        Act::Finish(_, why) if after.calls_open != (why == Why::Outcome(Outcome::ToolDeferred)) => {
+            Err("an end with open calls, or none that was put off")
+        }
         Act::Finish(terminal, _) if after.phase != Phase::Ended(terminal) => {
             Err("an end that is not the end")
         }

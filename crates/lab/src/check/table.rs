@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Write as _};
 
-use windlass_engine::decide::{Act, Because};
+use windlass_engine::decide::{Act, Because, Why};
 use windlass_engine::settings::Limits;
+use windlass_vocabulary::Outcome;
 
 use super::SMALL;
 use super::explore::Graph;
@@ -57,9 +58,13 @@ fn act(act: Act) -> String {
     match act {
         Act::Prepare(Because::Continued(transition)) => format!("`{transition}`"),
         Act::Prepare(because) => format!("prepare ({})", name(&because).to_lowercase()),
+        Act::Finish(terminal, Why::Outcome(Outcome::ToolDeferred)) => {
+            format!("end `{terminal}`, the call put off")
+        }
         Act::Finish(terminal, _) => format!("end `{terminal}`"),
         Act::Summarize(what) => format!("summarize ({})", name(&what).to_lowercase()),
         other => match other {
+            Act::Settle => "look again at the call that was put off",
             Act::AwaitTools => "wait for tools",
             Act::RunStopHooks => "run stop hooks",
             Act::Backoff => "wait before the next try",

@@ -69,6 +69,8 @@ pub enum Happening {
     Label(Result<String, ModelFailure>),
     /// A timer ran out; the last one if not said which.
     Timer(Option<usize>),
+    /// Somebody wants the session to go on without a word.
+    Resume,
     /// Somebody wants history compacted.
     Compact(Option<String>),
     /// Something to slip in is ready.
@@ -118,6 +120,7 @@ pub(crate) fn read(line: &str, setup: &Setup) -> Result<Happening, String> {
             Happening::Attachment(kind, loose_text(rest_or("the text")?)?)
         }
         "compact" => Happening::Compact(rest.map(loose_text).transpose()?),
+        "resume" => Happening::Resume,
         "again" => Happening::Again,
         "message" => message(&mut words, rest_or("what the message says")?, setup)?,
         "normalize" => Happening::Normalize,
@@ -243,6 +246,7 @@ fn hook(words: &mut Words, setup: &Setup) -> Result<Happening, String> {
         "pass" => HookVerdict::Pass,
         "allow" => HookVerdict::Allow,
         "ask" => HookVerdict::Ask(words.text("why")?),
+        "defer" => HookVerdict::Defer(words.text("why")?),
         "block" => HookVerdict::Block(words.text("why")?),
         "halt" => HookVerdict::Halt(words.text("why")?),
         other => return Err(format!("a hook does not say `{other}`")),

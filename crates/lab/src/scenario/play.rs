@@ -104,6 +104,7 @@ impl<'a> Play<'a> {
             Happening::Timer(number) => {
                 Event::TimerFired { ticket: nth(&self.names.timers, number, "timer")? }
             }
+            Happening::Resume => Event::Resumed,
             Happening::Attachment(kind, text) => Event::AttachmentArrived { kind, text },
             Happening::Again | Happening::Message { .. } | Happening::Normalize => {
                 return Err("this cannot happen in a session".to_owned());

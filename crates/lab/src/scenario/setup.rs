@@ -189,6 +189,7 @@ impl Setup {
             "ask" => settings.policy.rules.ask.push(rule(words)?),
             "deny" => settings.policy.rules.deny.push(rule(words)?),
             "pre_tool_hooks" => settings.hooks.pre_tool_use = switch(words)?,
+            "can_defer" => settings.hooks.can_defer = switch(words)?,
             "post_tool_hooks" => settings.hooks.post_tool_use = switch(words)?,
             "pre_compact_hooks" => settings.hooks.pre_compact = switch(words)?,
             "post_compact_hooks" => settings.hooks.post_compact = switch(words)?,

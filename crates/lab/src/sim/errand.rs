@@ -164,6 +164,7 @@ impl Errands {
 pub fn key_of(event: &Event) -> Option<Key> {
     match event {
         Event::UserSubmitted { .. }
+        | Event::Resumed
         | Event::QueueChanged { .. }
         | Event::Adopted { .. }
         | Event::Configured(_)

@@ -98,7 +98,8 @@ impl Reach {
 }
 
 /// Phases a step can end in while a run goes on.
-const PHASES: [&str; 5] = ["Compacting", "Streaming", "Waiting", "RunningTools", "Stopping"];
+const PHASES: [&str; 6] =
+    ["Compacting", "Streaming", "Waiting", "RunningTools", "Settling", "Stopping"];
 
 const HOOKS: [HookPoint; 8] = [
     HookPoint::PreToolUse,
@@ -136,6 +137,7 @@ fn phase_name(phase: Phase) -> &'static str {
         Phase::Streaming => "Streaming",
         Phase::Waiting => "Waiting",
         Phase::RunningTools => "RunningTools",
+        Phase::Settling(_) => "Settling",
         Phase::Attaching => "Attaching",
         Phase::Stopping => "Stopping",
         Phase::Ended(_) => "Ended",

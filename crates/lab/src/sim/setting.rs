@@ -40,6 +40,7 @@ pub fn draw(random: &mut Random) -> Settings {
         pre_compact: random.percent(30),
         post_compact: random.percent(30),
         post_tool_batch: random.percent(30),
+        can_defer: random.percent(60),
     };
     policy(random, &mut settings);
     if random.percent(30) {

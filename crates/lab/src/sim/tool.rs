@@ -72,6 +72,7 @@ pub fn report(random: &mut Random, point: HookPoint) -> HookReport {
         (_, 1) => HookVerdict::Block(words),
         (_, 2) => HookVerdict::Ask(words),
         (_, 3) => HookVerdict::Allow,
+        (HookPoint::PreToolUse, 4) => HookVerdict::Defer(words),
         _ => HookVerdict::Pass,
     };
     let mut report = HookReport { verdict, name: "simulated".to_owned(), ..HookReport::default() };

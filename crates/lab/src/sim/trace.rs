@@ -67,6 +67,7 @@ fn describe(event: &Event) -> String {
             Err(failure) => format!("{ticket} summary failed {:?}", failure.kind),
         },
         Event::AttachmentArrived { kind, .. } => format!("attachment {kind:?}"),
+        Event::Resumed => "resumed".to_owned(),
         Event::TimerFired { ticket } => format!("{ticket} timer"),
     }
 }

@@ -39,6 +39,12 @@ pub fn answer(random: &mut Random, ticket: Ticket) -> Event {
     Event::PermissionAnswered { ticket, answer, inspection }
 }
 
+/// Yes, as it is.
+pub fn yes(ticket: Ticket) -> Event {
+    let answer = Answer::Allow { updated_input: None, remember: Vec::new() };
+    Event::PermissionAnswered { ticket, answer, inspection: None }
+}
+
 /// Why somebody interrupts.
 pub fn interrupt(random: &mut Random) -> Interrupt {
     random.one_of([Interrupt::User, Interrupt::NewMessage, Interrupt::Shutdown, Interrupt::Crashed])

@@ -187,8 +187,16 @@ impl World {
             }
             Effect::AskPermission { ticket, .. } if !is_lost => {
                 let after = random.below(2_000);
-                let answer = user::answer(random, *ticket);
+                let answer = match self.is_quiet {
+                    true => user::yes(*ticket),
+                    false => user::answer(random, *ticket),
+                };
                 self.push(after, answer, false);
+            }
+            // Somebody comes back to a call that was put off, or says something else first.
+            Effect::Finish(ending) if ending.deferred.is_some() && random.percent(60) => {
+                let after = random.below(500);
+                self.push(after, Event::Resumed, false);
             }
             Effect::RunHook { ticket: Some(ticket), point, .. } if !is_lost => {
                 let after = random.below(300);

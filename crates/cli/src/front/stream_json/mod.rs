@@ -97,6 +97,7 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
     if !is_stream_in {
         stage::check_agent(&again, &plan)?;
     }
+    let mut plan = resumable(plan);
     let warnings = plan.layers.warnings();
     let notes = std::mem::take(&mut plan.notes);
     let first = plan.order.take();
@@ -114,6 +115,12 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
     desk = desk.with_diary(diary).with_early(early);
     desk.forewarn(&warnings, &notes);
     desk.serve().await
+}
+
+/// Hooks may put calls off where the session can be taken up again by another process.
+fn resumable(mut plan: Plan) -> Plan {
+    plan.builder.settings_mut().hooks.can_defer = plan.journal.is_some();
+    plan
 }
 
 /// Where everything is told to, for those who look for a mistake.
@@ -170,5 +177,5 @@ fn afresh(args: &RunArgs) -> Result<Plan, Refusal> {
     args.session.journal = None;
     args.print = None;
     args.prompt = None;
-    compose::conversation(&args, &|name: &str| std::env::var_os(name))
+    compose::conversation(&args, &|name: &str| std::env::var_os(name)).map(resumable)
 }

@@ -7,7 +7,7 @@ use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{Notice, Outcome, Role, Stop, Terminal, Tokens, ToolCall, Usage};
 
 use super::account::Account;
-use super::frame::{Denial, ResultFrame, input};
+use super::frame::{DeferredUse, Denial, ResultFrame, input};
 use super::narrator::is_api_failure;
 use crate::front::view::View;
 
@@ -119,13 +119,21 @@ pub(crate) fn of_run(
     frame.subtype = subtype(ending);
     frame.is_error = match ending.terminal {
         Terminal::Completed => {
-            !matches!(ending.outcome, None | Some(Outcome::Natural | Outcome::Compacted))
+            let is_fine = |outcome: Outcome| {
+                matches!(outcome, Outcome::Natural | Outcome::Compacted | Outcome::ToolDeferred)
+            };
+            !ending.outcome.is_none_or(is_fine)
         }
         // Somebody's own hook wanted it so.
         Terminal::HookStopped | Terminal::StopHookPrevented => false,
         _ => true,
     };
     frame.stop_reason = stop(ending);
+    frame.deferred_tool_use = ending.deferred.as_ref().map(|call| DeferredUse {
+        id: call.id.as_str().to_owned(),
+        name: call.name.as_str().to_owned(),
+        input: input(call),
+    });
     let words = problem.unwrap_or_else(|| ending.why.clone());
     match (frame.is_error, frame.subtype) {
         (false, _) if text.is_empty() && ending.terminal != Terminal::Completed => {
@@ -187,6 +195,7 @@ fn subtype(ending: &Ending) -> &'static str {
 
 fn reason(ending: &Ending) -> &'static str {
     match ending.terminal {
+        _ if ending.deferred.is_some() => DEFERRED,
         Terminal::MaxBudgetUsd => "budget_exhausted",
         Terminal::ModelError if ending.failure.is_some() => "api_error",
         terminal => terminal.name(),
@@ -195,6 +204,7 @@ fn reason(ending: &Ending) -> &'static str {
 
 fn stop(ending: &Ending) -> Option<&'static str> {
     let stop = match (ending.terminal, ending.outcome) {
+        _ if ending.deferred.is_some() => return Some(DEFERRED),
         (Terminal::Completed, Some(Outcome::Refusal)) => Stop::Refusal,
         (Terminal::Completed, Some(Outcome::OutputLimitExhausted)) => Stop::OutputLimit,
         (Terminal::Completed, Some(Outcome::PausesExhausted)) => Stop::Pause,
@@ -209,6 +219,9 @@ fn stop(ending: &Ending) -> Option<&'static str> {
         Stop::Refusal => "refusal",
     })
 }
+
+/// Why a run ended whose call was put off.
+const DEFERRED: &str = "tool_deferred";
 
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

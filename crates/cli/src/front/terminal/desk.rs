@@ -124,7 +124,9 @@ impl Desk {
             Order::Clear => self.go(Next::New),
             Order::Resume(None) => return self.sessions(),
             Order::Resume(Some(wanted)) => return self.resume(&wanted),
-            Order::GoOn => Meant::Show("Nothing was left unfinished here.".to_owned()),
+            Order::GoOn | Order::TakeUp => {
+                Meant::Show("Nothing was left unfinished here.".to_owned())
+            }
             Order::Show { topic: Topic::Help, .. } => {
                 Meant::Show(help::words(&hints(&self.expander)))
             }

@@ -155,7 +155,8 @@ async fn heard(bench: &Bench, call: &mut ToolCall, job: &Job) -> Result<Opinion,
         HookVerdict::Block(why) | HookVerdict::Halt(why) => Err(why),
         HookVerdict::Ask(why) => Ok(Opinion::Ask(why)),
         HookVerdict::Allow => Ok(Opinion::Allow),
-        HookVerdict::Pass => Ok(Opinion::None),
+        // Nobody takes a call up again here, so it is as if nothing had been said.
+        HookVerdict::Pass | HookVerdict::Defer(_) => Ok(Opinion::None),
     }
 }
 

@@ -225,6 +225,8 @@ fn nested(
 ) -> Settings {
     settings.agent.id = id.clone();
     settings.agent.is_subagent = true;
+    // Nobody takes a nested session up again.
+    settings.hooks.can_defer = false;
     settings.policy = policy;
     if settings.budget_max.is_some() {
         settings.budget_max = allowance.or(Some(MicroUsd(0)));

@@ -1,6 +1,6 @@
 //! Every request is one a provider would take: it begins with the user's side, and each call has
 //! exactly one result, in the next message, in the order of the calls. When no answer is under way
-//! the same holds for the transcript.
+//! the same holds for the transcript, but for a call that was put off.
 
 use std::sync::Arc;
 
@@ -16,9 +16,13 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
             Effect::Summarize { request, .. } if request.source == Source::Compaction => {
                 sent(&request.messages)?;
             }
-            Effect::Finish(_) => {
+            Effect::Finish(ending) => {
                 // A run may begin in the same step, but it has no calls yet.
-                pairs(view.state.transcript.messages())?;
+                let left = open(view.state.transcript.messages())?;
+                let put_off = ending.deferred.as_ref().map(|call| call.id.as_str());
+                if !left.iter().copied().eq(put_off) {
+                    return Err(format!("{left:?} are open at the end, {put_off:?} was put off"));
+                }
             }
             _ => {}
         }
@@ -35,6 +39,14 @@ fn sent(messages: &Messages) -> Result<(), String> {
 }
 
 fn pairs<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> Result<(), String> {
+    match open(messages)? {
+        open if open.is_empty() => Ok(()),
+        open => Err(format!("{open:?} are never answered")),
+    }
+}
+
+/// The calls of the last message; all others are paired.
+fn open<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> Result<Vec<&'a str>, String> {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
         let results: Vec<&str> = message.results().map(|result| result.call.as_str()).collect();
@@ -47,8 +59,5 @@ fn pairs<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> Result<(), Str
             return Err(format!("{} calls tools and is not an answer", message.id));
         }
     }
-    match open.is_empty() {
-        true => Ok(()),
-        false => Err(format!("{open:?} are never answered")),
-    }
+    Ok(open)
 }

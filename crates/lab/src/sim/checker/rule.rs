@@ -56,6 +56,7 @@ fn decided(control: Control, signal: Signal, limits: &Limits) -> (Control, Act) 
 fn may_show(event: &Event, signal: Signal) -> bool {
     match event {
         Event::UserSubmitted { .. } => signal == Signal::Submitted,
+        Event::Resumed => signal == Signal::Resumed,
         Event::CompactionAsked { .. } => signal == Signal::CompactionAsked,
         Event::Interrupted(_) => signal == Signal::Interrupted,
         Event::ModelEnded { .. } => matches!(signal, Signal::Answered(_)),
@@ -64,7 +65,10 @@ fn may_show(event: &Event, signal: Signal) -> bool {
         Event::HookEnded { .. } => {
             matches!(
                 signal,
-                Signal::ToolsDone { .. } | Signal::HooksEnded { .. } | Signal::Summarized(_)
+                Signal::ToolsDone { .. }
+                    | Signal::Deferred
+                    | Signal::HooksEnded { .. }
+                    | Signal::Summarized(_)
             )
         }
         Event::PermissionAnswered { .. } => {
@@ -88,7 +92,9 @@ fn may_follow(act: Act, signal: Signal) -> bool {
     match act {
         Act::Prepare(_) => matches!(signal, Signal::Prepared { .. }),
         Act::Summarize(_) => matches!(signal, Signal::Summarized(_)),
-        Act::AwaitTools => matches!(signal, Signal::ToolsDone { .. }),
+        Act::AwaitTools | Act::Settle => {
+            matches!(signal, Signal::ToolsDone { .. } | Signal::Deferred)
+        }
         Act::Attach => signal == Signal::Attached,
         Act::Finish(..) => signal == Signal::Submitted,
         Act::Nothing | Act::Call | Act::Backoff | Act::RunStopHooks => false,

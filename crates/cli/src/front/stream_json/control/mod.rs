@@ -145,6 +145,7 @@ fn greet(desk: &mut Desk, request: &Value) -> Result<Value, String> {
     wishes.apply(plan);
     let answer = initialize::answer(plan, &wishes);
     desk.wishes = wishes;
+    desk.put_off.greeted();
     Ok(answer)
 }
 

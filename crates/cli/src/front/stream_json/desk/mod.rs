@@ -8,6 +8,7 @@ mod after;
 mod asking;
 mod ending;
 mod keeping;
+mod put_off;
 mod serving;
 mod taking;
 mod telling;
@@ -25,6 +26,8 @@ use windlass_vocabulary::{Block, Notice};
 
 pub(super) use ending::{refused, seen};
 pub(super) use taking::waiting;
+
+use put_off::PutOff;
 
 use super::account::Account;
 use super::asks::{Asks, Port, Question};
@@ -96,6 +99,8 @@ pub(crate) struct Desk {
     /// The prompt that is worked on.
     pub(super) turn: Option<Turn>,
     pub(super) account: Account,
+    /// A call of an earlier process that was put off, until it is looked at again.
+    pub(super) put_off: PutOff,
     /// Results sent.
     results: u64,
     /// The last result was an error.
@@ -141,6 +146,8 @@ impl Desk {
         signals: Signals,
     ) -> Self {
         let (port, questions) = Port::new();
+        // One prompt that is known already settles it by itself.
+        let put_off = PutOff::new(plan.is_put_off && first.is_none());
         let is_debugged = args.headless.debug.is_some() && args.headless.debug_file.is_none();
         let printer = Printer::new(args.output_format, args.verbose || is_debugged);
         let diary = (printer.is_none() && is_debugged).then(|| Progress::new(true));
@@ -174,6 +181,7 @@ impl Desk {
             queue: VecDeque::new(),
             turn: None,
             account: Account::default(),
+            put_off,
             results: 0,
             has_failed: false,
             is_input_over: false,
@@ -280,6 +288,7 @@ impl Desk {
             }
             Some(question) = self.questions.recv() => Event::Question(question),
             () = at(given_up) => Event::Moved,
+            () = at(self.put_off.coming()) => Event::Moved,
             () = at(self.asks.next_deadline()) => Event::Overdue,
             () = self.pipe.moved() => Event::Moved,
             () = at(Some(beat)) => Event::Beat,
@@ -304,6 +313,7 @@ impl Desk {
         }
         let is_served = self.parked.is_empty() && self.serving == 0;
         let is_idle = self.queue.is_empty() && is_served && !self.is_awaiting_tasks();
+        let is_idle = is_idle && !self.put_off.is_due();
         let is_done = self.hears_no_prompts() && is_idle || self.broken.is_some();
         let exit = if self.has_failed { Exit::FAILED } else { Exit::DONE };
         is_done.then_some(exit)
@@ -350,6 +360,7 @@ impl Desk {
     /// What goes on by itself is waited for so long from here, if nothing else is to come.
     fn wait_for_tasks(&mut self) {
         if self.hears_no_prompts() {
+            self.put_off.nobody_speaks();
             self.tasks_until = tasks_wait().map(|wait| Instant::now() + wait);
         }
     }

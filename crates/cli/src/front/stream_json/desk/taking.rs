@@ -1,7 +1,7 @@
 //! A prompt arrives, waits its turn, and becomes a run.
 
 use serde_json::Value;
-use windlass_driver::{Interrupt, Submission};
+use windlass_driver::{Interrupt, SendError, Submission};
 use windlass_vocabulary::{Block, Tokens};
 
 use super::Desk;
@@ -22,6 +22,7 @@ impl Desk {
         if self.caught.is_some() {
             return;
         }
+        self.put_off.somebody_speaks();
         if self.queue.len() >= QUEUE_MAX {
             let turn = Turn::new(prompt.uuid, prompt.origin).frame(&self.account);
             let why = format!("{QUEUE_MAX} prompts wait already; send fewer at a time");
@@ -48,8 +49,14 @@ impl Desk {
     /// Takes up prompts until one of them is a run.
     pub(super) async fn take_next(&mut self) {
         while self.turn.is_none() && self.caught.is_none() && self.broken.is_none() {
-            if self.queue.is_empty() || !self.is_ready() || !self.is_up_to_date() {
+            let is_due = self.put_off.is_due();
+            let is_idle = self.queue.is_empty() && !is_due;
+            if is_idle || !self.is_ready() || !self.is_up_to_date() {
                 return;
+            }
+            if is_due {
+                self.take_up().await;
+                continue;
             }
             let Some(prompt) = self.queue.pop_front() else {
                 return;
@@ -145,7 +152,7 @@ impl Desk {
     }
 
     /// Says what the session is made of.
-    fn introduce(&mut self) {
+    pub(super) fn introduce(&mut self) {
         if let Some(init) = self.stage.as_ref().map(Stage::init) {
             self.put(system(Subtype::Init(Box::new(init))));
         }
@@ -183,6 +190,10 @@ impl Desk {
             | Order::Rewind(_) => {
                 return self.look(&order, turn).await;
             }
+            Order::TakeUp => match stage.session.take_up().await {
+                true => Ok(()),
+                false => Err(SendError::Closed),
+            },
             // It goes on by itself, and began in another process.
             Order::GoOn => {
                 stage.has_begun = true;

@@ -149,7 +149,8 @@ impl Desk {
         let wanted = self.stage.as_ref().and_then(|stage| stage.wanted.clone());
         if let Some(wanted) = &wanted {
             turn.structured = wanted.value();
-            let is_missing = turn.structured.is_none() && ending.terminal == Terminal::Completed;
+            let is_over = ending.terminal == Terminal::Completed && ending.deferred.is_none();
+            let is_missing = turn.structured.is_none() && is_over;
             if is_missing && wanted.missed() && self.remind() {
                 self.turn = Some(turn);
                 return;

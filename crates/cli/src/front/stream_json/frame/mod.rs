@@ -19,7 +19,7 @@ pub(crate) use incoming::{Incoming, Prompt};
 pub(crate) use message::{
     Assistant, AssistantMessage, Content, FrameUsage, User, UserMessage, input, result_block,
 };
-pub(crate) use result::{Denial, ModelUse, ResultFrame};
+pub(crate) use result::{DeferredUse, Denial, ModelUse, ResultFrame};
 pub(crate) use system::{CompactMetadata, Init, Subtype, System, TaskUsage};
 
 /// One line of standard output.

@@ -43,6 +43,9 @@ pub(crate) struct ResultFrame {
     pub(crate) model_usage: BTreeMap<String, ModelUse>,
     /// Calls that were not allowed.
     pub(crate) permission_denials: Vec<Denial>,
+    /// The call that a hook put off, if the prompt ended for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) deferred_tool_use: Option<DeferredUse>,
     /// The object that was asked for, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) structured_output: Option<Value>,
@@ -67,6 +70,17 @@ impl ResultFrame {
         let words = self.errors.first().or(self.result.as_ref());
         words.filter(|_| self.is_error).map(String::as_str)
     }
+}
+
+/// A call that a hook put off.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct DeferredUse {
+    /// Its id.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// Its input.
+    pub(crate) input: Value,
 }
 
 /// What one model has used.
