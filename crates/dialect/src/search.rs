@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde_json::Value;
-use windlass_vocabulary::Json;
+use windlass_vocabulary::{Json, MicroUsd, Wire};
 
 /// What is wished of a search. Providers take one of the two lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct Link {
     pub url: String,
 }
 
-/// Searches of one request.
-pub(crate) const USES_MAX: u32 = 5;
+/// Searches of one request. Not every provider lets us set it; then it is what is reckoned with.
+pub const USES_MAX: u32 = 5;
 /// Links that are kept, and how deep an event is looked into.
 const LINKS_MAX: usize = 50;
 const DEPTH_MAX: usize = 12;
@@ -56,6 +56,34 @@ pub fn links(event: &Json, out: &mut Vec<Link>) {
     if let Ok(value) = serde_json::from_str::<Value>(event.as_str()) {
         walk(&value, DEPTH_MAX, out);
     }
+}
+
+/// What a provider takes for one search, beside the tokens: list prices, none lower than the dearest
+/// that is asked on this wire for models that are sold today.
+#[must_use]
+pub fn fee(wire: Wire) -> MicroUsd {
+    match wire {
+        Wire::AnthropicMessages | Wire::OpenaiResponses => MicroUsd(10_000),
+        Wire::Gemini => MicroUsd(35_000),
+        Wire::OpenaiChat => MicroUsd(0),
+    }
+}
+
+/// How many searches a raw event tells of, beyond those known before. One wire counts them in its
+/// usage, one shows each as an item, one lists what was looked for.
+#[must_use]
+pub fn searches(event: &Json, before: u32) -> u32 {
+    let Ok(event) = serde_json::from_str::<Value>(event.as_str()) else { return before };
+    let number = |pointer: &str| event.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    let counted = number("/usage/server_tool_use/web_search_requests")
+        .max(number("/message/usage/server_tool_use/web_search_requests"));
+    let listed = event.pointer("/candidates/0/groundingMetadata/webSearchQueries");
+    let listed = listed.and_then(Value::as_array).map_or(0, Vec::len) as u64;
+    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str);
+    let is_item = text("/type") == Some("response.output_item.done")
+        && text("/item/type") == Some("web_search_call");
+    let told = u32::try_from(counted.max(listed)).unwrap_or(u32::MAX);
+    before.max(told).saturating_add(u32::from(is_item))
 }
 
 fn walk(value: &Value, depth: usize, out: &mut Vec<Link>) {

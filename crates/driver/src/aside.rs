@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windlass_dialect::search::{Link, links};
+use windlass_dialect::search::{Link, USES_MAX, fee, links, searches};
 use windlass_dialect::{Decoded, Search};
 use windlass_engine::Settings;
 use windlass_tool::aside::{Aside, Asking, Domains, Question, Said};
@@ -57,7 +57,12 @@ impl Aside for Asides {
             };
             let input = Tokens(question.prompt.len() as u64 / TOKEN_BYTES_MIN + 100);
             let reading = if question.search.is_some() { SEARCHED } else { Tokens(0) };
-            let Some(output) = affordable(facts, question.allowance, input + reading) else {
+            let fee = match question.search {
+                Some(_) => fee(self.model.routes.to(&facts.name).dialect.wire()),
+                None => MicroUsd(0),
+            };
+            let fees = times(fee, USES_MAX);
+            let Some(output) = affordable(facts, question.allowance, input + reading, fees) else {
                 let text = Err("there is too little money left for it.".to_owned());
                 return Said { text, links: Vec::new(), spent: MicroUsd(0) };
             };
@@ -73,7 +78,9 @@ impl Aside for Asides {
                     Err(_) => Err(format!("no answer within {} s.", question.limit.as_secs())),
                 },
             };
-            heard.said(text, facts, input)
+            let searched = times(fee, heard.searched());
+            let said = heard.said(text, facts, input);
+            Said { spent: said.spent + searched, ..said }
         })
     }
 }
@@ -123,7 +130,10 @@ impl Asides {
         loop {
             for piece in answer.next().await {
                 match piece {
-                    Decoded::Raw(event) => links(&event, &mut heard.links),
+                    Decoded::Raw(event) => {
+                        links(&event, &mut heard.links);
+                        heard.searches = searches(&event, heard.searches);
+                    }
                     Decoded::Block(Block::Text(text)) => heard.text.push_str(&text),
                     Decoded::Usage(usage) => heard.usage = heard.usage.max(&usage),
                     Decoded::Failed(failure) => return Err(failure),
@@ -144,10 +154,16 @@ struct Heard {
     is_sent: bool,
     text: String,
     links: Vec<Link>,
+    searches: u32,
     usage: Usage,
 }
 
 impl Heard {
+    /// Pages do not come without a search, whether the server says how many it were or not.
+    fn searched(&self) -> u32 {
+        self.searches.max(u32::from(!self.links.is_empty()))
+    }
+
     /// A request that went out is paid for, whether the server says how much it was or not.
     fn said(mut self, end: Result<(), String>, facts: &ModelFacts, input: Tokens) -> Said {
         if self.is_sent && self.usage.input_total() == Tokens(0) && end.is_ok() {
@@ -158,12 +174,21 @@ impl Heard {
     }
 }
 
+fn times(fee: MicroUsd, count: u32) -> MicroUsd {
+    MicroUsd(fee.0.saturating_mul(u64::from(count)))
+}
+
 /// The longest answer that can be paid for; `None` if it would be of no use.
-fn affordable(facts: &ModelFacts, allowance: Option<MicroUsd>, input: Tokens) -> Option<Tokens> {
+fn affordable(
+    facts: &ModelFacts,
+    allowance: Option<MicroUsd>,
+    input: Tokens,
+    fees: MicroUsd,
+) -> Option<Tokens> {
     let wanted = OUTPUT_MAX.min(facts.output_max);
     let Some(allowance) = allowance else { return Some(wanted) };
     let sent = u128::from(input.0) * u128::from(facts.prices.dearest_input());
-    let sent = MicroUsd(u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX));
+    let sent = MicroUsd(u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX)) + fees;
     if sent > allowance {
         return None;
     }

@@ -33,7 +33,8 @@ fn found(wire: Wire) -> String {
                 "delta": {"type": "text_delta", "text": "Three masts."}}),
             json!({"type": "content_block_stop", "index": 2}),
             json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
-                "usage": {"output_tokens": 100}}),
+                "usage": {"output_tokens": 100,
+                    "server_tool_use": {"web_search_requests": 2}}}),
             json!({"type": "message_stop"}),
         ],
         Wire::OpenaiResponses => {
@@ -44,11 +45,17 @@ fn found(wire: Wire) -> String {
                         {"type": "url_citation", "url": there, "title": "Buy"}]}]});
             vec![
                 json!({"type": "response.created", "response": {"id": "r", "model": "m"}}),
-                json!({"type": "response.output_item.added", "output_index": 0,
+                json!({"type": "response.output_item.done", "output_index": 0, "item": {
+                    "id": "ws", "type": "web_search_call", "status": "completed",
+                    "action": {"type": "search", "query": "masts"}}}),
+                json!({"type": "response.output_item.done", "output_index": 1, "item": {
+                    "id": "wt", "type": "web_search_call", "status": "completed",
+                    "action": {"type": "search", "query": "barks"}}}),
+                json!({"type": "response.output_item.added", "output_index": 2,
                     "item": {"id": "msg", "type": "message", "role": "assistant", "content": []}}),
-                json!({"type": "response.output_text.delta", "output_index": 0,
+                json!({"type": "response.output_text.delta", "output_index": 2,
                     "item_id": "msg", "content_index": 0, "delta": "Three masts."}),
-                json!({"type": "response.output_item.done", "output_index": 0, "item": message}),
+                json!({"type": "response.output_item.done", "output_index": 2, "item": message}),
                 json!({"type": "response.completed", "response": {"id": "r", "model": "m",
                     "status": "completed", "output": [message],
                     "usage": {"input_tokens": 4000, "output_tokens": 100}}}),
@@ -57,7 +64,7 @@ fn found(wire: Wire) -> String {
         Wire::Gemini => vec![json!({"candidates": [{
             "content": {"role": "model", "parts": [{"text": "Three masts."}]},
             "finishReason": "STOP",
-            "groundingMetadata": {"groundingChunks": [
+            "groundingMetadata": {"webSearchQueries": ["masts", "barks"], "groundingChunks": [
                 {"web": {"uri": here, "title": "On masts"}},
                 {"web": {"uri": there, "title": "Buy"}}]}}],
             "usageMetadata": {"promptTokenCount": 4000, "candidatesTokenCount": 100}})],
@@ -115,8 +122,9 @@ async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
         assert!(text.contains("Three masts."), "{wire:?}: {text}");
         assert!(text.contains("[On masts](https://docs.example.org/masts)"), "{wire:?}: {text}");
         assert!(!text.contains("ads.example.com"), "{wire:?}: {text}");
-        // Two requests of the conversation, and one beside it.
-        assert_eq!(ending.cost, MicroUsd(2 * 9_010 + 4_100), "{wire:?}");
+        // Two requests of the conversation, and one beside it, which searched twice.
+        let fees = 2 * if wire == Wire::Gemini { 35_000 } else { 10_000 };
+        assert_eq!(ending.cost, MicroUsd(2 * 9_010 + 4_100 + fees), "{wire:?}");
         let requests = stage.rehearsal.requests();
         let aside = requests.iter().find(|one| one.body.contains("Search the web for")).unwrap();
         let body: Value = aside.json().unwrap();
@@ -127,6 +135,28 @@ async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
         }
         assert_eq!(body["tools"].as_array().unwrap().len(), 1, "{wire:?}");
         assert!(!aside.body.contains("how many masts?"), "nothing of the conversation goes along");
+    }
+}
+
+/// A search costs a fee besides, and is not begun when the rest of the budget could not pay for it.
+#[tokio::test]
+async fn a_search_that_could_not_be_paid_for_is_not_begun() {
+    for (budget, is_begun) in [(60_000, false), (200_000, true)] {
+        let answers = vec![
+            Says::raw(found(Wire::AnthropicMessages)).when_source(Source::Aside),
+            Says::call("WebSearch", json!({ "query": "masts of a bark" })),
+            Says::text("done"),
+        ];
+        let setting = priced(Wire::AnthropicMessages)
+            .with(|settings| settings.budget_max = Some(MicroUsd(budget)));
+        let mut stage = play(setting, answers).await;
+        let (ending, told) = stage.run("how many masts?").await;
+        assert!(ending.cost <= MicroUsd(budget), "{ending:?}");
+        let text = format!("{:?}", outcome(&told).content);
+        assert_eq!(text.contains("too little money"), !is_begun, "{budget}: {text}");
+        let requests = stage.rehearsal.requests();
+        let is_asked = requests.iter().any(|one| one.body.contains("Search the web for"));
+        assert_eq!(is_asked, is_begun, "{budget}");
     }
 }
 
