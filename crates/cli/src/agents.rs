@@ -41,6 +41,27 @@ pub(crate) fn definitions(
     (found, notes)
 }
 
+/// The file of each.
+pub(crate) fn files(
+    cwd: &Path,
+    config: &Config,
+    layers: &Layers,
+    lookup: &impl Lookup,
+) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::<(String, PathBuf)>::new();
+    for Place { folder, plugin, .. } in places(cwd, layers, lookup) {
+        for path in pages(&folder) {
+            let Ok(agent) = read(&path, config, lookup) else { continue };
+            let before = plugin.as_ref().map(|plugin| format!("{plugin}:")).unwrap_or_default();
+            let name = format!("{before}{}", agent.name);
+            if !found.iter().any(|(known, _)| *known == name) {
+                found.push((name, path));
+            }
+        }
+    }
+    found
+}
+
 /// Where agents lie.
 struct Place {
     folder: PathBuf,

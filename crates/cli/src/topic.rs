@@ -1,12 +1,15 @@
 //! What is in force, in words: for commands that ask about it.
 
+use windlass_driver::mcp::Servers;
 use windlass_driver::{AgentDefinition, Settings};
 use windlass_permission::Rule;
 
-use crate::command::{ALL, Topic};
+use crate::command::{self, Front, Topic};
 use crate::expansion::Pages;
+use crate::front::table::{Side, table};
 use crate::hooks;
 use crate::layers::Layers;
+use crate::refusal::one_line;
 
 /// Everything that may be asked about.
 pub(crate) struct InForce<'a> {
@@ -18,6 +21,8 @@ pub(crate) struct InForce<'a> {
     pub(crate) pages: &'a Pages,
     /// The settings behind it.
     pub(crate) layers: &'a Layers,
+    /// The MCP servers.
+    pub(crate) remote: &'a Servers,
 }
 
 impl InForce<'_> {
@@ -43,12 +48,14 @@ impl InForce<'_> {
             },
             Topic::Model => self.model(),
             Topic::Permissions => self.permissions(),
+            Topic::Servers => self.servers(),
         }
     }
 
     fn help(&self) -> String {
         let title = |name: &str, hint: &str| format!("/{name} {hint}").trim_end().to_owned();
-        let own = ALL.iter().map(|one| (title(one.name, one.hint), one.about.to_owned()));
+        let own = command::shown(Front::Headless)
+            .map(|one| (title(one.name, one.hint), one.about.to_owned()));
         let pages = self.pages.iter().map(|page| {
             let hint = page.hint.as_deref().unwrap_or_default();
             (title(&page.name, hint), page.description.clone())
@@ -62,6 +69,20 @@ impl InForce<'_> {
             words.push_str(&format!("{} stands in for it\n", fallback.name));
         }
         words
+    }
+
+    /// How it stands with each MCP server.
+    fn servers(&self) -> String {
+        let row = |server: windlass_driver::mcp::ServerStatus| {
+            let tools = format!("{} tools", server.tools.len());
+            let error = one_line(&server.error.unwrap_or_default());
+            [server.name, server.status.word().to_owned(), tools, error]
+        };
+        let rows: Vec<[String; 4]> = self.remote.status().into_iter().map(row).collect();
+        match rows.is_empty() {
+            true => "There are no MCP servers; `windlass mcp add` adds one.\n".to_owned(),
+            false => table([Side::Left, Side::Left, Side::Right, Side::Left], &rows),
+        }
     }
 
     fn permissions(&self) -> String {

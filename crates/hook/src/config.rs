@@ -215,6 +215,7 @@ impl Reader<'_> {
             on_failure,
             once: flag(fields, "once")?,
             has_run: AtomicBool::new(false),
+            is_off: AtomicBool::new(false),
             is_async: flag(fields, "async")? || flag(fields, "asyncRewake")?,
             wakes: flag(fields, "asyncRewake")?,
             source: Arc::from(self.source.name.as_str()),

@@ -26,6 +26,8 @@ pub(crate) struct Hook {
     /// Runs once in a session.
     pub(crate) once: bool,
     pub(crate) has_run: AtomicBool,
+    /// Somebody switched it off for this session.
+    pub(crate) is_off: AtomicBool,
     /// Nobody waits for it.
     pub(crate) is_async: bool,
     /// Should it object when nobody waits any more, the model is told.

@@ -52,6 +52,8 @@ pub struct Listed {
     pub on_failure: Option<OnFailure>,
     /// Where it is written.
     pub source: String,
+    /// It runs; nobody switched it off for this session.
+    pub is_on: bool,
 }
 
 impl HookSet {
@@ -136,11 +138,20 @@ impl HookSet {
                 Some(rule) => event.is_about_a_call() && speaks(rule),
             };
             let is_new = !hooks.iter().any(|other| other.is_same(hook));
-            if is_meant && is_so && is_new && !(hook.once && hook.has_run.load(Ordering::Relaxed)) {
+            let is_over = hook.once && hook.has_run.load(Ordering::Relaxed);
+            let is_off = hook.is_off.load(Ordering::Relaxed);
+            if is_meant && is_so && is_new && !is_over && !is_off {
                 hooks.push(Arc::clone(hook));
             }
         }
         Chosen { hooks, switches: Arc::clone(&self.switches) }
+    }
+
+    /// Switches one of those listed on or off, by its place, for as long as the session lasts and in
+    /// all clones. Says whether there is one.
+    pub fn switch(&self, place: usize, is_on: bool) -> bool {
+        let hook = self.hooks.get(place);
+        hook.inspect(|hook| hook.is_off.store(!is_on, Ordering::Relaxed)).is_some()
     }
 
     /// All of them, for people.
@@ -174,5 +185,6 @@ fn listed(hook: &Hook) -> Listed {
         limit_millis: hook.limit().as_millis(),
         on_failure: hook.on_failure,
         source: hook.source.to_string(),
+        is_on: !hook.is_off.load(Ordering::Relaxed),
     }
 }

@@ -24,7 +24,7 @@ mod merge;
 mod place;
 mod problem;
 mod prune;
-mod remember;
+mod rules;
 #[cfg(test)]
 mod schema;
 mod server;
@@ -39,7 +39,9 @@ pub use load::load;
 pub use loaded::{FileRead, Loaded, Sourced, State};
 pub use place::{Given, Places, Request, Sources};
 pub use problem::{Place, Problem, Severity};
-pub use remember::remember;
+pub use rules::{
+    RuleChange, WrittenRule, add_rule, remember, remove_rule, rule_file, written_rules,
+};
 pub use settings::Settings;
 pub use trust::{Trust, TrustState, Withheld};
 pub use watch::{FileChanged, Watch};

@@ -21,7 +21,12 @@ pub enum RuleList {
 }
 
 impl RuleList {
-    const fn key(self) -> &'static str {
+    /// All of them, in the order in which they count.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    /// Its name in a file.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Ask => "ask",
@@ -54,7 +59,6 @@ pub fn append_rules(
     rules: &[String],
     copy: Option<&Path>,
 ) -> Result<(), WriteError> {
-    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     if is_link(path) || path.parent().is_some_and(is_link) {
         return Err(WriteError::new(path, "it is a link, and may lead anywhere"));
     }
@@ -64,6 +68,10 @@ pub fn append_rules(
         let new = appended(old, list.key(), rules).map_err(failed)?;
         Ok((new != old).then_some(new))
     })
+}
+
+pub(crate) fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
 fn appended(text: &str, list: &str, rules: &[String]) -> Result<String, String> {

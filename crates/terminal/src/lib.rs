@@ -12,6 +12,7 @@ pub mod composer;
 pub mod diff;
 pub mod draft;
 pub mod entry;
+pub mod field;
 mod files;
 pub mod fuzzy;
 pub mod input;
@@ -29,6 +30,7 @@ pub mod tool;
 pub mod view;
 
 pub use app::About;
+pub use field::{Check, Field, Remark};
 pub use files::Found;
 pub use menu::Hint;
 pub use picker::{Item, Picker};

@@ -11,7 +11,7 @@ use crate::text;
 /// One thing to choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
-    /// What it stands for.
+    /// What it stands for; nothing, if it is only there to be read.
     pub value: String,
     /// What is shown of it.
     pub label: String,
@@ -64,7 +64,12 @@ impl Picker {
             Key::Escape | Key::Cancel => return Picked::Nothing,
             Key::Enter | Key::Tab => {
                 let item = self.fitting.get(self.chosen).and_then(|at| self.items.get(*at));
-                return item.cloned().map_or(Picked::Nothing, Picked::Item);
+                return match item {
+                    // It is only there to be read.
+                    Some(item) if item.value.is_empty() => Picked::Going,
+                    Some(item) => Picked::Item(item.clone()),
+                    None => Picked::Nothing,
+                };
             }
             Key::Move(Move::Up) => self.chosen = self.chosen.saturating_sub(1),
             Key::Move(Move::Down) | Key::Search => self.chosen = (self.chosen + 1).min(last),

@@ -2,12 +2,14 @@
 
 use windlass_driver::Submission;
 
-use super::{Command, Meaning, Order};
+use super::{Command, Meaning, Order, Reach};
 
 pub(super) const COMMAND: Command = Command {
     name: "init",
+    others: &[],
     hint: "",
     about: "look at the project and write AGENTS.md for those who come after",
+    reach: Reach::Everywhere,
     meaning: Meaning::Alone(|| Order::Say(Submission::from(INIT))),
 };
 

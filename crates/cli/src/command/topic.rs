@@ -1,7 +1,7 @@
-//! Prompts that ask what is in force. The words are found where the session is put together; see
-//! `InForce` in the room of that name.
+//! Prompts that ask what is in force, and may have something done about it. The words are found where
+//! the session is put together; see `InForce` in the room of that name.
 
-use super::{Command, Meaning};
+use super::{Act, Command, Meaning, Reach, act};
 
 /// What is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(crate) enum Topic {
     Model,
     /// What may run.
     Permissions,
+    /// MCP servers.
+    Servers,
 }
 
 impl Topic {
@@ -29,13 +31,23 @@ impl Topic {
     /// The command that asks about it.
     pub(super) const fn command(self) -> Command {
         let (name, about) = match self {
-            Self::Agents => ("agents", "list the agents that may be started"),
+            Self::Agents => ("agents", "show the agents there are, or write one"),
             Self::Help => ("help", "list the commands that may be typed"),
-            Self::Hooks => ("hooks", "list the hooks that are in force"),
+            Self::Hooks => ("hooks", "show the hooks in force"),
+            Self::Servers => ("mcp", "show how it stands with each MCP server"),
             Self::Memory => ("memory", "show the standing instructions that were read"),
-            Self::Model => ("model", "show which model is asked, and who stands in for it"),
-            Self::Permissions => ("permissions", "show the rules that are in force"),
+            Self::Model => ("model", "show or choose which model is asked"),
+            Self::Permissions => ("permissions", "show and change the rules in force"),
         };
-        Command { name, hint: "", about, meaning: Meaning::Show(self) }
+        let (hint, meaning) = match self {
+            Self::Help => ("", Meaning::Show(self)),
+            Self::Agents => ("[new|edit NAME]", Meaning::Topic(self, |rest| act::agent(rest))),
+            Self::Hooks => ("[on|off NUMBER]", Meaning::Topic(self, |rest| act::hook(rest))),
+            Self::Servers => ("[NAME]", Meaning::Topic(self, |rest| Ok(act::server(rest)))),
+            Self::Memory => ("[edit FILE]", Meaning::Topic(self, |rest| act::memory(rest))),
+            Self::Model => ("[NAME]", Meaning::Topic(self, |rest| Ok(Act::Model(rest.to_owned())))),
+            Self::Permissions => ("[check COMMAND]", Meaning::Topic(self, |rest| act::rules(rest))),
+        };
+        Command { name, others: &[], hint, about, reach: Reach::Everywhere, meaning }
     }
 }

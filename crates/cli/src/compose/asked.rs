@@ -10,7 +10,7 @@ use windlass_vocabulary::{ModelName, Wire};
 use super::found::Found;
 use crate::args::RunArgs;
 use crate::choice::{Cast, Chosen};
-use crate::command::{self, Order};
+use crate::command::{self, Front, Order, Topic};
 use crate::config::Config;
 use crate::environment::Lookup;
 use crate::expansion::{self, Hands, Names};
@@ -64,7 +64,7 @@ pub(super) fn asked(
         None if !has_prompt => return Ok((None, servers(cast, config, lookup)?)),
         None => {
             let order = match prompt::from_stdin()? {
-                Some(words) => command::order(words)?,
+                Some(words) => command::order(words, Front::Headless)?,
                 // Nothing has to be said to a call that waits for a decision.
                 None if is_put_off => Order::TakeUp,
                 None => return Err(prompt::empty()),
@@ -73,7 +73,7 @@ pub(super) fn asked(
         }
         Some(asked) => asked,
     };
-    if let Ok(order) = command::order(asked.clone())
+    if let Ok(order) = command::order(asked.clone(), Front::Headless)
         && order.asks_nobody()
     {
         // Whoever only looks needs no key.
@@ -81,7 +81,7 @@ pub(super) fn asked(
         return Ok((Some(order), servers.unwrap_or_else(|_| nobody(cast))));
     }
     let servers = servers(cast, config, lookup)?;
-    Ok((Some(command::order(prompt::with_stdin(asked)?)?), servers))
+    Ok((Some(command::order(prompt::with_stdin(asked)?, Front::Headless)?), servers))
 }
 
 /// Servers that are never asked.
@@ -128,8 +128,13 @@ pub(super) fn worded(
     let surroundings = Arc::clone(&hands.surroundings);
     let order = match order {
         Some(Order::Show { topic, .. }) => {
+            let remote = hands.remote.clone();
             drop(hands);
-            let in_force = InForce { settings, agents: &found.agents, pages: &found.pages, layers };
+            if topic == Topic::Servers {
+                Handle::current().block_on(remote.settled(SERVERS_WAIT));
+            }
+            let (agents, pages, remote) = (&found.agents, &found.pages, &remote);
+            let in_force = InForce { settings, agents, pages, layers, remote };
             Some(Order::Show { topic, text: in_force.words(topic) })
         }
         Some(Order::Say(submission)) if !submission.pinned => {
@@ -180,5 +185,7 @@ pub(super) fn casted(
     Ok((builder, atlas))
 }
 
+/// How long servers that are being connected are waited for, by whoever asks how they stand.
+const SERVERS_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
 /// An address at which nobody is ever asked.
 const NOWHERE: &str = "http://127.0.0.1:9";

@@ -160,10 +160,11 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let portrait = portrait(offer.names(), &mut found, layers.output_style(), cwd);
     let agents = offer.subagents(std::mem::take(&mut found.agents));
     builder = found.equip(builder).registry(offer.registry).web_search(offer.search);
-    builder = builder.surroundings(surroundings).hooks(layers.hooks()).models(models);
+    let hooks = layers.hooks();
+    builder = builder.surroundings(surroundings).hooks(hooks.clone()).models(models);
     builder = builder.continue_run(order == Some(Order::GoOn));
     builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
-    let live = Live::new(args, &portrait.cwd, &layers, lookup);
+    let live = Live::new(args, &portrait.cwd, (&layers, hooks), lookup);
     kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {

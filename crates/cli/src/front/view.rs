@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use windlass_driver::Session;
 
 use super::window;
-use crate::args::Division;
 use crate::command::Order;
+use crate::refusal::Refusal;
+use crate::subcommand::journal::why;
 use crate::subcommand::sessions::resume_words;
 use crate::subcommand::{cost, rewind};
 
@@ -32,19 +33,26 @@ impl View {
         let view = |name, text, object| Ok(Self { name, text, object });
         match (order, journal) {
             (Order::Cost, Some(journal)) => {
-                let account = cost::of_one(journal, None).map_err(|refusal| refusal.to_string())?;
-                view("cost", cost::drawn(&account, Division::Model), cost::object(&account))
+                let (text, object) = cost::of_session(journal).map_err(told)?;
+                view("cost", text, object)
             }
+            (Order::Why, Some(journal)) => {
+                let text = why::lately(journal).map_err(told)?;
+                view("why", text.clone(), json!(text))
+            }
+            (Order::Cost | Order::Why, None) => Err("this session is not written down".to_owned()),
+            // Nobody gets here with it: it is refused where prompts are read.
+            (Order::Act(_), _) => Err("that is for a person at a terminal".to_owned()),
             (Order::Show { topic, text }, _) => view(topic.name(), text.clone(), json!(text)),
             (Order::Resume(wanted), _) => {
                 let lookup = |name: &str| std::env::var_os(name);
                 let text = resume_words(wanted.as_deref(), &lookup);
-                let text = text.map_err(|refusal| refusal.to_string())?;
+                let text = text.map_err(told)?;
                 view("resume", text.clone(), json!(text))
             }
             (Order::Rewind(wanted), Some(journal)) => {
                 let gone = rewind::go_open(session, journal, id, wanted).await;
-                let (text, object) = gone.map_err(|refusal| refusal.to_string())?;
+                let (text, object) = gone.map_err(told)?;
                 view("rewind", text, object)
             }
             _ => {
@@ -53,4 +61,8 @@ impl View {
             }
         }
     }
+}
+
+fn told(refusal: Refusal) -> String {
+    refusal.to_string()
 }

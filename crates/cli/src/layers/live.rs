@@ -31,6 +31,8 @@ pub(crate) struct Live {
     directories: Vec<PathBuf>,
     /// The settings in force.
     pub(crate) layers: Layers,
+    /// The hooks in force: those of the session itself, so that one can be switched off.
+    pub(crate) hooks: HookSet,
 }
 
 /// What came of a look.
@@ -44,7 +46,12 @@ pub(crate) struct Kept {
 
 impl Live {
     /// From what was read at the start.
-    pub(crate) fn new(args: &RunArgs, cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Self {
+    pub(crate) fn new(
+        args: &RunArgs,
+        cwd: &Path,
+        (layers, hooks): (&Layers, HookSet),
+        lookup: &impl Lookup,
+    ) -> Self {
         let given = &args.permission;
         // What is wrong with flags was refused before.
         let flags = |rules: &[String]| compose::rules(rules).unwrap_or_default();
@@ -58,6 +65,7 @@ impl Live {
             flags: Rules { allow, deny, ..Rules::default() },
             directories: directories.collect(),
             layers: layers.clone(),
+            hooks,
         };
         if let Some(request) = live.request(lookup) {
             live.watch = Watch::new(&request, &layers.loaded);
@@ -109,7 +117,8 @@ impl Live {
         let before = self.layers.clone();
         self.layers.renew(loaded, &self.args);
         let (hooks, problems) = hooks::configured(&self.layers);
-        let hooks = hooks.join(own.unwrap_or_default());
+        self.hooks = hooks.after(&self.hooks);
+        let hooks = self.hooks.clone().join(own.unwrap_or_default());
         let known = before.warnings();
         let all = self.layers.warnings().into_iter().chain(problems);
         lines.extend(all.filter(|line| !known.contains(line)));

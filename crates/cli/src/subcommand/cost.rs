@@ -50,6 +50,32 @@ pub(crate) fn of_one(journal: &std::path::Path, project: Option<&str>) -> Result
     Ok(account)
 }
 
+/// The account of one session for people, each request as a bar, and for programs.
+pub(crate) fn of_session(journal: &std::path::Path) -> Result<(String, Value), Refusal> {
+    let rows = account::rows(journal).map_err(|error| unusable(&error))?;
+    let account = of_one(journal, None)?;
+    let costs: Vec<u64> = rows.iter().map(|booked| booked.row.cost.0).collect();
+    let mut text = drawn(&account, Division::Model);
+    if costs.len() > 1 {
+        text.push_str(&format!("\neach request  {}\n", sparkline(&costs)));
+    }
+    Ok((text, object(&account)))
+}
+
+/// Numbers as bars of eight heights, the newest last.
+fn sparkline(numbers: &[u64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let shown = numbers.iter().skip(numbers.len().saturating_sub(SPARKS_MAX));
+    let most = shown.clone().copied().max().unwrap_or(0).max(1);
+    let bar = |number: &u64| {
+        let height = usize::try_from(number.saturating_mul(7) / most).unwrap_or(0);
+        BARS.get(height).copied().unwrap_or('█')
+    };
+    shown.map(bar).collect()
+}
+
+const SPARKS_MAX: usize = 24;
+
 /// The account as a table.
 pub(crate) fn drawn(account: &Account, by: Division) -> String {
     let (name, parts) = match by {

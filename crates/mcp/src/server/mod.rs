@@ -314,7 +314,13 @@ impl Server {
 
     /// Switches it on or off.
     pub async fn switch(&self, is_on: bool) {
-        let _ = self.commands.send(Command::Switch(is_on)).await;
+        if self.commands.send(Command::Switch(is_on)).await.is_err() {
+            return;
+        }
+        // Whoever looks next sees it.
+        let mut snapshot = self.snapshot.clone();
+        let seen = snapshot.wait_for(|now| (now.status != Status::Disabled) == is_on);
+        let _ = tokio::time::timeout(SWITCH_MAX, seen).await;
     }
 
     /// Waits until it is no longer being connected.
@@ -359,3 +365,6 @@ impl Drop for Server {
         self.end.cancel();
     }
 }
+
+/// How long a switch is waited for, before whoever looks may see the old state.
+const SWITCH_MAX: Duration = Duration::from_secs(2);

@@ -8,6 +8,7 @@ use super::{App, Purpose, Wish};
 use crate::approval::Said;
 use crate::composer::Move;
 use crate::composer::vim::Meant;
+use crate::field::Filled;
 use crate::input::Key;
 use crate::line::{Line, Role};
 use crate::pager::Pager;
@@ -48,6 +49,16 @@ impl App {
                 }
             };
         }
+        if let Some(field) = &mut self.field {
+            let filled = field.key(&key);
+            if filled != Filled::Going {
+                self.field = None;
+            }
+            return match filled {
+                Filled::Prompt(prompt) => vec![Wish::Choose(prompt)],
+                Filled::Going | Filled::Nothing => Vec::new(),
+            };
+        }
         let is_armed = self.is_armed();
         let is_composing = self.is_composing();
         self.pressed = Some((self.now, is_composing));
@@ -74,7 +85,7 @@ impl App {
                 self.composer.set(item.value);
                 Vec::new()
             }
-            Purpose::Command => vec![Wish::Submit(item.value)],
+            Purpose::Command => vec![Wish::Choose(item.value)],
         }
     }
 

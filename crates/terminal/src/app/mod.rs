@@ -18,6 +18,7 @@ use crate::composer::Composer;
 use crate::composer::vim::Vim;
 use crate::draft::Draft;
 use crate::entry::{Entries, Entry};
+use crate::field::Field;
 use crate::files::Found;
 use crate::line::{Line, Role};
 use crate::menu::Hint;
@@ -54,6 +55,8 @@ pub struct About {
 pub enum Wish {
     /// Say this, or carry it out.
     Submit(String),
+    /// Carry out what was chosen from a list.
+    Choose(String),
     /// Answer a question.
     Answer(Ticket, Answer),
     /// Keep these rules for other sessions.
@@ -142,6 +145,8 @@ pub struct App {
     pub rows: usize,
     /// A list that is open.
     pub picker: Option<(Purpose, Picker)>,
+    /// A line that is being written for a command.
+    pub field: Option<Field>,
     /// A page that is open.
     pub pager: Option<Pager>,
     /// Everything that happened.

@@ -1,8 +1,8 @@
 //! What follows from what the session tells.
 
 use windlass_vocabulary::{
-    Block, Delta, Message, Notice, Origin, Role as Side, ToolCall, ToolCallId, ToolOutcome,
-    Transition,
+    Block, Delta, Message, Notice, Origin, Outcome, Role as Side, ToolCall, ToolCallId,
+    ToolOutcome, Transition,
 };
 
 use super::{App, Running, Wish};
@@ -76,6 +76,9 @@ impl App {
                 if ending.terminal.is_error() {
                     self.say(&format!("■ {}", ending.why), Role::Warning);
                     self.finish([Line::new()]);
+                } else if ending.outcome == Some(Outcome::NotCompacted) {
+                    let why = format!("{}; there may be too little to summarise yet", ending.why);
+                    self.quiet(&why);
                 }
                 let call = Wish::Call("Windlass is done.".to_owned());
                 let is_long = took > LONG;

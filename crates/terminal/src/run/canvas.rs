@@ -53,6 +53,12 @@ impl Canvas {
         self.is_resized = true;
     }
 
+    /// Takes the look that fits the terminal's ground.
+    pub(super) fn fit_ground(&mut self) -> io::Result<()> {
+        self.looks.asks_ground = true;
+        self.ask_ground()
+    }
+
     /// Asks the terminal for its ground. Whenever it answers, and if it never does, all is well.
     pub(super) fn ask_ground(&self) -> io::Result<()> {
         let asks = self.looks.asks_ground && !self.looks.is_linear;

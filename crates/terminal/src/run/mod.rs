@@ -19,28 +19,29 @@ use rustix::process::Signal;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use windlass_driver::{Interrupt, Notices, Session, Submission};
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Mode, Notice};
 
 use crate::app::{About, App, Wish};
+use crate::field::Field;
 use crate::files::Files;
 use crate::input::reader::Reader;
 use crate::input::{Parser, Typed};
 use crate::line::Role;
+use crate::menu::Hint;
 use crate::picker::Picker;
 use crate::theme::Theme;
 use canvas::Canvas;
 pub use choose::choose;
+use outside::Editing;
 pub use status::Facts;
 use status::StatusClock;
 pub use thread::run;
 use told::Told;
 
 /// What a prompt asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Say this to the model.
     Say(Submission),
@@ -52,14 +53,24 @@ pub enum Order {
     Context(Box<Inventory>),
     /// Choose one of these; each stands for a prompt.
     Pick(Picker),
+    /// Write a line; it becomes a prompt.
+    Fill(Field),
+    /// Something was done; perhaps there is more to choose.
+    Done(String, Option<Picker>),
+    /// Say this now, and carry out what comes of the rest when it is there.
+    Wait(String, Ordering),
+    /// Write in this file, in an editor of one's own.
+    Open(PathBuf),
+    /// Ask this beside the conversation.
+    Aside(String),
     /// Another model is asked from now on: its name and its window.
     Model(String, u64),
     /// This may run without a question from now on.
     Mode(Mode),
     /// Keys as in vim, or no longer.
     Vim,
-    /// Another look.
-    Theme(Theme),
+    /// Another look; nothing for the one that fits the terminal's ground.
+    Theme(Option<Theme>),
     /// The session went back to before a prompt, which may be said again in other words.
     Back {
         /// What was done.
@@ -78,6 +89,12 @@ pub type Ordering = Pin<Box<dyn Future<Output = Result<Order, String>> + Send>>;
 pub trait Host: Send + Sync {
     /// What a prompt asks for, or what is wrong with it. May take its time.
     fn order(&self, prompt: String) -> Ordering;
+
+    /// Commands that may be typed now: some come when a server does.
+    fn commands(&self) -> Vec<Hint>;
+
+    /// Something was told. Only to be noted.
+    fn heard(&self, notice: &Notice);
 
     /// Remembers what was said for other sessions. May take its time.
     fn said(&self, prompt: &str);
@@ -205,8 +222,8 @@ struct Conversation {
     tell: mpsc::Sender<Told>,
     /// Where everything runs that is not the terminal.
     session_side: Handle,
-    /// An editor that has the terminal, and the file it writes.
-    editing: Option<(JoinHandle<io::Result<()>>, PathBuf)>,
+    /// An editor that has the terminal.
+    editing: Option<Editing>,
     began: Instant,
     /// When something was drawn last.
     painted: Option<Instant>,
@@ -278,6 +295,7 @@ impl Conversation {
         self.app.now = self.began.elapsed();
         let more = std::iter::from_fn(|| notices.try_next()).take(NOTICES_MAX);
         for notice in std::iter::once(first).chain(more) {
+            self.host.heard(&notice);
             if !matches!(notice, Notice::Streamed { .. }) {
                 self.status.stir();
             }
@@ -325,12 +343,17 @@ impl Conversation {
                 Typed::Ground { is_light } => self.canvas.ground(is_light),
             }
         }
+        let typed = self.app.composer.text();
+        if typed.starts_with('/') && !typed.contains(char::is_whitespace) {
+            self.app.about.commands = self.host.commands();
+        }
         Ok(())
     }
 
     fn wish(&mut self, wish: Wish) {
         match wish {
             Wish::Submit(prompt) => self.submit(prompt),
+            Wish::Choose(prompt) => self.choose(prompt),
             Wish::Answer(ticket, answer) => self.sent(self.session.answer(ticket, answer)),
             Wish::Keep(rules) => self.keep(rules),
             Wish::Mode(mode) => {
@@ -379,9 +402,11 @@ async fn at(moment: Option<Instant>) {
 }
 
 /// Waits until an editor is done; for ever, if there is none.
-async fn until(editing: &mut Option<(JoinHandle<io::Result<()>>, PathBuf)>) -> io::Result<()> {
+async fn until(editing: &mut Option<Editing>) -> io::Result<()> {
     match editing {
-        Some((task, _)) => task.await.unwrap_or_else(|error| Err(io::Error::other(error))),
+        Some(Editing { task, .. }) => {
+            task.await.unwrap_or_else(|error| Err(io::Error::other(error)))
+        }
         None => std::future::pending().await,
     }
 }

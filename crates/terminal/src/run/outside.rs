@@ -9,8 +9,19 @@ use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
+use tokio::task::JoinHandle;
+
 use super::Conversation;
 use crate::line::Role;
+
+/// An editor that has the terminal.
+pub(super) struct Editing {
+    /// Until it ends.
+    pub(super) task: JoinHandle<io::Result<()>>,
+    path: PathBuf,
+    /// The file is somebody's and stays; what is written there is not said.
+    is_kept: bool,
+}
 
 impl Conversation {
     /// Stops the process, as a shell's user expects, and goes on when it is told to.
@@ -46,16 +57,30 @@ impl Conversation {
                 return Ok(());
             }
         };
+        self.edit_file(path, false)
+    }
+
+    /// Opens an editor with a file.
+    pub(super) fn edit_file(&mut self, path: PathBuf, is_kept: bool) -> io::Result<()> {
         self.reader.hold()?;
         self.canvas.leave()?;
         let file = path.clone();
-        self.editing = Some((self.session_side.spawn_blocking(move || opened(&file)), path));
+        let task = self.session_side.spawn_blocking(move || opened(&file));
+        self.editing = Some(Editing { task, path, is_kept });
         Ok(())
     }
 
     /// The editor is done.
     pub(super) fn edited(&mut self, done: io::Result<()>) -> io::Result<()> {
-        let Some((_, path)) = self.editing.take() else { return Ok(()) };
+        let Some(Editing { path, is_kept, .. }) = self.editing.take() else { return Ok(()) };
+        if is_kept {
+            match done {
+                Ok(()) => self.app.quiet(&format!("{} was edited", path.display())),
+                Err(error) => self.app.say(&format!("the editor failed: {error}"), Role::Bad),
+            }
+            self.canvas.take()?;
+            return self.reader.go_on();
+        }
         match done.and_then(|()| read(&path)) {
             Ok(text) => self.app.composer.set(text.trim_end_matches('\n')),
             Err(error) => self.app.say(&format!("the editor failed: {error}"), Role::Bad),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Block, Ticket};
 
-use super::{Conversation, Earlier, Order};
+use super::{Conversation, Earlier, Order, Ordering};
 use crate::app::{App, Purpose};
 use crate::entry::Entry;
 use crate::line::{Line, Role};
@@ -37,6 +37,19 @@ impl Conversation {
             tokio::task::spawn_blocking(move || keeper.said(&said));
             // Nobody waits for it any more when the conversation is over.
             let _ = tell.send(Told::Order(host.order(prompt).await)).await;
+        });
+    }
+
+    /// Carries out what was chosen. It was not said, so it is not remembered.
+    pub(super) fn choose(&self, prompt: String) {
+        let host = Arc::clone(&self.host);
+        self.await_order(host.order(prompt));
+    }
+
+    fn await_order(&self, ordering: Ordering) {
+        let tell = self.tell.clone();
+        self.session_side.spawn(async move {
+            let _ = tell.send(Told::Order(ordering.await)).await;
         });
     }
 
@@ -109,6 +122,23 @@ impl Conversation {
                 self.app.inventory = Some(*inventory);
             }
             Ok(Order::Pick(picker)) => self.app.picker = Some((Purpose::Command, picker)),
+            Ok(Order::Fill(field)) => self.app.field = Some(field),
+            Ok(Order::Done(words, more)) => {
+                self.app.quiet(&words);
+                self.app.picker = more.map(|picker| (Purpose::Command, picker));
+            }
+            Ok(Order::Wait(words, rest)) => {
+                self.app.quiet(&words);
+                self.await_order(rest);
+            }
+            Ok(Order::Open(path)) => {
+                let opened = self.edit_file(path, true);
+                self.sent(opened);
+            }
+            Ok(Order::Aside(question)) => {
+                self.app.quiet(&format!("asked beside: {question}"));
+                self.sent(self.session.ask_aside(question));
+            }
             Ok(Order::Model(name, window)) => {
                 self.app.quiet(&format!("{name} is asked from now on"));
                 self.app.about.model = name;
@@ -127,7 +157,11 @@ impl Conversation {
                 let on = self.app.vim.is_some();
                 self.app.quiet(if on { "keys are as in vim" } else { "keys are as everywhere" });
             }
-            Ok(Order::Theme(theme)) => self.canvas.theme(theme),
+            Ok(Order::Theme(Some(theme))) => self.canvas.theme(theme),
+            Ok(Order::Theme(None)) => {
+                let asked = self.canvas.fit_ground();
+                self.sent(asked);
+            }
             Ok(Order::Back { words, prompt }) => {
                 self.app.say(&words, Role::Quiet);
                 self.app.composer.set(prompt);

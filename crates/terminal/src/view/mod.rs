@@ -20,6 +20,9 @@ pub fn live(app: &App) -> (Vec<Line>, Cursor) {
     if let Some((_, picker)) = &app.picker {
         below.extend(picker.lines(app.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(2);
+    } else if let Some(field) = &app.field {
+        below.extend(field.lines(app.width, rows.saturating_sub(2).min(LIST_MAX)));
+        cursor.row = below.len().saturating_sub(1);
     } else {
         if let Some(approval) = app.approvals.front() {
             let room = rows.saturating_sub(4);
@@ -55,6 +58,9 @@ pub fn live(app: &App) -> (Vec<Line>, Cursor) {
 pub fn linear(app: &App) -> (Vec<Line>, String) {
     if let Some((_, picker)) = &app.picker {
         return (picker.lines(app.width, LIST_MAX), "? ".to_owned());
+    }
+    if let Some(field) = &app.field {
+        return (field.lines(app.width, LIST_MAX), "? ".to_owned());
     }
     match app.approvals.front().filter(|_| !app.is_composing()) {
         Some(approval) => (approval.lines(app.width, LINEAR_MAX, app.is_armed()), "? ".to_owned()),

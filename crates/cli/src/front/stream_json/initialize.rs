@@ -177,8 +177,7 @@ fn agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
 
 /// What a client is told of us.
 pub(crate) fn answer(plan: &Plan, wishes: &Wishes) -> Value {
-    let own = command::ALL
-        .iter()
+    let own = command::shown(command::Front::Headless)
         .map(|one| json!({ "name": one.name, "description": one.about, "argumentHint": one.hint }));
     let listed = plan.expander.commands().into_iter().map(
         |one| json!({ "name": one.name, "description": one.description, "argumentHint": one.hint }),

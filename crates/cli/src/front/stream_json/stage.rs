@@ -15,7 +15,7 @@ use super::narrator::Narrator;
 use super::structured::{self, Wanted, structured};
 use super::tasks::Tasks;
 use crate::args::RunArgs;
-use crate::command::{self, Topic};
+use crate::command::{self, Front, Topic};
 use crate::compose::{Atlas, Plan, Portrait};
 use crate::expansion::Expander;
 use crate::front::answer::FinalAnswer;
@@ -205,7 +205,8 @@ impl Stage {
 
     fn commands(&self) -> Vec<String> {
         let listed = self.expander.commands().into_iter().map(|listed| listed.name);
-        command::names().map(str::to_owned).chain(listed).collect()
+        let own = command::shown(Front::Headless).map(|one| one.name.to_owned());
+        own.chain(listed).collect()
     }
 
     /// Agents that may be asked for by name.
@@ -237,7 +238,8 @@ impl Stage {
     pub(crate) fn words(&self, topic: Topic) -> String {
         let (settings, agents) = (&self.settings, self.agents.as_slice());
         let (pages, layers) = (&self.expander.pages, &self.layers);
-        InForce { settings, agents, pages, layers }.words(topic)
+        let remote = &self.remote;
+        InForce { settings, agents, pages, layers, remote }.words(topic)
     }
 
     /// Another model may live at another place, with patience of its own.

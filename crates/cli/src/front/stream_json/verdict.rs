@@ -34,6 +34,8 @@ pub(crate) struct Turn {
     pub(crate) structured: Option<Value>,
     /// What making history shorter freed, if that was asked for.
     pub(crate) freed: Option<Tokens>,
+    /// It asks something beside the conversation.
+    pub(crate) is_aside: bool,
 }
 
 impl Turn {
@@ -50,6 +52,7 @@ impl Turn {
             denials: Vec::new(),
             structured: None,
             freed: None,
+            is_aside: false,
         }
     }
 
@@ -164,6 +167,17 @@ pub(crate) fn refused(mut frame: ResultFrame, why: String) -> ResultFrame {
     frame.terminal_reason = "turn_setup_failed";
     frame.errors.push(why);
     frame
+}
+
+/// A question beside the conversation was answered, or not.
+pub(crate) fn aside(mut frame: ResultFrame, said: &Result<String, String>) -> ResultFrame {
+    match said {
+        Ok(text) => {
+            frame.result = Some(text.clone());
+            frame
+        }
+        Err(why) => refused(frame, format!("not answered: {why}")),
+    }
 }
 
 /// A prompt that only looked.

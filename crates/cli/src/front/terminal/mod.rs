@@ -2,12 +2,13 @@
 //! here it is told what prompts mean and what the session is. Going to another session ends this one
 //! and begins again.
 
+mod back;
 mod desk;
 mod help;
 mod looks;
-mod own;
 mod past;
 mod question;
+mod screen;
 mod status;
 
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ use windlass_driver::{Parting, Settings};
 use windlass_terminal::{About, Hint, Stage, run as converse};
 
 use super::{beside, close_for};
-use crate::args::RunArgs;
-use crate::command;
+use crate::args::{RunArgs, SettingsArgs};
+use crate::command::{self, Front};
 use crate::compose::{self, Plan};
 use crate::exit::Exit;
 use crate::expansion::Expander;
@@ -66,8 +67,13 @@ pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
             Err(refusal) => return Err(refusal),
         };
         let is_older = args.session.resume.is_some() || args.session.goes_on;
-        let begun =
-            Begun { first: first.take(), typed: std::mem::take(&mut typed), is_older, looks };
+        let begun = Begun {
+            first: first.take(),
+            typed: std::mem::take(&mut typed),
+            is_older,
+            looks,
+            settings: args.settings.clone(),
+        };
         let ended = run(plan, begun, &mut signals).await?;
         typed = ended.typed;
         match ended.next {
@@ -96,6 +102,8 @@ struct Begun {
     /// Something was said in it before.
     is_older: bool,
     looks: windlass_terminal::Looks,
+    /// Which settings were asked for.
+    settings: SettingsArgs,
 }
 
 /// How it ended.
@@ -137,7 +145,10 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         agents: definitions,
         layers: plan.layers,
         live: tokio::sync::Mutex::new(plan.live),
-        atlas: plan.atlas,
+        heard: Default::default(),
+        config: plan.atlas.config.clone(),
+        atlas: Mutex::new(plan.atlas),
+        args: begun.settings,
         cwd: portrait.cwd.clone(),
         past,
         next: Arc::clone(&next),
@@ -205,15 +216,8 @@ fn hints(expander: &Expander) -> Vec<Hint> {
         words: words.to_owned(),
         about: about.to_owned(),
     };
-    let own = command::ALL.iter().map(|one| hint(one.name, one.hint, one.about));
+    let own = command::shown(Front::Terminal).map(|one| hint(one.name, one.hint, one.about));
     let mut hints: Vec<Hint> = own.collect();
-    for (name, words, about) in own::OWN {
-        match hints.iter_mut().find(|hint| hint.name == *name) {
-            Some(known) => *known = hint(name, words, about),
-            None => hints.push(hint(name, words, about)),
-        }
-    }
-    hints.sort_by(|one, other| one.name.cmp(&other.name));
     hints.extend(expander.commands().into_iter().map(|one| Hint {
         name: one.name,
         words: one.hint,

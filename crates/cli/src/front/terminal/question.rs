@@ -5,7 +5,7 @@ use windlass_settings::load;
 use windlass_settings::trust::TrustStore;
 use windlass_terminal::{Item, Looks, Picker, choose};
 
-use super::desk;
+use super::back;
 use crate::args::{DemoArgs, RunArgs};
 use crate::compose::working_directory;
 use crate::config::Config;
@@ -26,7 +26,7 @@ pub(super) enum Answered {
 /// Asks what has to be asked. Nothing, as a rule.
 pub(super) async fn before(args: &mut RunArgs, looks: Looks) -> Result<Answered, Refusal> {
     if args.session.resume == Some(None) {
-        let items = desk::listed(&working_directory()?)?;
+        let items = back::listed(&working_directory()?)?;
         if items.is_empty() {
             return Err(Refusal::usage("there is no session of this directory yet; leave out -r"));
         }

@@ -51,6 +51,18 @@ pub(crate) fn run(args: &WhyArgs, lookup: &impl Lookup) -> Result<String, Refusa
     })
 }
 
+/// The last reasons of a session, in plain words.
+pub(crate) fn lately(journal: &std::path::Path) -> Result<String, Refusal> {
+    let session = Some(journal.to_string_lossy().into_owned());
+    let args = WhyArgs { session, turn: None, json: false };
+    let text = run(&args, &|name: &str| std::env::var_os(name))?;
+    let lines: Vec<&str> = text.lines().collect();
+    let from = lines.len().saturating_sub(LATELY_MAX);
+    Ok(lines.get(from..).unwrap_or_default().join("\n"))
+}
+
+const LATELY_MAX: usize = 12;
+
 /// Where the walk is.
 struct Place {
     run: u32,

@@ -1,5 +1,6 @@
 //! `windlass mcp login`: the user goes to a page in a browser and comes back to a port of ours.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -19,8 +20,42 @@ const REQUEST_MAX: Duration = Duration::from_secs(10);
 /// Visits that are none of ours, before we give up.
 const VISITS_MAX: usize = 20;
 
-/// Logs in.
-pub(super) async fn log_in(order: &HttpOrder, lookup: &impl Lookup) -> Result<String, Refusal> {
+/// A login that has begun: the user is to go to a page.
+pub(crate) struct Going {
+    login: Login,
+    listener: TcpListener,
+    port: u16,
+    url: String,
+}
+
+impl Going {
+    /// Begins one, for a server by its name.
+    pub(crate) async fn begin(
+        name: &str,
+        cwd: &Path,
+        lookup: &impl Lookup,
+    ) -> Result<Self, Refusal> {
+        begun(&super::http(name, cwd, lookup)?, lookup).await
+    }
+
+    /// The page.
+    pub(crate) fn address(&self) -> &str {
+        self.login.address()
+    }
+
+    /// Opens the page, if there is a browser, and waits until the user comes back.
+    pub(crate) async fn finish(self) -> Result<String, Refusal> {
+        browser::open(self.login.address());
+        let back = tokio::time::timeout(USER_MAX, visited(&self.listener, self.port)).await;
+        let back =
+            back.map_err(|_| Refusal::failed("nobody came back from the login; try again"))??;
+        let passed = self.login.finish(&back).await;
+        passed.map_err(|error| Refusal::failed(error.to_string()))?;
+        Ok(format!("logged in to {}\n", self.url))
+    }
+}
+
+async fn begun(order: &HttpOrder, lookup: &impl Lookup) -> Result<Going, Refusal> {
     let failed = |error: &dyn std::fmt::Display| Refusal::failed(error.to_string());
     let vault = kept(lookup)?;
     let port = order.callback_port.unwrap_or(0);
@@ -35,13 +70,7 @@ pub(super) async fn log_in(order: &HttpOrder, lookup: &impl Lookup) -> Result<St
     };
     let login = Login::begin(&order.url, &identity, "", &vault).await;
     let login = login.map_err(|error| failed(&error))?;
-    eprintln!("Log in here: {}", login.address());
-    browser::open(login.address());
-    let back = tokio::time::timeout(USER_MAX, visited(&listener, port)).await;
-    let back =
-        back.map_err(|_| Refusal::failed("nobody came back from the login; try again"))??;
-    login.finish(&back).await.map_err(|error| failed(&error))?;
-    Ok(format!("logged in to {}\n", order.url))
+    Ok(Going { login, listener, port, url: order.url.clone() })
 }
 
 /// Forgets a login.

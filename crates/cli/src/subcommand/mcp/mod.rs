@@ -23,7 +23,7 @@ use crate::layers::Layers;
 use crate::refusal::Refusal;
 use crate::{folder, remote};
 
-pub(crate) use login::conform;
+pub(crate) use login::{Going as Login, conform};
 
 /// How long a list waits for servers that do not answer.
 const TRY_MAX: Duration = Duration::from_secs(20);
@@ -44,7 +44,11 @@ async fn told(command: McpCommand, lookup: &impl Lookup) -> Result<String, Refus
         McpCommand::AddJson(args) => add_json(&args, &cwd, lookup),
         McpCommand::List => list(None, &cwd, lookup).await,
         McpCommand::Get { name } => list(Some(name), &cwd, lookup).await,
-        McpCommand::Login { name } => login::log_in(&http(&name, &cwd, lookup)?, lookup).await,
+        McpCommand::Login { name } => {
+            let login = login::Going::begin(&name, &cwd, lookup).await?;
+            eprintln!("Log in here: {}", login.address());
+            login.finish().await
+        }
         McpCommand::Logout { name } => login::log_out(&http(&name, &cwd, lookup)?, lookup),
         McpCommand::Remove { name, scope } => remove(&name, scope, &cwd, lookup),
     }

@@ -63,6 +63,8 @@ fn a_folder_that_brings_something_along_is_asked_about_once() {
     talk.until(READY);
     talk.key("/permissions\r");
     talk.until("allow Bash(touch:*)");
+    talk.key("\u{1b}");
+    talk.until(READY);
     assert_eq!(talk.end(), Some(0));
     let talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);

@@ -8,11 +8,13 @@ mod plain;
 mod recording;
 mod remote;
 mod robust;
+mod screens;
 mod sight;
 mod speed;
 mod status;
 pub(crate) mod talk;
 mod tmux;
+mod walk;
 
 use serde_json::json;
 use windlass_rehearsal::{Answer, Script};

@@ -67,13 +67,15 @@ fn help_fits_a_screen() {
     assert!(shown.contains("/resume"), "{shown}");
     // What is in force, by topic.
     for (command, words) in [
-        ("/hooks", "There are no hooks."),
+        ("/hooks", "There are no hooks"),
         ("/mcp", "There are no MCP servers"),
-        ("/agents", "There are no agents of your own"),
-        ("/permissions", "mode default"),
+        ("/agents", "Write a new agent"),
+        ("/permissions", "Check a command"),
     ] {
         talk.key(&format!("{command}\r"));
         talk.until(words);
+        talk.key("\u{1b}");
+        talk.until(READY);
     }
     assert_eq!(talk.end(), Some(0));
 }

@@ -7,7 +7,7 @@ use windlass_vocabulary::{Block, Tokens};
 use super::Desk;
 use crate::args::ThinkingDisplay;
 use crate::chance;
-use crate::command::{self, Order};
+use crate::command::{self, Front, Order, Topic};
 use crate::front::stream_json::elicitation::Client;
 use crate::front::stream_json::frame::{Frame, Prompt, Subtype, User, UserMessage};
 use crate::front::stream_json::narrator::system;
@@ -98,7 +98,9 @@ impl Desk {
             return Ok(Some(Order::Say(Submission::from(blocks))));
         }
         let order = match prompt::text(&blocks) {
-            Some(words) => command::order(words.to_owned()).map_err(|why| why.to_string())?,
+            Some(words) => {
+                command::order(words.to_owned(), Front::Headless).map_err(|why| why.to_string())?
+            }
             None => Order::Say(Submission::from(blocks)),
         };
         let Some(stage) = &self.stage else {
@@ -110,7 +112,12 @@ impl Desk {
                 let expanded = stage.expander.expand(submission).await;
                 Order::Say(expanded.map_err(|why| why.to_string())?)
             }
-            Order::Show { topic, .. } => Order::Show { topic, text: stage.words(topic) },
+            Order::Show { topic, .. } => {
+                if topic == Topic::Servers {
+                    stage.remote.settled(SERVERS_WAIT).await;
+                }
+                Order::Show { topic, text: stage.words(topic) }
+            }
             other => other,
         }))
     }
@@ -187,6 +194,8 @@ impl Desk {
             | Order::Show { .. }
             | Order::Resume(_)
             | Order::Clear
+            | Order::Why
+            | Order::Act(_)
             | Order::Rewind(_) => {
                 return self.look(&order, turn).await;
             }
@@ -198,6 +207,10 @@ impl Desk {
             Order::GoOn => {
                 stage.has_begun = true;
                 Ok(())
+            }
+            Order::Aside(question) => {
+                turn.is_aside = true;
+                stage.session.ask_aside(question)
             }
             Order::Say(submission) if should_query == Some(false) => {
                 self.held.extend(submission.content);
@@ -275,5 +288,7 @@ pub(in crate::front::stream_json) fn waiting(desk: &Desk) -> Vec<Value> {
     desk.queue.iter().filter_map(|prompt| prompt.uuid.clone().map(Value::from)).collect()
 }
 
+/// How long servers that are being connected are waited for, by whoever asks how they stand.
+const SERVERS_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Prompts that may wait.
 const QUEUE_MAX: usize = 1_024;

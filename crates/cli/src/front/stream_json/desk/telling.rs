@@ -37,6 +37,7 @@ impl Desk {
                 return self.ask_permission(*ticket, question);
             }
             Notice::PermissionWithdrawn(ticket) => return self.withdraw(*ticket),
+            Notice::QuestionAnswered(said) => return self.answered_aside(said),
             Notice::MessageAdded(message) => stage.answer.message(message),
             Notice::RequestStarted { model, .. } => stage.is_asking(model),
             Notice::Warning(words) if words.starts_with(ENDS_BECAUSE) => {
@@ -105,6 +106,15 @@ impl Desk {
             let session = self.session_id();
             self.put_as(frame, session, name.unwrap_or_else(chance::uuid));
         }
+    }
+
+    /// A question beside the conversation is a prompt of its own; one that was put over the control
+    /// channel is not.
+    fn answered_aside(&mut self, said: &Result<String, String>) {
+        let Some(mut turn) = self.turn.take_if(|turn| turn.is_aside) else { return };
+        turn.answered();
+        let frame = verdict::aside(turn.frame(&self.account), said);
+        self.result(frame);
     }
 
     /// A server that is not there is not worth minutes of tries.

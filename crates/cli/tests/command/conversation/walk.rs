@@ -1,0 +1,155 @@
+//! Every command in every front end that can show it: something comes of each, and none is missing.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use windlass_rehearsal::{Answer, Rehearsal, Script};
+
+use super::talk::{READY, Talk};
+use crate::driven::Driven;
+use crate::stage::{World, play, run};
+
+/// A command, what a terminal shows of it, and what others get, or why not.
+type Case = (&'static str, &'static str, Result<&'static str, &'static str>);
+
+const CASES: &[Case] = &[
+    ("/agents", "Write a new agent", Ok("There are no agents of your own")),
+    ("/btw what is it", "Second.", Ok("Second.")),
+    ("/compact", "too little to summarise", Err("too little to summarise")),
+    ("/context", "kept for the answer", Ok("kept for the answer")),
+    ("/cost", "requests", Ok("requests")),
+    ("/help", "/permissions", Ok("/permissions")),
+    ("/hooks", "There are no hooks", Ok("There are no hooks")),
+    ("/init", "Second.", Ok("Second.")),
+    ("/mcp", "There are no MCP servers", Ok("There are no MCP servers")),
+    ("/memory", "Show what was read", Ok("no standing instructions")),
+    ("/model", "Ask which model from now on?", Ok("claude")),
+    ("/permissions", "Check a command", Ok("mode default")),
+    ("/pin never push", "Second.", Ok("Second.")),
+    ("/resume", "There is no other session", Ok("hello")),
+    ("/rewind", "Go back to before which prompt?", Ok("hello")),
+    ("/theme", "Which colours?", Err("about the terminal")),
+    ("/vim", "keys are as in vim", Err("about the terminal")),
+    ("/why", "Somebody said", Ok("Somebody said")),
+    ("/clear", "", Ok("")),
+    ("/exit", "", Err("about the terminal")),
+];
+
+fn server() -> Rehearsal {
+    let script = Script::new();
+    play(script.answer(Answer::text("First.")).answer(Answer::text("Second.").repeat(0)))
+}
+
+fn names() -> BTreeSet<&'static str> {
+    CASES.iter().filter_map(|(prompt, ..)| prompt.split(' ').next()).collect()
+}
+
+#[test]
+fn every_command_means_something_in_a_terminal() {
+    for (prompt, words, _) in CASES {
+        let (world, server) = (World::new(), server());
+        let mut talk = Talk::sized(world.asking(&server.url(), &["hello"]), 30, 100);
+        talk.until("First.");
+        talk.until(READY);
+        talk.key(&format!("{prompt}\r"));
+        match *prompt {
+            "/exit" => assert_eq!(talk.over().code(), Some(0)),
+            "/clear" => {
+                talk.until_gone("First.");
+                talk.until(READY);
+            }
+            "/help" => {
+                let shown = talk.until(words);
+                for name in names() {
+                    assert!(shown.contains(name), "{name}:\n{shown}");
+                }
+            }
+            _ => {
+                if talk.until(words).contains("Esc leaves it") {
+                    talk.key("\u{1b}");
+                }
+                talk.until(READY);
+                assert_eq!(talk.end(), Some(0), "{prompt}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_command_means_something_to_whoever_prints_one_answer() {
+    for (prompt, _, outcome) in CASES {
+        let (world, server) = (World::new(), server());
+        run(&mut world.asking(&server.url(), &["-p", "hello"])).answer();
+        let said = run(&mut world.asking(&server.url(), &["-c", "-p", prompt]));
+        match outcome {
+            Ok(words) => assert!(said.answer().contains(words), "{prompt}: {said:?}"),
+            // This one is only known when it is tried.
+            Err(words) if *prompt == "/compact" => assert!(said.refusal(1).contains(words)),
+            Err(words) => assert!(said.refusal(2).contains(words), "{prompt}: {said:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_command_means_something_to_a_program() {
+    let world = World::new();
+    let begun = |world: &World, server: &Rehearsal| {
+        let mut driven = Driven::start(world, &server.url(), &[]);
+        driven.prompt("hello");
+        driven.result();
+        driven
+    };
+    for (prompt, _, outcome) in CASES {
+        let server = server();
+        let mut driven = begun(&world, &server);
+        let init = driven.seen.iter().find(|frame| frame["subtype"] == "init").cloned();
+        let listed = init.expect("a beginning")["slash_commands"].clone();
+        let listed: BTreeSet<String> = serde_json::from_value(listed).expect("names");
+        let name = prompt.split(' ').next().expect("a name").trim_start_matches('/');
+        let is_refused = outcome.is_err();
+        let is_listed = !is_refused || name == "compact";
+        assert_eq!(listed.contains(name), is_listed, "{name}: {listed:?}");
+        driven.prompt(prompt);
+        let result = driven.result();
+        let text = format!("{}{}", result["result"].as_str().unwrap_or_default(), result["errors"]);
+        let (Ok(words) | Err(words)) = outcome;
+        assert!(text.contains(words), "{prompt}: {result:#}");
+        assert_eq!(result["is_error"], Value::Bool(is_refused), "{prompt}: {result:#}");
+        assert_eq!(driven.end().results().len(), 2, "{prompt}");
+    }
+}
+
+#[test]
+fn what_changes_something_is_not_taken_from_a_program() {
+    let (world, server) = (World::new(), server());
+    for prompt in
+        ["/permissions add local allow Bash", "/model opus", "/hooks off 1", "/agents new it"]
+    {
+        let said = run(&mut world.asking(&server.url(), &["-p", prompt]));
+        assert!(said.refusal(2).contains("for a person at a terminal"), "{said:?}");
+    }
+    assert!(!world.file(".claude").exists());
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_question_beside_the_conversation_leaves_no_trace_in_it() {
+    let (world, server) = (World::new(), server());
+    let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
+    talk.until("First.");
+    talk.until(READY);
+    talk.key("/btw which way is north\r");
+    talk.until("asked beside: which way is north");
+    talk.until("Second.");
+    talk.key("go on\r");
+    talk.until("> go on");
+    talk.until(READY);
+    assert_eq!(talk.end(), Some(0));
+    let bodies: Vec<String> =
+        server.requests().iter().map(|request| request.body.to_string()).collect();
+    let asked: Vec<&String> =
+        bodies.iter().filter(|body| body.contains("which way is north")).collect();
+    assert_eq!(asked.len(), 1, "asked once, and never heard of again: {bodies:#?}");
+    assert!(asked[0].contains("First."), "it knows what was said: {}", asked[0]);
+    assert!(bodies.iter().any(|body| body.contains("go on")));
+}
