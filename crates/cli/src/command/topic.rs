@@ -41,12 +41,12 @@ impl Topic {
         };
         let (hint, meaning) = match self {
             Self::Help => ("", Meaning::Show(self)),
-            Self::Agents => ("[new|edit NAME]", Meaning::Topic(self, |rest| act::agent(rest))),
-            Self::Hooks => ("[on|off NUMBER]", Meaning::Topic(self, |rest| act::hook(rest))),
+            Self::Agents => ("[new|edit NAME]", Meaning::Topic(self, act::agent)),
+            Self::Hooks => ("[on|off NUMBER]", Meaning::Topic(self, act::hook)),
             Self::Servers => ("[NAME]", Meaning::Topic(self, |rest| Ok(act::server(rest)))),
-            Self::Memory => ("[edit FILE]", Meaning::Topic(self, |rest| act::memory(rest))),
+            Self::Memory => ("[edit FILE]", Meaning::Topic(self, act::memory)),
             Self::Model => ("[NAME]", Meaning::Topic(self, |rest| Ok(Act::Model(rest.to_owned())))),
-            Self::Permissions => ("[check COMMAND]", Meaning::Topic(self, |rest| act::rules(rest))),
+            Self::Permissions => ("[check COMMAND]", Meaning::Topic(self, act::rules)),
         };
         Command { name, others: &[], hint, about, reach: Reach::Everywhere, meaning }
     }

@@ -33,11 +33,11 @@ impl View {
         let view = |name, text, object| Ok(Self { name, text, object });
         match (order, journal) {
             (Order::Cost, Some(journal)) => {
-                let (text, object) = cost::of_session(journal).map_err(told)?;
+                let (text, object) = cost::of_session(journal).map_err(|refusal| told(&refusal))?;
                 view("cost", text, object)
             }
             (Order::Why, Some(journal)) => {
-                let text = why::lately(journal).map_err(told)?;
+                let text = why::lately(journal).map_err(|refusal| told(&refusal))?;
                 view("why", text.clone(), json!(text))
             }
             (Order::Cost | Order::Why, None) => Err("this session is not written down".to_owned()),
@@ -47,12 +47,12 @@ impl View {
             (Order::Resume(wanted), _) => {
                 let lookup = |name: &str| std::env::var_os(name);
                 let text = resume_words(wanted.as_deref(), &lookup);
-                let text = text.map_err(told)?;
+                let text = text.map_err(|refusal| told(&refusal))?;
                 view("resume", text.clone(), json!(text))
             }
             (Order::Rewind(wanted), Some(journal)) => {
                 let gone = rewind::go_open(session, journal, id, wanted).await;
-                let (text, object) = gone.map_err(told)?;
+                let (text, object) = gone.map_err(|refusal| told(&refusal))?;
                 view("rewind", text, object)
             }
             _ => {
@@ -63,6 +63,6 @@ impl View {
     }
 }
 
-fn told(refusal: Refusal) -> String {
+fn told(refusal: &Refusal) -> String {
     refusal.to_string()
 }

@@ -1,5 +1,6 @@
 //! What follows from what the session tells.
 
+use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{
     Block, Delta, Message, Notice, Origin, Outcome, Role as Side, ToolCall, ToolCallId,
     ToolOutcome, Transition,
@@ -65,28 +66,30 @@ impl App {
                     running.nested(agent, notice, (0, &folder));
                 }
             }
-            Notice::RunEnded(ending) => {
-                let took = self.now.saturating_sub(self.began);
-                self.is_busy = false;
-                self.waiting = None;
-                self.restart();
-                self.answer_is_over();
-                self.running.clear();
-                self.approvals.clear();
-                if ending.terminal.is_error() {
-                    self.say(&format!("■ {}", ending.why), Role::Warning);
-                    self.finish([Line::new()]);
-                } else if ending.outcome == Some(Outcome::NotCompacted) {
-                    let why = format!("{}; there may be too little to summarise yet", ending.why);
-                    self.quiet(&why);
-                }
-                let call = Wish::Call("Windlass is done.".to_owned());
-                let is_long = took > LONG;
-                return [Wish::Count].into_iter().chain(is_long.then_some(call)).collect();
-            }
+            Notice::RunEnded(ending) => return self.run_ended(ending),
             other => self.event(other),
         }
         Vec::new()
+    }
+
+    fn run_ended(&mut self, ending: &Ending) -> Vec<Wish> {
+        let took = self.now.saturating_sub(self.began);
+        self.is_busy = false;
+        self.waiting = None;
+        self.restart();
+        self.answer_is_over();
+        self.running.clear();
+        self.approvals.clear();
+        if ending.terminal.is_error() {
+            self.say(&format!("■ {}", ending.why), Role::Warning);
+            self.finish([Line::new()]);
+        } else if ending.outcome == Some(Outcome::NotCompacted) {
+            let why = format!("{}; there may be too little to summarise yet", ending.why);
+            self.quiet(&why);
+        }
+        let call = Wish::Call("Windlass is done.".to_owned());
+        let is_long = took > LONG;
+        [Wish::Count].into_iter().chain(is_long.then_some(call)).collect()
     }
 
     /// What is worth a quiet line and no more.

@@ -174,19 +174,23 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         signal = signals.next() => (Ok((signal.exit(), String::new())), true),
     };
     let next = next.lock().ok().and_then(|mut next| next.take());
-    let why = match (&next, is_signalled) {
-        (_, true) => Parting::Other,
-        (Some(Next::New), _) => Parting::Clear,
-        (Some(Next::Resume(_)), _) => Parting::Resume,
-        (None, _) => Parting::PromptInputExit,
-    };
-    close_for(&session, why, signals).await;
+    close_for(&session, parting(next.as_ref(), is_signalled), signals).await;
     plan.remote.close().await;
     forget(scratch.as_deref());
     let (exit, typed) = held.map_err(|error| {
         Refusal::failed(format!("the terminal cannot be used: {error}; ask with -p instead"))
     })?;
     Ok(Ended { exit, next, typed })
+}
+
+/// How hooks are told that it is over.
+fn parting(next: Option<&Next>, is_signalled: bool) -> Parting {
+    match (next, is_signalled) {
+        (_, true) => Parting::Other,
+        (Some(Next::New), _) => Parting::Clear,
+        (Some(Next::Resume(_)), _) => Parting::Resume,
+        (None, _) => Parting::PromptInputExit,
+    }
 }
 
 /// What is shown of the session.

@@ -55,7 +55,9 @@ fn every_command_means_something_in_a_terminal() {
         match *prompt {
             "/exit" => assert_eq!(talk.over().code(), Some(0)),
             "/clear" => {
-                talk.until_gone("First.");
+                talk.when("a second session", |screen| {
+                    screen.contents().matches("this is session").count() == 2
+                });
                 talk.until(READY);
             }
             "/help" => {

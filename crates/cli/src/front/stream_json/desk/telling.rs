@@ -72,14 +72,7 @@ impl Desk {
         }
         frames.extend(behind(stage));
         let hopeless = stage.patience.is_over(notice);
-        let names = match notice {
-            Notice::MessageAdded(message) => stage.mirror.names("", message.id),
-            Notice::Nested { agent, notice, .. } => match &**notice {
-                Notice::MessageAdded(message) => stage.mirror.names(agent.as_str(), message.id),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        };
+        let names = names(stage, notice);
         self.put_named(frames, names);
         if let Some(why) = hopeless {
             self.give_up(&why);
@@ -204,6 +197,18 @@ impl Desk {
         let permission_mode = Some(mode.to_owned());
         let status = Subtype::Status { status: None, permission_mode, compact_result: None };
         self.put(system(status));
+    }
+}
+
+/// What the message of a notice is called in the transcript.
+fn names(stage: &mut Stage, notice: &Notice) -> Vec<String> {
+    match notice {
+        Notice::MessageAdded(message) => stage.mirror.names("", message.id),
+        Notice::Nested { agent, notice, .. } => match &**notice {
+            Notice::MessageAdded(message) => stage.mirror.names(agent.as_str(), message.id),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

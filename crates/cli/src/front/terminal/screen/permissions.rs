@@ -68,7 +68,7 @@ impl Desk {
                 let rule = judged(list, &rule).map_err(Refusal::usage)?;
                 let text = rule.to_string();
                 let change = RuleChange { source: source_of(shelf), list, rule: &text };
-                let path = add_rule(&self.request()?, change).map_err(unwritten)?;
+                let path = add_rule(&self.request()?, change).map_err(|error| unwritten(&error))?;
                 let name = self.short(&path.to_string_lossy());
                 let words = format!("{name} now says {} {rule}", list.key());
                 self.took_effect(words).await
@@ -84,7 +84,8 @@ impl Desk {
             }
             RuleAct::RemoveNow(shelf, list, rule) => {
                 let change = RuleChange { source: source_of(shelf), list, rule: &rule };
-                let paths = remove_rule(&self.request()?, change).map_err(unwritten)?;
+                let paths =
+                    remove_rule(&self.request()?, change).map_err(|error| unwritten(&error))?;
                 let names: Vec<String> =
                     paths.iter().map(|path| self.short(&path.to_string_lossy())).collect();
                 let names = names.join(" and ");
@@ -167,7 +168,7 @@ impl Desk {
     }
 }
 
-fn unwritten(error: WriteError) -> Refusal {
+fn unwritten(error: &WriteError) -> Refusal {
     Refusal::failed(error.to_string())
 }
 
