@@ -143,7 +143,6 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let by_name = (&settings, layers.available());
     let models = choice::others(&cast, &config, by_name, found.models(), lookup);
     notes.extend(found.missing(&cast, &models));
-    let beside = apart(&surroundings, &settings.policy);
     let hands = |surroundings| Hands {
         registry: offer.registry.clone(),
         surroundings: Arc::new(surroundings),
@@ -151,7 +150,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         remote: remote.clone(),
         trusts_project: layers.trusts_project(),
     };
-    let (pages, later) = (found.pages.clone(), hands(beside));
+    let (pages, later) = (found.pages.clone(), hands(apart(&surroundings, &settings.policy)));
     let (order, surroundings) =
         worded(order, hands(surroundings), (&found, &layers), &names, &settings)?;
     let expander = Expander { pages, names, hands: later };
@@ -160,11 +159,10 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let portrait = portrait(offer.names(), &mut found, layers.output_style(), cwd);
     let agents = offer.subagents(std::mem::take(&mut found.agents));
     builder = found.equip(builder).registry(offer.registry).web_search(offer.search);
-    let hooks = layers.hooks();
-    builder = builder.surroundings(surroundings).hooks(hooks.clone()).models(models);
+    let live = Live::new(args, &portrait.cwd, &mut layers, lookup);
+    builder = builder.surroundings(surroundings).hooks(live.hooks.clone()).models(models);
     builder = builder.continue_run(order == Some(Order::GoOn));
     builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
-    let live = Live::new(args, &portrait.cwd, (&layers, hooks), lookup);
     kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));
     Ok(Plan {

@@ -49,7 +49,7 @@ impl Live {
     pub(crate) fn new(
         args: &RunArgs,
         cwd: &Path,
-        (layers, hooks): (&Layers, HookSet),
+        layers: &mut Layers,
         lookup: &impl Lookup,
     ) -> Self {
         let given = &args.permission;
@@ -64,8 +64,8 @@ impl Live {
             watch: Watch::default(),
             flags: Rules { allow, deny, ..Rules::default() },
             directories: directories.collect(),
+            hooks: layers.hooks(),
             layers: layers.clone(),
-            hooks,
         };
         if let Some(request) = live.request(lookup) {
             live.watch = Watch::new(&request, &layers.loaded);
