@@ -116,6 +116,7 @@ pub(crate) async fn stay(process: Process, order: Order) -> io::Result<Ended> {
         cause: Cause::Itself,
         tree,
         spoke: Instant::now(),
+        has_news: false,
         cancel: order.cancel,
         progress: order.progress,
         bell: order.output.bell,
@@ -174,6 +175,8 @@ struct Watch {
     cause: Cause,
     tree: Tree,
     spoke: Instant,
+    /// Something was printed since.
+    has_news: bool,
     cancel: CancellationToken,
     progress: Progress,
     bell: Option<Arc<Notify>>,
@@ -230,6 +233,10 @@ impl Watch {
                     self.end(Cause::Cancel, timer.as_mut());
                 }
                 () = tokio::time::sleep(LOOK_AGAIN), if must_look => {}
+                // What is printed before a silence is said in it.
+                () = tokio::time::sleep_until(self.spoke + PROGRESS_EVERY), if self.has_news => {
+                    self.speak();
+                }
                 _ = rounds.tick(), if self.stage == Stage::Running && self.swarm.before.is_some() => {
                     if self.swarm.is_over(&self.tree) {
                         self.cause = Cause::Swarm;
@@ -282,11 +289,16 @@ impl Watch {
         if room == Room::None && self.cause == Cause::Itself {
             self.end(Cause::Flood, timer);
         }
-        let now = Instant::now();
-        if now.duration_since(self.spoke) >= PROGRESS_EVERY {
-            self.spoke = now;
-            let line = || self.stdout.ends.last_line().or_else(|| self.stderr.ends.last_line());
-            self.progress.say(|| line().unwrap_or_default());
+        self.has_news = true;
+        if self.spoke.elapsed() >= PROGRESS_EVERY {
+            self.speak();
         }
+    }
+
+    /// Says what was printed last.
+    fn speak(&mut self) {
+        (self.spoke, self.has_news) = (Instant::now(), false);
+        let line = || self.stdout.ends.last_line().or_else(|| self.stderr.ends.last_line());
+        self.progress.say(|| line().unwrap_or_default());
     }
 }
