@@ -79,7 +79,7 @@ impl Performer {
                 surroundings,
                 Arc::clone(&attachments.neighbours),
                 aside,
-                (Arc::clone(&hooks), events.clone()),
+                events.clone(),
             ),
             attachments: Arc::new(attachments),
             hooks: HookErrands::new(hooks, events.clone()),

@@ -155,7 +155,6 @@ impl Reader<'_> {
             "prompt" | "agent" => Kind::Judge(Judge {
                 prompt: required(fields, "prompt")?,
                 is_agent: text(fields, "type")? == Some("agent"),
-                model: text(fields, "model")?.map(str::to_owned),
             }),
             "mcp_tool" => Kind::Tool(ServerTool {
                 server: required(fields, "server")?,

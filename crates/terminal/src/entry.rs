@@ -29,6 +29,8 @@ pub enum Entry {
 pub struct Entries {
     kept: VecDeque<Entry>,
     bytes: usize,
+    /// How many are kept no more.
+    gone: usize,
 }
 
 impl Entries {
@@ -40,7 +42,26 @@ impl Entries {
         while self.bytes > BYTES_MAX || self.kept.len() > COUNT_MAX {
             let Some(oldest) = self.kept.pop_front() else { break };
             self.bytes -= oldest.bytes();
+            self.gone += 1;
         }
+    }
+
+    /// What it takes to keep them.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many there ever were.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        self.gone + self.kept.len()
+    }
+
+    /// One of them, counted from the first there ever was.
+    #[must_use]
+    pub fn get(&self, number: usize) -> Option<&Entry> {
+        self.kept.get(number.checked_sub(self.gone)?)
     }
 
     /// The newest of them as lines, everything unfolded.
@@ -61,7 +82,9 @@ impl Entries {
 }
 
 impl Entry {
-    fn bytes(&self) -> usize {
+    /// What it takes to keep it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
         match self {
             Self::Said(text) | Self::Answer(text) | Self::Thought(text) | Self::Quiet(text) => {
                 text.len() + ENTRY_BYTES
@@ -103,7 +126,9 @@ impl Entry {
         }
     }
 
-    fn lines(&self, width: usize, folder: &str) -> Vec<Line> {
+    /// Its lines, unfolded.
+    #[must_use]
+    pub fn lines(&self, width: usize, folder: &str) -> Vec<Line> {
         match self {
             Self::Said(words) => tool::said(words, width, usize::MAX),
             Self::Answer(words) => text::markdown(words, width),

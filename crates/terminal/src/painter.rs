@@ -102,13 +102,14 @@ impl Painter {
     }
 
     /// The bytes that make a whole screen of one into another; only rows that differ are written.
+    /// No line is wider than the screen.
     #[must_use]
     pub fn page(&self, before: &[Line], now: &[Line]) -> String {
         let mut out = String::new();
         for (row, line) in now.iter().enumerate() {
             if before.get(row) != Some(line) {
                 let _ = write!(out, "\x1b[{};1H", row + 1);
-                self.write(&mut out, &line.cut(self.width));
+                self.spans(&mut out, line);
                 out.push_str("\x1b[K");
             }
         }
@@ -164,6 +165,12 @@ impl Painter {
     }
 
     fn write(&self, out: &mut String, line: &Line) {
+        self.spans(out, line);
+        // A line that fills the screen leaves the cursor beyond it; the next move settles that.
+        debug_assert!(line.width() <= self.width || self.width < "…".width());
+    }
+
+    fn spans(&self, out: &mut String, line: &Line) {
         for span in &line.spans {
             let begin = self.theme.begin(span.role);
             out.push_str(begin);
@@ -172,7 +179,5 @@ impl Painter {
                 out.push_str("\x1b[0m");
             }
         }
-        // A line that fills the screen leaves the cursor beyond it; the next move settles that.
-        debug_assert!(line.width() <= self.width || self.width < "…".width());
     }
 }

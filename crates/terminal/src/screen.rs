@@ -14,9 +14,11 @@ pub(crate) struct Screen {
     is_bare: bool,
 }
 
-/// Gives the terminal back, if nobody did.
-pub(crate) fn give_back() {
-    restore();
+/// Gives the modes of the terminal back, if nobody did. Writes nothing: it may be that nobody reads.
+pub(crate) fn give_modes_back() {
+    if let Some((before, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
+    }
 }
 
 /// How the terminal was before we came, and whether no sequence steers it. There is one terminal, so

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn named(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let plain = without_code(line);
+    let (quoted, plain) = without_quoted(&plain);
+    found.extend(quoted);
     for word in plain.split_whitespace() {
         let Some(path) = word.strip_prefix('@') else { continue };
         let path = path.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '"', '\'']);
@@ -14,6 +16,28 @@ pub(crate) fn named(line: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Names in quotes, which may hold blanks, and the line without them.
+fn without_quoted(line: &str) -> (Vec<String>, String) {
+    let (mut names, mut plain, mut rest) = (Vec::new(), String::new(), line);
+    while let Some((before, behind)) = rest.split_once("@\"") {
+        plain.push_str(before);
+        let is_word = before.chars().next_back().is_none_or(char::is_whitespace);
+        match behind.split_once('"') {
+            Some((name, after)) if is_word && !name.is_empty() && name.len() <= PATH_MAX => {
+                names.push(name.to_owned());
+                plain.push(' ');
+                rest = after;
+            }
+            _ => {
+                plain.push_str("@\"");
+                rest = behind;
+            }
+        }
+    }
+    plain.push_str(rest);
+    (names, plain)
 }
 
 /// The real path of a file that is named in another, if it is there. Words after an at sign that
@@ -64,6 +88,8 @@ mod tests {
             ("`@a` ``@b ` @c`` @d", &["d"]),
             ("an open ` @e", &["e"]),
             ("a@b @ @.", &[]),
+            ("see @\"my notes.md\" and @b", &["my notes.md", "b"]),
+            ("a@\"b c\" @\"\" x", &[]),
         ];
         for (line, names) in cases {
             assert_eq!(named(line), *names, "{line}");

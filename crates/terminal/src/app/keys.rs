@@ -6,8 +6,8 @@ use windlass_vocabulary::{Answer, Mode};
 
 use super::{App, Purpose, Wish};
 use crate::approval::Said;
-use crate::composer::Move;
 use crate::composer::vim::Meant;
+use crate::composer::{Move, dragged};
 use crate::field::Filled;
 use crate::input::Key;
 use crate::line::{Line, Role};
@@ -29,8 +29,7 @@ impl App {
             Key::Suspend => return vec![Wish::Suspend],
             Key::Redraw => return vec![Wish::Redraw],
             Key::Unfold => {
-                let lines = self.entries.lines(self.width, &self.about.folder);
-                self.pager = Some(Pager::at_end(lines, self.rows));
+                self.unfold();
                 return Vec::new();
             }
             _ => {}
@@ -79,6 +78,22 @@ impl App {
         }
     }
 
+    /// Opens the page on which everything stands unfolded.
+    fn unfold(&mut self) {
+        let size = (self.width, self.rows);
+        self.pager = Some(Pager::at_end(&self.entries, &self.about.folder, size));
+    }
+
+    /// Draws more of an open page, or all of it anew for another width.
+    pub fn leaf(&mut self) {
+        if self.pager.as_ref().is_some_and(|pager| pager.width() != self.width) {
+            self.unfold();
+        }
+        if let Some(pager) = &mut self.pager {
+            pager.load(&self.entries, &self.about.folder, self.rows);
+        }
+    }
+
     fn picked(&mut self, purpose: Purpose, item: Item) -> Vec<Wish> {
         match purpose {
             Purpose::History => {
@@ -113,11 +128,12 @@ impl App {
             Key::EndOfInput | Key::Delete => self.composer.delete(),
             Key::BackTab => return vec![self.next_mode()],
             Key::Edit => return vec![Wish::Edit],
+            Key::Image => return vec![Wish::Image],
             Key::Search => self.search(),
             Key::Tasks => self.hides_tasks = !self.hides_tasks,
             Key::Letter(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
             Key::NewLine => self.composer.insert("\n"),
-            Key::Paste(text) => self.composer.paste(&text),
+            Key::Paste(text) => return self.pasted(&text),
             Key::Backspace => self.composer.backspace(),
             Key::DeleteWord => self.composer.delete_word(),
             Key::DeleteToHome => self.composer.delete_to_home(),
@@ -133,6 +149,24 @@ impl App {
             Key::Tab | Key::PageUp | Key::PageDown | Key::Suspend | Key::Redraw | Key::Unfold => {}
         }
         self.seek().into_iter().collect()
+    }
+
+    /// A paste. Images that were dragged in are mentioned; those from elsewhere are brought first.
+    fn pasted(&mut self, text: &str) -> Vec<Wish> {
+        let images = dragged::images(text);
+        if images.is_empty() {
+            self.composer.paste(text);
+            return self.seek().into_iter().collect();
+        }
+        let folder = &self.about.folder;
+        let is_here = |path: &str| {
+            let below = path.strip_prefix(folder.as_str());
+            !path.starts_with('/') || below.is_some_and(|rest| rest.starts_with('/'))
+        };
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            images.into_iter().partition(|path| is_here(path));
+        here.iter().for_each(|path| self.composer.mention(path));
+        elsewhere.into_iter().map(Wish::Bring).collect()
     }
 
     /// A key for the suggestions, if there are any and it is one.

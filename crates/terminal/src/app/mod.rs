@@ -69,6 +69,10 @@ pub enum Wish {
     Look(Ticket, String),
     /// Take back the last thing that waits to be said.
     TakeBack,
+    /// Look for an image in the clipboard.
+    Image,
+    /// Bring an image from elsewhere to where it may be read.
+    Bring(String),
     /// Write in an editor.
     Edit,
     /// Stop the process for a while.

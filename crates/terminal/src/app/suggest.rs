@@ -49,7 +49,11 @@ impl App {
                 label: format!("@{name}"),
                 about: String::new(),
                 // A folder is gone into; a file is done with.
-                text: if name.ends_with('/') { format!("@{name}") } else { format!("@{name} ") },
+                text: match name.ends_with('/') {
+                    true => format!("@{name}"),
+                    false if name.contains(char::is_whitespace) => format!("@\"{name}\" "),
+                    false => format!("@{name} "),
+                },
                 from,
                 is_whole: false,
             })

@@ -1,5 +1,6 @@
 //! What is being typed: several lines, a history, and long pastes shown as one word. Pure.
 
+pub(crate) mod dragged;
 pub mod vim;
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -16,7 +17,8 @@ pub struct Composer {
     shown: Option<usize>,
     /// What was typed before the history was looked at.
     kept: String,
-    pastes: Vec<String>,
+    /// What is shown as a word, and what is said instead of it.
+    aside: Vec<(String, String)>,
 }
 
 /// Where a move goes.
@@ -78,16 +80,44 @@ impl Composer {
     /// Takes in a paste. A long one is kept aside and shown as a word.
     pub fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        if let Some(path) = image(&text) {
-            return self.insert(&format!("@{path} "));
-        }
-        let lines = text.lines().count();
-        if lines <= PASTE_LINES_MAX && text.len() <= PASTE_BYTES_MAX {
+        if text.lines().count() <= PASTE_LINES_MAX && text.len() <= PASTE_BYTES_MAX {
             return self.insert(&text);
         }
-        self.pastes.push(text);
-        let word = paste_word(self.pastes.len(), lines);
+        let word = self.put_aside(text);
         self.insert(&word);
+    }
+
+    /// Keeps a long text aside; gives the word it is shown as.
+    fn put_aside(&mut self, text: String) -> String {
+        let word = format!("[paste {}: {} lines]", self.aside.len() + 1, text.lines().count());
+        self.aside.push((word.clone(), text));
+        word
+    }
+
+    /// Names a file that lies elsewhere; shows the name people know it by.
+    pub fn mention_as(&mut self, name: &str, path: &str) {
+        let word = format!("[image {}: {name}]", self.aside.len() + 1);
+        self.aside.push((word.clone(), format!("@\"{path}\"")));
+        let blank = self.blank_before();
+        self.insert(&format!("{blank}{word} "));
+    }
+
+    /// What has to stand between what is typed and another word.
+    fn blank_before(&self) -> &'static str {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        match before.chars().next_back() {
+            Some(last) if !last.is_whitespace() => " ",
+            _ => "",
+        }
+    }
+
+    /// Names a file that is said with the words.
+    pub fn mention(&mut self, path: &str) {
+        let blank = self.blank_before();
+        match path.contains(char::is_whitespace) {
+            true => self.insert(&format!("{blank}@\"{path}\" ")),
+            false => self.insert(&format!("{blank}@{path} ")),
+        }
     }
 
     /// Takes away what is before the cursor: a character.
@@ -268,16 +298,19 @@ impl Composer {
 
     fn unfolded(&self, shown: &str) -> String {
         let mut whole = shown.to_owned();
-        for (number, paste) in self.pastes.iter().enumerate() {
-            let word = paste_word(number + 1, paste.lines().count());
-            whole = whole.replacen(&word, paste, 1);
+        for (word, text) in &self.aside {
+            whole = whole.replacen(word, text, 1);
         }
         whole
     }
 
-    /// Puts a text in the place of what is typed.
+    /// Puts a text in the place of what is typed. A long one is shown as a word, like a paste.
     pub fn set(&mut self, text: impl Into<String>) {
-        self.text = text.into();
+        let text = text.into();
+        self.text = match text.len() > SET_BYTES_MAX {
+            true => self.put_aside(text),
+            false => text,
+        };
         self.at = self.text.len();
         self.shown = None;
     }
@@ -286,7 +319,7 @@ impl Composer {
     pub fn submit(&mut self) -> String {
         let shown = std::mem::take(&mut self.text);
         let whole = self.unfolded(&shown);
-        self.pastes.clear();
+        self.aside.clear();
         self.at = 0;
         self.shown = None;
         // A paste that was shown as a word is too long to come back.
@@ -300,25 +333,10 @@ impl Composer {
     }
 }
 
-/// The path of an image, if that is what was pasted or dragged in: terminals quote it or put signs
-/// before its blanks.
-fn image(pasted: &str) -> Option<String> {
-    let text = pasted.trim().trim_matches(['\'', '"']);
-    let path = text.strip_prefix("file://").unwrap_or(text).replace("\\ ", " ");
-    let end = path.rsplit('.').next()?.to_ascii_lowercase();
-    let is_image = matches!(end.as_str(), "png" | "jpg" | "jpeg" | "gif" | "webp");
-    let is_path = path.starts_with(['/', '~', '.']) && path.len() < PATH_MAX;
-    // A name with blanks cannot be mentioned; it stays what it is.
-    (is_image && is_path && !path.contains(char::is_whitespace)).then_some(path)
-}
-
-fn paste_word(number: usize, lines: usize) -> String {
-    format!("[paste {number}: {lines} lines]")
-}
-
 const PASTE_LINES_MAX: usize = 8;
 const PASTE_BYTES_MAX: usize = 2_000;
-const PATH_MAX: usize = 1_000;
+/// What an editor or an earlier prompt may bring and still be changed letter by letter.
+const SET_BYTES_MAX: usize = 16 * 1024;
 const HISTORY_MAX: usize = 500;
 const HISTORY_BYTES_MAX: usize = 16 * 1024;
 
@@ -363,15 +381,22 @@ mod tests {
         assert_eq!(composer.submit(), format!("see {long}"));
         composer.insert("two");
         assert_eq!(composer.submit(), "two");
-        for dragged in ["/home/me/cat.png", "'/home/me/cat.png'", "file:///home/me/cat.png\n"] {
-            composer.paste(dragged);
-            assert_eq!(composer.text(), "@/home/me/cat.png ", "{dragged}");
-            composer.set("");
-        }
         composer.insert("draft");
         composer.go(Move::Up);
         assert_eq!(composer.text(), "two");
         composer.go(Move::Down);
         assert_eq!(composer.text(), "draft");
+    }
+
+    /// What comes back from an editor or an earlier prompt is broken into lines with every key, so it
+    /// must not be long.
+    #[test]
+    fn a_long_text_that_comes_back_is_a_word_and_goes_out_whole() {
+        let mut composer = Composer::default();
+        let long = "a line\n".repeat(100_000);
+        composer.set(long.clone());
+        assert_eq!(composer.text(), "[paste 1: 100000 lines]");
+        composer.insert(" more");
+        assert_eq!(composer.submit(), format!("{long} more"));
     }
 }

@@ -51,6 +51,8 @@ pub enum Key {
     Suspend,
     /// Ctrl-T: show or hide the task list.
     Tasks,
+    /// Ctrl-V: an image from the clipboard.
+    Image,
 }
 
 /// Something that came from the terminal.
@@ -87,6 +89,7 @@ pub(super) fn control(byte: u8) -> Option<Key> {
         0x12 => Key::Search,
         0x14 => Key::Tasks,
         0x15 => Key::DeleteToHome,
+        0x16 => Key::Image,
         0x17 => Key::DeleteWord,
         0x1a => Key::Suspend,
         0x7f => Key::Backspace,

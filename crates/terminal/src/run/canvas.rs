@@ -5,6 +5,7 @@ use std::io;
 use crate::app::App;
 use crate::line::{Line, Role};
 use crate::linear::Linear;
+use crate::pager::Pager;
 use crate::painter::{Cursor, Painter};
 use crate::run::Looks;
 use crate::screen::Screen;
@@ -39,7 +40,7 @@ impl Canvas {
     pub(super) fn has_shown(&self, app: &App) -> bool {
         match self.looks.is_linear {
             true => app.is_said(),
-            false => app.pager.is_some() || app.is_shown(),
+            false => app.pager.as_ref().map_or_else(|| app.is_shown(), Pager::is_whole),
         }
     }
 
@@ -111,7 +112,8 @@ impl Canvas {
         self.screen.write(&bytes)
     }
 
-    fn paint_page(&mut self, app: &App) -> io::Result<()> {
+    fn paint_page(&mut self, app: &mut App) -> io::Result<()> {
+        app.leaf();
         let Some(pager) = &app.pager else { return Ok(()) };
         self.screen.aside(true)?;
         let page = pager.screen(app.width, app.rows);

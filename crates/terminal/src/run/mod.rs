@@ -3,6 +3,7 @@
 
 mod canvas;
 mod choose;
+mod clipboard;
 mod outside;
 mod status;
 mod thread;
@@ -144,6 +145,8 @@ pub struct Stage {
     pub host: Arc<dyn Host>,
     /// Where files are looked for.
     pub folder: PathBuf,
+    /// Where files of the session may be put that it may read; made when it is needed.
+    pub aside: PathBuf,
     /// What was said in other sessions, the oldest first.
     pub said: Vec<String>,
     /// Keys as in vim.
@@ -186,6 +189,7 @@ async fn held(
         host,
         tell,
         session_side,
+        aside: stage.aside,
         editing: None,
         began: Instant::now(),
         painted: None,
@@ -222,6 +226,8 @@ struct Conversation {
     tell: mpsc::Sender<Told>,
     /// Where everything runs that is not the terminal.
     session_side: Handle,
+    /// Where images are put that lie nowhere, or elsewhere.
+    aside: PathBuf,
     /// An editor that has the terminal.
     editing: Option<Editing>,
     began: Instant,
@@ -363,6 +369,8 @@ impl Conversation {
             Wish::Find(wanted) => self.files.look(wanted),
             Wish::Look(ticket, path) => self.look(ticket, path),
             Wish::TakeBack => self.take_back(),
+            Wish::Image => self.image(),
+            Wish::Bring(path) => self.bring(path),
             Wish::Call(words) => self.canvas.call(&words),
             Wish::Count => self.count(),
             Wish::Interrupt => self.sent(self.session.interrupt(Interrupt::User)),

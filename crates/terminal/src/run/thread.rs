@@ -43,7 +43,7 @@ impl Drop for Held {
         drop(self.leave.take());
         // A terminal that takes nothing any more is not waited for for ever.
         let _ = self.ended.recv_timeout(LEAVE_MAX);
-        crate::screen::give_back();
+        crate::screen::give_modes_back();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use windlass_vocabulary::inventory::Inventory;
@@ -27,6 +28,8 @@ pub(super) enum Told {
     Status(Option<String>),
     /// Where rules are kept now.
     Kept(Result<String, String>),
+    /// What an image is called and where it is, or why there is none.
+    Image(Result<(String, PathBuf), String>),
 }
 
 impl Conversation {
@@ -108,6 +111,10 @@ impl Conversation {
             }
             Told::Kept(Ok(place)) => self.app.quiet(&place),
             Told::Kept(Err(problem)) => self.app.say(&problem, Role::Bad),
+            Told::Image(Ok((name, path))) => {
+                self.app.composer.mention_as(&name, &path.to_string_lossy());
+            }
+            Told::Image(Err(why)) => self.app.quiet(&why),
         }
     }
 

@@ -160,6 +160,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         about,
         mode,
         looks: begun.looks,
+        aside: desk.expander.hands.surroundings.spill.clone(),
         host: Arc::new(Prompts { desk: Arc::new(desk) }),
         folder: portrait.cwd,
         said,

@@ -111,6 +111,7 @@ fn a_conversation_inside_tmux() {
     tmux.until("> hello");
     tmux.order("send-keys Enter");
     tmux.until("It works.");
+    tmux.until(READY);
     // Escape is a key of its own there, too, and arrows are arrows.
     tmux.order("send-keys Up");
     tmux.until("> hello\nclaude");

@@ -1,0 +1,135 @@
+//! What happens on the way and needs nobody: each is one quiet line, and the conversation goes on.
+
+use windlass_rehearsal::{Answer, Fault, Script, StopReason};
+
+use super::talk::{READY, Talk};
+use crate::stage::{World, play};
+
+/// Everything that was shown, with one blank between words: a quiet line may be broken.
+fn words(talk: &Talk) -> String {
+    talk.scrolled().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Says something, waits for the last words of the answer, and gives everything shown.
+fn shown(script: Script, flags: &[&str], last: &str) -> String {
+    let world = World::new();
+    let server = play(script);
+    let arguments: Vec<&str> = flags.iter().copied().chain(["--", "go"]).collect();
+    let talk = Talk::sized(world.asking(&server.url(), &arguments), 40, 100);
+    talk.until(last);
+    talk.until(READY);
+    let shown = words(&talk);
+    assert_eq!(talk.end(), Some(0));
+    shown
+}
+
+fn cut(text: &str) -> Answer {
+    Answer::text(text).stop(StopReason::MaxTokens)
+}
+
+#[test]
+fn retries_are_told_with_their_reason() {
+    let script = Script::new()
+        .answer(Answer::failing(Fault::refuse(529)))
+        .answer(Answer::text("There you are.").repeat(0));
+    let shown = shown(script, &[], "There you are.");
+    assert!(shown.contains("· ") && shown.contains("try 1 of"), "{shown}");
+}
+
+#[test]
+fn another_model_is_told() {
+    let script = Script::new()
+        .answer(Answer::failing(Fault::refuse(404)).when_model("first"))
+        .answer(Answer::text("Fine.").when_model("second"));
+    let flags = ["--model", "first", "--fallback-model", "second"];
+    let shown = shown(script, &flags, "Fine.");
+    assert!(shown.contains("· first → second"), "{shown}");
+}
+
+#[test]
+fn an_answer_that_broke_off_is_taken_back() {
+    let text = "Half of a sentence that is never";
+    let script = Script::new()
+        .answer(Answer::text(text).chunk(4).fault(Fault::cut_after_event(5)))
+        .answer(Answer::text("Whole again.").repeat(0));
+    let shown = shown(script, &[], "Whole again.");
+    assert!(shown.contains("· taken back: "), "{shown}");
+    assert!(!shown.contains("Half of"), "nothing of it is left: {shown}");
+}
+
+/// The answer is withheld while it is mended, and the way it was mended is told.
+#[test]
+fn an_answer_cut_at_the_limit_is_mended() {
+    let script = Script::new()
+        .answer(cut("void"))
+        .answer(cut("One, "))
+        .answer(cut("two, "))
+        .answer(Answer::text("three.").repeat(0));
+    let shown = shown(script, &[], "three.");
+    for words in [
+        "· cut at the output limit; asked again with more room",
+        "· still cut at the output limit; asked to go on",
+        "One,",
+        "two,",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("void"), "what was withheld is not shown: {shown}");
+}
+
+#[test]
+fn history_that_is_made_shorter_is_told() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::text("long ".repeat(4_000)))
+        .answer(Answer::text("more ".repeat(4_000)))
+        .answer(Answer::text("A summary: two long answers."))
+        .answer(Answer::text("Here I am.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 40, 100);
+    talk.until(READY);
+    for (prompt, answer) in [("tell me a lot", "long long"), ("tell me more", "more more")] {
+        talk.key(&format!("{prompt}\r"));
+        talk.until(answer);
+        talk.until(READY);
+    }
+    talk.key("/compact\r");
+    talk.until("history was summarised");
+    talk.until(READY);
+    talk.key("are you there?\r");
+    talk.until("Here I am.");
+    let shown = words(&talk);
+    assert!(shown.contains("· history was summarised: about"), "{shown}");
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// The provider says that it is too long: what it said is withheld, history is made shorter, and the
+/// answer to the same prompt comes after all.
+#[test]
+fn a_prompt_that_is_too_long_is_mended() {
+    let world = World::new();
+    let long = r#"{"type":"error","error":{"type":"invalid_request_error",
+        "message":"prompt is too long: 300000 tokens > 200000 maximum"}}"#;
+    let script = Script::new()
+        .answer(Answer::text("long ".repeat(4_000)))
+        .answer(Answer::text("more ".repeat(4_000)))
+        .answer(Answer::failing(Fault::refuse_with(400, long)).when("where are we"))
+        .answer(Answer::text("A summary: two long answers."))
+        .answer(Answer::text("Here I am.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 40, 100);
+    talk.until(READY);
+    for (prompt, answer) in [("tell me a lot", "long long"), ("tell me more", "more more")] {
+        talk.key(&format!("{prompt}\r"));
+        talk.until(answer);
+        talk.until(READY);
+    }
+    talk.key("where are we?\r");
+    talk.until("Here I am.");
+    talk.until(READY);
+    let shown = words(&talk);
+    assert!(shown.contains("· too long; "), "{shown}");
+    assert!(shown.contains("it is asked again"), "{shown}");
+    assert!(!shown.contains("300000"), "withheld: {shown}");
+    assert_eq!(talk.end(), Some(0));
+}
