@@ -4,12 +4,12 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use windlass_rehearsal::demo;
 
 use super::talk::{ASKED, READY, Talk};
-use crate::stage::{World, play};
+use crate::stage::{PATIENCE, World, play};
 
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 84;
@@ -39,14 +39,14 @@ fn recorded(theme: &str) -> Vec<Vec<Row>> {
     talk.until(READY);
     talk.key(demo::prompt());
     talk.until("fix it.");
-    let mut frames = vec![rows(&talk)];
+    let mut frames = vec![still(&talk)];
     talk.key("\r");
     loop {
         let shown = talk.when("a question or the end", |screen| {
             let shown = screen.contents();
             shown.contains(ASKED) || (shown.contains("All six months") && shown.contains(READY))
         });
-        frames.push(rows(&talk));
+        frames.push(still(&talk));
         if shown.contains("All six months") {
             break;
         }
@@ -56,6 +56,23 @@ fn recorded(theme: &str) -> Vec<Vec<Row>> {
     assert_eq!(talk.end(), Some(0));
     frames
 }
+
+/// The screen once nothing changes on it: what is counted or read beside the conversation comes a
+/// moment later.
+fn still(talk: &Talk) -> Vec<Row> {
+    let limit = Instant::now() + PATIENCE;
+    let (mut last, mut since) = (rows(talk), Instant::now());
+    while since.elapsed() < STILL && Instant::now() < limit {
+        std::thread::park_timeout(Duration::from_millis(20));
+        let now = rows(talk);
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+    }
+    last
+}
+
+const STILL: Duration = Duration::from_millis(800);
 
 fn rows(talk: &Talk) -> Vec<Row> {
     talk.look(|screen| {

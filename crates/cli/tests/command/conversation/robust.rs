@@ -1,11 +1,15 @@
 //! The terminal is always given back, and whatever its size, nothing breaks.
 
-use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{LocalModes, tcgetattr};
 use windlass_rehearsal::{Answer, Script};
 
 use super::talk::{READY, Talk};
-use crate::stage::{World, play};
+use crate::stage::{PATIENCE, World, play};
 use crate::terminal::terminal;
 
 fn ok() -> Script {
@@ -99,4 +103,110 @@ fn a_terminal_that_goes_away_ends_it() {
     talk.until(READY);
     drop(keys);
     assert_eq!(talk.over().code(), Some(0));
+}
+
+/// A window that is dragged about while an answer pours in.
+#[test]
+fn a_storm_of_sizes_while_an_answer_comes() {
+    let world = World::new();
+    let text: String =
+        (0..400).map(|number| format!("Part {number} of a long answer.\n\n")).collect();
+    let answer = Answer::text(format!("{text}The end.")).pace(Duration::from_millis(1));
+    let server = play(Script::new().answer(answer.repeat(0)));
+    let mut talk = Talk::sized(world.asking(&server.url(), &["go"]), 30, 100);
+    talk.until("Part ");
+    for step in 0..150_u16 {
+        talk.resize(6 + step % 30, 40 + (step * 53) % 260);
+    }
+    talk.resize(30, 100);
+    talk.until("The end.");
+    talk.until(READY);
+    talk.key("still here");
+    talk.when("one prompt", |screen| screen.contents().matches("> still here").count() == 1);
+    assert_eq!(talk.end_after_clear(), Some(0));
+}
+
+/// Nobody can type: it says so and leaves the terminal as it is.
+#[test]
+fn without_keys_there_is_no_conversation() {
+    let world = World::new();
+    let server = play(ok());
+    let nothing = std::fs::File::open("/dev/null").expect("nothing");
+    let talk = Talk::with_keys_from(world.asking::<&str>(&server.url(), &[]), Some(nothing));
+    let keys = talk.terminal().try_clone().expect("a copy");
+    let status = talk.over();
+    assert!(!status.success(), "{status:?}");
+    let modes = tcgetattr(&keys).expect("modes");
+    assert!(modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO));
+}
+
+/// Nobody reads what is written, as when a connection hangs: it can still be ended, and the modes of
+/// the terminal are as before.
+#[test]
+fn a_terminal_nobody_reads_does_not_hold_it() {
+    let world = World::new();
+    let long = "words that fill whatever lies between two ends\n\n".repeat(20_000);
+    let server = play(Script::new().answer(Answer::text(long).repeat(0)));
+    let (ours, theirs) = terminal();
+    let copy = |file: &std::fs::File| Stdio::from(file.try_clone().expect("a copy"));
+    let mut command = world.asking(&server.url(), &["go"]);
+    command.env("TERM", "xterm-256color").stdin(copy(&theirs)).stdout(copy(&theirs));
+    let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
+    drop(command);
+    // The request is made and answered, and what is written has nowhere to go.
+    let limit = Instant::now() + PATIENCE;
+    let is_full = || {
+        let mut ready = [PollFd::new(&theirs, PollFlags::OUT)];
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut ready, Some(&none)).expect("a look") == 0
+    };
+    while !is_full() {
+        assert!(Instant::now() < limit, "it never filled up");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it is there");
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if Instant::now() >= limit {
+            let _ = child.kill();
+            panic!("it does not leave");
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(143));
+    let modes = tcgetattr(&theirs).expect("modes");
+    assert!(modes.local_modes.contains(LocalModes::ICANON | LocalModes::ECHO));
+    drop(ours);
+}
+
+/// Behind another terminal, as over a connection: keys, sizes and the way back go through both.
+#[test]
+fn behind_another_terminal_it_is_the_same() {
+    let world = World::new();
+    let server = play(ok());
+    let inner = world.asking::<&str>(&server.url(), &[]);
+    let mut command = Command::new("script");
+    command.args(["-q", "-e", "-c"]).arg(inner.get_program()).arg("/dev/null").env_clear();
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("SHELL", "/bin/sh").current_dir(world.work());
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let mut talk = Talk::begin(command);
+    talk.until(READY);
+    talk.key("hello there\r");
+    talk.until("ok");
+    talk.until(READY);
+    talk.resize(20, 44);
+    talk.key("narrow");
+    talk.until("> narrow");
+    talk.key("\u{3}");
+    talk.until(READY);
+    talk.key("\u{4}");
+    let keys = talk.terminal().try_clone().expect("a copy");
+    assert_eq!(talk.over().code(), Some(0));
+    let modes = tcgetattr(&keys).expect("modes");
+    assert!(modes.local_modes.contains(LocalModes::ICANON));
 }
