@@ -38,6 +38,10 @@ pub(crate) struct Asides {
     reader: ModelFacts,
     /// Searches.
     searcher: ModelFacts,
+    /// The models of the session.
+    own: Vec<ModelFacts>,
+    /// Others that may be asked for by name.
+    models: Arc<[(String, ModelFacts)]>,
     agent: AgentId,
     count: AtomicU64,
 }
@@ -50,45 +54,65 @@ impl std::fmt::Debug for Asides {
 
 impl Aside for Asides {
     fn ask(&self, question: Question) -> Asking<'_> {
-        Box::pin(async move {
-            let facts = match question.search {
-                Some(_) => &self.searcher,
-                None => &self.reader,
-            };
-            let input = Tokens(question.prompt.len() as u64 / TOKEN_BYTES_MIN + 100);
-            let reading = if question.search.is_some() { SEARCHED } else { Tokens(0) };
-            let fee = match question.search {
-                Some(_) => fee(self.model.routes.to(&facts.name).dialect.wire()),
-                None => MicroUsd(0),
-            };
-            let fees = times(fee, USES_MAX);
-            let Some(output) = affordable(facts, question.allowance, input + reading, fees) else {
-                let text = Err("there is too little money left for it.".to_owned());
-                return Said { text, links: Vec::new(), spent: MicroUsd(0) };
-            };
-            let mut heard = Heard::default();
-            let answered = caught(self.answer(&question, facts, output, &mut heard));
-            let text = tokio::select! {
-                biased;
-                () = question.cancel.cancelled() => Err("it was interrupted.".to_owned()),
-                answered = tokio::time::timeout(question.limit, answered) => match answered {
-                    Ok(Ok(Ok(()))) => Ok(()),
-                    Ok(Ok(Err(failure))) => Err(failure.message),
-                    Ok(Err(words)) => Err(format!("a fault inside Windlass: {words}.")),
-                    Err(_) => Err(format!("no answer within {} s.", question.limit.as_secs())),
-                },
-            };
-            let searched = times(fee, heard.searched());
-            let said = heard.said(text, facts, input);
-            Said { spent: said.spent + searched, ..said }
-        })
+        Box::pin(self.ask_of(None, question))
     }
 }
 
 impl Asides {
+    /// The model of this name, if it can be asked in this session.
+    pub(crate) fn named(&self, name: &str) -> Result<&ModelFacts, String> {
+        let own = self.own.iter().find(|model| model.name.as_str() == name);
+        let others = || self.models.iter().find(|(known, _)| known == name);
+        own.or_else(|| others().map(|(_, model)| model))
+            .ok_or_else(|| format!("it wants {name}, which cannot be asked here"))
+    }
+
+    /// Asks this model; without one, whoever is asked such things.
+    pub(crate) async fn ask_of(&self, asked: Option<&ModelFacts>, question: Question) -> Said {
+        let facts = match (asked, &question.search) {
+            (Some(asked), _) => asked,
+            (None, Some(_)) => &self.searcher,
+            (None, None) => &self.reader,
+        };
+        let input = Tokens(question.prompt.len() as u64 / TOKEN_BYTES_MIN + 100);
+        let reading = if question.search.is_some() { SEARCHED } else { Tokens(0) };
+        let fee = match question.search {
+            Some(_) => fee(self.model.routes.to(&facts.name).dialect.wire()),
+            None => MicroUsd(0),
+        };
+        let fees = times(fee, USES_MAX);
+        let Some(output) = affordable(facts, question.allowance, input + reading, fees) else {
+            let text = Err("there is too little money left for it.".to_owned());
+            return Said { text, links: Vec::new(), spent: MicroUsd(0) };
+        };
+        let mut heard = Heard::default();
+        let answered = caught(self.answer(&question, facts, output, &mut heard));
+        let text = tokio::select! {
+            biased;
+            () = question.cancel.cancelled() => Err("it was interrupted.".to_owned()),
+            answered = tokio::time::timeout(question.limit, answered) => match answered {
+                Ok(Ok(Ok(()))) => Ok(()),
+                Ok(Ok(Err(failure))) => Err(failure.message),
+                Ok(Err(words)) => Err(format!("a fault inside Windlass: {words}.")),
+                Err(_) => Err(format!("no answer within {} s.", question.limit.as_secs())),
+            },
+        };
+        let searched = times(fee, heard.searched());
+        let said = heard.said(text, facts, input);
+        Said { spent: said.spent + searched, ..said }
+    }
+
     /// The small model reads; the first one, whose provider is known to search, searches.
-    pub(crate) fn new(model: &Arc<ModelPort>, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        model: &Arc<ModelPort>,
+        settings: &Settings,
+        models: &Arc<[(String, ModelFacts)]>,
+    ) -> Self {
+        let Settings { model: first, fallbacks, small_model, .. } = settings;
+        let own = std::iter::once(first).chain(fallbacks).chain(small_model);
         Self {
+            own: own.cloned().collect(),
+            models: Arc::clone(models),
             model: Arc::clone(model),
             reader: settings.small_model.as_ref().unwrap_or(&settings.model).clone(),
             searcher: settings.model.clone(),

@@ -79,7 +79,7 @@ impl Performer {
                 surroundings,
                 Arc::clone(&attachments.neighbours),
                 aside,
-                events.clone(),
+                (Arc::clone(&hooks), events.clone()),
             ),
             attachments: Arc::new(attachments),
             hooks: HookErrands::new(hooks, events.clone()),

@@ -47,6 +47,7 @@ impl Scribe {
                     notes.push(Note::Intended(Intent::of(*ticket, granted.get(), class)));
                     is_urgent = true;
                 }
+                Effect::AskPermission { ticket, .. } => notes.push(Note::Asked(*ticket)),
                 Effect::Tell(Notice::Continued { transition, turn }) => {
                     notes.push(Note::Continued(*transition, *turn));
                 }

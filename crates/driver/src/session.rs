@@ -110,6 +110,13 @@ impl Session {
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
+    /// Asks hooks what is still to be done by one that has nothing more to do.
+    pub(crate) async fn idle(&self) -> Option<String> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Idle(reply)).await.ok()?;
+        answer.await.ok().flatten()
+    }
+
     /// Compacts history now, perhaps with a view to something. A run of its own, told like any
     /// other; while a run is going on it is refused with a warning.
     ///
@@ -280,6 +287,8 @@ pub struct Submission {
     pub allow: Vec<Rule>,
     /// Who is asked, for this run alone, if the session knows it.
     pub model: Option<ModelName>,
+    /// The page whose words these are. A skill of that name is loaded, with its hooks.
+    pub page: Option<String>,
 }
 
 /// A message that waits for the next tool boundary.
@@ -313,7 +322,7 @@ impl Submission {
 
 impl From<Vec<Block>> for Submission {
     fn from(content: Vec<Block>) -> Self {
-        Self { content, pinned: false, name: None, allow: Vec::new(), model: None }
+        Self { content, pinned: false, name: None, allow: Vec::new(), model: None, page: None }
     }
 }
 

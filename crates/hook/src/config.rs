@@ -155,6 +155,7 @@ impl Reader<'_> {
             "prompt" | "agent" => Kind::Judge(Judge {
                 prompt: required(fields, "prompt")?,
                 is_agent: text(fields, "type")? == Some("agent"),
+                model: text(fields, "model")?.map(str::to_owned),
             }),
             "mcp_tool" => Kind::Tool(ServerTool {
                 server: required(fields, "server")?,

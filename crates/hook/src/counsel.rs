@@ -16,8 +16,8 @@ use crate::event::HookEvent;
 /// Asks on behalf of hooks. The deadline is kept by the caller as well: a call that takes too long is
 /// dropped.
 pub trait Counsel: fmt::Debug + Send + Sync {
-    /// Asks a model, which sees nothing but this.
-    fn judge(&self, prompt: String, limit: Duration) -> Weighing<'_>;
+    /// Asks a model, which sees nothing but this; the one of this name, if one is named.
+    fn judge(&self, prompt: String, model: Option<&str>, limit: Duration) -> Weighing<'_>;
     /// Calls a tool of the session by its name.
     fn call(&self, tool: String, input: Value) -> Weighing<'_>;
 }
@@ -40,6 +40,8 @@ pub(crate) struct Judge {
     pub(crate) prompt: String,
     /// An agent with tools, not a model alone.
     pub(crate) is_agent: bool,
+    /// Who is asked, if somebody in particular.
+    pub(crate) model: Option<String>,
 }
 
 /// A tool of an MCP server.
@@ -64,9 +66,12 @@ impl Judge {
         };
         prompt.push_str(FORM);
         let weighed = match self.is_agent {
-            false => counsel.judge(prompt, limit).await,
+            false => counsel.judge(prompt, self.model.as_deref(), limit).await,
             true => {
-                let input = json!({ "description": "check for a hook", "prompt": prompt });
+                let mut input = json!({ "description": "check for a hook", "prompt": prompt });
+                if let (Some(model), Value::Object(fields)) = (&self.model, &mut input) {
+                    fields.insert("model".to_owned(), model.as_str().into());
+                }
                 counsel.call("Agent".to_owned(), input).await
             }
         };

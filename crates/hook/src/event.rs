@@ -87,6 +87,9 @@ impl HookEvent {
                 | Self::PreCompact
                 | Self::PostCompact
                 | Self::SessionEnd
+                | Self::TaskCreated
+                | Self::TaskCompleted
+                | Self::TeammateIdle
                 | Self::Elicitation
                 | Self::ElicitationResult
                 | Self::ConfigChange

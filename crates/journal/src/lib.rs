@@ -36,7 +36,7 @@ pub mod walk;
 pub mod writer;
 
 pub use account::{Account, Booked, Totals};
-pub use catalogue::{Card, Catalogue, LastRun, Listed, last_run};
+pub use catalogue::{Card, Catalogue, LastRun, Listed, is_held, last_run};
 pub use error::{JournalError, Remedy};
 pub use flush::Flusher;
 pub use fold::{Folded, Replayed, fold, is_unfinished, replay};

@@ -533,7 +533,8 @@ fn lock(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, JournalError>
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
                 let holder = Reader::open_on(disk, path).ok().and_then(last_holder);
-                let is_left = holder.as_ref().is_some_and(Holder::is_gone);
+                // Nobody has said that it is theirs: somebody may only be looking whether it is held.
+                let is_left = holder.as_ref().is_none_or(Holder::is_gone);
                 if !is_left || Instant::now() >= deadline {
                     return Err(JournalError::Busy { path: path.to_owned(), holder });
                 }

@@ -83,8 +83,18 @@ pub enum ThinkingMode {
     Unset,
     /// The model decides how much.
     Adaptive,
+    /// No more tokens than so many, where the provider lets that be said; elsewhere the model decides.
+    Budget(Tokens),
     /// Off.
     Disabled,
+}
+
+impl ThinkingMode {
+    /// Is the model asked to think?
+    #[must_use]
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::Adaptive | Self::Budget(_))
+    }
 }
 
 impl Prices {

@@ -38,7 +38,7 @@ pub(crate) fn others<'a>(
 fn fits(chosen: &Chosen, settings: &Settings) -> bool {
     let model = chosen.model();
     let thinks = match settings.thinking {
-        ThinkingMode::Adaptive => {
+        ThinkingMode::Adaptive | ThinkingMode::Budget(_) => {
             matches!(model.thinking, Some(Thinking::Optional | Thinking::Always))
         }
         ThinkingMode::Disabled => model.thinking != Some(Thinking::Always),

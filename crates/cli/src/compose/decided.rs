@@ -7,7 +7,7 @@ use std::sync::Arc;
 use windlass_driver::Settings;
 use windlass_permission::check::NO_AUTO;
 use windlass_permission::{Policy, Rule};
-use windlass_vocabulary::{Mode, Wire};
+use windlass_vocabulary::{Mode, ThinkingMode, Tokens, Wire};
 
 use super::place::working_directory;
 use crate::args::{
@@ -48,11 +48,16 @@ impl Decided {
         layers.amend_config(&mut config);
         want_betas(&args.headless.betas, &mut config, lookup);
         let mut model = layers.model_args(&args.model, lookup);
-        model.thinking = model.thinking.or(thinking_limit(args, lookup));
+        let limit = model.thinking.is_none().then(|| thinking_limit(args, lookup)).flatten();
+        model.thinking = model.thinking.or(limit.map(|tokens| match tokens {
+            0 => ThinkingArg::Disabled,
+            _ => ThinkingArg::Adaptive,
+        }));
         layers.restrict(&args.model, &mut model, &config, lookup)?;
         let cast = choice::cast(&model, &config, lookup)?;
         layers.fit(&args.model, &mut model, &cast);
         let (mut settings, notes) = settings(&cast, &model, &args.limit)?;
+        limit_thinking(&mut settings, limit, &cast);
         layers.amend(&mut settings, lookup);
         let directories = layers.directories(directories(&args.permission.add_dir)?);
         settings.system_prompt = system_prompt(args)?;
@@ -96,13 +101,18 @@ fn want_betas(betas: &[String], config: &mut Config, lookup: &impl Lookup) {
     }
 }
 
-/// A number of tokens to think says here whether to think at all.
-fn thinking_limit(args: &RunArgs, lookup: &impl Lookup) -> Option<ThinkingArg> {
-    let given = || environment::text(lookup, "MAX_THINKING_TOKENS").ok().flatten()?.parse().ok();
-    match args.headless.max_thinking_tokens.or_else(given)? {
-        0 => Some(ThinkingArg::Disabled),
-        _ => Some(ThinkingArg::Adaptive),
+/// Models of that wire that do not decide by themselves how much is right take a number instead.
+fn limit_thinking(settings: &mut Settings, limit: Option<u64>, cast: &Cast) {
+    let Some(tokens) = limit.filter(|tokens| *tokens > 0) else { return };
+    if settings.thinking.is_on() || cast.all().all(|one| one.provider == "anthropic") {
+        settings.thinking = ThinkingMode::Budget(Tokens(tokens));
     }
+}
+
+/// How many tokens may be thought; none is not to think at all.
+fn thinking_limit(args: &RunArgs, lookup: &impl Lookup) -> Option<u64> {
+    let given = || environment::text(lookup, "MAX_THINKING_TOKENS").ok().flatten()?.parse().ok();
+    args.headless.max_thinking_tokens.or_else(given)
 }
 
 /// What may run here, by these flags and the settings in force.

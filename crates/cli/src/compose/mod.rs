@@ -15,9 +15,10 @@ use std::sync::Arc;
 use windlass_driver::mcp::Servers;
 use windlass_driver::{Builder, Durability, Endpoint, Registry, Settings, Subagents, Surroundings};
 use windlass_permission::Policy;
-use windlass_vocabulary::{Mode, Wire};
+use windlass_vocabulary::{Mode, ModelFacts, Wire};
 
 use crate::args::RunArgs;
+use crate::choice::Cast;
 use crate::command::Order;
 use crate::config::Config;
 use crate::config::model::Model;
@@ -140,9 +141,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let tools = offer.with_skills(&mut surroundings, &found.skill_folders);
     let remote = remote::session(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
     let names = names(&kept, &cwd, &config, lookup);
-    let by_name = (&settings, layers.available());
-    let models = choice::others(&cast, &config, by_name, found.models(), lookup);
-    notes.extend(found.missing(&cast, &models));
+    let models = by_name((&cast, &config), &settings, (&found, &mut layers), lookup);
     let hands = |surroundings| Hands {
         registry: offer.registry.clone(),
         surroundings: Arc::new(surroundings),
@@ -181,6 +180,19 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         layers,
         remote,
     })
+}
+
+/// Models that may be asked for by name. Who asks for another one is told.
+fn by_name(
+    (cast, config): (&Cast, &Config),
+    settings: &Settings,
+    (found, layers): (&Found, &mut Layers),
+    lookup: &impl Lookup,
+) -> Vec<(String, ModelFacts)> {
+    let within = (settings, layers.available());
+    let models = choice::others(cast, config, within, found.models(), lookup);
+    found.missing(cast, &models).into_iter().for_each(|line| layers.warn(line));
+    models
 }
 
 /// What is said of the session.

@@ -1,6 +1,7 @@
 //! Where a session works: what its tools may see, and where long outputs are kept.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use windlass_driver::Surroundings;
 use windlass_permission::{Policy, Rule};
@@ -57,6 +58,7 @@ pub(super) fn prepared(
     layers: &Layers,
 ) -> Surroundings {
     layers.export(&mut surroundings);
+    limit_commands(&mut surroundings);
     for directory in directories {
         surroundings.add_directory(directory);
     }
@@ -65,6 +67,28 @@ pub(super) fn prepared(
     surroundings.environment.retain(|(name, _)| !name.to_str().is_some_and(is_secret));
     surroundings
 }
+
+/// How long commands may take and how much of what they print is shown, as the environment says. What is
+/// no number says nothing.
+fn limit_commands(surroundings: &mut Surroundings) {
+    let given = |wanted: &str| -> Option<u64> {
+        let mut all = surroundings.environment.iter().rev();
+        let (_, value) = all.find(|(name, _)| name == wanted)?;
+        value.to_str()?.trim().parse().ok().filter(|number| *number > 0)
+    };
+    let time = |wanted: &str| given(wanted).map(Duration::from_millis).map(|t| t.min(COMMAND_MAX));
+    let (usual, most) = (time("BASH_DEFAULT_TIMEOUT_MS"), time("BASH_MAX_TIMEOUT_MS"));
+    let shown = given("BASH_MAX_OUTPUT_LENGTH").and_then(|chars| usize::try_from(chars).ok());
+    let limits = &mut surroundings.limits;
+    limits.command_default = usual.unwrap_or(limits.command_default);
+    limits.command_max = most.unwrap_or(limits.command_max).max(limits.command_default);
+    limits.output_inline_max = shown.unwrap_or(limits.output_inline_max).min(SHOWN_MAX);
+}
+
+/// However long a command may take, it is not longer than a day.
+const COMMAND_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// However much is to be shown of what it prints.
+const SHOWN_MAX: usize = 150_000;
 
 /// A name nobody else can know beforehand, so nobody can have put something there.
 pub(super) fn scratch_directory() -> PathBuf {

@@ -45,6 +45,8 @@ struct Expanded {
     allow: Vec<Rule>,
     /// Who is asked, for this prompt alone.
     model: Option<ModelName>,
+    /// The page it stands for.
+    page: Option<String>,
 }
 
 /// What pages may name besides their arguments.
@@ -118,6 +120,7 @@ pub(crate) async fn submission(
         *text = expanded.text;
         said.allow.extend(expanded.allow);
         said.model = expanded.model;
+        said.page = expanded.page;
     }
     Ok(said)
 }
@@ -173,5 +176,6 @@ async fn expand(
         text = format!("{}\n\nARGUMENTS: {words}", text.trim_end());
     }
     let model = page.model.as_deref().map(|model| names.model(model));
-    Ok(Expanded { text: mention::attach(text, &hands).await, allow, model })
+    let page = Some(custom.name.clone());
+    Ok(Expanded { text: mention::attach(text, &hands).await, allow, model, page })
 }

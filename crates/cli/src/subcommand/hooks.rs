@@ -212,6 +212,10 @@ fn sample(
             "tool_name": tool, "tool_input": {}, "tool_use_id": "sample", "tool_response": "",
         }] }),
         HookEvent::SessionEnd => json!({ "reason": "other" }),
+        HookEvent::TaskCreated | HookEvent::TaskCompleted => {
+            json!({ "task_id": "1", "task_subject": "a sample task" })
+        }
+        HookEvent::TeammateIdle => json!({ "teammate_name": "agent-1", "team_name": "sample" }),
         HookEvent::ConfigChange => json!({
             "source": "user_settings", "file_path": cwd.join(".claude/settings.json"),
         }),

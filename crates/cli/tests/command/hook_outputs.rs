@@ -142,3 +142,106 @@ fn settings_say_which_servers_hooks_may_ask() {
     running.wait_for_stderr("names an address that settings do not allow");
     assert_eq!(running.finish().code, Some(0));
 }
+
+#[test]
+fn hooks_are_told_of_tasks_and_may_undo_what_is_new_or_done() {
+    let world = World::new();
+    let keep =
+        "cat >> told; echo >> told; grep -q mizzen told && { echo 'not yet' >&2; exit 2; }; exit 0";
+    let hooks =
+        json!({ "TaskCreated": hook(&command(keep)), "TaskCompleted": hook(&command(keep)) });
+    with(&world, &json!({ "hooks": hooks }));
+    let todo = |status: &str, content: &str| json!({ "content": content, "status": status, "activeForm": content });
+    let write = |todos: Vec<Value>| Answer::call("TodoWrite", json!({ "todos": todos }));
+    let server = play(
+        Script::new()
+            .answer(write(vec![todo("pending", "count the fore mast")]))
+            .answer(write(vec![todo("completed", "count the fore mast")]))
+            .answer(write(vec![
+                todo("completed", "count the fore mast"),
+                todo("pending", "count the mizzen"),
+            ]))
+            .answer(Answer::text("Over.")),
+    );
+    let done = run(&mut world.asking(&server.url(), &["-p", "go"]));
+    assert_eq!(done.stdout, "Over.\n", "{done:?}");
+    let told = std::fs::read_to_string(world.file("told")).expect("it was told");
+    let told: Vec<Value> = told
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let seen: Vec<(&str, &str)> = told
+        .iter()
+        .map(|one| {
+            let text = |key: &str| one[key].as_str().expect("a text");
+            (text("hook_event_name"), text("task_subject"))
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("TaskCreated", "count the fore mast"),
+            ("TaskCompleted", "count the fore mast"),
+            ("TaskCreated", "count the mizzen"),
+        ]
+    );
+    let last = server.requests().pop().expect("a request").body;
+    assert!(last.contains("not yet") && last.contains("1 of 1 done"), "{last}");
+}
+
+#[test]
+fn hooks_find_more_to_do_for_an_agent_in_the_background() {
+    let world = World::new();
+    let more =
+        "cat > idle.json; [ -e once ] && exit 0; touch once; echo 'and the sails' >&2; exit 2";
+    with(&world, &json!({ "hooks": { "TeammateIdle": hook(&command(more)) } }));
+    let left =
+        json!({ "description": "count", "prompt": "Count the masts.", "run_in_background": true });
+    let server = play(
+        Script::new()
+            .answer(Answer::call("Agent", left).when("start it"))
+            .answer(Answer::text("Started.").when_result("in the background"))
+            .answer(Answer::text("Three masts.").when("Count the masts."))
+            .answer(Answer::text("Five sails.").when("and the sails"))
+            .answer(Answer::text("Heard.").repeat(0)),
+    );
+    let done = run(&mut world.asking(&server.url(), &["-p", "start it"]));
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let requests = server.requests();
+    let bodies: Vec<&str> = requests.iter().map(|request| &*request.body).collect();
+    let asked = |words: &str| bodies.iter().any(|body| body.contains(words));
+    assert!(asked("and the sails"), "{bodies:#?}");
+    let told = std::fs::read_to_string(world.file("idle.json")).expect("it was told");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["hook_event_name"], "TeammateIdle", "{told}");
+    assert_eq!(told["teammate_name"], "agent-1", "{told}");
+}
+
+#[test]
+fn a_judge_may_be_a_model_of_its_own() {
+    for (wanted, asked) in [("haiku", "claude-haiku-"), ("nobody-knows-it", "")] {
+        let world = World::new();
+        let judge = json!({ "type": "prompt", "prompt": "Is it well?", "model": wanted });
+        with(&world, &json!({ "hooks": { "Stop": hook(&judge) } }));
+        let server = play(
+            Script::new()
+                .answer(Answer::text("Done.").when_source(Source::Main))
+                .answer(Answer::text("{\"ok\": true}").when_source(Source::Aside)),
+        );
+        let flags = ["-p", "go", "--model", "claude-sonnet-5-5", "--verbose"];
+        let done = run(&mut world.asking(&server.url(), &flags));
+        assert_eq!(done.stdout, "Done.\n", "{done:?}");
+        let requests = server.requests();
+        match asked {
+            "" => {
+                assert_eq!(requests.len(), 1, "{done:?}");
+                assert!(done.stderr.contains("wants nobody-knows-it"), "{done:?}");
+            }
+            _ => {
+                let model = requests[1].json().expect("JSON")["model"].clone();
+                assert!(model.as_str().is_some_and(|model| model.starts_with(asked)), "{model}");
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Which model is asked, over which wire, at which server, with whose key.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_rehearsal::{Answer, Fault, Recorded, Rehearsal, Script};
 
 use crate::stage::{World, play, run};
@@ -285,4 +285,40 @@ fn an_unknown_model_works_and_says_what_is_assumed() {
     let arguments = ["-p", "hi", "--model", "ollama/tiny", "--max-budget-usd", "0.01"];
     let mut command = world.windlass(&arguments);
     run(command.env("OLLAMA_BASE_URL", server.url())).answer();
+}
+
+#[test]
+fn a_number_of_tokens_to_think_reaches_models_that_know_one() {
+    let enabled = |tokens: u64| json!({ "type": "enabled", "budget_tokens": tokens });
+    for (model, given, wanted) in [
+        ("claude-sonnet-4-6", "5000", enabled(5_000)),
+        ("claude-haiku-4-5-20251001", "10", enabled(1_024)),
+        ("claude-opus-4-7", "5000", json!({ "type": "adaptive" })),
+        ("claude-sonnet-4-6", "0", json!({ "type": "disabled" })),
+    ] {
+        let world = World::new();
+        let server = play(Script::new().answer(Answer::text("Well thought.")));
+        let mut command = world.asking(&server.url(), &["-p", "think", "--model", model]);
+        run(command.env("MAX_THINKING_TOKENS", given)).answer();
+        let request = server.requests()[0].json().expect("JSON");
+        assert_eq!(request["thinking"], wanted, "{model} {given}");
+    }
+}
+
+#[test]
+fn the_environment_says_how_long_commands_may_take() {
+    let world = World::new();
+    let wait = |timeout: u64| json!({ "command": "sleep 300", "timeout": timeout });
+    let server = play(
+        Script::new()
+            .answer(Answer::call("Bash", json!({ "command": "sleep 300" })))
+            .answer(Answer::call("Bash", wait(200_000)))
+            .answer(Answer::text("Over.")),
+    );
+    let flags = ["-p", "wait", "--allowedTools", "Bash"];
+    let mut command = world.asking(&server.url(), &flags);
+    command.env("BASH_DEFAULT_TIMEOUT_MS", "300").env("BASH_MAX_TIMEOUT_MS", "400");
+    assert_eq!(run(&mut command).answer(), "Over.\n");
+    let last = server.requests().pop().expect("a request").body;
+    assert!(last.contains("after 300 ms") && last.contains("after 400 ms"), "{last}");
 }

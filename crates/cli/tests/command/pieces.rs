@@ -94,6 +94,35 @@ fn a_skill_brings_hooks_when_it_is_loaded_and_not_before() {
 }
 
 #[test]
+fn a_skill_that_a_person_calls_brings_its_hooks_too() {
+    let world = World::new();
+    let skill = "---\nname: careful\ndescription: takes care\nmodel: nobody-knows-it\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: \"echo 'not with this skill' >&2; exit 2\"\n---\nTake care.";
+    write(world.home().join(".claude/skills/careful/SKILL.md"), skill);
+    let server = play(
+        Script::new()
+            .answer(bash("touch after"))
+            .answer(Answer::text("Over."))
+            .answer(bash("touch much_later"))
+            .answer(Answer::text("Over again.")),
+    );
+    let said = [
+        json!({ "type": "user", "message": { "role": "user", "content": "/careful go" } }),
+        json!({ "type": "user", "message": { "role": "user", "content": "and now?" } }),
+    ];
+    let lines: String = said.iter().map(|line| format!("{line}\n")).collect();
+    let flags = [&crate::driven::LINES[..], &["--dangerously-skip-permissions"]].concat();
+    let mut command = world.asking(&server.url(), &flags);
+    let done = run_with_input(&mut command, lines.as_bytes());
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(server.requests()[0].body.contains("Take care."), "{done:?}");
+    assert!(server.requests()[1].body.contains("not with this skill"), "{done:?}");
+    assert!(!world.file("after").exists() && !world.file("much_later").exists(), "to the end");
+    // A model that cannot be asked costs one line, and the usual one is asked.
+    let told = done.stdout.matches("wants nobody-knows-it").count();
+    assert_eq!(told, 1, "{done:?}");
+}
+
+#[test]
 fn an_agent_has_hooks_of_its_own_for_as_long_as_it_runs() {
     let world = World::new();
     let agent = "---\nname: diver\ndescription: dives\ntools: Bash\nhooks:\n  PreToolUse:\n    - hooks:\n        - {type: command, command: 'echo too deep >&2; exit 2'}\n  Stop:\n    - hooks: [{type: command, command: 'cat > stopped.json'}]\n---\nDive.";

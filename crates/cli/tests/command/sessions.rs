@@ -1,9 +1,11 @@
 //! Sessions that were kept can be listed, shown, searched, exported, named and deleted.
 
-use serde_json::Value;
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use windlass_rehearsal::{Answer, Fault, Rehearsal, Script};
 
-use crate::stage::{World, play, run};
+use crate::driven::Driven;
+use crate::stage::{World, play, run, wait_for_file};
 
 fn talk(world: &World, server: &Rehearsal, arguments: &[&str]) -> String {
     let mut command = world.asking(&server.url(), &["--output-format", "json"]);
@@ -162,4 +164,51 @@ fn a_full_disk_is_told_to_everybody() {
     let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
     assert_eq!(result["is_error"], true, "{result}");
     assert!(result.to_string().contains("could not be written"), "{result}");
+}
+
+/// What becomes of a session is seen from outside, also when its process is killed.
+#[test]
+fn they_say_whether_they_work_wait_failed_or_are_done() {
+    let world = World::new();
+    let states = || {
+        let list = told_json(&world, &["list", "--json"]);
+        let sessions = list["sessions"].as_array().expect("a list").clone();
+        sessions.iter().map(|one| one["state"].as_str().expect("a state").to_owned()).collect()
+    };
+    let states: &dyn Fn() -> Vec<String> = &states;
+    let server = play(
+        Script::new()
+            .answer(Answer::text("It is done.").when("what?"))
+            .answer(Answer::call(
+                "Bash",
+                json!({ "command": "echo > begun; while [ ! -e stop ]; do sleep 0.05; done" }),
+            ))
+            .answer(Answer::call("Write", json!({ "file_path": "a", "content": "b" }))),
+    );
+    talk(&world, &server, &["-p", "what?"]);
+    assert_eq!(states(), ["done"]);
+    let url = server.url();
+    let client = ["--allowedTools", "Bash", "--permission-prompt-tool", "stdio"];
+    let mut driven = Driven::start(&world, &url, &client);
+    driven.prompt("go");
+    wait_for_file(&world.file("begun"));
+    assert_eq!(states(), ["working", "done"]);
+    let list = told(&world, &["list"]);
+    assert!(list.contains("state") && list.contains("working"), "{list}");
+    driven.signal(Signal::KILL);
+    driven.end();
+    std::fs::write(world.file("stop"), "").expect("a file");
+    assert_eq!(states(), ["interrupted", "done"]);
+    let mut driven = Driven::start(&world, &url, &client);
+    driven.prompt("again");
+    let question = driven.asked("can_use_tool");
+    assert_eq!(states(), ["waiting", "interrupted", "done"]);
+    driven.answer(&question, &json!({ "behavior": "deny", "message": "no", "interrupt": true }));
+    driven.result();
+    assert_eq!(states(), ["waiting", "interrupted", "done"], "for the next prompt");
+    driven.end();
+    assert_eq!(states(), ["interrupted", "interrupted", "done"]);
+    let refused = play(Script::new().answer(Answer::failing(Fault::refuse(401)).repeat(0)));
+    run(&mut world.asking(&refused.url(), &["-p", "hi"]));
+    assert_eq!(states()[0], "failed");
 }

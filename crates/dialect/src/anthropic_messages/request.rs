@@ -5,7 +5,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{Clearing, Effort, ModelRequest, ThinkingMode};
+use windlass_vocabulary::{Clearing, Effort, ModelRequest, ThinkingMode, Tokens};
 
 use crate::law::Law;
 use crate::origins::{Origins, Place};
@@ -111,6 +111,29 @@ fn spend(marks: &mut usize) -> bool {
     has_one
 }
 
+/// The budget as the wire takes it: within its bounds, and for models that are not left to decide by
+/// themselves, which are those up to 4.6.
+fn budgeted(request: &ModelRequest, wanted: Tokens) -> Option<u64> {
+    let most = request.output_max.0.checked_sub(1).filter(|most| *most >= BUDGET_MIN)?;
+    takes_budget(request.model.as_str()).then(|| wanted.0.clamp(BUDGET_MIN, most))
+}
+
+/// `claude-sonnet-4-5-20250929` and `claude-3-7-sonnet-latest`, but not `claude-opus-4-7`. A number of
+/// three digits or more is a date.
+fn takes_budget(model: &str) -> bool {
+    let Some((_, name)) = model.rsplit_once("claude-") else { return false };
+    let mut numbers = name.split(['-', '.', '@']).filter_map(|part| part.parse::<u32>().ok());
+    let small = |number: Option<u32>| number.filter(|number| *number < 100);
+    match (small(numbers.next()), small(numbers.next())) {
+        (Some(4), minor) => minor.unwrap_or(0) <= 6,
+        (Some(3), minor) => minor.unwrap_or(0) >= 7,
+        _ => false,
+    }
+}
+
+/// The least a budget may be.
+const BUDGET_MIN: u64 = 1_024;
+
 fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
     if request.without_reasoning {
         // Whatever was wrong with the reasoning must not be asked for again.
@@ -118,7 +141,15 @@ fn write_reasoning(body: &mut Vec<u8>, request: &ModelRequest) {
     }
     match request.thinking {
         ThinkingMode::Unset => {}
-        ThinkingMode::Adaptive => raw(body, ",\"thinking\":{\"type\":\"adaptive\"}"),
+        ThinkingMode::Budget(budget) if let Some(budget) = budgeted(request, budget) => {
+            raw(
+                body,
+                &format!(",\"thinking\":{{\"type\":\"enabled\",\"budget_tokens\":{budget}}}"),
+            );
+        }
+        ThinkingMode::Adaptive | ThinkingMode::Budget(_) => {
+            raw(body, ",\"thinking\":{\"type\":\"adaptive\"}");
+        }
         ThinkingMode::Disabled => raw(body, ",\"thinking\":{\"type\":\"disabled\"}"),
     }
     let effort = match request.effort {

@@ -89,7 +89,7 @@ fn write_thinking(body: &mut Vec<u8>, request: &ModelRequest) {
     };
     let mut fields = Vec::new();
     let mut comma = Comma::default();
-    if request.thinking == ThinkingMode::Adaptive {
+    if request.thinking.is_on() {
         comma.before(&mut fields);
         raw(&mut fields, "\"includeThoughts\":true");
     }

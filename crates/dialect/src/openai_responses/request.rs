@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelRequest, ThinkingMode};
+use windlass_vocabulary::ModelRequest;
 
 use crate::law::Law;
 use crate::openai_chat::request::effort;
@@ -30,7 +30,7 @@ impl Script for Letter {
             body.push(b'}');
         }
         // Models that do not reason refuse this, so it is asked for only where reasoning is wanted.
-        if request.thinking == ThinkingMode::Adaptive && !request.without_reasoning {
+        if request.thinking.is_on() && !request.without_reasoning {
             raw(&mut body, ",\"include\":[\"reasoning.encrypted_content\"]");
         }
         let system = joined_system(&request.system);

@@ -49,7 +49,7 @@ impl Builder {
         let model = self.port(routes, &surroundings, &teller);
         let (settings, inspector) = (Arc::new(self.settings), Arc::clone(&model.inspector));
         let registry = Arc::clone(&inspector.registry);
-        let asides = Arc::new(Asides::new(&model, &settings));
+        let asides = Arc::new(Asides::new(&model, &settings, &self.models));
         let (report, events) = mpsc::channel(run::EVENTS_MAX);
         let who = (base, self.identity);
         let hooks = SessionHooks::new(who, &settings, &inspector, (&asides, &report), &teller);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use windlass_hook::{Counsel, Weighed, Weighing};
 use windlass_permission::{Opinion, Policy, Rule, Ruling, decide_in};
-use windlass_tool::aside::{Aside, Question};
+use windlass_tool::aside::Question;
 use windlass_tool::{Job, Terms};
 use windlass_vocabulary::{Json, MicroUsd, ResultPart, ToolCall, ToolCallId, ToolName};
 
@@ -27,11 +27,19 @@ pub(crate) struct SessionCounsel {
 }
 
 impl Counsel for SessionCounsel {
-    fn judge(&self, prompt: String, limit: Duration) -> Weighing<'_> {
+    fn judge(&self, prompt: String, model: Option<&str>, limit: Duration) -> Weighing<'_> {
+        let asked = match model {
+            None => Ok(None),
+            Some(name) => self.asides.named(name).map(Some),
+        };
         Box::pin(async move {
             let (allowance, cancel) = (self.allowance, CancellationToken::new());
             let question = Question { prompt, search: None, allowance, limit, cancel };
-            let said = self.asides.ask(question).await;
+            let asked = match asked {
+                Ok(asked) => asked,
+                Err(why) => return Weighed { text: Err(why), spent: MicroUsd(0) },
+            };
+            let said = self.asides.ask_of(asked, question).await;
             Weighed { text: said.text, spent: said.spent }
         })
     }

@@ -8,7 +8,9 @@ mod counsel;
 pub(crate) mod door;
 pub(crate) mod errand;
 mod export;
+mod idle;
 pub(crate) mod input;
+mod lists;
 mod wake;
 mod watch;
 

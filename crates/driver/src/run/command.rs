@@ -14,6 +14,7 @@ use super::Run;
 use super::back::GoingBack;
 use crate::change::ConfigChange;
 use crate::hook::Parting;
+use crate::hook::door::Passage;
 use crate::session::{Queued, Submission};
 use crate::tool::subagent::NestedQuestions;
 use crate::transcript::Whose;
@@ -29,6 +30,9 @@ pub(crate) enum Command {
     Interrupt(Interrupt),
     /// Look again at the call that was put off, and say whether there is one.
     TakeUp(oneshot::Sender<bool>),
+    /// Ask hooks whether an agent that was left alone and has nothing more to do may end; what they
+    /// want of it, if not.
+    Idle(oneshot::Sender<Option<String>>),
     /// Compact history.
     Compact(Option<String>),
     /// Say what fills the window.
@@ -104,6 +108,11 @@ impl Run {
                 }
                 self.hooks.new_prompt();
                 Event::Resumed
+            }
+            Command::Idle(reply) => {
+                let mode = self.state.tool_context.policy.mode;
+                tokio::spawn(Arc::clone(&self.hooks).idle(mode, reply));
+                return None;
             }
             Command::Compact(focus) => Event::CompactionAsked { focus },
             Command::Inventory(reply) => {
@@ -224,7 +233,13 @@ impl Run {
     }
 
     /// A prompt goes in.
-    pub(super) fn entered(&mut self, submission: Submission) -> Event {
+    pub(super) fn entered(&mut self, mut submission: Submission) -> Event {
+        if let Some(page) = submission.page.take()
+            && let Some(event) = self.load(&page)
+        {
+            self.ready.push_front(Passage::Prompt(submission));
+            return event;
+        }
         if !submission.allow.is_empty() || submission.model.is_some() {
             return self.lend(submission);
         }

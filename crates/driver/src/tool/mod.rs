@@ -25,6 +25,7 @@ use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 use self::context::Told;
 use crate::attachment::nearby::Neighbours;
 use crate::clock;
+use crate::hook::SessionHooks;
 use crate::keeper::Gate;
 
 /// The calls under way.
@@ -37,6 +38,7 @@ pub(crate) struct Tools {
     told: Arc<Told>,
     neighbours: Arc<Neighbours>,
     aside: Arc<dyn Aside>,
+    hooks: Arc<SessionHooks>,
 }
 
 impl Tools {
@@ -45,11 +47,11 @@ impl Tools {
         surroundings: Arc<Surroundings>,
         neighbours: Arc<Neighbours>,
         aside: Arc<dyn Aside>,
-        events: mpsc::Sender<Event>,
+        (hooks, events): (Arc<SessionHooks>, mpsc::Sender<Event>),
     ) -> Self {
         let (cancels, running) = (HashMap::new(), JoinSet::new());
         let told = Arc::default();
-        Self { registry, surroundings, events, cancels, running, told, neighbours, aside }
+        Self { registry, surroundings, events, cancels, running, told, neighbours, aside, hooks }
     }
 
     /// Starts a call, when the gate is open. One that never opens ends it without a word: nobody is
@@ -78,15 +80,21 @@ impl Tools {
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
         let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));
-        let neighbours = Arc::clone(&self.neighbours);
+        let (neighbours, hooks) = (Arc::clone(&self.neighbours), Arc::clone(&self.hooks));
+        let (mode, called_off) = (job.terms.policy.mode, job.cancel.clone());
         self.running.spawn(async move {
             if !gate.passed().await {
                 return ticket;
             }
             let begun = clock::now();
+            let lists = hooks.lists_before(&surroundings);
             let mut outcome =
                 execute::execute(&registry, ticket, granted, job, said, &events).await;
             outcome.took = clock::since(begun);
+            if let Some(before) = lists {
+                let terms = (mode, called_off);
+                hooks.review_lists(before, &surroundings, terms, &mut outcome).await;
+            }
             told.add(&surroundings, &mut outcome);
             neighbours.add(&mut outcome).await;
             let is_left = outcome.is_left;

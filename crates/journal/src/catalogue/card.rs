@@ -1,6 +1,6 @@
 //! What a list says of one session, read off the beginning and the end of its journal.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -54,6 +54,8 @@ pub enum LastRun {
     None,
     /// It did not come to its end.
     Open,
+    /// It did not come to its end, and the last thing it did was to ask somebody about a call.
+    Asking,
     /// It ended with a call that was put off.
     PutOff,
     /// It ended.
@@ -185,13 +187,23 @@ impl LastRun {
                 Event::UserSubmitted { .. }
                 | Event::Resumed
                 | Event::CompactionAsked { .. }
-                | Event::ModelStarted { .. },
+                | Event::ModelStarted { .. }
+                | Event::PermissionAnswered { .. },
             ) => Some(Self::Open),
+            Item::Note(Note::Asked(_)) => Some(Self::Asking),
             Item::Note(Note::Ended(ended)) if ended.deferred => Some(Self::PutOff),
             Item::Note(Note::Ended(ended)) => Some(Self::Ended(ended.terminal)),
             _ => None,
         }
     }
+}
+
+/// Does a process write this journal at the moment? Looked up by its lock, so a process that was killed
+/// counts as gone.
+#[must_use]
+pub fn is_held(journal: &Path) -> bool {
+    let locked = File::open(journal).map(|file| file.try_lock_shared());
+    matches!(locked, Ok(Err(TryLockError::WouldBlock)))
 }
 
 /// How far the last run of this journal came. Reads its ends if they say enough.

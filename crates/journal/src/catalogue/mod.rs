@@ -21,7 +21,7 @@ use crate::place::project_key;
 use crate::segment;
 use crate::writer::Writer;
 
-pub use card::{Card, LastRun, last_run};
+pub use card::{Card, LastRun, is_held, last_run};
 pub use export::{Format, export};
 pub use fork::fork;
 pub use search::Hit;

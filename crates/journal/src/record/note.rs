@@ -20,6 +20,8 @@ pub enum Note {
     Intended(Intent),
     /// A request was paid for.
     Billed(Row),
+    /// Somebody is asked whether a call may run.
+    Asked(Ticket),
     /// A run ended.
     Ended(Ended),
     /// What filled the window then, and what was dropped to make room.
@@ -133,6 +135,7 @@ impl Row {
 enum Known<I, R, T, C, L> {
     Intended(I),
     Billed(R),
+    Asked(Ticket),
     Ended(Ended),
     Titled(T),
     Context(C),
@@ -152,6 +155,7 @@ impl Serialize for Note {
                 Known::<_, &Row, &str, &Inventory, &[Vec<String>]>::Intended(intent)
             }
             Self::Billed(row) => Known::Billed(row),
+            Self::Asked(ticket) => Known::Asked(*ticket),
             Self::Ended(ended) => Known::Ended(*ended),
             Self::Titled(title) => Known::Titled(title.as_str()),
             Self::Context(inventory) => Known::Context(&**inventory),
@@ -174,6 +178,7 @@ impl<'de> Deserialize<'de> for Note {
         Ok(match serde_json::from_str::<AnyKnown>(raw.get()) {
             Ok(Known::Intended(intent)) => Self::Intended(intent),
             Ok(Known::Billed(row)) => Self::Billed(row),
+            Ok(Known::Asked(ticket)) => Self::Asked(ticket),
             Ok(Known::Ended(ended)) => Self::Ended(ended),
             Ok(Known::Titled(title)) => Self::Titled(title),
             Ok(Known::Context(inventory)) => Self::Context(inventory),

@@ -161,6 +161,7 @@ impl Scrubber {
             Note::Ended(ended) => Note::Ended(ended),
             Note::Continued(transition, turn) => Note::Continued(transition, turn),
             Note::Unqueued(place) => Note::Unqueued(place),
+            Note::Asked(ticket) => Note::Asked(ticket),
             Note::Billed(_)
             | Note::Context(_)
             | Note::Titled(_)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_journal::clock::moment;
-use windlass_journal::{Card, Listed};
+use windlass_journal::{Card, LastRun, Listed, is_held};
 
 use super::here;
 use crate::args::{ListArgs, SearchArgs};
@@ -23,7 +23,7 @@ pub(super) fn run(args: &ListArgs, lookup: &impl Lookup) -> Result<String, Refus
         listed.truncate(args.limit);
     }
     if args.json {
-        let sessions: Vec<Value> = listed.iter().map(|listed| object(&listed.card)).collect();
+        let sessions: Vec<Value> = listed.iter().map(object).collect();
         return Ok(format!("{}\n", json!({"total": there, "sessions": sessions})));
     }
     if listed.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn search(args: &SearchArgs, lookup: &impl Lookup) -> Result<String, 
     let hits =
         catalogue.search(&args.words, project, args.limit).map_err(|error| unusable(&error))?;
     if args.json {
-        let hit = |hit: &windlass_journal::catalogue::Hit| json!({"session": object(&hit.listed.card), "excerpt": hit.excerpt, "said": hit.spoken});
+        let hit = |hit: &windlass_journal::catalogue::Hit| json!({"session": object(&hit.listed), "excerpt": hit.excerpt, "said": hit.spoken});
         let hits: Vec<Value> = hits.iter().map(hit).collect();
         return Ok(format!("{}\n", json!({"hits": hits})));
     }
@@ -66,14 +66,16 @@ pub(super) fn search(args: &SearchArgs, lookup: &impl Lookup) -> Result<String, 
 }
 
 fn rows(listed: &[Listed], with_project: bool) -> String {
-    let head = ["id", "last", "messages", "cost", "name or first words", "directory"];
+    let head = ["id", "last", "state", "messages", "cost", "name or first words", "directory"];
     let mut rows = vec![head.map(str::to_owned)];
-    rows.extend(listed.iter().map(|Listed { card, .. }| {
+    rows.extend(listed.iter().map(|listed| {
+        let card = &listed.card;
         let project = card.project.clone().unwrap_or_default();
         let project = if with_project { one_line(&project) } else { String::new() };
         [
             short(card),
             ago(card.updated),
+            state(listed).to_owned(),
             count(card.messages),
             money(card.cost),
             title(card),
@@ -81,10 +83,26 @@ fn rows(listed: &[Listed], with_project: bool) -> String {
         ]
     }));
     if !with_project && let Some(head) = rows.first_mut() {
-        head[5].clear();
+        head[6].clear();
     }
-    let sides = [Side::Left, Side::Left, Side::Right, Side::Right, Side::Left, Side::Left];
-    table(sides, &rows)
+    let (left, right) = (Side::Left, Side::Right);
+    table([left, left, left, right, right, left, left], &rows)
+}
+
+/// What became of it, as far as anybody can say from outside. What a process works on is locked by it, so
+/// one that was killed in the middle of a run shows.
+pub(super) fn state(listed: &Listed) -> &'static str {
+    let is_held = is_held(&listed.path);
+    match listed.card.last_run {
+        LastRun::Open if is_held => "working",
+        // Somebody has to say something: a prompt, an answer, what is to become of a call.
+        _ if is_held => "waiting",
+        LastRun::PutOff => "waiting",
+        LastRun::Open | LastRun::Asking => "interrupted",
+        LastRun::Ended(terminal) if terminal.is_abort() => "interrupted",
+        LastRun::Ended(terminal) if terminal.is_error() => "failed",
+        LastRun::Ended(_) | LastRun::None => "done",
+    }
 }
 
 /// What it is called, or else how it began.
@@ -103,7 +121,8 @@ fn short(card: &Card) -> String {
 }
 
 /// A session for a program.
-pub(super) fn object(card: &Card) -> Value {
+pub(super) fn object(listed: &Listed) -> Value {
+    let card = &listed.card;
     json!({
         "session_id": card.id,
         "name": card.title,
@@ -111,6 +130,7 @@ pub(super) fn object(card: &Card) -> Value {
         "project": card.project,
         "branch": card.branch,
         "forked_from": card.parent,
+        "state": state(listed),
         "created": moment(card.created),
         "updated": moment(card.updated),
         "messages": card.messages,

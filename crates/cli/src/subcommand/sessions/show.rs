@@ -21,7 +21,7 @@ pub(super) fn run(args: &OneArgs, lookup: &impl Lookup) -> Result<String, Refusa
     let said = said(&listed)?;
     if args.json {
         let said = serde_json::to_value(&said).unwrap_or(Value::Null);
-        return Ok(format!("{}\n", json!({"session": list::object(&listed.card), "said": said})));
+        return Ok(format!("{}\n", json!({"session": list::object(&listed), "said": said})));
     }
     let mut text = head(&listed);
     let hidden = said.len().saturating_sub(SHOWN_MAX);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Interrupt;
 use windlass_tool::{Beside, Job};
@@ -59,6 +60,8 @@ pub(super) struct Nested {
     pub(super) answer: String,
     /// Tools it has started.
     pub(super) calls: u64,
+    /// How often hooks were asked whether it may end.
+    rounds: u8,
 }
 
 impl Nested {
@@ -113,6 +116,7 @@ impl Nested {
             beside: None,
             answer: String::new(),
             calls: 0,
+            rounds: 0,
         })
     }
 
@@ -181,6 +185,12 @@ impl Nested {
                 }
                 notice = self.notices.next() => notice,
             };
+            if cut.is_none()
+                && let Some(Notice::RunEnded(ending)) = &notice
+                && self.goes_on(ending, deadline).await
+            {
+                continue;
+            }
             if let Some(notice) = &notice {
                 self.pass_on(notice);
             }
@@ -196,6 +206,20 @@ impl Nested {
                 Some(notice) => self.heard(notice),
             }
         }
+    }
+
+    /// One that was left alone may be given more to do when it is done, by hooks, so many times.
+    async fn goes_on(&mut self, ending: &Ending, deadline: Instant) -> bool {
+        if self.beside.is_none() || ending.terminal.is_error() || self.rounds >= ROUNDS_MAX {
+            return false;
+        }
+        self.rounds += 1;
+        let wish = tokio::select! {
+            () = self.cancel.cancelled() => None,
+            () = tokio::time::sleep_until(deadline) => None,
+            wish = self.session.idle() => wish,
+        };
+        wish.is_some_and(|wish| self.session.submit(wish).is_ok())
     }
 
     /// What is worth telling beside the parent's own words. What still deeper sessions tell is passed
@@ -260,5 +284,7 @@ impl Nested {
     }
 }
 
+/// How often hooks may find more to do for one that was left alone.
+const ROUNDS_MAX: u8 = 8;
 /// Bytes of a call's input that are written down for whoever looks.
 const CALL_BYTES_SHOWN: usize = 300;

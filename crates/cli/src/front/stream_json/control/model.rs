@@ -1,7 +1,7 @@
 //! Requests about models: which there are, and which is asked from now on.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::{ModelName, ThinkingMode};
+use windlass_vocabulary::{ModelName, ThinkingMode, Tokens};
 
 use super::{Served, later, now, opened};
 use crate::choice::{self, Available, Chosen};
@@ -62,7 +62,7 @@ fn switch(desk: &mut Desk, chosen: &Chosen) -> Result<Value, String> {
     Ok(json!({}))
 }
 
-/// `set_max_thinking_tokens`. How much is thought the model decides; none is none.
+/// `set_max_thinking_tokens`. None is none; models that decide by themselves how much is right do so.
 pub(super) fn set_thinking(desk: &mut Desk, request: &Value) -> Result<Value, String> {
     match request.get("thinking_display").map(Value::as_str) {
         None => {}
@@ -75,7 +75,7 @@ pub(super) fn set_thinking(desk: &mut Desk, request: &Value) -> Result<Value, St
         Some(tokens) => match tokens.as_u64() {
             None => opened(desk)?.thinking_first(),
             Some(0) => ThinkingMode::Disabled,
-            Some(_) => ThinkingMode::Adaptive,
+            Some(tokens) => ThinkingMode::Budget(Tokens(tokens)),
         },
     };
     let changed = opened(desk)?.session.configure(move |settings| settings.thinking = thinking);
