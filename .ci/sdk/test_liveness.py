@@ -1,9 +1,12 @@
 """The liveness contract, by hand: the binary as a process, without an SDK between."""
 
+import array
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
@@ -44,6 +47,17 @@ class Driven:
         """Closes the input; everything that is still said, and the code."""
         out, err = self.process.communicate(timeout=30)
         return [json.loads(line) for line in out.splitlines()], err, self.process.returncode
+
+
+# Bytes of a pipe that is as good as full.
+FULL = 60_000
+
+
+def waiting(pipe):
+    """Bytes that nobody has read yet."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
 
 
 @pytest.fixture
@@ -183,7 +197,11 @@ def test_a_slow_reader_gets_every_line(drive):
     driven = drive("--allowedTools", "Bash")
     for _ in range(20):
         driven.prompt("Run: head -c 100000 /dev/zero | tr '\\0' x")
-    time.sleep(2)
+    # Not read before nothing more fits between us.
+    limit = time.monotonic() + 30
+    while waiting(driven.process.stdout) < FULL:
+        assert time.monotonic() < limit, "it never filled up"
+        time.sleep(0.01)
     frames, err, code = driven.end()
     assert len(results(frames)) == 20 and code == 0 and err == ""
 

@@ -3,6 +3,7 @@
 //!
 //! The handle holds nothing of the session alive by this: what is over has nothing to say.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use tokio::sync::oneshot;
@@ -60,6 +61,18 @@ impl Session {
             Some(surroundings) => surroundings.background().ended_beyond(known).await,
             None => std::future::pending().await,
         }
+    }
+
+    /// The model knows this file already, as somebody else showed it: it may be changed without being
+    /// read again.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read as text; in words.
+    pub fn knows_file(&self, path: &Path) -> Result<(), String> {
+        let surroundings = self.late.surroundings.upgrade();
+        let surroundings = surroundings.ok_or("The session is over.")?;
+        surroundings.reread(path, usize::MAX).map(drop)
     }
 
     /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::Builder::endpoint_for)

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use windlass_tool::{Registry, Source, Tool};
 
-use crate::connection::{CallReply, CallTerms, ServerFacts};
+use crate::connection::{CallReply, CallTerms, ReplyPart, ServerFacts};
 use crate::failure::Failure;
 use crate::name;
 use crate::person::Person;
@@ -213,6 +213,16 @@ impl Servers {
     ) -> Result<CallReply, Failure> {
         let connection = self.set.named_server(server)?.connection().await?;
         connection.call(tool, arguments, &CallTerms::within(limit)).await
+    }
+
+    /// Reads a resource outside of any conversation, on behalf of whoever drives the session.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server, it cannot be had, or it does not answer in time.
+    pub async fn read(&self, server: &str, uri: &str) -> Result<Vec<ReplyPart>, Failure> {
+        let server = self.set.named_server(server)?;
+        server.connection().await?.read(uri, server.call_limit()).await
     }
 
     /// Switches one on or off.

@@ -1,5 +1,6 @@
 //! The hands of a prompt: the session's own tools under the session's own rules. What would have to
-//! be asked is not done, because the user has just spoken and nobody waits for a question.
+//! be asked is not done, because the user has just spoken and nobody waits for a question; a file that
+//! the user names himself is as good as asked for, unless a rule says otherwise.
 
 use std::sync::Arc;
 
@@ -34,8 +35,9 @@ impl Hands {
     }
 
     /// What a file holds, or why it cannot be shown.
-    pub(super) async fn read(&self, path: &str) -> Result<String, String> {
-        self.call("Read", &json!({ "file_path": path })).await
+    pub(super) async fn read(&self, path: &str, opinion: Opinion) -> Result<String, String> {
+        let outcome = self.outcome_of("Read", &json!({ "file_path": path }), opinion).await?;
+        Ok(texts(outcome))
     }
 
     /// What a resource of a server holds, if this names one. The user named it, so only what is
@@ -45,18 +47,27 @@ impl Hands {
         let input = json!({ "server": server, "uri": uri });
         let mut present = self.clone();
         present.policy.can_ask = true;
-        match present.judged("ReadMcpResourceTool", &input) {
+        match present.judged("ReadMcpResourceTool", &input, Opinion::None) {
             Ruling::Deny { why, .. } => Some(Err(why)),
             Ruling::Allow(_) | Ruling::Ask(_) => self.remote.mentioned(mention).await,
         }
     }
 
-    fn judged(&self, name: &str, input: &Value) -> Ruling {
+    /// May this be read without a question? Says why not.
+    pub(crate) fn may_read(&self, path: &str) -> Result<(), String> {
+        match self.judged("Read", &json!({ "file_path": path }), Opinion::None) {
+            Ruling::Allow(_) => Ok(()),
+            Ruling::Ask(question) => Err(question.view().why.clone()),
+            Ruling::Deny { why, .. } => Err(why),
+        }
+    }
+
+    fn judged(&self, name: &str, input: &Value, opinion: Opinion) -> Ruling {
         let input = Json::from_checked(&input.to_string());
         let inspection = self.registry.inspect(name, &input);
         let (id, name) = (ToolCallId::from("prompt"), ToolName::from(name));
         let call = ToolCall { id, name, input, signature: None };
-        decide_in(&self.policy, call, &inspection, Opinion::None, &Disk::new())
+        decide_in(&self.policy, call, &inspection, opinion, &Disk::new())
     }
 
     /// What a command of the user's own prints. Nobody has to be asked; what is denied stays so.
@@ -78,25 +89,37 @@ impl Hands {
     }
 
     async fn call(&self, name: &str, input: &Value) -> Result<String, String> {
-        let outcome = self.outcome(name, input).await?;
-        let texts = outcome.content.into_iter().filter_map(|part| match part {
-            ResultPart::Text(text) => Some(text),
-            ResultPart::Media(_) => None,
-        });
-        Ok(texts.collect::<Vec<_>>().join("\n"))
+        self.outcome(name, input).await.map(texts)
     }
 
     async fn outcome(&self, name: &str, input: &Value) -> Result<ToolOutcome, String> {
+        self.outcome_of(name, input, Opinion::None).await
+    }
+
+    async fn outcome_of(
+        &self,
+        name: &str,
+        input: &Value,
+        opinion: Opinion,
+    ) -> Result<ToolOutcome, String> {
         let Some(tool) = self.registry.get(name) else {
             return Err(format!("the tool {name} is not offered in this session"));
         };
-        let granted = match self.judged(name, input) {
+        let granted = match self.judged(name, input, opinion) {
             Ruling::Allow(granted) => granted,
             Ruling::Ask(question) => return Err(question.view().why.clone()),
             Ruling::Deny { why, .. } => return Err(why),
         };
         Ok(tool.run(granted, Job::new(Arc::clone(&self.surroundings))).await)
     }
+}
+
+fn texts(outcome: ToolOutcome) -> String {
+    let texts = outcome.content.into_iter().filter_map(|part| match part {
+        ResultPart::Text(text) => Some(text),
+        ResultPart::Media(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// How long a command in a page may take.

@@ -1,38 +1,41 @@
 //! `@path` in a prompt: the file is put behind the words, so that the model need not ask for it; so is
 //! a resource of a server at `@server:uri`. Words after an at sign that name neither are just words.
+//! Each stands in a block of its own that begins with its name: by that transcripts know it as a file.
+
+use windlass_permission::Opinion;
 
 use super::hands::Hands;
 use crate::memory::mentioned;
 
-/// The prompt with the files it mentions.
-pub(super) async fn attach(prompt: String, hands: &Hands) -> String {
+/// The files a prompt mentions; the opinion is that of whoever wrote it about reading them.
+pub(super) async fn files(prompt: &str, hands: &Hands, opinion: &Opinion) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in prompt.lines().flat_map(mentioned) {
         if names.len() < FILES_MAX && !names.contains(&name) {
             names.push(name);
         }
     }
-    let mut text = prompt;
+    let (mut files, mut bytes) = (Vec::new(), prompt.len());
     for name in names {
         let path = match name.strip_prefix("~/") {
             Some(rest) => std::env::home_dir().map(|home| home.join(rest)),
             None => Some(hands.surroundings.cwd.join(&name)),
         };
         let held = match path.filter(|path| path.is_file()) {
-            Some(path) => hands.read(&path.to_string_lossy()).await,
+            Some(path) => hands.read(&path.to_string_lossy(), opinion.clone()).await,
             None => match hands.resource(&name).await {
                 Some(held) => held,
                 None => continue,
             },
         };
         let held = held.unwrap_or_else(|why| format!("(It was not attached: {why})"));
-        if text.len() + held.len() > BYTES_MAX {
-            text.push_str(&format!("\n\n@{name}: (It was not attached: it is too long; read it.)"));
-        } else {
-            text.push_str(&format!("\n\n@{name}:\n{held}"));
-        }
+        files.push(match bytes + held.len() > BYTES_MAX {
+            true => format!("@{name}: (It was not attached: it is too long; read it.)"),
+            false => format!("@{name}:\n{held}"),
+        });
+        bytes += files.last().map_or(0, String::len);
     }
-    text
+    files
 }
 
 /// Files put behind one prompt, and bytes of it with them.

@@ -14,7 +14,7 @@ mod snippet;
 use std::collections::BTreeMap;
 
 use windlass_driver::Submission;
-use windlass_permission::Rule;
+use windlass_permission::{Opinion, Rule};
 use windlass_vocabulary::{Block, ModelName};
 
 use crate::refusal::Refusal;
@@ -41,6 +41,8 @@ pub(crate) struct Listed {
 struct Expanded {
     /// What the model is told.
     text: String,
+    /// The files it mentions, each with its name before it.
+    files: Vec<String>,
     /// What may run besides, for this prompt alone.
     allow: Vec<Rule>,
     /// Who is asked, for this prompt alone.
@@ -118,6 +120,7 @@ pub(crate) async fn submission(
     if let [Block::Text(text)] = said.content.as_mut_slice() {
         let expanded = expand(std::mem::take(text), pages, names, hands).await?;
         *text = expanded.text;
+        said.content.extend(expanded.files.into_iter().map(Block::Text));
         said.allow.extend(expanded.allow);
         said.model = expanded.model;
         said.page = expanded.page;
@@ -134,8 +137,9 @@ async fn expand(
     mut hands: Hands,
 ) -> Result<Expanded, Refusal> {
     let Some((custom, words)) = pages.called(&prompt) else {
-        let text = mention::attach(prompt, &hands).await;
-        return Ok(Expanded { text, ..Expanded::default() });
+        // Whoever names a file wants it read.
+        let files = mention::files(&prompt, &hands, &Opinion::Allow).await;
+        return Ok(Expanded { text: prompt, files, ..Expanded::default() });
     };
     let page = custom.read().map_err(|problem| {
         Refusal::failed(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
@@ -177,5 +181,6 @@ async fn expand(
     }
     let model = page.model.as_deref().map(|model| names.model(model));
     let page = Some(custom.name.clone());
-    Ok(Expanded { text: mention::attach(text, &hands).await, allow, model, page })
+    let files = mention::files(&text, &hands, &Opinion::None).await;
+    Ok(Expanded { text, files, allow, model, page })
 }

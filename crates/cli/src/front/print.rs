@@ -35,8 +35,10 @@ pub(crate) struct Ended {
     pub(crate) result: Stamped,
     /// The final answer.
     pub(crate) text: String,
-    /// Why it failed and what to do.
+    /// What people should know of the end, and what to do.
     pub(crate) problem: Option<String>,
+    /// It failed. One that somebody's own hook ended has not.
+    pub(crate) has_failed: bool,
 }
 
 impl Printer {
@@ -85,8 +87,9 @@ impl Printer {
                 self.progress.finish().await;
                 signal.exit()
             }
-            (None, Some(line)) => self.fail(&line, signals).await,
-            (None, None) => {
+            (None, Some(line)) if ended.has_failed => self.fail(&line, signals).await,
+            (None, problem) => {
+                problem.iter().for_each(|line| self.progress.insist(line));
                 self.progress.finish().await;
                 Exit::DONE
             }

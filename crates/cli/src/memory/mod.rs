@@ -99,6 +99,24 @@ fn rendered(sections: &[Section]) -> String {
     text
 }
 
+/// The files that a text was put together from: where each lies, whose it is in one word, and how many
+/// bytes it says.
+pub(crate) fn listed(text: &str) -> Vec<(&str, &'static str, usize)> {
+    let sections = text.split("\n\nFrom ").skip(1).filter_map(|section| {
+        let (head, said) = section.split_once("):\n\n")?;
+        let (path, whose) = head.rsplit_once(" (")?;
+        let whose = match whose.split(' ').next() {
+            Some("set") => "Managed",
+            Some("the") => "User",
+            Some("noted") => "AutoMem",
+            Some("of") => "Project",
+            _ => return None,
+        };
+        Some((path, whose, said.len()))
+    });
+    sections.collect()
+}
+
 const INTRODUCTION: &str = "Standing instructions for this work, from broad to narrow. Follow them; \
 where two differ, the later one counts, and what the user asks for in the conversation counts more.";
 #[cfg(not(target_os = "macos"))]

@@ -26,6 +26,15 @@ fn asked(server: &Rehearsal) -> String {
     texts.next_back().unwrap_or_default().to_owned()
 }
 
+/// Everything in it.
+fn asked_in_all(server: &Rehearsal) -> String {
+    let body = server.requests().pop().expect("a request").json().expect("JSON");
+    let last = body["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
+    let blocks = last["content"].as_array().cloned().unwrap_or_default();
+    let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
 #[test]
 fn a_page_is_said_with_its_words_in_place() {
     let (world, server) = (World::new(), server());
@@ -91,8 +100,8 @@ fn files_a_prompt_mentions_come_with_it_unless_a_rule_forbids() {
         "Read(secret/**)",
     ];
     run(&mut world.asking(&server.url(), &flags)).answer();
-    let said = asked(&server);
-    assert!(said.starts_with("Compare @docs/a.md,"), "{said}");
+    let said = asked_in_all(&server);
+    assert!(said.contains("Compare @docs/a.md,"), "{said}");
     assert!(said.contains("@docs/a.md:\n") && said.contains("alpha"), "{said}");
     assert!(
         said.contains("@secret/key:\n(It was not attached") && !said.contains("hush"),

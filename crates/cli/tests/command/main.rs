@@ -49,6 +49,7 @@ mod policy;
 mod readme;
 mod rehearse;
 mod remote;
+mod requests;
 mod rewind;
 #[allow(dead_code, reason = "the validator of the binary, of which only a part is needed")]
 #[path = "../../src/schema/mod.rs"]

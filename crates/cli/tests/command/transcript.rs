@@ -425,3 +425,25 @@ fn a_session_that_is_only_a_transcript_goes_on() {
         .env("CLAUDE_CONFIG_DIR", &config))
     .refusal(2);
 }
+
+/// A file that a prompt mentions stands in the transcript as what it is; the prompt stays one text.
+#[test]
+fn a_mentioned_file_is_a_line_of_its_own() {
+    let world = World::new();
+    let outside = world.home().join("note.txt");
+    std::fs::write(&outside, "The marker is cedar.\n").expect("a file");
+    let server = play(Script::new().answer(Answer::text("Over.")));
+    let prompt = format!("What does it say? @{}", outside.display());
+    ask(&world, &server, &["-p", &prompt]);
+    let lines = entries(&files(&projects(&world))[0]);
+    let said = lines.iter().find(|line| line["type"] == "user").expect("a prompt");
+    let text = said["message"]["content"].as_str().expect("one text");
+    assert!(text.starts_with(&prompt), "{text}");
+    let file = lines.iter().find(|line| line["type"] == "attachment").expect("a file");
+    assert_eq!(file["attachment"]["type"], "file", "{file}");
+    assert_eq!(file["attachment"]["filename"], json!(outside), "{file}");
+    assert!(file["attachment"]["content"]["file"]["content"].to_string().contains("cedar"));
+    assert_eq!(file["parentUuid"], said["uuid"], "it hangs below its prompt");
+    let answer = lines.iter().find(|line| line["type"] == "assistant").expect("an answer");
+    assert_eq!(answer["parentUuid"], file["uuid"], "the chain goes on");
+}

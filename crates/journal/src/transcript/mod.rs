@@ -5,6 +5,7 @@
 //! session that has a journal is never continued from it; one that has only this is taken in by
 //! [`import`].
 
+mod attached;
 mod block;
 mod file;
 mod import;
@@ -205,10 +206,14 @@ impl Transcriber {
         let content = || match message.content.as_slice() {
             // Readers recover prompts from plain strings.
             [Block::Text(text)] => quoted(text),
+            blocks if attached::is_all(blocks) => quoted(&attached::words(blocks)),
             blocks => format!("[{}]", joined(blocks.iter().map(api_block))),
         };
         let link = self.link(own, None);
         self.user_line(at, link, content, marks(message.origin), done);
+        if message.origin == Origin::User {
+            self.attached(message, at, done);
+        }
     }
 
     /// History before this line is no longer what the model sees.

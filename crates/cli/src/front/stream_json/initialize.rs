@@ -36,6 +36,8 @@ pub(crate) struct Wishes {
     skills: Option<Vec<String>>,
     /// The plugins it listed.
     plugins: Vec<PathBuf>,
+    /// What the session is called, if it is a new one.
+    pub(crate) title: Option<String>,
 }
 
 impl Wishes {
@@ -60,6 +62,7 @@ impl Wishes {
             agents: agents(request.get("agents"))?,
             system_prompt,
             append_system_prompt: text("appendSystemPrompt"),
+            title: text("title").filter(|title| !title.trim().is_empty()),
             suggests: request.get("promptSuggestions") == Some(&Value::Bool(true)),
             skills: request
                 .get("skills")

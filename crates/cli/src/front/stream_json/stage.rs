@@ -125,6 +125,8 @@ impl Stage {
             builder.settings_mut().policy.rules.allow.push(rule);
             wanted = Some(side);
         }
+        // A client may ask about the conversation at any time.
+        builder.settings_mut().after.questions = true;
         let settings = builder.settings().clone();
         let (model, mode) = (settings.model.name.as_str().to_owned(), settings.policy.mode);
         if let Some(agents) = agents {
@@ -232,6 +234,17 @@ impl Stage {
     /// The style is called this now.
     pub(crate) fn output_style_is(&mut self, name: String) {
         self.portrait.output_style = name;
+    }
+
+    /// The styles of answers there are, by name.
+    pub(crate) fn output_styles(&self) -> &[String] {
+        &self.portrait.output_styles
+    }
+
+    /// Skills lie here, and there are these styles.
+    pub(crate) fn found_again(&mut self, skills: Vec<PathBuf>, styles: Vec<String>) {
+        self.portrait.skills = skills;
+        self.portrait.output_styles = styles;
     }
 
     /// What is in force, in words.

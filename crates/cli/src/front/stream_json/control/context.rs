@@ -5,6 +5,7 @@ use windlass_vocabulary::inventory::{Component, Inventory};
 
 use super::{OVER, opened};
 use crate::front::stream_json::desk::Desk;
+use crate::memory;
 
 /// The answer to `get_context_usage`.
 pub(super) async fn usage(desk: &mut Desk) -> Result<Value, String> {
@@ -22,7 +23,13 @@ pub(super) async fn usage(desk: &mut Desk) -> Result<Value, String> {
         let tokens = agent.description.len() / TOKEN_BYTES;
         json!({ "agentType": agent.name, "source": "session", "tokens": tokens })
     });
+    let memory = settings.user_context.as_deref().unwrap_or_default();
+    let memory = memory::listed(memory).into_iter().map(
+        |(path, kind, bytes)| json!({ "path": path, "type": kind, "tokens": bytes / TOKEN_BYTES }),
+    );
+    let memory: Value = memory.collect();
     let mut usage = drawn(&found);
+    super::set(&mut usage, "memoryFiles", memory);
     super::set(&mut usage, "mcpTools", tools.collect());
     super::set(&mut usage, "agents", agents.collect());
     super::set(&mut usage, "isAutoCompactEnabled", settings.limits.auto_compact.into());
@@ -59,10 +66,34 @@ fn drawn(found: &Inventory) -> Value {
         "memoryFiles": [],
         "mcpTools": [],
         "agents": [],
-        "gridRows": [],
+        "gridRows": grid(found),
         "isAutoCompactEnabled": true,
         "apiUsage": null,
     })
+}
+
+/// The window as squares: what fills it from the start, one after the other, and what is free.
+fn grid(found: &Inventory) -> Vec<Vec<Value>> {
+    let square = (found.window.0 / SQUARES).max(1);
+    let parts = found.parts.iter().map(|part| (name(&part.component), part.tokens.0, true));
+    // What each part does not fill of its last square is left to it; the rest is free.
+    let rest = square.saturating_mul(SQUARES);
+    let free = std::iter::once(("Free space".to_owned(), rest, false));
+    let mut squares: Vec<Value> = Vec::new();
+    for (name, tokens, is_filled) in parts.chain(free) {
+        let mut left = tokens;
+        let tokens = if is_filled { tokens } else { found.free().0 };
+        let percentage = tokens.saturating_mul(100) / found.window.0.max(1);
+        while left > 0 && (squares.len() as u64) < SQUARES {
+            let held = left.min(square);
+            squares.push(json!({
+                "color": "", "isFilled": is_filled, "categoryName": name, "tokens": tokens,
+                "percentage": percentage, "squareFullness": held as f64 / square as f64,
+            }));
+            left -= held;
+        }
+    }
+    squares.chunks(SQUARES_WIDE).map(<[Value]>::to_vec).collect()
 }
 
 /// The name that clients match on.
@@ -89,5 +120,8 @@ fn name(component: &Component) -> String {
     }
 }
 
+/// Squares of the picture, and of one row.
+const SQUARES: u64 = 100;
+const SQUARES_WIDE: usize = 10;
 /// Bytes that are counted as one token where only the length is known.
 const TOKEN_BYTES: usize = 4;

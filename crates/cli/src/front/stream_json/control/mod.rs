@@ -1,8 +1,11 @@
 //! What a client may ask beside the conversation. Each request gets exactly one answer.
 
+mod aside;
 mod context;
+mod files;
 mod hooks;
 pub(crate) mod model;
+mod reload;
 mod servers;
 pub(crate) mod settings;
 mod tasks;
@@ -58,6 +61,12 @@ pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Served {
         "mcp_reconnect" => return servers::reconnect(desk, request).into(),
         "mcp_toggle" => return servers::toggle(desk, request).into(),
         "mcp_set_servers" => return servers::set(desk, request).into(),
+        "mcp_read_resource" => return servers::resource(desk, request).into(),
+        "read_file" => return files::read(desk, request).await.into(),
+        "seed_read_state" => return files::seed(desk, request).await.into(),
+        "side_question" => return aside::ask(desk, request).into(),
+        "reload_skills" => return reload::skills(desk).into(),
+        "reload_output_styles" => return reload::styles(desk).into(),
         "stop_task" => return tasks::stop(desk, request).into(),
         "initialize" => greet(desk, request),
         "interrupt" => interrupt(desk, request),

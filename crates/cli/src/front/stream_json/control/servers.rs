@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 use windlass_driver::Registry;
 use windlass_driver::mcp::config::{Layer, orders};
+use windlass_driver::mcp::connection::ReplyPart;
 use windlass_driver::mcp::{ServerStatus, Servers};
 use windlass_vocabulary::ToolSpec;
 
 use super::{OVER, Served, later, opened, text};
 use crate::front::stream_json::desk::Desk;
-use crate::front::stream_json::inside;
+use crate::front::stream_json::{fit, inside, pipe};
 
 /// `mcp_status`.
 pub(super) fn status(desk: &Desk) -> Result<Value, String> {
@@ -92,6 +93,41 @@ fn offered(servers: &Servers) -> Vec<ToolSpec> {
     let mut registry = Registry::empty();
     servers.offer(&mut registry);
     registry.specs()
+}
+
+/// `mcp_read_resource`: what a server offers to draw. A server inside the client is the client's own to
+/// ask.
+pub(super) fn resource(desk: &mut Desk, request: &Value) -> Result<Served, String> {
+    let name = text(request, "serverName")?.to_owned();
+    let uri = text(request, "uri")?.to_owned();
+    if !uri.starts_with("ui://") {
+        return Err(format!("`{uri}` is no ui:// resource; only those are read here"));
+    }
+    let own = inside::names(&desk.args, &desk.wishes.servers);
+    let servers = of(desk)?.clone();
+    known(&servers, &name)?;
+    if own.contains(&name) {
+        return Err(format!(
+            "the MCP server `{name}` is inside the client, which can ask it itself"
+        ));
+    }
+    Ok(later(async move {
+        let read = servers.read(&name, &uri).await.map_err(|failure| failure.to_string());
+        move |_: &mut Desk| {
+            let contents = read?.into_iter().filter_map(|part| match part {
+                ReplyPart::Text(text) => Some(json!({ "uri": uri, "text": text })),
+                ReplyPart::Media { media_type, data, .. } => {
+                    Some(json!({ "uri": uri, "mimeType": media_type, "blob": data }))
+                }
+                ReplyPart::Link { .. } => None,
+            });
+            let answer = json!({ "contents": contents.collect::<Vec<Value>>() });
+            match fit::length(&answer) < pipe::LINE_MAX - 1_000 {
+                true => Ok(answer),
+                false => Err(format!("`{uri}` is too long for one line")),
+            }
+        }
+    }))
 }
 
 /// `mcp_message`: a server inside the client says something by itself.

@@ -84,10 +84,11 @@ impl Desk {
                 answer.unwrap_or_default()
             }
         };
+        let has_failed = frame.is_error;
         let frame = Frame::Result(Box::new(frame));
         let result = Stamped { frame, uuid: chance::uuid(), session_id: self.session_id() };
         if let Some(printer) = &mut self.printer {
-            printer.ended(Ended { result, text, problem });
+            printer.ended(Ended { result, text, problem, has_failed });
         }
     }
 }
@@ -110,13 +111,14 @@ pub(crate) async fn seen(
     mut signals: Signals,
 ) -> Exit {
     let (text, frame) = (view.text.clone(), verdict::seen(empty(), Ok(view)));
+    let has_failed = frame.is_error;
     let Some(mut printer) = Printer::new(format, false) else {
         alone(frame, session_id).await;
         return Exit::DONE;
     };
     let result =
         Stamped { frame: Frame::Result(Box::new(frame)), uuid: chance::uuid(), session_id };
-    printer.ended(Ended { result, text, problem: None });
+    printer.ended(Ended { result, text, problem: None, has_failed });
     printer.close(None, &mut signals).await
 }
 

@@ -84,6 +84,8 @@ pub(crate) struct Desk {
     pub(super) dynamic: Vec<String>,
     /// Requests that are worked on beside the desk.
     serving: usize,
+    /// Who waits for the answer to a question beside the conversation.
+    pub(super) aside: Option<oneshot::Sender<Result<String, String>>>,
     /// Requests that wait for the session.
     parked: Vec<(String, Value)>,
     /// What the first prompt asks for, if that is known already.
@@ -173,6 +175,7 @@ impl Desk {
             ears: Ears::default(),
             dynamic: Vec::new(),
             serving: 0,
+            aside: None,
             parked: Vec::new(),
             first,
             stage: None,

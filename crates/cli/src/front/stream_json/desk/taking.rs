@@ -148,6 +148,12 @@ impl Desk {
                 if self.args.is_stream_in() {
                     stage.remote.seat(Client::new(self.port.clone()));
                 }
+                let session = &self.args.session;
+                let is_new = !session.goes_on && session.resume.is_none();
+                if let Some(title) = self.wishes.title.clone().filter(|_| is_new) {
+                    // A session that does not take this is over, which is told next.
+                    let _ = stage.session.rename(title);
+                }
                 self.stage = Some(stage);
                 Ok(())
             }
@@ -273,6 +279,7 @@ impl Desk {
         if let Some(stage) = self.stage.take() {
             stage.close(windlass_driver::Parting::Clear).await;
         }
+        self.aside = None;
         self.held.clear();
         self.account.next_session();
         self.are_inside_asked = false;

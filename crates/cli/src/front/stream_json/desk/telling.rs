@@ -59,6 +59,12 @@ impl Desk {
                     let _ = stage.session.interrupt(Interrupt::User);
                 }
             }
+            Notice::QuestionAnswered(said) => {
+                if let Some(asker) = self.aside.take() {
+                    // Nobody waits for it any more if this fails.
+                    let _ = asker.send(said.clone());
+                }
+            }
             Notice::Suggested(text) => {
                 frames.push(Frame::PromptSuggestion { suggestion: text.clone() });
             }
