@@ -55,6 +55,21 @@ impl Session {
         surroundings.background().stop(id).await.map(|(task, _)| task)
     }
 
+    /// Ends the agent of this name that a call waits for. Says whether there is one.
+    #[must_use]
+    pub fn stop_waited(&self, id: &str) -> bool {
+        let surroundings = self.late.surroundings.upgrade();
+        surroundings.is_some_and(|it| it.background().stop_waited(id))
+    }
+
+    /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
+    /// whether there is one. Commands stay where they are.
+    #[must_use]
+    pub fn leave_waited(&self, call: Option<&str>) -> bool {
+        let surroundings = self.late.surroundings.upgrade();
+        surroundings.is_some_and(|it| it.background().leave_waited(call))
+    }
+
     /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
     pub async fn background_ended(&self, known: usize) {
         match self.late.surroundings.upgrade() {

@@ -39,7 +39,7 @@ mod web;
 pub mod worktree;
 mod write;
 
-pub use background::{Background, BackgroundEnd, BackgroundTask, Beside};
+pub use background::{Background, BackgroundEnd, BackgroundTask, Beside, Waiting};
 pub use file::{FileChange, Keeper, Keeping, line_counts};
 pub use git::{Git, GitEnd, GitFailure};
 pub use lists::Lists;

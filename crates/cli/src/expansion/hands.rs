@@ -2,7 +2,7 @@
 //! be asked is not done, because the user has just spoken and nobody waits for a question; a file that
 //! the user names himself is as good as asked for, unless a rule says otherwise.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use windlass_driver::mcp::Servers;
@@ -11,6 +11,8 @@ use windlass_permission::{Opinion, Policy, Ruling, decide_in};
 use windlass_vocabulary::{
     Json, Media, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
 };
+
+static BUILTIN: LazyLock<Registry> = LazyLock::new(Registry::builtin);
 
 /// What a prompt may use.
 #[derive(Clone, Debug)]
@@ -62,9 +64,18 @@ impl Hands {
         }
     }
 
+    /// The session's tools. Reading for the user needs none of them: a session whose model has no
+    /// tools is still told what he names.
+    fn tools(&self, name: &str) -> &Registry {
+        match name {
+            "Read" if self.registry.get(name).is_none() => &BUILTIN,
+            _ => &self.registry,
+        }
+    }
+
     fn judged(&self, name: &str, input: &Value, opinion: Opinion) -> Ruling {
         let input = Json::from_checked(&input.to_string());
-        let inspection = self.registry.inspect(name, &input);
+        let inspection = self.tools(name).inspect(name, &input);
         let (id, name) = (ToolCallId::from("prompt"), ToolName::from(name));
         let call = ToolCall { id, name, input, signature: None };
         decide_in(&self.policy, call, &inspection, opinion, &Disk::new())
@@ -102,7 +113,7 @@ impl Hands {
         input: &Value,
         opinion: Opinion,
     ) -> Result<ToolOutcome, String> {
-        let Some(tool) = self.registry.get(name) else {
+        let Some(tool) = self.tools(name).get(name) else {
             return Err(format!("the tool {name} is not offered in this session"));
         };
         let granted = match self.judged(name, input, opinion) {

@@ -108,3 +108,46 @@ fn an_agent_is_started_without_a_question() {
     assert!(!world.file("x").exists(), "its calls are judged");
     assert_eq!(driven.end().code, Some(0));
 }
+
+/// An agent that is waited for may be ended by name, or sent into the background; the run goes on
+/// either way.
+#[test]
+fn an_agent_that_is_waited_for_is_stopped_or_left() {
+    let call = json!({ "description": "look", "prompt": "Look around." });
+    for is_left in [false, true] {
+        let world = World::new();
+        let told = if is_left { "in the background" } else { "was stopped" };
+        let server = play(
+            Script::new()
+                .answer(Answer::call("Agent", call.clone()).when("start it"))
+                .answer(Answer::call("Bash", json!({ "command": "touch x" })).when("Look around."))
+                .answer(Answer::text("Going on.").when_result(told))
+                .answer(Answer::text("Seen.").when_result(""))
+                .answer(Answer::text("Heard.").when("has ended")),
+        );
+        let flags = ["--permission-prompt-tool", "stdio"];
+        let mut driven = Driven::start(&world, &server.url(), &flags);
+        driven.prompt("start it");
+        let started = driven.until(|frame| frame["subtype"] == "task_started");
+        let question = driven.asked("can_use_tool");
+        if is_left {
+            let other = json!({"subtype": "background_tasks", "tool_use_id": "another"});
+            assert_eq!(driven.ask(&other).expect("an answer")["backgrounded"], false);
+            let all = json!({"subtype": "background_tasks"});
+            assert_eq!(driven.ask(&all).expect("an answer")["backgrounded"], true);
+        } else {
+            let stop = json!({"subtype": "stop_task", "task_id": started["task_id"]});
+            driven.ask(&stop).expect("it stops");
+        }
+        let result = driven.result();
+        assert_eq!(result["result"], "Going on.", "{result}");
+        if is_left {
+            allow(&mut driven, &question, "Bash");
+            let result = driven.result();
+            assert_eq!(result["result"], "Heard.", "{result}");
+        }
+        let over = driven.end();
+        assert_eq!(over.code, Some(0), "{over:?}");
+        assert_eq!(world.file("x").exists(), is_left);
+    }
+}

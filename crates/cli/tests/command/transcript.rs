@@ -434,7 +434,8 @@ fn a_mentioned_file_is_a_line_of_its_own() {
     std::fs::write(&outside, "The marker is cedar.\n").expect("a file");
     let server = play(Script::new().answer(Answer::text("Over.")));
     let prompt = format!("What does it say? @{}", outside.display());
-    ask(&world, &server, &["-p", &prompt]);
+    // Whether the model may read is another question.
+    ask(&world, &server, &["-p", &prompt, "--tools", ""]);
     let lines = entries(&files(&projects(&world))[0]);
     let said = lines.iter().find(|line| line["type"] == "user").expect("a prompt");
     let text = said["message"]["content"].as_str().expect("one text");

@@ -15,7 +15,8 @@ use crate::digest::uuid;
 impl Transcriber {
     /// One line for each file.
     pub(super) fn attached(&mut self, message: &Message, at: u64, done: &mut Transcribed) {
-        for (number, (name, held)) in files(&message.content) {
+        let held = files(&message.content).filter(|(_, (_, held))| !is_missing(held));
+        for (number, (name, held)) in held {
             let place = format!("{}/attached", self.place(message.id, number));
             let own = uuid(&self.about.session, &place);
             let link = self.link(own, None);
@@ -30,6 +31,11 @@ impl Transcriber {
             ));
         }
     }
+}
+
+/// Was it not put there after all? What is said then stands in brackets.
+fn is_missing(held: &str) -> bool {
+    held.is_empty() || held.starts_with("(It was not attached")
 }
 
 /// Is everything behind the words a file they mention?

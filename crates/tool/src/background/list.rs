@@ -25,6 +25,7 @@ const ANSWER_BYTES_MAX: usize = 20_000;
 pub struct Background {
     tasks: Mutex<Tasks>,
     ends: Arc<Notify>,
+    waited: super::waited::List,
 }
 
 #[derive(Debug, Default)]
@@ -144,6 +145,10 @@ impl Background {
     #[must_use]
     pub fn running(&self) -> usize {
         lock(&self.tasks).list.iter().filter(|task| task.end().is_none()).count()
+    }
+
+    pub(super) fn waited(&self) -> super::waited::List {
+        Arc::clone(&self.waited)
     }
 
     pub(super) fn ends(&self) -> Arc<Notify> {

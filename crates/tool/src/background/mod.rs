@@ -10,6 +10,7 @@ mod list;
 mod look;
 mod monitor;
 mod stop;
+mod waited;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -28,6 +29,7 @@ pub use beside::Beside;
 pub use list::{Background, BackgroundEnd, BackgroundTask};
 pub(crate) use monitor::Monitor;
 pub(crate) use stop::TaskStop;
+pub use waited::Waiting;
 
 /// Characters of what a task was told to do that are shown.
 const COMMAND_CHARS_MAX: usize = 200;

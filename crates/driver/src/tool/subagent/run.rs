@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Interrupt;
@@ -37,7 +38,7 @@ pub(super) async fn run(
         Err(problem) => return ToolOutcome::failure(problem),
     };
     match is_left {
-        false => nested.finished().await,
+        false => nested.waited().await,
         true => nested.leave().await,
     }
 }
@@ -56,6 +57,8 @@ pub(super) struct Nested {
     cancel: CancellationToken,
     /// What is known of it while it is left alone.
     beside: Option<Beside>,
+    /// Somebody may want it to be left alone after all; the call is answered here then.
+    leave: Option<(CancellationToken, oneshot::Sender<ToolOutcome>)>,
     /// What it said last.
     pub(super) answer: String,
     /// Tools it has started.
@@ -114,10 +117,46 @@ impl Nested {
             job,
             cancel,
             beside: None,
+            leave: None,
             answer: String::new(),
             calls: 0,
             rounds: 0,
         })
+    }
+
+    /// Waits for it, unless somebody sends it into the background meanwhile.
+    async fn waited(mut self) -> ToolOutcome {
+        let surroundings = Arc::clone(&self.job.surroundings);
+        let waiting = surroundings.wait_for(self.id.as_str(), self.call.as_str(), &self.cancel);
+        self.cancel = waiting.stop.clone();
+        let (launched, left) = oneshot::channel();
+        // Only the first session leaves agents behind.
+        if self.nest.depth == 1 {
+            self.leave = Some((waiting.leave.clone(), launched));
+        }
+        let mut finishing = Box::pin(self.finished());
+        tokio::select! {
+            biased;
+            Ok(outcome) = left => {
+                // One that breaks down sends no bill and keeps what was set aside for it.
+                tokio::spawn(async move { caught(finishing).await.map(drop) });
+                outcome
+            }
+            outcome = &mut finishing => outcome,
+        }
+    }
+
+    /// It is waited for no longer, if what it does can be kept.
+    fn go_beside(&mut self) {
+        let Some((_, answer)) = self.leave.take() else { return };
+        let Self { id, input, job, .. } = &*self;
+        let begun = job.surroundings.begin_beside(id.as_str(), &input.description, &job.cancel);
+        let Ok(beside) = begun else { return };
+        let launched = outcome::launched(id, input, beside.output());
+        if answer.send(launched).is_ok() {
+            self.cancel = beside.cancel();
+            self.beside = Some(beside);
+        }
     }
 
     /// Lets it run and says where it can be found.
@@ -167,9 +206,16 @@ impl Nested {
             return Err((Cut::Gone, spent));
         }
         let deadline = clock::later(clock::now(), self.nest.subagents.time_max);
-        let cancel = self.cancel.clone();
         let mut cut = None;
         loop {
+            let cancel = self.cancel.clone();
+            let leave = self.leave.as_ref().map(|(leave, _)| leave.clone());
+            let is_left = async {
+                match &leave {
+                    Some(leave) => leave.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
             // What was spent up to a forced end is told by the end itself, so it is waited for.
             let notice = tokio::select! {
                 biased;
@@ -181,6 +227,10 @@ impl Nested {
                 () = tokio::time::sleep_until(deadline), if cut.is_none() => {
                     cut = Some(Cut::TooLong);
                     let _ = self.session.interrupt(Interrupt::User);
+                    continue;
+                }
+                () = is_left, if cut.is_none() => {
+                    self.go_beside();
                     continue;
                 }
                 notice = self.notices.next() => notice,

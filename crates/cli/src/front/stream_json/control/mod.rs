@@ -81,7 +81,7 @@ pub(crate) async fn serve(desk: &mut Desk, request: &Value) -> Served {
         "mcp_status" => servers::status(desk),
         "mcp_message" => servers::message(desk, request),
         "rewind_files" => undo::rewind(desk, request).await,
-        "background_tasks" => Ok(tasks::leave()),
+        "background_tasks" => Ok(tasks::leave(desk, request)),
         "get_task_output" => tasks::output(desk, request),
         "get_settings" => settings::show(desk),
         "update_settings" => settings::update(desk, request),

@@ -6,13 +6,17 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Served, later, opened, text};
+use super::{Served, later, now, opened, text};
 use crate::front::stream_json::desk::Desk;
 
-/// `stop_task`: ends a command or an agent in the background with everything it started.
+/// `stop_task`: ends an agent that is waited for, or a command or an agent in the background, with
+/// everything it started.
 pub(super) fn stop(desk: &mut Desk, request: &Value) -> Result<Served, String> {
     let id = text(request, "task_id")?.to_owned();
     let session = opened(desk)?.session.clone();
+    if session.stop_waited(&id) {
+        return now(Ok(json!({})));
+    }
     Ok(later(async move {
         let stopped = session.stop_background(&id).await;
         move |desk: &mut Desk| {
@@ -22,9 +26,12 @@ pub(super) fn stop(desk: &mut Desk, request: &Value) -> Result<Served, String> {
     }))
 }
 
-/// `background_tasks`: a call that is waited for cannot be left alone here once it runs.
-pub(super) fn leave() -> Value {
-    json!({ "backgrounded": false })
+/// `background_tasks`: agents that are waited for go on by themselves. A command cannot be left alone
+/// here once it runs.
+pub(super) fn leave(desk: &Desk, request: &Value) -> Value {
+    let call = request.get("tool_use_id").and_then(Value::as_str);
+    let is_left = desk.stage.as_ref().is_some_and(|stage| stage.session.leave_waited(call));
+    json!({ "backgrounded": is_left })
 }
 
 /// `get_task_output`: the end of what it wrote.
