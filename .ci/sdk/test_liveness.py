@@ -185,6 +185,15 @@ def test_a_reader_that_goes_away_ends_the_process_quietly(drive):
     assert driven.process.stderr.read() == ""
 
 
+def test_a_client_that_has_said_its_last_need_not_hang_up(drive):
+    driven = drive()
+    driven.prompt("hello")
+    driven.say({"type": "control_request", "request_id": "r1", "request": {"subtype": "end_user_input"}})
+    told = [json.loads(line) for line in driven.process.stdout]
+    assert len(results(told)) == 1 and driven.process.wait(timeout=30) == 0
+    assert [f["response"]["subtype"] for f in told if f["type"] == "control_response"] == ["success"]
+
+
 def test_a_server_that_is_gone_is_a_result(drive):
     driven = drive(ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     driven.prompt("hello")

@@ -10,7 +10,7 @@ use crate::front::stream_json::desk::Desk;
 /// Asks it.
 pub(super) fn ask(desk: &mut Desk, request: &Value) -> Result<Served, String> {
     let question = text(request, "question")?.to_owned();
-    if desk.aside.is_some() {
+    if desk.aside.is_some() || desk.turn.as_ref().is_some_and(|turn| turn.is_aside) {
         return Err("another question is not answered yet; ask again then".to_owned());
     }
     opened(desk)?.session.ask_aside(question).map_err(|error| error.to_string())?;

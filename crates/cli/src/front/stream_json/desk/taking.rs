@@ -214,6 +214,11 @@ impl Desk {
                 stage.has_begun = true;
                 Ok(())
             }
+            // Answers do not say which question they are to.
+            Order::Aside(_) if self.aside.is_some() => {
+                let why = "another question is not answered yet; ask again then".to_owned();
+                return self.result(verdict::refused(turn.frame(&self.account), why));
+            }
             Order::Aside(question) => {
                 turn.is_aside = true;
                 stage.session.ask_aside(question)

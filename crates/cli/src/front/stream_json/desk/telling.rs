@@ -59,12 +59,6 @@ impl Desk {
                     let _ = stage.session.interrupt(Interrupt::User);
                 }
             }
-            Notice::QuestionAnswered(said) => {
-                if let Some(asker) = self.aside.take() {
-                    // Nobody waits for it any more if this fails.
-                    let _ = asker.send(said.clone());
-                }
-            }
             Notice::Suggested(text) => {
                 frames.push(Frame::PromptSuggestion { suggestion: text.clone() });
             }
@@ -110,6 +104,11 @@ impl Desk {
     /// A question beside the conversation is a prompt of its own; one that was put over the control
     /// channel is not.
     fn answered_aside(&mut self, said: &Result<String, String>) {
+        if let Some(asker) = self.aside.take() {
+            // Nobody waits for it any more if this fails.
+            let _ = asker.send(said.clone());
+            return;
+        }
         let Some(mut turn) = self.turn.take_if(|turn| turn.is_aside) else { return };
         turn.answered();
         let frame = verdict::aside(turn.frame(&self.account), said);
