@@ -135,6 +135,30 @@ const tests = {
     assert.deepEqual(heard, ["test"]);
     assert.equal(result.subtype, "success");
   },
+  async "files, questions aside and what was written since are served"() {
+    const cwd = fresh();
+    writeFileSync(join(cwd, "a.txt"), "alpha\n");
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    async function* prompts() {
+      await held;
+    }
+    const run = query({ prompt: prompts(), options: options({ cwd, settingSources: ["project"] }) });
+    const reading = (async () => {
+      for await (const _ of run);
+    })();
+    const read = await run.readFile("a.txt");
+    assert.deepEqual([read.contents, read.absPath], ["alpha\n", join(cwd, "a.txt")]);
+    assert.equal(await run.readFile(join(fresh(), "b.txt")), null);
+    await run.seedReadState(join(cwd, "a.txt"), Date.now());
+    mkdirSync(join(cwd, ".claude", "commands"), { recursive: true });
+    writeFileSync(join(cwd, ".claude", "commands", "late.md"), "Is it late?");
+    assert.ok((await run.reloadSkills()).skills.some((skill) => skill.name === "late"));
+    assert.ok((await run.reloadOutputStyles()).available_output_styles.includes("default"));
+    assert.match((await run.askSideQuestion("And why?")).response, /Hello/);
+    release();
+    await reading;
+  },
   async "a plugin is loaded"() {
     const path = fresh();
     mkdirSync(join(path, "commands"));
