@@ -106,24 +106,26 @@ const HARMLESS: &[&str] = &[
     "theme",
 ];
 
-/// Known, and without effect here for now.
+/// Known, and without effect here: for editors, or about what Windlass does not do. Nothing is added to
+/// commits, there are no marketplaces, plans are no files, and files are offered as git sees them.
 const IDLE: &[&str] = &[
+    "$schema",
     "attribution",
     "includeCoAuthoredBy",
-    "language",
     "extraKnownMarketplaces",
     "respectGitignore",
-    "theme",
     "plansDirectory",
-    "fileCheckpointingEnabled",
 ];
 
-/// The same for keys inside of others. Whoever gives them an effect takes them out.
+/// The same for keys inside of others: the sandbox brings its own proxy, always holds files, lets
+/// commands listen among themselves, and makes do with nothing less inside a container. Questions beside
+/// the conversation are for programs that embed us.
 const IDLE_INSIDE: &[&str] = &[
-    "sandbox.autoAllowBashIfSandboxed",
-    "sandbox.excludedCommands",
-    "sandbox.network",
-    "sandbox.filesystem.allowRead",
+    "afterRun.questions",
+    "statusLine.padding",
+    "sandbox.network.allowLocalBinding",
+    "sandbox.network.httpProxyPort",
+    "sandbox.network.socksProxyPort",
     "sandbox.filesystem.disabled",
     "sandbox.enableWeakerNestedSandbox",
 ];
@@ -248,6 +250,6 @@ mod tests {
             assert!(!known.iter().any(|one| one == key), "{key}");
         }
         assert!(has_effect("sandbox.enabled") && has_effect("env.THEME"));
-        assert!(!has_effect("sandbox.network.allowedDomains") && !has_effect("theme"));
+        assert!(!has_effect("sandbox.network.httpProxyPort") && !has_effect("attribution.commit"));
     }
 }

@@ -64,6 +64,7 @@ impl Decided {
         // Also tells which files changed behind the model's back, so it is on whatever else there is.
         settings.prefetch = true;
         settings.system_context = system_context(cwd);
+        settings.system_context.extend(layers.language());
         if let Some(tokens) = args.headless.task_budget {
             let budget = format!("about {tokens} tokens of output for the whole task");
             settings.system_context.push(("Budget".to_owned(), budget));

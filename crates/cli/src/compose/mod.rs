@@ -148,6 +148,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
         policy: settings.policy.clone(),
         remote: remote.clone(),
         trusts_project: layers.trusts_project(),
+        runs_snippets: layers.loaded.settings.disable_skill_shell_execution != Some(true),
     };
     let (pages, later) = (found.pages.clone(), hands(apart(&surroundings, &settings.policy)));
     let (order, surroundings) =
@@ -160,7 +161,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     builder = found.equip(builder).registry(offer.registry).web_search(offer.search);
     let live = Live::new(args, &portrait.cwd, &mut layers, lookup);
     builder = builder.surroundings(surroundings).hooks(live.hooks.clone()).models(models);
-    builder = builder.continue_run(order == Some(Order::GoOn));
+    builder = builder.continue_run(order == Some(Order::GoOn)).keep_files(layers.keeps_files());
     builder = kept_in(builder, &kept, &portrait.cwd, (durability, prices));
     kept.make(layers.cleanup_days())?;
     notes.extend(kept.journal.is_some().then(|| format!("this is session {}", kept.id)));

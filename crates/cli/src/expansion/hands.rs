@@ -27,6 +27,8 @@ pub(crate) struct Hands {
     pub(crate) remote: Servers,
     /// The user trusts what the project brings along.
     pub(crate) trusts_project: bool,
+    /// Commands in pages are run.
+    pub(crate) runs_snippets: bool,
 }
 
 impl Hands {

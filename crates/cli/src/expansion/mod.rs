@@ -158,6 +158,7 @@ async fn expand(
                 text.push_str(&part);
                 used |= has_used;
             }
+            Piece::Command(_) if !hands.runs_snippets => text.push_str(NOT_RUN),
             Piece::Command(_) if !may_run => {
                 return Err(Refusal::failed(format!(
                     "/{} of this project runs commands, and the project is not trusted; look at {}, \
@@ -184,3 +185,6 @@ async fn expand(
     let files = mention::files(&text, &hands, &Opinion::None).await;
     Ok(Expanded { text, files, allow, model, page })
 }
+
+/// What stands in the place of a command that settings do not let run.
+const NOT_RUN: &str = "[a command is not run here: disableSkillShellExecution]";

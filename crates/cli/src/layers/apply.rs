@@ -253,6 +253,19 @@ impl Layers {
         folder.is_absolute().then(|| folder.join("MEMORY.md"))
     }
 
+    /// Is what edits replace kept?
+    pub(crate) fn keeps_files(&self) -> bool {
+        self.loaded.settings.file_checkpointing_enabled != Some(false)
+    }
+
+    /// The language of answers, as the model is told.
+    pub(crate) fn language(&self) -> Option<(String, String)> {
+        let named = self.loaded.settings.language.as_deref().map(str::trim)?;
+        let language: String = named.chars().filter(|letter| !letter.is_control()).collect();
+        let asked = format!("answer in {language}, whatever language the question is in");
+        (!language.is_empty()).then(|| ("Language".to_owned(), asked))
+    }
+
     /// The style of answers, by the name it was given.
     pub(crate) fn output_style(&self) -> String {
         self.loaded.settings.output_style.clone().unwrap_or_else(|| "default".to_owned())

@@ -35,9 +35,30 @@ pub(crate) struct Live {
     pub(crate) hooks: HookSet,
 }
 
+/// What changes in a policy.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyChange {
+    flags: Rules,
+    directories: Vec<PathBuf>,
+    before: Layers,
+    now: Layers,
+}
+
+impl PolicyChange {
+    /// Takes out what settings said and puts in what they say; what the command line says stays.
+    pub(crate) fn apply(&self, policy: &mut Policy) {
+        let Self { flags, directories, before, now } = self;
+        exchange(&mut policy.rules, flags, &before.loaded.rules, &now.loaded.rules);
+        move_directories(policy, directories, &before.loaded, &now.loaded);
+        now.hold(policy, Mode::Default);
+    }
+}
+
 /// What came of a look.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
+    /// What changed in what may run, if something was read.
+    pub(crate) change: Option<PolicyChange>,
     /// Files that were read again.
     pub(crate) files: Vec<PathBuf>,
     /// What people must know of them.
@@ -122,22 +143,18 @@ impl Live {
         let known = before.warnings();
         let all = self.layers.warnings().into_iter().chain(problems);
         lines.extend(all.filter(|line| !known.contains(line)));
-        let now = self.layers.clone();
         let (flags, directories) = (self.flags.clone(), self.directories.clone());
+        let change = PolicyChange { flags, directories, before, now: self.layers.clone() };
+        let told = change.clone();
         // A session that does not take this is over, which is told next.
         let _ = session.change_hooks(hooks);
-        let _ = session.configure(move |settings| {
-            let policy = &mut settings.policy;
-            exchange(&mut policy.rules, &flags, &before.loaded.rules, &now.loaded.rules);
-            move_directories(policy, &directories, &before.loaded, &now.loaded);
-            now.hold(policy, Mode::Default);
-        });
+        let _ = session.configure(move |settings| told.apply(&mut settings.policy));
         let files = changed.into_iter().map(|file| file.path);
-        Kept { files: files.filter(|path| !refused.contains(path)).collect(), lines }
+        let files = files.filter(|path| !refused.contains(path)).collect();
+        Kept { change: Some(change), files, lines }
     }
 }
 
-/// Takes out what settings said and puts in what they say; what the command line says stays.
 fn exchange(rules: &mut Rules, flags: &Rules, before: &Rules, now: &Rules) {
     for (list, flags, before, now) in [
         (&mut rules.allow, &flags.allow, &before.allow, &now.allow),

@@ -152,6 +152,13 @@ fn object(findings: &Findings, is_fine: bool) -> Value {
         .origins()
         .map(|(key, names)| (key.to_owned(), json!(names)))
         .collect();
+    let idle: Vec<&str> = findings
+        .layers
+        .loaded
+        .origins()
+        .map(|(key, _)| key)
+        .filter(|key| !Loaded::has_effect(key))
+        .collect();
     let withheld: Vec<Value> = trusted
         .withheld()
         .iter()
@@ -161,6 +168,7 @@ fn object(findings: &Findings, is_fine: bool) -> Value {
         "ok": is_fine,
         "files": files,
         "values": values,
+        "without_effect": idle,
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
         "wrong": findings.wrong,
         "trust": { "root": trusted.root, "given": trusted.is_given(), "withheld": withheld },

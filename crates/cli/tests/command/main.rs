@@ -32,6 +32,7 @@ mod hooks;
 mod key;
 #[cfg(target_os = "linux")]
 mod keyring;
+mod keys;
 mod leaving;
 mod live;
 mod liveness;

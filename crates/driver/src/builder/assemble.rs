@@ -151,14 +151,14 @@ impl Builder {
         self.settings.context.spill_directory = Arc::from(spill.as_ref());
         let undo = match journal {
             // A nested session's files are its parent's to take back.
-            Some(place) if surroundings.keeper.is_none() => {
+            Some(place) if surroundings.keeper.is_none() && !self.settings.agent.is_subagent => {
                 let session = self.transcript.as_ref().map(|kept| kept.about.session.clone());
                 let settings = self.settings.clone();
                 Some(Arc::new(Undo::open(place, session.unwrap_or_default(), settings)?))
             }
             _ => None,
         };
-        if let Some(undo) = &undo {
+        if let Some(undo) = undo.as_ref().filter(|_| self.keeps_files) {
             surroundings.keeper = Some(Arc::<Undo>::clone(undo));
         }
         Ok((Arc::new(surroundings), scratch, undo))

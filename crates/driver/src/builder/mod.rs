@@ -73,6 +73,7 @@ pub struct Builder {
     notebook: Option<PathBuf>,
     skill_hooks: Vec<(String, HookSet)>,
     models: Arc<[(String, ModelFacts)]>,
+    keeps_files: bool,
 }
 
 impl Builder {
@@ -103,6 +104,7 @@ impl Builder {
             notebook: None,
             skill_hooks: Vec::new(),
             models: Arc::default(),
+            keeps_files: true,
         }
     }
 
@@ -286,6 +288,14 @@ impl Builder {
         if let Some(place) = &mut self.journal {
             place.prices = Some(version.into());
         }
+        self
+    }
+
+    /// Whether what edits replace is kept, so that files can be taken back; it is, where there is a
+    /// journal.
+    #[must_use]
+    pub fn keep_files(mut self, on: bool) -> Self {
+        self.keeps_files = on;
         self
     }
 

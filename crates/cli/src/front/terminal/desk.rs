@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windlass_driver::{AgentDefinition, Session, Settings, Submission};
+use windlass_permission::Policy;
 use windlass_terminal::{Asked, Facts, Hint, Host, Order as Meant, Ordering};
 use windlass_vocabulary::{Block, Notice};
 
@@ -68,6 +69,8 @@ pub(super) struct Desk {
     pub(super) layers: Layers,
     /// Looks after their files, and has the hooks of the session itself.
     pub(super) live: tokio::sync::Mutex<Live>,
+    /// What prompts may run, if that has changed.
+    pub(super) policy: Mutex<Option<Policy>>,
     /// How hooks went.
     pub(super) heard: Heard,
     /// The models there are.
@@ -85,12 +88,26 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// What prompts stand for, under what may run now.
+    fn expander(&self) -> Expander {
+        let mut expander = self.expander.clone();
+        let policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(policy) = policy.as_ref() {
+            expander.hands.policy.clone_from(policy);
+        }
+        expander
+    }
+
     /// Settings that changed take effect, unless something is being worked on.
     pub(super) async fn keep_up(&self) {
         if self.session.is_working().await {
             return;
         }
         let kept = self.live.lock().await.keep_up(&self.session, None).await;
+        if let Some(change) = kept.change {
+            let mut policy = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+            change.apply(policy.get_or_insert_with(|| self.expander.hands.policy.clone()));
+        }
         for file in kept.files {
             self.session.warn(format!("{} changed and was read again", file.display()));
         }
@@ -158,7 +175,7 @@ impl Desk {
             [Block::Text(text)] => text.lines().flat_map(crate::memory::mentioned).collect(),
             _ => Vec::new(),
         };
-        let mut said = self.expander.expand(submission).await?;
+        let mut said = self.expander().expand(submission).await?;
         let aside: Vec<String> =
             std::mem::take(&mut *self.aside.lock().unwrap_or_else(PoisonError::into_inner));
         if let (Some(Block::Text(text)), false) = (said.content.first_mut(), aside.is_empty()) {
@@ -177,7 +194,7 @@ impl Desk {
         if command.is_empty() {
             return Err(Refusal::usage("! takes a command; for example: !git status"));
         }
-        let printed = self.expander.hands.run_for_user(command).await.map_err(Refusal::failed)?;
+        let printed = self.expander().hands.run_for_user(command).await.map_err(Refusal::failed)?;
         let told = format!("I ran `{command}` myself. It printed:\n{printed}");
         self.aside.lock().unwrap_or_else(PoisonError::into_inner).push(told);
         Ok(Meant::Show(format!("! {command}\n{printed}\n")))

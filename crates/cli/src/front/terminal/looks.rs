@@ -26,6 +26,17 @@ pub(super) fn looks(is_read_out: bool) -> Looks {
     }
 }
 
+/// The colours that settings name, where nobody said otherwise here.
+pub(super) fn wanted(looks: Looks, name: Option<&str>) -> Looks {
+    let is_said = std::env::var_os("WINDLASS_THEME").is_some_and(|value| !value.is_empty());
+    // Others have names for more shades than there are here.
+    let name = name.map(|name| name.split('-').next().unwrap_or_default());
+    match name.and_then(theme).filter(|_| !is_said && looks.theme != Theme::Plain) {
+        Some(theme) => Looks { theme, asks_ground: false, ..looks },
+        None => looks,
+    }
+}
+
 /// A look by its name.
 pub(super) fn theme(name: &str) -> Option<Theme> {
     Some(match name {

@@ -126,10 +126,9 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
     let settings = builder.settings().clone();
     let about = about(&settings, &portrait.cwd, &expander);
     let mode = settings.policy.mode;
-    let earlier = match (&journal, begun.is_older) {
-        (Some(journal), true) => past::earlier(journal, &expander.names.session_id),
-        _ => Vec::new(),
-    };
+    let older = journal.as_deref().filter(|_| begun.is_older);
+    let earlier = older.map(|journal| past::earlier(journal, &expander.names.session_id));
+    let looks = looks::wanted(begun.looks, plan.layers.loaded.settings.theme.as_deref());
     let past = past::Past::new(journal.is_some(), &portrait.cwd);
     let (session, notices) = builder
         .start()
@@ -145,6 +144,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         agents: definitions,
         layers: plan.layers,
         live: tokio::sync::Mutex::new(plan.live),
+        policy: Mutex::new(None),
         heard: Default::default(),
         config: plan.atlas.config.clone(),
         atlas: Mutex::new(plan.atlas),
@@ -159,7 +159,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         notices,
         about,
         mode,
-        looks: begun.looks,
+        looks: looks,
         aside: desk.expander.hands.surroundings.spill.clone(),
         host: Arc::new(Prompts { desk: Arc::new(desk) }),
         folder: portrait.cwd,
@@ -167,7 +167,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         vim: looks::is_vim(),
         first: begun.first,
         typed: begun.typed,
-        earlier,
+        earlier: earlier.unwrap_or_default(),
         notes,
     };
     let (held, is_signalled) = tokio::select! {

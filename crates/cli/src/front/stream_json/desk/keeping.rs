@@ -47,6 +47,9 @@ impl Desk {
         let (live, kept) = *looked;
         stage.layers = live.layers.clone();
         stage.live = Some(live);
+        if let Some(change) = kept.change {
+            change.apply(&mut stage.expander.hands.policy);
+        }
         self.forewarn(&kept.lines, &[]);
     }
 }
