@@ -3,6 +3,8 @@
 //! Which layers may bring hooks at all is decided where settings are read; what they mean is known
 //! to the hooks' own room.
 
+use std::path::Path;
+
 use windlass_driver::HookSet;
 use windlass_driver::hooks::{Source, Switches};
 
@@ -31,10 +33,28 @@ pub(crate) fn configured(layers: &Layers) -> (HookSet, Vec<String>) {
             Err(problem) => problems.push(format!("{name}: {problem}; its hooks are left out")),
         }
     }
+    problems.extend(missing(&all));
     let settings = &layers.loaded.settings;
     let all = all.switched(Switches {
         urls: settings.allowed_http_hook_urls.clone(),
         variables: settings.http_hook_allowed_env_vars.clone(),
     });
     (all, problems)
+}
+
+/// Programs that hooks name by their whole path and that are not there. They are asked all the same: what
+/// is not there now may be there then.
+fn missing(all: &HookSet) -> Vec<String> {
+    let mut lines = Vec::new();
+    for hook in all.listing().iter().filter(|hook| hook.kind == "command") {
+        let program = hook.name.split_whitespace().next().unwrap_or_default();
+        if program.starts_with('/') && !Path::new(program).exists() {
+            let (source, event) = (&hook.source, hook.event.name());
+            let line = format!("{source}: the hook at {event}: {program} is not there");
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
 }

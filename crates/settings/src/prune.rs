@@ -83,11 +83,27 @@ fn fitting(value: Value, fits: Check<'_>, pointer: &str, cuts: &mut Vec<Cut>) ->
             Some(Value::Array(kept))
         }
         _ => {
+            let why = plainly(&why.to_string());
             let what = format!("`{}` does not fit and is left out: {why}", dotted(pointer));
             cuts.push(Cut { pointer: pointer.to_owned(), what, severity: Severity::Entry });
             None
         }
     }
+}
+
+/// What does not fit, in the words of JSON and not in those of our types.
+fn plainly(why: &str) -> String {
+    let Some((found, wanted)) = why.split_once(", expected ") else { return why.to_owned() };
+    let wanted = match wanted {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "a boolean" => "true or false",
+        wanted if wanted.starts_with("struct ") => "an object",
+        wanted if wanted.starts_with("a nonzero") => "a whole number above 0",
+        "u64" | "u32" | "u16" | "u8" => "a whole number",
+        wanted => wanted,
+    };
+    format!("{found}, expected {wanted}")
 }
 
 /// A pointer as people write it.

@@ -95,7 +95,7 @@ fn read(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillPage> {
         None => about,
     };
     Some(SkillPage {
-        name: match said("name") {
+        name: match said("name").filter(|name| is_name(name)) {
             Some(name) => name,
             None => folder.file_name()?.to_str()?.to_owned(),
         },
@@ -110,6 +110,11 @@ fn read(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillPage> {
         folder,
         problem,
     })
+}
+
+/// Can a skill be called by this? What a broken head says cannot.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c))
 }
 
 fn first_line(text: &str) -> String {

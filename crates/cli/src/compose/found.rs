@@ -109,6 +109,7 @@ impl Found {
         let nearby = instructions.nearby;
         let styles = style::all(cwd, layers, lookup);
         notes.extend(style::apply(&styles, &layers.output_style(), &mut settings.system_prompt));
+        notes.extend(styles.iter().filter_map(|style| style.problem.clone()));
         let styles = styles.into_iter().map(|style| style.name).collect();
         Self {
             agents,

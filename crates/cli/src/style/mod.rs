@@ -23,6 +23,8 @@ pub(crate) struct Style {
     text: String,
     /// What the model is told of working on code stays too.
     keeps_code: bool,
+    /// What is wrong with its head.
+    pub(crate) problem: Option<String>,
 }
 
 /// All there are, those that count first.
@@ -40,7 +42,8 @@ pub(crate) fn all(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<Styl
     for path in folders.iter().flat_map(|folder| pages(folder)) {
         let own = || path.file_stem().map(|name| name.to_string_lossy().into_owned());
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        if let Some(style) = own().and_then(|name| Style::read(&name, &text)) {
+        if let Some(mut style) = own().and_then(|name| Style::read(&name, &text)) {
+            style.problem = style.problem.map(|why| format!("{}: {why}", path.display()));
             styles.push(style);
         }
     }
@@ -78,8 +81,11 @@ impl Style {
         let page = Page::parse(text);
         let field = |key: &str| page.as_ref().and_then(|page| page.text(key));
         let keeps = field("keep-coding-instructions");
+        let problem = page.as_ref().and_then(|page| page.problem()).map(str::to_owned);
+        let own = field("name").filter(|_| problem.is_none());
         Some(Self {
-            name: field("name").unwrap_or_else(|| name.to_owned()),
+            problem,
+            name: own.unwrap_or_else(|| name.to_owned()),
             text: page.as_ref().map_or(text, |page| page.body).trim().to_owned(),
             keeps_code: matches!(keeps.as_deref(), Some("true" | "yes" | "on" | "1")),
         })

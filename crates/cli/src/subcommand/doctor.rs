@@ -1,7 +1,7 @@
 //! `windlass doctor`: what was read from where, what is wrong, what is not trusted, which sandbox holds
 //! commands, and where the key would come from. Asks no server, reads no key, changes nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use windlass_sandbox::{Sandbox, Wanted};
@@ -19,6 +19,7 @@ use crate::layers::Layers;
 use crate::refusal::{Refusal, one_line};
 use crate::sandbox::ENTRY;
 use crate::server::{ring, source};
+use crate::{agents, hooks, skills, style};
 
 /// What was found.
 struct Findings {
@@ -35,7 +36,7 @@ struct Findings {
 pub(crate) fn run(args: &DoctorArgs, lookup: &impl Lookup) -> Result<(String, Exit), Refusal> {
     let cwd = working_directory()?;
     let layers = Layers::read(&args.settings, false, &cwd, lookup)?;
-    let findings = look(layers, lookup);
+    let findings = look(layers, &cwd, lookup);
     let is_fine = findings.wrong.is_empty() && findings.layers.loaded.problems.is_empty();
     let text = match args.json {
         true => format!("{}\n", object(&findings, is_fine)),
@@ -44,7 +45,20 @@ pub(crate) fn run(args: &DoctorArgs, lookup: &impl Lookup) -> Result<(String, Ex
     Ok((text, if is_fine { Exit::DONE } else { Exit::FAILED }))
 }
 
-fn look(mut layers: Layers, lookup: &impl Lookup) -> Findings {
+/// What is wrong with what people keep beside settings: hooks, skills, agents, styles.
+fn pieces(layers: &Layers, cwd: &Path, config: &Config, lookup: &impl Lookup) -> Vec<String> {
+    let (_, mut wrong) = hooks::configured(layers);
+    let folders = skills::folders(cwd, layers, lookup);
+    for skill in windlass_driver::skills(&folders, |_| false) {
+        let place = skill.folder.join("SKILL.md");
+        wrong.extend(skill.problem.map(|why| format!("{}: {why}", place.display())));
+    }
+    wrong.extend(agents::definitions(cwd, config, layers, lookup).1);
+    wrong.extend(style::all(cwd, layers, lookup).into_iter().filter_map(|style| style.problem));
+    wrong
+}
+
+fn look(mut layers: Layers, cwd: &Path, lookup: &impl Lookup) -> Findings {
     let mut wrong = Vec::new();
     let variables = layers.clone();
     let lookup = &variables.over(lookup);
@@ -54,6 +68,7 @@ fn look(mut layers: Layers, lookup: &impl Lookup) -> Findings {
         Err(refusal) => wrong.push(said(refusal)),
         Ok(mut config) => {
             layers.amend_config(&mut config);
+            wrong.extend(pieces(&layers, cwd, &config, lookup));
             path.clone_from(&config.path);
             let args = layers.model_args(&ModelArgs::default(), lookup);
             match choice::cast(&args, &config, lookup) {

@@ -65,4 +65,5 @@ mod signal;
 mod stage;
 mod terminal;
 mod time;
+mod tour;
 mod transcript;
