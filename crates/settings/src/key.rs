@@ -118,10 +118,8 @@ const IDLE: &[&str] = &[
 ];
 
 /// The same for keys inside of others: the sandbox brings its own proxy, always holds files, lets
-/// commands listen among themselves, and makes do with nothing less inside a container. Questions beside
-/// the conversation are for programs that embed us.
+/// commands listen among themselves, and makes do with nothing less inside a container.
 const IDLE_INSIDE: &[&str] = &[
-    "afterRun.questions",
     "statusLine.padding",
     "sandbox.network.allowLocalBinding",
     "sandbox.network.httpProxyPort",

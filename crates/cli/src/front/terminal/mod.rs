@@ -159,7 +159,7 @@ async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, R
         notices,
         about,
         mode,
-        looks: looks,
+        looks,
         aside: desk.expander.hands.surroundings.spill.clone(),
         host: Arc::new(Prompts { desk: Arc::new(desk) }),
         folder: portrait.cwd,
