@@ -52,7 +52,7 @@ fn instructions_that_are_excluded_are_not_read() {
     let world = World::new();
     write(world.file("CLAUDE.md"), "Say aye.");
     assert!(asked(&world, "go").to_string().contains("Say aye."));
-    set(&world, &json!({"claudeMdExcludes": ["**/work/CLAUDE.md"]}));
+    set(&world, &json!({"claudeMdExcludes": ["**/CLAUDE.md"]}));
     assert!(!asked(&world, "go").to_string().contains("Say aye."));
 }
 
