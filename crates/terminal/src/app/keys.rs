@@ -19,6 +19,10 @@ impl App {
     /// A key was pressed.
     pub fn key(&mut self, key: Key) -> Vec<Wish> {
         self.hint = None;
+        if self.pager.is_some() || self.picker.is_some() || self.field.is_some() {
+            // What was meant for this answers no question that stands behind it.
+            self.pressed = Some((self.now, false));
+        }
         if let Some(pager) = &mut self.pager {
             if !pager.key(&key, self.rows) {
                 self.pager = None;
@@ -267,3 +271,34 @@ impl App {
 
 /// Twice within this long is twice.
 const TWICE: Duration = Duration::from_millis(1_500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::About;
+    use crate::approval::Approval;
+    use windlass_vocabulary::{Json, PermissionQuestion, Ticket, ToolCall};
+
+    #[test]
+    fn a_key_for_a_list_answers_no_question_behind_it() {
+        let mut app = App::new(About::default(), Mode::Default, (80, 24));
+        let call = ToolCall {
+            id: "c".into(),
+            name: "Bash".into(),
+            input: Json::from_checked(r#"{"command":"rm x"}"#),
+            signature: None,
+        };
+        let question =
+            PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
+        app.now = Duration::from_secs(10);
+        app.picker = Some((Purpose::Command, Picker::new("Which?", Vec::new())));
+        app.approvals.push_back(Approval::new(Ticket(1), question, &About::default()));
+        assert_eq!(app.key(Key::Escape), Vec::new());
+        assert!(app.picker.is_none() && !app.is_armed());
+        assert_eq!(app.key(Key::Letter('2')), Vec::new(), "it follows at once");
+        assert!(app.composer.is_empty());
+        app.now += Duration::from_secs(2);
+        let answered = app.key(Key::Letter('2'));
+        assert!(matches!(answered.first(), Some(Wish::Answer(Ticket(1), Answer::Allow { .. }))));
+    }
+}

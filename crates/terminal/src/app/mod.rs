@@ -46,8 +46,8 @@ pub struct About {
     pub budget: Option<u64>,
     /// Commands that may be typed.
     pub commands: Vec<Hint>,
-    /// May rules be kept for other sessions?
-    pub can_keep_rules: bool,
+    /// The file in which rules are kept for other sessions, if they may be.
+    pub rules_file: Option<String>,
 }
 
 /// Something to be done outside.

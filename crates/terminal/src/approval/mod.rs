@@ -28,7 +28,8 @@ pub struct Approval {
     before: Option<String>,
     /// Questions to a person and what was answered so far.
     poll: Option<Poll>,
-    can_keep: bool,
+    /// Where a rule would be kept.
+    kept_in: Option<String>,
     folder: String,
 }
 
@@ -74,8 +75,8 @@ impl Approval {
         let is_poll = question.call.name.as_str() == "AskUserQuestion";
         let poll = is_poll.then(|| Poll::of(&input)).flatten();
         let (chosen, writing, before) = (0, None, None);
-        let (can_keep, folder) = (about.can_keep_rules, about.folder.clone());
-        Self { ticket, question, input, chosen, writing, before, poll, can_keep, folder }
+        let (kept_in, folder) = (about.rules_file.clone(), about.folder.clone());
+        Self { ticket, question, input, chosen, writing, before, poll, kept_in, folder }
     }
 
     /// The call in a line.
@@ -116,7 +117,7 @@ impl Approval {
             choices.push(Choice::AndEdits);
         } else if !self.question.suggestions.is_empty() {
             choices.push(Choice::Session);
-            choices.extend(self.can_keep.then_some(Choice::Always));
+            choices.extend(self.kept_in.is_some().then_some(Choice::Always));
         }
         choices.extend(self.field("command").map(|_| Choice::EditCommand));
         choices.push(Choice::NoBecause);

@@ -108,7 +108,10 @@ impl Approval {
                 Choice::Once => "Yes, this once".to_owned(),
                 Choice::AndEdits => "Yes, and do not ask before edits".to_owned(),
                 Choice::Session => format!("Yes, and for this session: {rules}"),
-                Choice::Always => format!("Yes, always in this project: {rules}"),
+                Choice::Always => {
+                    let file = self.kept_in.as_deref().unwrap_or_default();
+                    format!("Yes, always in this project: {rules} (kept in {file})")
+                }
                 Choice::EditCommand => "Change the command".to_owned(),
                 Choice::NoBecause => "No, and say why".to_owned(),
             };

@@ -204,9 +204,12 @@ fn about(settings: &Settings, cwd: &Path, expander: &Expander) -> About {
         window: settings.model.window.0,
         budget: settings.budget_max.map(|budget| budget.0),
         commands: hints(expander),
-        can_keep_rules: true,
+        rules_file: Some(RULES_FILE.to_owned()),
     }
 }
+
+/// Where rules for a project on this machine are kept, from its root.
+const RULES_FILE: &str = ".claude/settings.local.json";
 
 /// Ours alone and perhaps never made.
 fn forget(scratch: Option<&Path>) {

@@ -48,6 +48,7 @@ fn a_rule_is_kept_for_the_session_or_for_good() {
     let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
     assert!(asked.contains("Yes, and for this session: Bash(touch"), "{asked}");
+    assert!(asked.contains("(kept in .claude/settings.local.json)"), "{asked}");
     talk.key(&number(&asked, "Yes, always in this project"));
     talk.until("Both are there.");
     assert!(world.file("one.txt").exists() && world.file("two.txt").exists(), "asked once");
@@ -55,6 +56,55 @@ fn a_rule_is_kept_for_the_session_or_for_good() {
     let kept = std::fs::read_to_string(world.file(".claude/settings.local.json")).expect("rules");
     let kept: Value = serde_json::from_str(&kept).expect("settings");
     assert!(kept["permissions"]["allow"][0].as_str().expect("a rule").starts_with("Bash(touch"));
+}
+
+#[test]
+fn a_rule_for_the_session_is_asked_for_once_and_written_nowhere() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
+        .answer(Answer::text("Both are there.").repeat(0));
+    let server = play(script);
+    let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
+    let asked = talk.until(ASKED);
+    talk.key(&number(&asked, "Yes, and for this session"));
+    talk.until("Both are there.");
+    assert!(world.file("one.txt").exists() && world.file("two.txt").exists(), "asked once");
+    assert_eq!(talk.end(), Some(0));
+    assert!(!world.file(".claude").exists());
+}
+
+#[test]
+fn the_part_that_needs_asking_is_named_and_marked() {
+    let world = World::new();
+    let script = Script::new()
+        .answer(Answer::call("Bash", json!({"command": "ls -l && touch made.txt | cat"})))
+        .answer(Answer::text("Not done.").repeat(0));
+    let server = play(script);
+    let flags = ["--allowedTools", "Bash(ls:*)", "Bash(cat:*)", "--", "look and make"];
+    let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
+    let asked = talk.until(ASKED);
+    assert!(asked.contains("ls -l && touch made.txt | cat"), "all of it: {asked}");
+    assert!(asked.contains("`touch made.txt`"), "why: {asked}");
+    // Marked by its look, and nothing else of the line is.
+    let row = asked.lines().position(|line| line.contains("ls -l && touch")).expect("a line");
+    let looks = talk.look(|screen| {
+        let line = asked.lines().nth(row).expect("a line");
+        let look = |words: &str| {
+            let column = line.find(words).expect("words");
+            let cell = screen.cell(row.try_into().expect("a row"), column.try_into().expect("one"));
+            let cell = cell.expect("a cell");
+            (cell.fgcolor(), cell.bold(), cell.underline(), cell.inverse())
+        };
+        (look("ls -l"), look("touch made"), look("| cat"))
+    });
+    assert_eq!(looks.0, looks.2, "{asked}");
+    assert_ne!(looks.0, looks.1, "{asked}");
+    talk.key("n");
+    talk.until("Not done.");
+    assert!(!world.file("made.txt").exists());
+    assert_eq!(talk.end(), Some(0));
 }
 
 #[test]
