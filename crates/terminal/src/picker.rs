@@ -114,13 +114,27 @@ impl Picker {
         self.chosen = 0;
     }
 
+    /// All that is said of what is chosen, where its row has no room for it.
+    fn rest(&self, width: usize) -> Vec<Line> {
+        let item = self.fitting.get(self.chosen).and_then(|at| self.items.get(*at));
+        let Some(item) = item else { return Vec::new() };
+        let (label, about) = (text::one_line(&item.label), text::one_line(&item.about));
+        if Line::of(format!("› {label}  {about}"), Role::Quiet).width() <= width {
+            return Vec::new();
+        }
+        let mut lines = Line::of(format!("    {label}  {about}"), Role::Quiet).wrapped(width, 4);
+        lines.truncate(REST_MAX);
+        lines
+    }
+
     /// What is shown, in at most so many rows.
     #[must_use]
     pub fn lines(&self, width: usize, rows: usize) -> Vec<Line> {
         let mut head = Line::of(self.title.clone(), Role::Heading);
         head.push(format!("  {} of {}", self.fitting.len(), self.items.len()), Role::Quiet);
         let mut lines = vec![head.cut(width)];
-        let room = rows.saturating_sub(3).max(1);
+        let more = self.rest(width);
+        let room = rows.saturating_sub(3 + more.len()).max(1);
         let first = self.chosen.saturating_sub(room.saturating_sub(1));
         let shown = self.fitting.iter().enumerate().skip(first).take(room);
         lines.extend(shown.filter_map(|(number, at)| {
@@ -130,6 +144,7 @@ impl Picker {
             let line = Line::of(sign, role).and(text::one_line(&item.label), role);
             Some(line.and(format!("  {}", text::one_line(&item.about)), Role::Quiet).cut(width))
         }));
+        lines.extend(more);
         let search = Line::of("search: ", Role::Quiet).and(self.wanted.clone(), Role::Plain);
         lines.push(search.and("▏", Role::Plain).cut(width));
         let hint = "↑↓ choose · Enter takes it · Esc leaves it · letters search";
@@ -139,6 +154,8 @@ impl Picker {
 }
 
 const PAGE: usize = 10;
+/// Lines that are said of what is chosen.
+const REST_MAX: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -183,6 +200,12 @@ mod tests {
         assert_eq!(none, Picked::Nothing);
         let back = typed(&mut picker(), &[Key::Letter('#'), Key::Backspace, Key::Enter]);
         assert_eq!(value(back), "mend the leap years");
+        let long = Item { label: "a rule".to_owned(), about: "word ".repeat(9), ..Item::default() };
+        let shown = Picker::new("Which?", vec![long.clone()]).lines(30, 9);
+        let words: String = shown.iter().map(Line::words).collect();
+        assert!(words.matches("word").count() > 9, "all of it is said below: {words}");
+        let shown = Picker::new("Which?", vec![long]).lines(80, 9);
+        assert_eq!(shown.len(), 4);
         for rows in 1..9 {
             assert!(picker().lines(30, rows).iter().all(|line| line.width() <= 30));
         }

@@ -52,14 +52,35 @@ pub(crate) fn of_one(journal: &std::path::Path, project: Option<&str>) -> Result
 
 /// The account of one session for people, each request as a bar, and for programs.
 pub(crate) fn of_session(journal: &std::path::Path) -> Result<(String, Value), Refusal> {
-    let rows = account::rows(journal).map_err(|error| unusable(&error))?;
     let account = of_one(journal, None)?;
+    Ok((format!("{}{}", drawn(&account, Division::Model), sparks(journal)?), object(&account)))
+}
+
+/// The same for a screen, as wide as it may be and as narrow as it can be.
+pub(crate) fn for_screen(journal: &std::path::Path) -> Result<[String; 2], Refusal> {
+    let account = of_one(journal, None)?;
+    let all = ("all".to_owned(), account.all);
+    let narrow = account.models.iter().map(|(name, totals)| (name.clone(), *totals)).chain([all]);
+    let narrow: String = narrow
+        .map(|(name, totals)| {
+            let [name, requests, input, _, read, output, cost] = row(&name, &totals);
+            format!(
+                "{name}\n  {requests} requests  {cost}\n  {input} in, {read} cached, {output} out\n"
+            )
+        })
+        .collect();
+    let sparks = sparks(journal)?;
+    Ok([drawn(&account, Division::Model), narrow].map(|table| format!("{table}{sparks}")))
+}
+
+/// What each request cost, if there were several.
+fn sparks(journal: &std::path::Path) -> Result<String, Refusal> {
+    let rows = account::rows(journal).map_err(|error| unusable(&error))?;
     let costs: Vec<u64> = rows.iter().map(|booked| booked.row.cost.0).collect();
-    let mut text = drawn(&account, Division::Model);
-    if costs.len() > 1 {
-        text.push_str(&format!("\neach request  {}\n", sparkline(&costs)));
-    }
-    Ok((text, object(&account)))
+    Ok(match costs.len() {
+        0 | 1 => String::new(),
+        _ => format!("\neach request  {}\n", sparkline(&costs)),
+    })
 }
 
 /// Numbers as bars of eight heights, the newest last.

@@ -50,6 +50,8 @@ pub enum Order {
     Compact(Option<String>),
     /// Show this.
     Show(String),
+    /// Show the first of these that is not wider than the screen, or the last.
+    Fit(Vec<String>),
     /// Show what fills the window.
     Context(Box<Inventory>),
     /// Choose one of these; each stands for a prompt.

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use unicode_width::UnicodeWidthStr;
 use windlass_vocabulary::inventory::Inventory;
 use windlass_vocabulary::{Block, Ticket};
 
@@ -123,6 +124,13 @@ impl Conversation {
             Ok(Order::Say(submission)) => self.sent(self.session.submit(submission)),
             Ok(Order::Compact(focus)) => self.sent(self.session.compact(focus)),
             Ok(Order::Show(words)) => self.app.say(&words, Role::Plain),
+            Ok(Order::Fit(all)) => {
+                let fits =
+                    |words: &&String| words.lines().all(|line| line.width() <= self.app.width);
+                if let Some(words) = all.iter().find(fits).or(all.last()) {
+                    self.app.say(words, Role::Plain);
+                }
+            }
             Ok(Order::Context(inventory)) => {
                 let lines = view::context::picture(&inventory, self.app.width);
                 self.app.finish(lines);

@@ -60,23 +60,34 @@ pub fn picture(inventory: &Inventory, width: usize) -> Vec<Line> {
     let percent = inventory.total.0.saturating_mul(100) / window;
     let head = format!(
         "{}: {} of {} tokens ({percent} %)",
-        inventory.model, inventory.total.0, inventory.window.0
+        inventory.model,
+        grouped(inventory.total.0),
+        grouped(inventory.window.0)
     );
-    let mut lines = vec![Line::of(head, Role::Strong).cut(width)];
+    let mut lines = Line::of(head, Role::Strong).wrapped(width, 2);
     let full =
         usize::try_from(percent.min(100)).unwrap_or(100).max(usize::from(inventory.total.0 > 0));
     let reserved = usize::try_from(inventory.reserved.0.saturating_mul(100) / window).unwrap_or(0);
     let kept = reserved.min(100 - full);
-    let mut cells: Vec<(&str, Role)> =
+    let mut cells: Vec<Cell> =
         shares(inventory, full).into_iter().map(|role| ("■", role)).collect();
     cells.resize(100 - kept, ("·", Role::Quiet));
     cells.resize(100, ("▒", Role::Quiet));
-    let mut legend: Vec<(String, Role, u64)> = groups(inventory)
+    let mut legend: Vec<Meaning> = groups(inventory)
         .into_iter()
         .map(|(name, role, tokens)| (format!("■ {name}"), role, tokens))
         .collect();
     legend.push(("· free".to_owned(), Role::Quiet, inventory.free().0));
     legend.push(("▒ kept for the answer".to_owned(), Role::Quiet, inventory.reserved.0));
+    match width < BESIDE_MIN {
+        true => below(&cells, &legend, width, &mut lines),
+        false => beside(&cells, &legend, width, &mut lines),
+    }
+    lines
+}
+
+/// What the signs mean, to the right of them.
+fn beside(cells: &[Cell], legend: &[Meaning], width: usize, lines: &mut Vec<Line>) {
     for row in 0..legend.len().max(10) {
         let mut line = Line::of("  ", Role::Plain);
         match cells.get(row * 10..row * 10 + 10) {
@@ -85,9 +96,73 @@ pub fn picture(inventory: &Inventory, width: usize) -> Vec<Line> {
         }
         if let Some((name, role, tokens)) = legend.get(row) {
             line.push(format!(" {name:<24}"), *role);
-            line.push(format!("{tokens:>9}"), Role::Plain);
+            line.push(format!("{:>9}", grouped(*tokens)), Role::Plain);
         }
         lines.push(line.cut(width));
     }
-    lines
+}
+
+/// What the signs mean, below them: for narrow screens.
+fn below(cells: &[Cell], legend: &[Meaning], width: usize, lines: &mut Vec<Line>) {
+    for row in cells.chunks(25) {
+        let mut line = Line::of("  ", Role::Plain);
+        row.iter().for_each(|(sign, role)| line.push(*sign, *role));
+        lines.push(line.cut(width));
+    }
+    for (name, role, tokens) in legend {
+        let line = Line::of(format!("  {name:<24}"), *role);
+        lines.push(line.and(format!("{:>9}", grouped(*tokens)), Role::Plain).cut(width));
+    }
+}
+
+/// A number with commas between the thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A sign of the picture.
+type Cell = (&'static str, Role);
+/// What a sign means, and how many tokens that are.
+type Meaning = (String, Role, u64);
+
+/// From this width on there is room beside the picture.
+const BESIDE_MIN: usize = 58;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_vocabulary::Tokens;
+    use windlass_vocabulary::inventory::Part;
+
+    #[test]
+    fn every_number_is_there_however_narrow_it_is() {
+        let part = |component, tokens| Part { component, tokens: Tokens(tokens), count: 1 };
+        let inventory = Inventory {
+            model: "a-model-with-a-long-name".into(),
+            window: Tokens(200_000),
+            total: Tokens(61_234),
+            reserved: Tokens(20_000),
+            threshold: Tokens(180_000),
+            parts: vec![part(Component::System, 12_000), part(Component::Requests, 49_234)],
+            levels: Default::default(),
+            losses: Vec::new(),
+        };
+        for width in [40, 57, 58, 80, 200] {
+            let lines = picture(&inventory, width);
+            assert!(lines.iter().all(|line| line.width() <= width), "{width}");
+            let words: Vec<String> = lines.iter().map(Line::words).collect();
+            let words = words.join("\n");
+            for number in ["61,234", "12,000", "49,234", "20,000", "30 %"] {
+                assert!(words.contains(number), "{width}: {number}:\n{words}");
+            }
+        }
+    }
 }

@@ -128,7 +128,7 @@ impl Desk {
                 None => return Err(over()),
             },
             Order::Cost => match &self.journal {
-                Some(journal) => Meant::Show(cost::of_session(journal)?.0),
+                Some(journal) => Meant::Fit(cost::for_screen(journal)?.to_vec()),
                 None => unwritten(),
             },
             Order::Why => match &self.journal {

@@ -4,8 +4,31 @@ use windlass_terminal::Hint;
 
 use crate::front::call::shortened;
 
+/// For a screen of eighty columns, and for a narrow one.
+pub(super) fn words(hints: &[Hint]) -> [String; 2] {
+    [wide(hints), narrow(hints)]
+}
+
+/// Names alone.
+fn narrow(hints: &[Hint]) -> String {
+    let mut rows: Vec<String> = NARROW_KEYS.iter().map(|line| (*line).to_owned()).collect();
+    let mut row = String::new();
+    for hint in hints {
+        if row.len() + hint.name.len() + 3 > NARROW_MAX {
+            rows.push(std::mem::take(&mut row));
+        }
+        row.push_str(&format!("  /{}", hint.name));
+    }
+    rows.push(row);
+    if rows.len() > LINES_MAX {
+        rows.truncate(LINES_MAX - 1);
+        rows.push("  … and more: type / and letters".to_owned());
+    }
+    rows.join("\n")
+}
+
 /// At most so many lines, whatever there is.
-pub(super) fn words(hints: &[Hint]) -> String {
+fn wide(hints: &[Hint]) -> String {
     let mut lines: Vec<String> = KEYS.iter().map(|line| (*line).to_owned()).collect();
     let room = LINES_MAX - lines.len();
     let title = |hint: &Hint| format!("/{} {}", hint.name, hint.words).trim_end().to_owned();
@@ -39,6 +62,17 @@ const KEYS: &[&str] = &[
     "Shift-Tab mode · Ctrl-O unfolds · Ctrl-T tasks · Ctrl-G editor · Ctrl-D ends",
     "",
 ];
+const NARROW_KEYS: &[&str] = &[
+    "Enter sends · Ctrl-J another line",
+    "Esc stops it · Esc Esc goes back",
+    "@ a file · / a command · ! the shell",
+    "↑ and Ctrl-R what was said",
+    "Shift-Tab mode · Ctrl-O unfolds",
+    "Ctrl-T tasks · Ctrl-G editor",
+    "Ctrl-D ends",
+    "",
+];
+const NARROW_MAX: usize = 38;
 /// A screen of 24, less the line that is typed in and the one below it.
 const LINES_MAX: usize = 20;
 const ROWS_OF_NAMES: usize = 3;

@@ -81,6 +81,37 @@ fn help_fits_a_screen() {
 }
 
 #[test]
+fn narrow_screens_lose_nothing_that_counts() {
+    let world = World::new();
+    let server = play(ok());
+    let mut talk = Talk::sized(world.asking(&server.url(), &["one"]), 24, 40);
+    talk.until("ok");
+    talk.until(READY_NARROW);
+    talk.key("/help\r");
+    let shown = talk.until("/why");
+    for words in ["Enter sends", "Ctrl-D ends", "/agents", "/permissions"] {
+        assert!(shown.contains(words), "{words}:\n{shown}");
+    }
+    talk.key("/context\r");
+    let shown = talk.until("▒ kept for the answer      32,000");
+    assert!(shown.contains("■ system prompt"), "{shown}");
+    talk.key("/cost\r");
+    let shown = talk.until(" cached, ");
+    assert!(shown.contains("  1 requests  $0."), "{shown}");
+    talk.key("/permissions\r");
+    // All that is said of a row is said below the list.
+    let shown = talk.until("    Check a command  what would come of");
+    assert!(shown.contains("    it, and why"), "{shown}");
+    assert!(!shown.contains("Read(//"), "the session's own folder: {shown}");
+    talk.key("\u{1b}");
+    talk.until(READY_NARROW);
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// As much of it as fits forty columns.
+const READY_NARROW: &str = "ask for something; /help";
+
+#[test]
 fn another_model_another_look() {
     let world = World::new();
     let server = play(ok());

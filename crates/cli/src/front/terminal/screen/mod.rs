@@ -22,7 +22,7 @@ impl Desk {
     /// What is in force, to look at and to change.
     pub(super) async fn screen(&self, topic: Topic) -> Result<Meant, Refusal> {
         match topic {
-            Topic::Help => Ok(Meant::Show(super::help::words(&self.hints()))),
+            Topic::Help => Ok(Meant::Fit(super::help::words(&self.hints()).to_vec())),
             Topic::Permissions => self.rules(),
             Topic::Hooks => Ok(Meant::Pick(self.hook_list().await)),
             Topic::Servers => Ok(Meant::Pick(self.server_list())),

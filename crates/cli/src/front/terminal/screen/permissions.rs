@@ -35,12 +35,18 @@ impl Desk {
         ];
         let trusted = loaded.trust.is_given();
         items.extend(written_rules(&request).iter().map(|written| self.row(written, trusted)));
+        // What the session reads back from its own folder is nobody's wish.
+        let own = super::super::state().map(|state| format!("/{}", state.display()));
+        let is_own = |rule: &Rule| {
+            let content = rule.content.as_deref().unwrap_or_default();
+            rule.tool == "Read" && own.as_deref().is_some_and(|own| content.starts_with(own))
+        };
         let flags = |list: RuleList| {
             let known = of_list(&loaded.rules, list);
             let given = of_list(&self.settings.policy.rules, list).iter();
-            given
-                .filter(|rule| !known.contains(rule))
-                .map(move |rule| item("", format!("{} {rule}", list.key()), "this session"))
+            let given = given.filter(|rule| !known.contains(rule) && !is_own(rule));
+            let row = |rule| item("", format!("{} {rule}", list.key()), "this session");
+            given.map(row).collect::<Vec<Item>>()
         };
         items.extend(RuleList::ALL.into_iter().flat_map(flags));
         Ok(Picker::new("Rules: deny counts before ask, ask before allow", items))
