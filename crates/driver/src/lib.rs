@@ -55,7 +55,7 @@ pub use hook::Parting;
 pub use inspect::Disk;
 pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
 pub use notices::Notices;
-pub use session::{Queued, Session, Submission};
+pub use session::{Page, Queued, Session, Submission};
 pub use tool::confine::{Confined, Confinement};
 pub use tool::subagent::{AgentDefinition, Isolation, Subagents};
 pub use transcript::{Appended, Heard, Transcript};

@@ -288,7 +288,18 @@ pub struct Submission {
     /// Who is asked, for this run alone, if the session knows it.
     pub model: Option<ModelName>,
     /// The page whose words these are. A skill of that name is loaded, with its hooks.
-    pub page: Option<String>,
+    pub page: Option<Page>,
+}
+
+/// A page of somebody's whose words a message is: a command, or a skill that a person called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its name, without the slash.
+    pub name: String,
+    /// What was written behind it.
+    pub arguments: String,
+    /// Whose it is: `user` or `project`.
+    pub source: &'static str,
 }
 
 /// A message that waits for the next tool boundary.

@@ -123,6 +123,8 @@ pub enum HookSubject {
         why: String,
         /// What kind of failure it was.
         kind: Option<FailureKind>,
+        /// The last answer, if there was one.
+        answer: String,
     },
     /// History is about to be compacted.
     Compaction {

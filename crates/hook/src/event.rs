@@ -74,6 +74,7 @@ impl HookEvent {
             self,
             Self::SessionStart
                 | Self::UserPromptSubmit
+                | Self::UserPromptExpansion
                 | Self::PreToolUse
                 | Self::PermissionRequest
                 | Self::PostToolUse

@@ -13,7 +13,7 @@ mod snippet;
 
 use std::collections::BTreeMap;
 
-use windlass_driver::Submission;
+use windlass_driver::{Page as Called, Submission};
 use windlass_permission::{Opinion, Rule};
 use windlass_vocabulary::{Block, ModelName};
 
@@ -48,7 +48,7 @@ struct Expanded {
     /// Who is asked, for this prompt alone.
     model: Option<ModelName>,
     /// The page it stands for.
-    page: Option<String>,
+    page: Option<Called>,
 }
 
 /// What pages may name besides their arguments.
@@ -181,7 +181,8 @@ async fn expand(
         text = format!("{}\n\nARGUMENTS: {words}", text.trim_end());
     }
     let model = page.model.as_deref().map(|model| names.model(model));
-    let page = Some(custom.name.clone());
+    let source = if custom.author == Author::User { "user" } else { "project" };
+    let page = Some(Called { name: custom.name.clone(), arguments: words.to_owned(), source });
     let files = mention::files(&text, &hands, &Opinion::None).await;
     Ok(Expanded { text, files, allow, model, page })
 }

@@ -194,6 +194,13 @@ fn sample(
         }
         HookEvent::SessionStart => json!({ "source": "startup" }),
         HookEvent::UserPromptSubmit => json!({ "prompt": "a sample prompt" }),
+        HookEvent::UserPromptExpansion => json!({
+            "expansion_type": "slash_command",
+            "command_name": "sample",
+            "command_args": "",
+            "command_source": "user",
+            "prompt": "a sample prompt",
+        }),
         HookEvent::Notification => {
             json!({ "message": "a sample", "notification_type": "permission_prompt" })
         }

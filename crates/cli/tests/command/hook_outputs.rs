@@ -2,7 +2,7 @@
 //! themselves, waking the model; and hooks that are no programs.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Answer, Fault, Script};
 use windlass_vocabulary::Source;
 
 use crate::stage::{Running, World, play, run, wait_for_file};
@@ -244,4 +244,74 @@ fn a_judge_may_be_a_model_of_its_own() {
             }
         }
     }
+}
+
+fn told(world: &World, name: &str) -> Value {
+    serde_json::from_str(&wait_for_file(&world.file(name))).expect("JSON")
+}
+
+#[test]
+fn hooks_look_at_pages_that_are_called_by_their_matcher() {
+    let world = World::new();
+    let page = world.home().join(".claude/commands/hoist.md");
+    std::fs::create_dir_all(page.parent().expect("a folder")).expect("a folder");
+    std::fs::write(page, "Hoist the sails $ARGUMENTS.").expect("a page");
+    let look = "cat > seen.json; echo >> seen.json; grep -q never seen.json && { echo 'no wind' >&2; exit 2; }; echo 'Mind the gusts.'";
+    let group =
+        |matcher: &str, line: &str| json!([{ "matcher": matcher, "hooks": [command(line)] }]);
+    let hooks = json!({ "UserPromptExpansion": group("hoist", look) });
+    with(&world, &json!({ "hooks": hooks }));
+    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    run(&mut world.asking(&server.url(), &["-p", "/hoist high"])).answer();
+    let seen = told(&world, "seen.json");
+    for (field, value) in [
+        ("hook_event_name", "UserPromptExpansion"),
+        ("expansion_type", "slash_command"),
+        ("command_name", "hoist"),
+        ("command_args", "high"),
+        ("command_source", "user"),
+        ("prompt", "Hoist the sails high."),
+    ] {
+        assert_eq!(seen[field], value, "{seen}");
+    }
+    let body = server.requests()[0].body.to_string();
+    assert!(body.contains("Mind the gusts.") && body.contains("Hoist the sails high."), "{body}");
+    let refused = run(&mut world.asking(&server.url(), &["-p", "/hoist never"]));
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("no wind"), "{refused:?}");
+    // What is typed in full is no page.
+    std::fs::remove_file(world.file("seen.json")).expect("it is there");
+    run(&mut world.asking(&server.url(), &["-p", "Hoist the sails never."])).answer();
+    assert!(!world.file("seen.json").exists() && server.requests().len() == 2);
+}
+
+#[test]
+fn hooks_at_the_end_are_told_what_goes_on_and_what_was_said_before_a_failure() {
+    let world = World::new();
+    let keep = |name: &str| hook(&command(&format!("cat > {name}; echo >> {name}")));
+    with(
+        &world,
+        &json!({ "hooks": { "Stop": keep("stop.json"), "StopFailure": keep("failed.json") } }),
+    );
+    let left = json!({ "command": "sleep 300", "run_in_background": true });
+    let server = play(
+        Script::new()
+            .answer(Answer::text("I begin.").tool("Bash", left))
+            .answer(Answer::text("It runs."))
+            .answer(Answer::failing(Fault::refuse(401))),
+    );
+    let flags = ["-p", "go", "--allowedTools", "Bash"];
+    run(&mut world.asking(&server.url(), &flags)).answer();
+    let stop = told(&world, "stop.json");
+    let task = &stop["background_tasks"][0];
+    assert_eq!(
+        (&task["task_type"], &task["status"]),
+        (&json!("local_bash"), &json!("running")),
+        "{stop}"
+    );
+    assert_eq!(task["description"], "sleep 300", "{stop}");
+    run(&mut world.asking(&server.url(), &["-p", "again", "-c"]));
+    let failed = told(&world, "failed.json");
+    assert_eq!(failed["error"], "authentication_failed", "{failed}");
+    assert_eq!(failed["last_assistant_message"], "It runs.", "{failed}");
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use windlass_engine::Event;
@@ -20,9 +20,9 @@ use windlass_vocabulary::{
     AttachmentKind, Block, HookVerdict, MicroUsd, Mode, Notice, Terminal, Usage,
 };
 
-use super::{SessionHooks, export};
+use super::{Asking, SessionHooks, export};
 use crate::clock;
-use crate::session::Submission;
+use crate::session::{Page, Submission};
 
 /// The door of a session.
 pub(crate) struct Door {
@@ -93,7 +93,9 @@ impl Door {
 
     /// A prompt came. Given back when nobody looks at it.
     pub(crate) fn submit(&mut self, submission: Submission) -> Option<Submission> {
-        let is_watched = !self.hooks.is_nested() && self.hooks.has(HookEvent::UserPromptSubmit);
+        let is_page = submission.page.is_some() && self.hooks.has(HookEvent::UserPromptExpansion);
+        let is_watched = is_page || self.hooks.has(HookEvent::UserPromptSubmit);
+        let is_watched = is_watched && !self.hooks.is_nested();
         if !is_watched && self.starts_until.is_none() && self.waiting.is_empty() {
             self.hooks.new_prompt();
             return Some(self.preceded(submission));
@@ -151,21 +153,37 @@ impl Door {
 
     /// Has hooks look at the next prompt, or lets it in.
     fn look_at_next(&mut self, mode: Mode) -> Option<Vec<Passage>> {
-        let prompt = text(self.waiting.front()?);
+        let submission = self.waiting.front()?;
+        let prompt = text(submission);
         self.hooks.new_prompt();
+        let page = submission.page.as_ref().and_then(|page| self.called(page, &prompt, mode));
         let fields = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
         let is_nested = self.hooks.is_nested();
         let asking = self.hooks.meant(HookEvent::UserPromptSubmit, None, mode, fields);
-        match asking.filter(|_| !is_nested) {
-            Some(asking) => {
-                self.asking.spawn(asking.run());
+        let all: Vec<Asking> = page.into_iter().chain(asking).filter(|_| !is_nested).collect();
+        match all.is_empty() {
+            false => {
+                self.asking.spawn(in_turn(all));
                 None
             }
-            None => {
+            true => {
                 let submission = self.waiting.pop_front()?;
                 Some(vec![Passage::Prompt(self.preceded(submission))])
             }
         }
+    }
+
+    /// Those who are asked whether a page may stand for what was typed.
+    fn called(&self, page: &Page, prompt: &str, mode: Mode) -> Option<Asking> {
+        let fields = json!({
+            "expansion_type": "slash_command",
+            "command_name": page.name,
+            "command_args": page.arguments,
+            "command_source": page.source,
+            "prompt": prompt,
+        });
+        let fields = fields.as_object().cloned().unwrap_or_default();
+        self.hooks.meant(HookEvent::UserPromptExpansion, Some(&page.name), mode, fields)
     }
 
     /// Hooks have looked at the first prompt that waits.
@@ -224,6 +242,22 @@ impl Door {
             self.hooks.warn(format!("variables of the hooks at the start are lost: {problem}"));
         }
     }
+}
+
+/// Asks one after the other, as long as nobody objects.
+async fn in_turn(all: Vec<Asking>) -> Joint {
+    let mut joint = Joint::default();
+    for asking in all {
+        let said = asking.run().await;
+        let is_over = matches!(said.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
+        let context = [std::mem::take(&mut joint.context), said.context.clone()].concat();
+        let title = said.title.clone().or(joint.title.take());
+        joint = Joint { context, title, ..said };
+        if is_over {
+            break;
+        }
+    }
+    joint
 }
 
 /// What hooks want the model to know.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 use windlass_engine::HookSubject;
 use windlass_hook::HookEvent;
+use windlass_tool::BackgroundTask;
 use windlass_vocabulary::{
     Effort, FailureKind, Json, Mode, PermissionQuestion, ResultPart, ToolCall, ToolOutcome,
 };
@@ -97,8 +98,13 @@ impl Facts {
                 }
                 fields
             }
-            HookSubject::Failure { why, kind } => {
-                object(json!({ "error": error_name(*kind), "error_details": why }))
+            HookSubject::Failure { why, kind, answer } => {
+                let mut fields =
+                    object(json!({ "error": error_name(*kind), "error_details": why }));
+                if !answer.is_empty() {
+                    put(&mut fields, "last_assistant_message", answer.as_str());
+                }
+                fields
             }
             HookSubject::Compaction { by_hand, focus } => object(json!({
                 "trigger": trigger(*by_hand),
@@ -126,6 +132,15 @@ impl Facts {
             }
         }
     }
+}
+
+/// Something that runs in the background; nothing, if it has ended.
+pub(crate) fn left(task: &BackgroundTask) -> Option<Value> {
+    let kind = if task.is_agent { "local_agent" } else { "local_bash" };
+    let told = json!({
+        "task_id": task.id, "task_type": kind, "description": task.command, "status": "running",
+    });
+    task.ended.is_none().then_some(told)
 }
 
 /// A question that waits for an answer.

@@ -185,7 +185,12 @@ impl SessionHooks {
         let speaks = |rule: &str| call.is_some_and(|call| speaks(rule, policy, call));
         let chosen = self.set().chosen(event, target.as_deref(), speaks);
         let common = self.facts.common(event, policy.mode);
-        let asking = self.asking(chosen, target.as_deref(), common, self.facts.subject(subject));
+        let mut fields = self.facts.subject(subject);
+        if let Some(tasks) = fields.get_mut("background_tasks") {
+            let left = self.inspector.surroundings.background().tasks();
+            *tasks = left.iter().filter_map(input::left).collect();
+        }
+        let asking = self.asking(chosen, target.as_deref(), common, fields);
         let id = call.map(|call| call.id.as_str().to_owned());
         asking.map(|mut asking| {
             asking.occasion.tool_use_id = id;

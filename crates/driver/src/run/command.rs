@@ -235,7 +235,7 @@ impl Run {
     /// A prompt goes in.
     pub(super) fn entered(&mut self, mut submission: Submission) -> Event {
         if let Some(page) = submission.page.take()
-            && let Some(event) = self.load(&page)
+            && let Some(event) = self.load(&page.name)
         {
             self.ready.push_front(Passage::Prompt(submission));
             return event;
