@@ -141,7 +141,7 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
     let tools = offer.with_skills(&mut surroundings, &found.skill_folders);
     let remote = remote::session(args, &layers, (&surroundings, tools), &mut notes, lookup)?;
     let names = names(&kept, &cwd, &config, lookup);
-    let models = by_name((&cast, &config), &settings, (&found, &mut layers), lookup);
+    let models = by_name((&cast, &config), (&settings, &layers), (&found, &mut notes), lookup);
     let hands = |surroundings| Hands {
         registry: offer.registry.clone(),
         surroundings: Arc::new(surroundings),
@@ -186,13 +186,13 @@ fn composed(args: &RunArgs, lookup: &impl Lookup, has_prompt: bool) -> Result<Pl
 /// Models that may be asked for by name. Who asks for another one is told.
 fn by_name(
     (cast, config): (&Cast, &Config),
-    settings: &Settings,
-    (found, layers): (&Found, &mut Layers),
+    (settings, layers): (&Settings, &Layers),
+    (found, notes): (&Found, &mut Vec<String>),
     lookup: &impl Lookup,
 ) -> Vec<(String, ModelFacts)> {
     let within = (settings, layers.available());
     let models = choice::others(cast, config, within, found.models(), lookup);
-    found.missing(cast, &models).into_iter().for_each(|line| layers.warn(line));
+    notes.extend(found.missing(cast, &models));
     models
 }
 
