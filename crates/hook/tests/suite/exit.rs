@@ -97,7 +97,10 @@ async fn plain_words_reach_the_model_only_where_they_should() {
         let mut hook = command("cat >/dev/null; echo ' plain words '");
         hook["timeout"] = 60.into();
         let joint = stage.ask(event, &[hook]).await;
-        let takes = matches!(event, HookEvent::SessionStart | HookEvent::UserPromptSubmit);
+        let takes = matches!(
+            event,
+            HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::UserPromptExpansion
+        );
         let expected: &[&str] = if takes { &["plain words"] } else { &[] };
         assert_eq!(joint.context, expected, "{event:?}");
         assert_eq!(joint.verdict, Pass);
