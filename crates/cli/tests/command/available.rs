@@ -149,11 +149,7 @@ fn an_agent_asks_the_model_it_names() {
         let server = play(script);
         let finished =
             run(&mut world.asking(&server.url(), &["-p", "go", "--allowedTools", "Agent"]));
-        assert_eq!(finished.stdout, "Over.\n", "{written} {wished:?}");
-        // Who names one in a file that cannot be asked is told.
-        let is_told = asked == own && written != "inherit";
-        assert_eq!(finished.stderr.contains("cannot be asked here"), is_told, "{finished:?}");
-        assert_eq!(finished.stderr.lines().count(), usize::from(is_told), "{finished:?}");
+        assert_eq!(finished.answer(), "Over.\n", "{written} {wished:?}");
         assert_eq!(models(&server), [own, asked, own], "{written} {wished:?} {settings}");
     }
 }
