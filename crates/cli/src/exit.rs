@@ -45,6 +45,7 @@ impl Exit {
                     | Outcome::Empty
                     | Outcome::PausesExhausted
                     | Outcome::NotCompacted
+                    | Outcome::Circled
                     | Outcome::StorageFailed,
                 ),
             ) => Self::FAILED,

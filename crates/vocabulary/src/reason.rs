@@ -78,7 +78,7 @@ named!(
 );
 
 named!(
-    /// How a completed run ended, so that "it stopped" and "it gave up" are never confused.
+    /// How a run ended where its terminal does not say it all, so that "it stopped" and "it gave up" are never confused.
     Outcome {
         /// The model said all it wanted to say.
         Natural = "natural",
@@ -96,6 +96,8 @@ named!(
         NotCompacted = "not_compacted",
         /// A hook put the only call of the answer off: it has no result before the session goes on.
         ToolDeferred = "tool_deferred",
+        /// The guard against circles ended the run: a call came to the same again and again.
+        Circled = "circled",
         /// The session could not be written down any more, whatever the reason it ended for.
         StorageFailed = "storage_failed",
     }

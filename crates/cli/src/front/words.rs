@@ -87,7 +87,9 @@ pub(crate) fn verdict(
             Some(Outcome::Refusal) => "put the task in other words, or ask another --model",
             Some(Outcome::OutputLimitExhausted) => "ask for less at a time",
             Some(Outcome::NotCompacted) => "there may be too little to summarise yet",
-            Some(Outcome::Empty | Outcome::PausesExhausted) => "ask again, or ask another --model",
+            Some(Outcome::Empty | Outcome::PausesExhausted | Outcome::Circled) => {
+                "ask again, or ask another --model"
+            }
         },
         Terminal::BlockingLimit | Terminal::PromptTooLong => {
             "give it less to read, or a --model with a larger window"

@@ -1,10 +1,11 @@
 //! The worst case, as the command tells it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass_driver::{Limits, Settings, bound};
+use windlass_rehearsal::{Answer, Script};
 use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 
-use crate::stage::{World, run};
+use crate::stage::{World, play, run};
 
 fn told(arguments: &[&str]) -> Value {
     let mut all = vec!["bound", "--json"];
@@ -74,4 +75,24 @@ fn it_is_said_in_plain_words() {
     ] {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }
+}
+
+/// The same call with the same result, for ever: it ends by itself, and nobody takes that for success.
+#[test]
+fn going_in_circles_is_a_failure() {
+    let world = World::new();
+    let call = || Answer::call("Bash", json!({ "command": "cat notes.txt" })).repeat(0);
+    let server = play(Script::new().answer(call()));
+    let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
+    assert!(finished.refusal(1).contains("guard against circles ended the run"), "{finished:?}");
+    assert!(server.requests().len() < 10, "{}", server.requests().len());
+    let server = play(Script::new().answer(call()));
+    let arguments = ["-p", "go", "--output-format", "json"];
+    let finished = run(&mut world.asking(&server.url(), &arguments));
+    let result: Value = serde_json::from_str(&finished.stdout).expect("one object");
+    assert_eq!(finished.code, Some(1), "{result}");
+    assert_eq!(result["is_error"], true, "{result}");
+    assert_eq!(result["subtype"], "error_during_execution", "{result}");
+    assert_eq!(result["terminal_reason"], "hook_stopped", "{result}");
+    assert_eq!(result["outcome"], "circled", "{result}");
 }

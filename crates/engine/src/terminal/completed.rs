@@ -27,6 +27,7 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
         Outcome::Compacted => "history was compacted",
         Outcome::NotCompacted => "history was not compacted",
         Outcome::ToolDeferred => "a hook put the call off",
+        Outcome::Circled => "it went in circles",
         // The driver's to say, when it comes to that.
         Outcome::StorageFailed => "the session could not be written down",
     };

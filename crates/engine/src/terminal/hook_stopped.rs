@@ -5,10 +5,15 @@
 
 use alloc::format;
 
+use windlass_vocabulary::Outcome;
+
 use super::Owed;
 use crate::step::Loop;
+use crate::tool::circle::GUARD;
 
 pub(super) fn hook_stopped(turn: &mut Loop<'_>) -> Owed {
     let (name, words) = turn.state.objection.clone().unwrap_or_default();
-    Owed { outcome: None, why: format!("{name} ended the run: {words}"), failure: None }
+    // Whose hook ends a run wanted that; whoever goes in circles did not get there.
+    let outcome = (name == GUARD).then_some(Outcome::Circled);
+    Owed { outcome, why: format!("{name} ended the run: {words}"), failure: None }
 }

@@ -9,6 +9,9 @@ use crate::digest;
 use alloc::collections::BTreeMap;
 use windlass_vocabulary::{EffectClass, Inspection, Millis, ResultPart, ToolCall, ToolOutcome};
 
+/// Who ends a run, when the guard does.
+pub(crate) const GUARD: &str = "guard against circles";
+
 /// After so many equal results the model gets a hint.
 pub const HINT: usize = 3;
 /// After so many the run asks, or stops.

@@ -288,7 +288,7 @@ impl Loop<'_> {
             }
             if count >= circle::STOP && !(can_ask && entry.has_started) {
                 let why = text::circle_stop(count);
-                queue.halt.get_or_insert((String::from("guard against circles"), why));
+                queue.halt.get_or_insert((String::from(circle::GUARD), why));
             }
         }
     }

@@ -127,8 +127,9 @@ pub(crate) fn of_run(
             };
             !ending.outcome.is_none_or(is_fine)
         }
-        // Somebody's own hook wanted it so.
-        Terminal::HookStopped | Terminal::StopHookPrevented => false,
+        // Somebody's own hook wanted it so, or the guard against circles gave it up.
+        Terminal::HookStopped => ending.outcome == Some(Outcome::Circled),
+        Terminal::StopHookPrevented => false,
         _ => true,
     };
     frame.stop_reason = stop(ending);
@@ -203,6 +204,9 @@ fn subtype(ending: &Ending) -> &'static str {
             None => "error_during_execution",
         },
         Terminal::BlockingLimit => "error_during_execution",
+        Terminal::HookStopped if ending.outcome == Some(Outcome::Circled) => {
+            "error_during_execution"
+        }
         _ => "success",
     }
 }
