@@ -5,22 +5,16 @@
 
 use std::io::Write;
 
+use windlass_driver::vocabulary::{Delta, ModelFacts, Notice, Wire};
 use windlass_driver::{Builder, Credential, Endpoint, Settings};
 use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
-use windlass_vocabulary::{Delta, ModelFacts, Notice, Prices, Tokens, Wire};
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let script = Script::new().answer(Answer::text("It hauls heavy loads, turn by turn."));
     let server = Rehearsal::start(script, StartOptions::default()).await?;
 
-    let model = ModelFacts {
-        name: "some-model".into(),
-        window: Tokens(200_000),
-        output_default: Tokens(8_000),
-        output_max: Tokens(64_000),
-        prices: Prices::default(),
-    };
+    let model = ModelFacts::new("some-model");
     let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url())
         .credential(Credential::Key("a key".to_owned()));
 

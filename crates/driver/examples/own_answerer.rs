@@ -2,9 +2,9 @@
 //! fine, everything else is not.
 
 use serde_json::json;
+use windlass_driver::vocabulary::{Answer, ModelFacts, Notice, PermissionQuestion, Wire};
 use windlass_driver::{Builder, Endpoint, Registry, Settings};
 use windlass_rehearsal::{Answer as Says, Rehearsal, Script, StartOptions};
-use windlass_vocabulary::{Answer, ModelFacts, Notice, PermissionQuestion, Prices, Tokens, Wire};
 
 fn judge(question: &PermissionQuestion) -> Answer {
     if question.call.input.as_str().contains("\"touch ") {
@@ -24,17 +24,10 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .answer(Says::text("I made it and could not remove it.").when_result("Only `touch`"));
     let server = Rehearsal::start(script, StartOptions::default()).await?;
 
-    let mut settings = Settings::new(ModelFacts {
-        name: "some-model".into(),
-        window: Tokens(200_000),
-        output_default: Tokens(8_000),
-        output_max: Tokens(64_000),
-        prices: Prices::default(),
-    });
-    // Without this nobody is asked and everything that would ask is denied.
-    settings.policy.can_ask = true;
+    let settings = Settings::new(ModelFacts::new("some-model"));
     let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url());
-    let builder = Builder::new(settings, endpoint).registry(Registry::builtin());
+    // Without `asks` nobody is asked, and everything that would ask is denied.
+    let builder = Builder::new(settings, endpoint).registry(Registry::builtin()).asks(true);
     let (session, mut notices) = builder.start()?;
     session.submit("Make a file, then remove it.")?;
     while let Some(notice) = notices.next().await {

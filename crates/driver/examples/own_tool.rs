@@ -4,9 +4,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use windlass_driver::vocabulary::{ModelFacts, Notice, Wire};
 use windlass_driver::{Builder, Endpoint, Registry, Settings, own};
 use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
-use windlass_vocabulary::{ModelFacts, Notice, Prices, Tokens, Wire};
 
 #[derive(Deserialize, JsonSchema)]
 struct Text {
@@ -29,13 +29,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .answer(Answer::call("CountWords", json!({ "text": "turn by turn" })))
         .answer(Answer::text("Three.").when_result("3 words"));
     let server = Rehearsal::start(script, StartOptions::default()).await?;
-    let settings = Settings::new(ModelFacts {
-        name: "some-model".into(),
-        window: Tokens(200_000),
-        output_default: Tokens(8_000),
-        output_max: Tokens(64_000),
-        prices: Prices::default(),
-    });
+    let settings = Settings::new(ModelFacts::new("some-model"));
     let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url());
     let (session, mut notices) = Builder::new(settings, endpoint).registry(registry).start()?;
     session.submit("How many words are in \"turn by turn\"?")?;

@@ -6,6 +6,57 @@
 //! its own that reports back as an event. So a slow tool or server never makes the session deaf,
 //! and an interrupt is served at once.
 //!
+//! # Quick start
+//!
+//! A session with a tool of one's own and somebody who answers questions. The server is a rehearsed one
+//! that comes with Windlass; with a real one only the endpoint changes. Start it on any tokio runtime.
+//!
+//! ```
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use windlass_driver::vocabulary::{Answer, ModelFacts, Wire};
+//! use windlass_driver::{Builder, Credential, Endpoint, Registry, Settings, own};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Text {
+//!     /// What to count.
+//!     text: String,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use windlass_rehearsal::{Answer as Says, Rehearsal, Script, StartOptions};
+//! # let input = serde_json::json!({ "text": "turn by turn" });
+//! # let script = Script::new().answer(Says::call("Count", input)).answer(Says::text("Three."));
+//! # let server = Rehearsal::start(script, StartOptions::default()).await?;
+//! # let url = server.url();
+//! let mut tools = Registry::builtin();
+//! tools.insert(own::reading("Count", "Counts words.", |input: Text, _job| async move {
+//!     Ok(format!("{} words", input.text.split_whitespace().count()))
+//! }));
+//!
+//! let endpoint = Endpoint::new(Wire::AnthropicMessages, url)
+//!     .credential(Credential::Key("the key".to_owned()));
+//! let (session, mut notices) = Builder::new(Settings::new(ModelFacts::new("a-model")), endpoint)
+//!     .registry(tools)
+//!     .asks(true)
+//!     .start()?;
+//!
+//! let no = |_: &_| Answer::Deny { message: "not here".to_owned(), interrupt: false };
+//! let answered = session.prompt("How many words are in this?", &mut notices, no).await?;
+//! assert_eq!(answered.text, "Three.");
+//! session.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Whoever wants to see what happens on the way reads [`Notices`]: pieces of text as they come, calls and
+//! what came of them, questions, the end of each run. The programs in `examples/` show that
+//! (`one_shot`), a front end that answers questions (`own_answerer`), a tool (`own_tool`) and two
+//! providers in one session (`two_providers`); each runs without a key: `cargo run --example own_tool`.
+//!
+//! # What is promised
+//!
 //! What a driver owes the engine: each effect is performed once, in order; every errand that is
 //! not cancelled reports exactly one end, even if it panics; an event is on disk before its effects
 //! are performed; and no rule of the loop is repeated here: there is no branch on a transition or a
@@ -14,6 +65,7 @@
 //! Reading order: `builder`, [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
 //! `permission`, `hook`, `spill`, `attachment`.
 
+mod answered;
 mod aside;
 pub mod attachment;
 mod builder;
@@ -44,6 +96,7 @@ mod waits;
 
 use std::time::Duration;
 
+pub use answered::Answered;
 pub use attachment::Finder;
 pub use attachment::nearby::{Instruction, Nearby};
 pub use attachment::note::NoteFolder;

@@ -14,15 +14,19 @@
 //! a reader does with the notices is not decided here.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use tokio::sync::Notify;
+use futures_core::Stream;
 use windlass_vocabulary::notice::Ending;
 use windlass_vocabulary::{
     Block, Delta, HookNotice, MicroUsd, Notice, ResultPart, Terminal, Usage,
 };
 
-/// The reading end: what a session tells, in order.
+/// The reading end: what a session tells, in order. Also a `futures_core::Stream`, for those who have
+/// the tools for one.
 #[derive(Debug)]
 pub struct Notices {
     shared: Arc<Shared>,
@@ -44,18 +48,19 @@ impl Notices {
     /// The next notice, or `None` when the session is closed and everything was read. Dropping the
     /// future loses nothing.
     pub async fn next(&mut self) -> Option<Notice> {
-        loop {
-            {
-                let mut queue = self.shared.queue();
-                if let Some(notice) = queue.pop() {
-                    return Some(notice);
-                }
-                if queue.is_closed {
-                    return None;
-                }
+        poll_fn(|context| self.poll_notice(context)).await
+    }
+
+    fn poll_notice(&mut self, context: &Context<'_>) -> Poll<Option<Notice>> {
+        let mut queue = self.shared.queue();
+        match queue.pop() {
+            Some(notice) => Poll::Ready(Some(notice)),
+            None if queue.is_closed => Poll::Ready(None),
+            None => {
+                // Nobody tells anything between the look and this: the queue is ours.
+                queue.waker = Some(context.waker().clone());
+                Poll::Pending
             }
-            // What is told between the look and the wait leaves a permit, so no wake-up is lost.
-            self.shared.woken.notified().await;
         }
     }
 
@@ -75,10 +80,17 @@ impl Notices {
     }
 }
 
+impl Stream for Notices {
+    type Item = Notice;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Notice>> {
+        self.poll_notice(context)
+    }
+}
+
 impl Teller {
     pub(crate) fn tell(&self, notice: Notice) {
-        self.shared.queue().push(notice);
-        self.shared.woken.notify_one();
+        self.shared.change(|queue| queue.push(notice));
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {
@@ -104,18 +116,27 @@ impl Teller {
 
     /// No notice follows.
     pub(crate) fn close(&self) {
-        self.shared.queue().is_closed = true;
-        self.shared.woken.notify_one();
+        self.shared.change(|queue| queue.is_closed = true);
     }
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    woken: Notify,
 }
 
 impl Shared {
+    /// Changes the queue, and wakes whoever waits for that.
+    fn change(&self, change: impl FnOnce(&mut Queue)) {
+        let mut queue = self.queue();
+        change(&mut queue);
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,6 +150,8 @@ struct Queue {
     /// A run began and its end was not told.
     is_running: bool,
     is_closed: bool,
+    /// Who waits for the next one.
+    waker: Option<Waker>,
 }
 
 impl Queue {

@@ -40,6 +40,21 @@ pub struct ModelFacts {
     pub prices: Prices,
 }
 
+impl ModelFacts {
+    /// A model of this name with cautious facts: a window of 128,000 tokens, answers of 8,000 and at most
+    /// 16,000, no price. Set what you know of it.
+    #[must_use]
+    pub fn new(name: impl Into<ModelName>) -> Self {
+        Self {
+            name: name.into(),
+            window: Tokens(128_000),
+            output_default: Tokens(8_000),
+            output_max: Tokens(16_000),
+            prices: Prices::default(),
+        }
+    }
+}
+
 /// Micro-dollars per million tokens, so that money stays an integer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prices {

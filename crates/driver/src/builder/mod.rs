@@ -31,23 +31,8 @@ use crate::waits::Waits;
 
 pub(crate) use assemble::{Assembled, scratch_directory};
 
-/// Puts a session together.
-///
-/// ```no_run
-/// # async fn example(facts: windlass_vocabulary::ModelFacts) -> Result<(), Box<dyn std::error::Error>> {
-/// use windlass_driver::{Builder, Endpoint, Registry, Settings};
-/// use windlass_vocabulary::Wire;
-///
-/// let endpoint = Endpoint::new(Wire::AnthropicMessages, "http://127.0.0.1:8080");
-/// let (session, mut notices) = Builder::new(Settings::new(facts), endpoint)
-///     .registry(Registry::builtin())
-///     .start()?;
-/// session.submit("What does this project do?")?;
-/// let ending = notices.ending().await;
-/// session.close().await;
-/// # Ok(())
-/// # }
-/// ```
+/// Puts a session together, piece by piece, and starts it. Every piece has a usual value; the quick start
+/// stands at the head of this crate.
 #[derive(Debug)]
 pub struct Builder {
     settings: Settings,
@@ -125,6 +110,14 @@ impl Builder {
     /// The same, to be changed before the session starts.
     pub fn settings_mut(&mut self) -> &mut Settings {
         &mut self.settings
+    }
+
+    /// Whether somebody answers questions, told as `Notice::PermissionAsked`. Without this nobody is
+    /// asked, and what would have to be is denied.
+    #[must_use]
+    pub fn asks(mut self, on: bool) -> Self {
+        self.settings.policy.can_ask = on;
+        self
     }
 
     /// Asks this model there, over that endpoint's wire, with that endpoint's credential; all
