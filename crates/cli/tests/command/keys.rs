@@ -394,7 +394,7 @@ fn a_program_of_the_settings_gives_the_key() {
 /// What a model is told of one command that runs in the sandbox of these settings; nothing where there
 /// can be no sandbox.
 #[cfg(target_os = "linux")]
-fn held(world: &World, sandbox: Value, input: &Value, flags: &[&str]) -> Option<String> {
+fn held(world: &World, sandbox: &Value, input: &Value, flags: &[&str]) -> Option<String> {
     let mut settings = json!({"sandbox": {"enabled": true, "failIfUnavailable": true}});
     let more = sandbox.as_object().cloned().expect("an object");
     settings["sandbox"].as_object_mut().expect("an object").extend(more);
@@ -417,20 +417,20 @@ fn a_sandbox_is_what_settings_say() {
     let world = World::new();
     let out = json!({"command": "touch in.txt; touch ~/out.txt"});
     let is_out = || std::fs::remove_file(world.home().join("out.txt")).is_ok();
-    let Some(told) = held(&world, json!({}), &out, &[]) else { return };
+    let Some(told) = held(&world, &json!({}), &out, &[]) else { return };
     assert!(world.file("in.txt").exists() && !is_out(), "it runs unasked, and inside: {told}");
     let asks = json!({"autoAllowBashIfSandboxed": false});
-    let told = held(&world, asks, &out, &[]).expect("a sandbox");
+    let told = held(&world, &asks, &out, &[]).expect("a sandbox");
     assert!(told.contains("Nobody can be asked here"), "{told}");
     let all = ["--dangerously-skip-permissions"];
     let one = json!({"command": "touch ~/out.txt"});
-    held(&world, json!({"excludedCommands": ["touch"]}), &one, &all).expect("a sandbox");
+    held(&world, &json!({"excludedCommands": ["touch"]}), &one, &all).expect("a sandbox");
     assert!(is_out(), "it runs outside");
     let leaving = json!({"command": "touch ~/out.txt", "dangerouslyDisableSandbox": true});
-    let told = held(&world, json!({}), &leaving, &all).expect("a sandbox");
+    let told = held(&world, &json!({}), &leaving, &all).expect("a sandbox");
     assert!(!is_out() && told.contains("It asks to run without the sandbox"), "{told}");
     let kept = json!({"allowUnsandboxedCommands": false});
-    let told = held(&world, kept, &leaving, &all).expect("a sandbox");
+    let told = held(&world, &kept, &leaving, &all).expect("a sandbox");
     assert!(!is_out() && told.contains("may not be left here"), "{told}");
 }
 
@@ -445,10 +445,10 @@ fn a_sandbox_holds_the_files_that_settings_name() {
     let files = json!({"filesystem": {"allowWrite": ["~/shared"], "denyWrite": ["kept"],
         "denyRead": ["~/secret"], "allowRead": ["~/secret/open"]}});
     let command = "touch ~/shared/a kept/b here; cat ~/secret/note.txt ~/secret/open/note.txt";
-    let Some(told) = held(&world, json!({}), &json!({"command": command}), &[]) else { return };
+    let Some(told) = held(&world, &json!({}), &json!({"command": command}), &[]) else { return };
     assert!(world.file("kept/b").exists() && !world.home().join("shared/a").exists(), "{told}");
     std::fs::remove_file(world.file("kept/b")).expect("removed");
-    let told = held(&world, files, &json!({"command": command}), &[]).expect("a sandbox");
+    let told = held(&world, &files, &json!({"command": command}), &[]).expect("a sandbox");
     assert!(world.file("here").exists() && world.home().join("shared/a").exists(), "{told}");
     assert!(!world.file("kept/b").exists(), "{told}");
     assert!(!told.contains("note of secret\\n") && !told.contains("note of secretnote"), "{told}");
@@ -467,11 +467,11 @@ fn a_sandbox_reaches_whom_settings_name() {
         "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"
     )});
     let hosts = |allowed: &[&str], denied: &[&str]| json!({"network": {"allowedDomains": allowed, "deniedDomains": denied}});
-    let Some(told) = held(&world, hosts(&[], &[]), &fetch, &[]) else { return };
+    let Some(told) = held(&world, &hosts(&[], &[]), &fetch, &[]) else { return };
     assert!(!told.contains("code 0"), "{told}");
-    let told = held(&world, hosts(&[host], &[]), &fetch, &[]).expect("a sandbox");
+    let told = held(&world, &hosts(&[host], &[]), &fetch, &[]).expect("a sandbox");
     assert!(told.contains("code 0"), "{told}");
-    let told = held(&world, hosts(&[host], &[host]), &fetch, &[]).expect("a sandbox");
+    let told = held(&world, &hosts(&[host], &[host]), &fetch, &[]).expect("a sandbox");
     assert!(told.contains("not on the list of hosts"), "{told}");
     // A socket in a folder that commands do not see.
     let place = world.home().join(".config/gh/socket");
@@ -487,9 +487,9 @@ fn a_sandbox_reaches_whom_settings_name() {
     });
     let command = format!("curl -sS -m 20 --unix-socket {} http://x/; echo", place.display());
     let ask = json!({ "command": command });
-    let told = held(&world, json!({}), &ask, &[]).expect("a sandbox");
+    let told = held(&world, &json!({}), &ask, &[]).expect("a sandbox");
     assert!(!told.contains("from the socket"), "{told}");
     let sockets = json!({"network": {"allowUnixSockets": [place]}});
-    let told = held(&world, sockets, &ask, &[]).expect("a sandbox");
+    let told = held(&world, &sockets, &ask, &[]).expect("a sandbox");
     assert!(told.contains("from the socket"), "{told}");
 }
