@@ -118,7 +118,10 @@ impl App {
             }
             Notice::HookSpoke { name, text, .. } => self.quiet(&format!("hook {name}: {text}")),
             Notice::Suggested(words) => self.suggested = text::one_line(words),
-            Notice::QuestionAnswered(Ok(words)) => self.say(words, Role::Slanted),
+            Notice::QuestionAnswered(Ok(words)) => {
+                self.finish_text(words);
+                self.entries.push(Entry::Answer(words.clone()));
+            }
             Notice::QuestionAnswered(Err(why)) => self.quiet(&format!("not answered: {why}")),
             Notice::Warning(words) => self.say(&format!("! {words}"), Role::Warning),
             Notice::Sealed { .. } => self.quiet("the answer was cut; what was whole is kept"),
