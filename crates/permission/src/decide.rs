@@ -210,8 +210,8 @@ fn denied<'p>(
     perhaps
 }
 
-/// May every part of the command run? Tells the first rule that was needed, or what stands in the
-/// way.
+/// May every part of the command run? Tells the first rule that was needed, or which parts are in the
+/// way, and why.
 fn all_parts(
     policy: &Policy,
     ground: &Ground<'_>,
@@ -221,15 +221,18 @@ fn all_parts(
         return Err(explain::doubt(doubt));
     }
     let judge = Judge::new(policy, ground, command);
-    let mut first = None;
+    let (mut first, mut open) = (None, Vec::new());
     for part in command.own_parts() {
         match judge.part(part) {
             Ok(Cover::Rule(rule)) => first = first.or(Some(rule)),
             Ok(_) => {}
-            Err(why) => return Err(explain::part_not_covered(&part.text, &why)),
+            Err(why) => open.push(explain::part_not_covered(&part.text, &why)),
         }
     }
-    Ok(first)
+    match open.is_empty() {
+        true => Ok(first),
+        false => Err(explain::parts_not_covered(open)),
+    }
 }
 
 /// A question no rule can answer: the model goes in circles.

@@ -1,5 +1,7 @@
 //! Which rule or default decided, in words for people and for the model.
 
+use std::collections::BTreeSet;
+
 use crate::command::Doubt;
 use crate::demand::Demand;
 use crate::display::visible;
@@ -104,6 +106,22 @@ fn said(doubt: &Doubt) -> String {
 pub(crate) fn part_not_covered(part: &str, why: &str) -> String {
     format!("`{}`: {why}", short(part))
 }
+
+/// All of them, each once; of very many the first few.
+pub(crate) fn parts_not_covered(mut parts: Vec<String>) -> String {
+    let mut known = BTreeSet::new();
+    parts.retain(|part| known.insert(part.clone()));
+    let more = parts.len().saturating_sub(PARTS_TOLD);
+    parts.truncate(PARTS_TOLD);
+    let told = parts.join("; ");
+    match more {
+        0 => told,
+        more => format!("{told}; and {more} more"),
+    }
+}
+
+/// Parts of a command that a question names.
+const PARTS_TOLD: usize = 5;
 
 pub(crate) fn protected_place(name: &str) -> String {
     format!(

@@ -135,6 +135,18 @@ fn reasons_name_what_decided_and_what_would_help() {
             &["`make all`: it may do more than read", "[\"Bash(make all:*)\"]"],
         ),
         (
+            policy(Mode::Default, &["+Bash(make:*)"]),
+            "Bash",
+            bash("touch a && ls && make all && npm run b && touch a"),
+            &["asks: `touch a`: it changes files; `npm run b`: it may", "more than read."],
+        ),
+        (
+            policy(Mode::Default, &[]),
+            "Bash",
+            bash("npm run 1; npm run 2; npm run 3; npm run 4; npm run 5; npm run 6; npm run 7"),
+            &["`npm run 5`: it may do more than read; and 2 more."],
+        ),
+        (
             policy(Mode::Default, &[]),
             "Edit",
             json!({"file_path": "/w/repo/src/a.rs"}),

@@ -156,13 +156,21 @@ fn quoted(why: &str) -> Vec<String> {
     why.split('`').skip(1).step_by(2).map(display::visible).filter(|part| part.len() > 1).collect()
 }
 
-/// A line of a command, with the part that needs asking marked.
+/// A line of a command, with the parts that need asking marked.
 fn marked(line: &str, parts: &[String]) -> Line {
-    let found = parts.iter().find_map(|part| Some((line.find(part.as_str())?, part.len())));
-    let Some((at, length)) = found else { return Line::of(format!("  {line}"), Role::Code) };
-    let (before, rest) = line.split_at(at);
-    let (part, behind) = rest.split_at(length);
-    Line::of(format!("  {before}"), Role::Code).and(part, Role::Asked).and(behind, Role::Code)
+    let mut shown = Line::of("  ", Role::Code);
+    let mut rest = line;
+    loop {
+        // The first of them; of two that begin there, the longer one.
+        let found = parts.iter().filter_map(|part| Some((rest.find(part.as_str())?, part.len())));
+        let Some((at, length)) = found.min_by_key(|(at, length)| (*at, usize::MAX - length)) else {
+            return shown.and(rest, Role::Code);
+        };
+        let (before, from) = rest.split_at(at);
+        let (part, behind) = from.split_at(length);
+        shown = shown.and(before, Role::Code).and(part, Role::Asked);
+        rest = behind;
+    }
 }
 
 /// Lines of what would run that are shown in any case.

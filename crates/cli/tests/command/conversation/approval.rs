@@ -76,17 +76,20 @@ fn a_rule_for_the_session_is_asked_for_once_and_written_nowhere() {
 }
 
 #[test]
-fn the_part_that_needs_asking_is_named_and_marked() {
+fn the_parts_that_need_asking_are_named_and_marked() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "ls -l && touch made.txt | cat"})))
+        .answer(Answer::call(
+            "Bash",
+            json!({"command": "ls -l && touch made.txt | cat && mkdir box"}),
+        ))
         .answer(Answer::text("Not done.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(ls:*)", "Bash(cat:*)", "--", "look and make"];
     let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
     let asked = talk.until(ASKED);
-    assert!(asked.contains("ls -l && touch made.txt | cat"), "all of it: {asked}");
-    assert!(asked.contains("`touch made.txt`"), "why: {asked}");
+    assert!(asked.contains("ls -l && touch made.txt | cat && mkdir box"), "all of it: {asked}");
+    assert!(asked.contains("`touch made.txt`") && asked.contains("`mkdir box`"), "why: {asked}");
     // Marked by its look, and nothing else of the line is.
     let row = asked.lines().position(|line| line.contains("ls -l && touch")).expect("a line");
     let looks = talk.look(|screen| {
@@ -97,10 +100,10 @@ fn the_part_that_needs_asking_is_named_and_marked() {
             let cell = cell.expect("a cell");
             (cell.fgcolor(), cell.bold(), cell.underline(), cell.inverse())
         };
-        (look("ls -l"), look("touch made"), look("| cat"))
+        [look("ls -l"), look("| cat"), look("touch made"), look("mkdir box")]
     });
-    assert_eq!(looks.0, looks.2, "{asked}");
-    assert_ne!(looks.0, looks.1, "{asked}");
+    assert_eq!((looks[0], looks[2]), (looks[1], looks[3]), "{asked}");
+    assert_ne!(looks[0], looks[2], "{asked}");
     talk.key("n");
     talk.until("Not done.");
     assert!(!world.file("made.txt").exists());
