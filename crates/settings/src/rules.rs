@@ -7,13 +7,12 @@ use serde_json::{Value, json};
 use windlass_permission::layer::Source;
 
 use crate::digest;
-use crate::disk::Change;
 use crate::file;
 use crate::load::{candidates, load};
 use crate::place::{Given, Request, project};
 use crate::text::{Kind, Node};
 use crate::trust::{ALLOW, Trust, TrustState, TrustStore, Withheld};
-use crate::write::{RuleList, WriteError, append_rules, is_link};
+use crate::write::{RuleList, WriteError, append_rules, edit};
 
 /// A rule where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,15 +151,9 @@ fn taken_out(
     rule: &str,
     copy: Option<&Path>,
 ) -> Result<(), WriteError> {
-    if is_link(path) || path.parent().is_some_and(is_link) {
-        return Err(WriteError::new(path, "it is a link, and may lead anywhere"));
-    }
-    Change { path, mode: 0o644, copy }.make(|old| {
-        let old = old.unwrap_or("{}\n");
-        let new = without(old, list, rule).ok_or_else(|| {
-            WriteError::new(path, "nothing can be taken out of it; mend it first")
-        })?;
-        Ok((new != old).then_some(new))
+    edit(path, copy, |old| {
+        let why = || "nothing can be taken out of it; mend it first".to_owned();
+        without(old, list, rule).ok_or_else(why)
     })
 }
 

@@ -59,18 +59,26 @@ pub fn append_rules(
     rules: &[String],
     copy: Option<&Path>,
 ) -> Result<(), WriteError> {
+    edit(path, copy, |old| appended(old, list.key(), rules))
+}
+
+/// Changes a settings file; `Err` is why that cannot be done. One that is a link is left alone.
+pub(crate) fn edit(
+    path: &Path,
+    copy: Option<&Path>,
+    change: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<(), WriteError> {
     if is_link(path) || path.parent().is_some_and(is_link) {
         return Err(WriteError::new(path, "it is a link, and may lead anywhere"));
     }
     Change { path, mode: 0o644, copy }.make(|old| {
         let old = old.unwrap_or("{}\n");
-        let failed = |why: String| WriteError::new(path, why);
-        let new = appended(old, list.key(), rules).map_err(failed)?;
+        let new = change(old).map_err(|why| WriteError::new(path, why))?;
         Ok((new != old).then_some(new))
     })
 }
 
-pub(crate) fn is_link(path: &Path) -> bool {
+fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
