@@ -42,6 +42,18 @@ fn read(value: Value, health: &Arc<Health>) -> Read {
     }
 }
 
+/// The same of bytes.
+fn read_bytes(bytes: &[u8], health: &Arc<Health>) -> Read {
+    if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
+        return read(value, health);
+    }
+    let start = String::from_utf8_lossy(bytes.get(..80).unwrap_or(bytes)).into_owned();
+    match health.bad(&format!("not JSON: {start}")) {
+        true => Read::Enough,
+        false => Read::Nothing,
+    }
+}
+
 /// The other side is gone.
 #[derive(Debug)]
 pub(crate) struct Hangup;

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use windlass_tool::{Lasting, LastingProgram, Surroundings};
 
 use super::line::{Line, Lines, send_line, write_lines};
-use super::{Hangup, MESSAGE_BYTES_MAX, Read, read};
+use super::{Hangup, MESSAGE_BYTES_MAX, Read, read, read_bytes};
 use crate::connection::Health;
 
 /// Messages that may wait to be written.
@@ -112,16 +112,7 @@ impl Spoken {
             Line::Whole(bytes) => bytes,
             Line::TooLong(id) => return self.too_long(id.as_deref()),
         };
-        match serde_json::from_slice::<Value>(&bytes) {
-            Ok(value) => read(value, &self.health),
-            Err(_) => {
-                let start = String::from_utf8_lossy(bytes.get(..80).unwrap_or(&bytes)).into_owned();
-                match self.health.bad(&format!("not JSON: {start}")) {
-                    true => Read::Enough,
-                    false => Read::Nothing,
-                }
-            }
-        }
+        read_bytes(&bytes, &self.health)
     }
 
     /// Whoever waits for it is told that it was too long.

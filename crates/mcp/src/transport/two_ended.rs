@@ -14,12 +14,11 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::auth::AuthorizationManager;
 use rmcp::transport::streamable_http_client::AuthRequiredError;
-use serde_json::Value;
 use sse_stream::{Error, Sse};
 
 use super::capped::{EVENTS, events};
 use super::http::{HttpOrder, client, headers};
-use super::{MESSAGE_BYTES_MAX, Read, read};
+use super::{MESSAGE_BYTES_MAX, Read, read_bytes};
 use crate::connection::{Health, short};
 use crate::failure::Failure;
 use crate::login::Pass;
@@ -148,14 +147,7 @@ impl Transport<RoleClient> for TwoEnded {
                 continue;
             }
             let Some(data) = event.data else { continue };
-            let understood = match serde_json::from_str::<Value>(&data) {
-                Ok(value) => read(value, &self.health),
-                Err(_) => match self.health.bad(&format!("not JSON: {}", short(&data, 80))) {
-                    true => Read::Enough,
-                    false => Read::Nothing,
-                },
-            };
-            match understood {
+            match read_bytes(data.as_bytes(), &self.health) {
                 Read::Message(message) => return Some(*message),
                 Read::Nothing => {}
                 Read::Enough => return None,
