@@ -1,7 +1,7 @@
 //! Questions: what would run, why it is asked, and answers that hit the right one.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Answer, Rehearsal, Script};
 
 use super::talk::{ASKED, READY, Talk};
 use crate::stage::{World, play};
@@ -37,14 +37,18 @@ fn number(shown: &str, answer: &str) -> String {
     digits.chars().take_while(char::is_ascii_digit).collect()
 }
 
-#[test]
-fn a_rule_is_kept_for_the_session_or_for_good() {
-    let world = World::new();
+/// A model that makes two files, one after the other.
+fn two_files() -> (World, Rehearsal) {
     let script = Script::new()
         .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
         .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
         .answer(Answer::text("Both are there.").repeat(0));
-    let server = play(script);
+    (World::new(), play(script))
+}
+
+#[test]
+fn a_rule_is_kept_for_the_session_or_for_good() {
+    let (world, server) = two_files();
     let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
     assert!(asked.contains("Yes, and for this session: Bash(touch"), "{asked}");
@@ -60,12 +64,7 @@ fn a_rule_is_kept_for_the_session_or_for_good() {
 
 #[test]
 fn a_rule_for_the_session_is_asked_for_once_and_written_nowhere() {
-    let world = World::new();
-    let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
-        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
-        .answer(Answer::text("Both are there.").repeat(0));
-    let server = play(script);
+    let (world, server) = two_files();
     let mut talk = Talk::sized(world.asking(&server.url(), &["make files"]), 24, 100);
     let asked = talk.until(ASKED);
     talk.key(&number(&asked, "Yes, and for this session"));

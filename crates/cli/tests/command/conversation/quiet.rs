@@ -77,6 +77,18 @@ fn an_answer_cut_at_the_limit_is_mended() {
     assert!(!shown.contains("void"), "what was withheld is not shown: {shown}");
 }
 
+/// A conversation with two long answers behind it.
+fn told_a_lot(world: &World, url: &str) -> Talk {
+    let mut talk = Talk::sized(world.asking::<&str>(url, &[]), 40, 100);
+    talk.until(READY);
+    for (prompt, answer) in [("tell me a lot", "long long"), ("tell me more", "more more")] {
+        talk.key(&format!("{prompt}\r"));
+        talk.until(answer);
+        talk.until(READY);
+    }
+    talk
+}
+
 #[test]
 fn history_that_is_made_shorter_is_told() {
     let world = World::new();
@@ -86,13 +98,7 @@ fn history_that_is_made_shorter_is_told() {
         .answer(Answer::text("A summary: two long answers."))
         .answer(Answer::text("Here I am.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 40, 100);
-    talk.until(READY);
-    for (prompt, answer) in [("tell me a lot", "long long"), ("tell me more", "more more")] {
-        talk.key(&format!("{prompt}\r"));
-        talk.until(answer);
-        talk.until(READY);
-    }
+    let mut talk = told_a_lot(&world, &server.url());
     talk.key("/compact\r");
     talk.until("history was summarised");
     talk.until(READY);
@@ -117,13 +123,7 @@ fn a_prompt_that_is_too_long_is_mended() {
         .answer(Answer::text("A summary: two long answers."))
         .answer(Answer::text("Here I am.").repeat(0));
     let server = play(script);
-    let mut talk = Talk::sized(world.asking::<&str>(&server.url(), &[]), 40, 100);
-    talk.until(READY);
-    for (prompt, answer) in [("tell me a lot", "long long"), ("tell me more", "more more")] {
-        talk.key(&format!("{prompt}\r"));
-        talk.until(answer);
-        talk.until(READY);
-    }
+    let mut talk = told_a_lot(&world, &server.url());
     talk.key("where are we?\r");
     talk.until("Here I am.");
     talk.until(READY);
