@@ -19,8 +19,9 @@ impl Loop<'_> {
         self.state.withheld = Some(ModelFailure::new(FailureKind::OutputLimit, words));
     }
 
-    /// The failure that was held back, now that nothing more can be done about it.
-    pub(crate) fn release_withheld(&mut self) -> Option<ModelFailure> {
-        self.state.withheld.take()
+    /// The failure that was held back, now that nothing more can be done about it. The end of the run
+    /// forgets it (`terminal/mod.rs`), whether or not its terminal tells it.
+    pub(crate) fn withheld_failure(&self) -> Option<ModelFailure> {
+        self.state.withheld.clone()
     }
 }

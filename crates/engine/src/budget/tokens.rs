@@ -1,7 +1,7 @@
 //! The token budget: output tokens a run should use before it ends by itself.
 //!
 //! Asks for more while under 90 % is spent. Whether returns diminish is decided in `decide.rs`,
-//! from what is said here about each answer.
+//! from what is said here about each answer; that a sub-agent gets no nudges, in `Settings::limits`.
 
 use windlass_vocabulary::Tokens;
 
@@ -16,7 +16,7 @@ const ENOUGH_PERCENT: u64 = 90;
 /// What the token budget says, given what the run and its last answer have put out.
 pub(crate) fn read(settings: &Settings, run: Tokens, answer: Tokens) -> Budget {
     match settings.token_budget {
-        Some(budget) if !settings.agent.is_subagent && percent(run, budget) < ENOUGH_PERCENT => {
+        Some(budget) if percent(run, budget) < ENOUGH_PERCENT => {
             if answer.0 < LITTLE {
                 Budget::LeftLittle
             } else {

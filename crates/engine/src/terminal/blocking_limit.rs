@@ -17,5 +17,5 @@ pub(super) fn blocking_limit(turn: &mut Loop<'_>, why: Why) -> Owed {
              start a new session, or choose a model with a larger window"
         }
     };
-    Owed { outcome: None, why: words.into(), failure: turn.release_withheld() }
+    Owed { outcome: None, why: words.into(), failure: turn.withheld_failure() }
 }

@@ -17,7 +17,7 @@ pub(super) fn completed(turn: &mut Loop<'_>, why: Why) -> Owed {
     if outcome == Outcome::OutputLimitExhausted {
         turn.commit_answer();
     }
-    let failure = turn.release_withheld();
+    let failure = turn.withheld_failure();
     let words = match outcome {
         Outcome::Natural => "the model finished",
         Outcome::Refusal => "the model refused",

@@ -12,7 +12,7 @@ use crate::context::quarantine::{Refused, leave_out};
 use crate::step::Loop;
 
 pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
-    let failure = turn.release_withheld();
+    let failure = turn.withheld_failure();
     let names = media_names(turn);
     // The next message must work: what the provider refused is not sent again.
     let state = &mut turn.state;

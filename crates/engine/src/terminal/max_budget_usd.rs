@@ -16,5 +16,5 @@ pub(super) fn max_budget_usd(turn: &mut Loop<'_>) -> Owed {
         ledger.spent(),
         ledger.reserved()
     );
-    Owed { outcome: None, why, failure: turn.release_withheld() }
+    Owed { outcome: None, why, failure: turn.withheld_failure() }
 }

@@ -11,7 +11,7 @@ use crate::effect::{Effect, HookSubject};
 use crate::step::Loop;
 
 pub(super) fn model_error(turn: &mut Loop<'_>) -> Owed {
-    let failure = turn.release_withheld();
+    let failure = turn.withheld_failure();
     let words = failure.as_ref().map_or("the model call failed", |f| f.message.as_str());
     let why: String = words.into();
     if turn.settings.hooks.stop_failure {

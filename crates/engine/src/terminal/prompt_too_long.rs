@@ -8,5 +8,5 @@ use crate::step::Loop;
 
 pub(super) fn prompt_too_long(turn: &mut Loop<'_>) -> Owed {
     let why = "the prompt is too long for the model, even after history was compacted";
-    Owed { outcome: None, why: why.into(), failure: turn.release_withheld() }
+    Owed { outcome: None, why: why.into(), failure: turn.withheld_failure() }
 }
