@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use xtask::tidy::{self, RULES, Tree};
+use xtask::tidy::{self, RULES, RepositoryTree};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("usage: cargo xtask tidy [rule]\n\nrules:");
             for rule in RULES {
-                eprintln!("  {:<13} {}", rule.name, rule.promise);
+                eprintln!("  {:<13} {}", rule.name, rule.description);
             }
             ExitCode::from(2)
         }
@@ -32,7 +32,7 @@ fn run(only: Option<&str>) -> ExitCode {
         return ExitCode::from(2);
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let tree = match Tree::read(&root) {
+    let tree = match RepositoryTree::read(&root) {
         Ok(tree) => tree,
         Err(problem) => {
             eprintln!("{problem}");

@@ -4,22 +4,22 @@
 use std::fs;
 
 use serde_json::json;
-use xtask::tidy::dependencies::{Policy, judge};
-use xtask::tidy::{RULES, Tree, sizes};
+use xtask::tidy::dependencies::{DependencyPolicy, check_metadata};
+use xtask::tidy::{RULES, RepositoryTree, sizes};
 
 /// A crate manifest with this name and these further lines.
 fn manifest(name: &str, more: &str) -> String {
     format!("[package]\nname = \"windlass-{name}\"\n\n[lints]\nworkspace = true\n\n{more}\n")
 }
 
-fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Tree) {
+fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, RepositoryTree) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let tree = Tree::read(root.path()).unwrap();
+    let tree = RepositoryTree::read(root.path()).unwrap();
     (root, tree)
 }
 
@@ -286,7 +286,7 @@ fn faults_refuses_rows_that_nothing_shows() {
 
 #[test]
 fn dependencies_refuses_licences_sources_and_duplicates_without_a_reason() {
-    let policy = Policy::read(
+    let policy = DependencyPolicy::parse(
         "[graph]\ntargets = [\"x86_64-unknown-linux-gnu\"]\n\
          [licenses]\nallow = [\"MIT\", \"Apache-2.0 WITH LLVM-exception\", \"Zlib\"]\n\
          exceptions = [{ crate = \"seal\", allow = [\"ISC\"] }]\n\
@@ -327,7 +327,7 @@ fn dependencies_refuses_licences_sources_and_duplicates_without_a_reason() {
     let metadata = json!({ "packages": packages, "resolve": { "nodes": nodes },
                            "workspace_members": ["ours"] });
     let found: Vec<String> =
-        judge(&metadata, &policy).iter().map(|finding| finding.place.clone()).collect();
+        check_metadata(&metadata, &policy).iter().map(|finding| finding.location.clone()).collect();
     // In order: two licences, a source, a duplicate, a stale exception, one without a reason.
     assert_eq!(
         found,

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use xtask::tidy::{RULES, Tree};
+use xtask::tidy::{RULES, RepositoryTree};
 
 fn obeys(name: &str) {
-    let tree = Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
+    let tree = RepositoryTree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
     let rule = RULES.iter().find(|rule| rule.name == name).unwrap();
     let findings: Vec<String> = (rule.check)(&tree).iter().map(ToString::to_string).collect();
-    assert!(findings.is_empty(), "{}:\n{}", rule.promise, findings.join("\n"));
+    assert!(findings.is_empty(), "{}:\n{}", rule.description, findings.join("\n"));
 }
 
 macro_rules! rules {

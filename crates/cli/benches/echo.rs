@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 const LIMIT: Duration = Duration::from_millis(16);
 /// Between two keys.
@@ -30,9 +30,9 @@ fn main() -> ExitCode {
     let text: String =
         (0..parts).map(|part| format!("Part {part} of *it*, in words.\n\n")).collect();
     let script = Script::new()
-        .answer(Answer::text(text).chunk(6).when("STORM").repeat(0))
-        .answer(Answer::text("ok").repeat(0));
-    let server = Rehearsal::start_blocking(script, StartOptions::default()).unwrap();
+        .answer(ScriptedAnswer::text(text).chunk(6).when("STORM").repeat(0))
+        .answer(ScriptedAnswer::text("ok").repeat(0));
+    let server = Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap();
     let session = history(folder.path(), &server.url(), turns);
     println!("{} messages behind it", turns * 2);
     let mut screen = Screen::open(folder.path(), &server.url(), &session);

@@ -3,27 +3,27 @@
 
 use std::path::{Path, PathBuf};
 
-use windlass_driver::{AgentDefinition, Isolation};
+use windlass_driver::{AgentDefinition, AgentIsolation};
 use windlass_vocabulary::{ModelName, ToolName};
 
-use crate::choice;
 use crate::config::Config;
-use crate::environment::Lookup;
-use crate::folder;
-use crate::frontmatter::{Page, pages};
-use crate::layers::Layers;
+use crate::environment::EnvLookup;
+use crate::markdown_files::{FrontMatter, list_markdown_files};
+use crate::model_choice;
+use crate::settings::SettingsLayers;
+use crate::user_directories;
 
 /// Reads them. What cannot be used is left out and noted.
-pub(crate) fn definitions(
+pub(crate) fn load_agent_definitions(
     cwd: &Path,
     config: &Config,
-    layers: &Layers,
-    lookup: &impl Lookup,
+    layers: &SettingsLayers,
+    lookup: &impl EnvLookup,
 ) -> (Vec<AgentDefinition>, Vec<String>) {
     let (mut found, mut notes) = (Vec::<AgentDefinition>::new(), Vec::new());
-    for Place { folder, plugin, may_hook } in places(cwd, layers, lookup) {
-        for path in pages(&folder) {
-            let agent = read(&path, config, lookup).map(|mut agent| {
+    for AgentFolder { folder, plugin, may_hook } in list_agent_folders(cwd, layers, lookup) {
+        for path in list_markdown_files(&folder) {
+            let agent = read_agent_file(&path, config, lookup).map(|mut agent| {
                 agent.hooks = agent.hooks.filter(|_| may_hook);
                 if let Some(plugin) = &plugin {
                     agent.name = format!("{plugin}:{}", agent.name);
@@ -42,16 +42,16 @@ pub(crate) fn definitions(
 }
 
 /// The file of each.
-pub(crate) fn files(
+pub(crate) fn find_agent_files(
     cwd: &Path,
     config: &Config,
-    layers: &Layers,
-    lookup: &impl Lookup,
+    layers: &SettingsLayers,
+    lookup: &impl EnvLookup,
 ) -> Vec<(String, PathBuf)> {
     let mut found = Vec::<(String, PathBuf)>::new();
-    for Place { folder, plugin, .. } in places(cwd, layers, lookup) {
-        for path in pages(&folder) {
-            let Ok(agent) = read(&path, config, lookup) else { continue };
+    for AgentFolder { folder, plugin, .. } in list_agent_folders(cwd, layers, lookup) {
+        for path in list_markdown_files(&folder) {
+            let Ok(agent) = read_agent_file(&path, config, lookup) else { continue };
             let before = plugin.as_ref().map(|plugin| format!("{plugin}:")).unwrap_or_default();
             let name = format!("{before}{}", agent.name);
             if !found.iter().any(|(known, _)| *known == name) {
@@ -63,7 +63,7 @@ pub(crate) fn files(
 }
 
 /// Where agents lie.
-struct Place {
+struct AgentFolder {
     folder: PathBuf,
     /// Whose name goes before theirs.
     plugin: Option<String>,
@@ -71,17 +71,22 @@ struct Place {
     may_hook: bool,
 }
 
-fn places(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<Place> {
-    let (sources, project) = (layers.sources, folder::project(cwd));
+fn list_agent_folders(
+    cwd: &Path,
+    layers: &SettingsLayers,
+    lookup: &impl EnvLookup,
+) -> Vec<AgentFolder> {
+    let (sources, project) = (layers.sources, user_directories::find_project_root(cwd));
     let inside =
         cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project));
-    let own = folder::claude(lookup).filter(|_| sources.user);
-    let (trusts, hooks) = (layers.trusts_project(), layers.lets_others_hook());
-    let place = |folder, may_hook| Place { folder, plugin: None, may_hook: may_hook && hooks };
+    let own = user_directories::claude_directory(lookup).filter(|_| sources.user);
+    let (trusts, hooks) = (layers.trusts_project(), layers.allows_extension_hooks());
+    let place =
+        |folder, may_hook| AgentFolder { folder, plugin: None, may_hook: may_hook && hooks };
     let inside = inside.map(|folder| place(folder.join(".claude/agents"), trusts));
     let own = own.map(|folder| place(folder.join("agents"), true));
     let plugins = layers.plugins.iter().flat_map(|plugin| {
-        plugin.folders("agents", "agents").into_iter().map(|folder| Place {
+        plugin.component_folders("agents", "agents").into_iter().map(|folder| AgentFolder {
             folder,
             plugin: Some(plugin.name.clone()),
             // A plugin's hooks stand in a file of their own.
@@ -91,13 +96,17 @@ fn places(cwd: &Path, layers: &Layers, lookup: &impl Lookup) -> Vec<Place> {
     inside.chain(own).chain(plugins).collect()
 }
 
-fn read(path: &Path, config: &Config, lookup: &impl Lookup) -> Result<AgentDefinition, String> {
+fn read_agent_file(
+    path: &Path,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<AgentDefinition, String> {
     let metadata = path.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() || metadata.len() > BYTES_MAX {
         return Err("it is not a file, or over 256 KiB".to_owned());
     }
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let page = Page::parse(&text).ok_or("it does not begin with lines between `---`")?;
+    let page = FrontMatter::parse(&text).ok_or("it does not begin with lines between `---`")?;
     let name = page.text("name").ok_or("it has no name")?;
     if name.starts_with('-') || name.contains(':') || name.chars().any(char::is_control) {
         return Err(format!("`{}` cannot be a name", name.escape_debug()));
@@ -114,35 +123,39 @@ fn read(path: &Path, config: &Config, lookup: &impl Lookup) -> Result<AgentDefin
         name,
         description,
         prompt: (!prompt.is_empty()).then(|| prompt.to_owned()),
-        tools: tools.map(|tools| tools.iter().map(|tool| tool_name(tool)).collect()),
+        tools: tools.map(|tools| tools.iter().map(|tool| parse_tool_name(tool)).collect()),
         model: page
             .text("model")
             .filter(|model| model != "inherit")
-            .map(|m| model(&m, config, lookup)),
+            .map(|m| resolve_agent_model(&m, config, lookup)),
         turns_max,
         background: page.flag("background") == Some(true),
-        isolation: isolation(page.text("isolation").as_deref())?,
-        without: without.iter().map(|tool| tool_name(tool)).collect(),
+        isolation: parse_isolation(page.text("isolation").as_deref())?,
+        excluded_tools: without.iter().map(|tool| parse_tool_name(tool)).collect(),
         hooks: page.value("hooks").cloned(),
     })
 }
 
-pub(crate) fn isolation(word: Option<&str>) -> Result<Isolation, String> {
+pub(crate) fn parse_isolation(word: Option<&str>) -> Result<AgentIsolation, String> {
     match word {
-        None | Some("none") => Ok(Isolation::None),
-        Some("worktree") => Ok(Isolation::Worktree),
+        None | Some("none") => Ok(AgentIsolation::None),
+        Some("worktree") => Ok(AgentIsolation::Worktree),
         Some(other) => Err(format!("isolation `{}` is not known", other.escape_debug())),
     }
 }
 
 /// A tool may be written with what it may be used for; rules decide that, not this list.
-fn tool_name(tool: &str) -> ToolName {
+fn parse_tool_name(tool: &str) -> ToolName {
     ToolName::from(tool.split('(').next().unwrap_or(tool).trim())
 }
 
 /// The name a model has at its provider.
-pub(crate) fn model(name: &str, config: &Config, lookup: &impl Lookup) -> ModelName {
-    let chosen = choice::choose(name, config, lookup);
+pub(crate) fn resolve_agent_model(
+    name: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> ModelName {
+    let chosen = model_choice::choose_model(name, config, lookup);
     chosen.map_or_else(|_| ModelName::from(name), |chosen| ModelName::from(chosen.name.as_str()))
 }
 

@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let days = since.map_or(0, |since| since.as_secs() / 86_400);
-    let (year, month, day) = civil(days);
+    let (year, month, day) = date_from_days(days);
     format!("{year:04}-{month:02}-{day:02} (UTC)")
 }
 
 /// The date of a day counted from 1 January 1970. Years begin in March here, so that the leap day
 /// is the last one and months have a regular length.
-fn civil(days: u64) -> (u64, u64, u64) {
+fn date_from_days(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -39,7 +39,7 @@ mod tests {
             (47_541, (2100, 3, 1)),
         ];
         for (days, date) in cases {
-            assert_eq!(civil(days), date, "{days}");
+            assert_eq!(date_from_days(days), date, "{days}");
         }
     }
 }

@@ -5,14 +5,14 @@
 
 use std::ffi::OsString;
 
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
 
 /// The environment, as a way to look names up: tests bring their own.
-pub(crate) trait Lookup: Fn(&str) -> Option<OsString> {}
-impl<F: Fn(&str) -> Option<OsString>> Lookup for F {}
+pub(crate) trait EnvLookup: Fn(&str) -> Option<OsString> {}
+impl<F: Fn(&str) -> Option<OsString>> EnvLookup for F {}
 
 /// Host and port, if the address is one of this machine.
-pub(crate) fn local_place(base_url: &str) -> Option<(String, u16)> {
+pub(crate) fn parse_local_address(base_url: &str) -> Option<(String, u16)> {
     let (rest, port) = match base_url.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (rest, 80),
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (rest, 443),
@@ -33,11 +33,11 @@ pub(crate) fn local_place(base_url: &str) -> Option<(String, u16)> {
 }
 
 /// Headers written as `Name: value`, one a line.
-pub(crate) fn headers(
-    lookup: &impl Lookup,
+pub(crate) fn read_headers(
+    lookup: &impl EnvLookup,
     variable: &str,
-) -> Result<Vec<(String, String)>, Refusal> {
-    let Some(lines) = text(lookup, variable)? else {
+) -> Result<Vec<(String, String)>, CommandError> {
+    let Some(lines) = read_variable(lookup, variable)? else {
         return Ok(Vec::new());
     };
     let mut headers = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn headers(
             continue;
         }
         let Some((name, value)) = line.split_once(':') else {
-            return Err(Refusal::failed(format!(
+            return Err(CommandError::failure(format!(
                 "line {number} of {variable} has no colon; write `Name: value`, one header a line"
             )));
         };
@@ -56,21 +56,27 @@ pub(crate) fn headers(
 }
 
 /// A variable's text, without the line end that a file often leaves at a secret; empty is not set.
-pub(crate) fn text(lookup: &impl Lookup, name: &str) -> Result<Option<String>, Refusal> {
+pub(crate) fn read_variable(
+    lookup: &impl EnvLookup,
+    name: &str,
+) -> Result<Option<String>, CommandError> {
     let Some(value) = lookup(name) else {
         return Ok(None);
     };
-    let value = value
-        .into_string()
-        .map_err(|_| Refusal::failed(format!("{name} is not text; set it again, in UTF-8")))?;
+    let value = value.into_string().map_err(|_| {
+        CommandError::failure(format!("{name} is not text; set it again, in UTF-8"))
+    })?;
     let value = value.trim();
     Ok((!value.is_empty()).then(|| value.to_owned()))
 }
 
 /// The first of these variables that is set.
-pub(crate) fn first_text(lookup: &impl Lookup, names: &[&str]) -> Result<Option<String>, Refusal> {
+pub(crate) fn read_first_variable(
+    lookup: &impl EnvLookup,
+    names: &[&str],
+) -> Result<Option<String>, CommandError> {
     for name in names {
-        if let Some(value) = text(lookup, name)? {
+        if let Some(value) = read_variable(lookup, name)? {
             return Ok(Some(value));
         }
     }
@@ -78,7 +84,7 @@ pub(crate) fn first_text(lookup: &impl Lookup, names: &[&str]) -> Result<Option<
 }
 
 /// Is it set to something?
-pub(crate) fn is_set(lookup: &impl Lookup, name: &str) -> bool {
+pub(crate) fn is_set(lookup: &impl EnvLookup, name: &str) -> bool {
     lookup(name).is_some_and(|value| !value.as_encoded_bytes().trim_ascii().is_empty())
 }
 
@@ -102,7 +108,7 @@ mod tests {
             ("127.0.0.1:80", None),
         ];
         for (url, place) in cases {
-            let found = local_place(url);
+            let found = parse_local_address(url);
             let found = found.as_ref().map(|(host, port)| (host.as_str(), *port));
             assert_eq!(found, place, "{url}");
         }

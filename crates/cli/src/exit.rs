@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{Outcome, Terminal};
 
 /// What the process says to whoever started it.
@@ -15,13 +15,13 @@ pub(crate) struct Exit(u8);
 
 impl Exit {
     /// It is done.
-    pub(crate) const DONE: Self = Self(0);
+    pub(crate) const SUCCESS: Self = Self(0);
     /// The run failed.
-    pub(crate) const FAILED: Self = Self(1);
+    pub(crate) const FAILURE: Self = Self(1);
     /// The command line or the prompt is wrong; nothing was begun.
     pub(crate) const USAGE: Self = Self(2);
     /// The command to rehearse with is not there.
-    pub(crate) const NO_COMMAND: Self = Self(127);
+    pub(crate) const NO_SUCH_COMMAND: Self = Self(127);
     /// 128 + SIGHUP.
     pub(crate) const HUNG_UP: Self = Self(129);
     /// 128 + SIGINT.
@@ -30,12 +30,12 @@ impl Exit {
     pub(crate) const TERMINATED: Self = Self(143);
 
     /// The code for a run that ended by itself. One that was ended by a signal has the signal's.
-    pub(crate) fn of(ending: &Ending) -> Self {
+    pub(crate) fn from_ending(ending: &RunEnding) -> Self {
         match (ending.terminal, ending.outcome) {
             (
                 Terminal::Completed,
                 Some(Outcome::Natural | Outcome::Compacted | Outcome::ToolDeferred) | None,
-            ) => Self::DONE,
+            ) => Self::SUCCESS,
             // It stopped, but it gave up: a script must not take that for an answer.
             (
                 Terminal::Completed,
@@ -48,7 +48,7 @@ impl Exit {
                     | Outcome::Circled
                     | Outcome::StorageFailed,
                 ),
-            ) => Self::FAILED,
+            ) => Self::FAILURE,
             (
                 Terminal::BlockingLimit
                 | Terminal::PromptTooLong
@@ -61,12 +61,12 @@ impl Exit {
                 | Terminal::MaxTurns
                 | Terminal::MaxBudgetUsd,
                 _,
-            ) => Self::FAILED,
+            ) => Self::FAILURE,
         }
     }
 
     /// The code of another program, passed on; 128 + n if signal n ended it.
-    pub(crate) fn passed_on(status: std::process::ExitStatus) -> Self {
+    pub(crate) fn from_exit_status(status: std::process::ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         Self(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))

@@ -6,26 +6,26 @@
 use std::path::Path;
 
 use windlass_driver::HookSet;
-use windlass_driver::hooks::{Source, Switches};
+use windlass_driver::hooks::{HookHttpPolicy, HookSource};
 
-use crate::layers::Layers;
+use crate::settings::SettingsLayers;
 
 /// The hooks, lowest layer first, and one line for each that cannot be used.
-pub(crate) fn configured(layers: &Layers) -> (HookSet, Vec<String>) {
+pub(crate) fn load_hooks(layers: &SettingsLayers) -> (HookSet, Vec<String>) {
     let mut all = HookSet::default();
     let mut problems = Vec::new();
     for layer in &layers.loaded.hooks {
         let value = serde_json::Value::Object(layer.value.clone());
-        let (set, wrong) = HookSet::parse(&value, &Source::new(layer.name.as_str()));
+        let (set, wrong) = HookSet::parse(&value, &HookSource::new(layer.name.as_str()));
         all = all.join(set);
         problems.extend(wrong);
     }
-    for plugin in layers.plugins.iter().filter(|_| layers.lets_others_hook()) {
+    for plugin in layers.plugins.iter().filter(|_| layers.allows_extension_hooks()) {
         let name = format!("plugin {}", plugin.name);
-        match plugin.hooks() {
+        match plugin.read_hooks() {
             Ok(None) => {}
             Ok(Some(value)) => {
-                let source = Source { name, variables: plugin.variables() };
+                let source = HookSource { name, variables: plugin.environment_variables() };
                 let (set, wrong) = HookSet::parse(&value, &source);
                 all = all.join(set);
                 problems.extend(wrong);
@@ -33,20 +33,20 @@ pub(crate) fn configured(layers: &Layers) -> (HookSet, Vec<String>) {
             Err(problem) => problems.push(format!("{name}: {problem}; its hooks are left out")),
         }
     }
-    problems.extend(missing(&all));
+    problems.extend(find_missing_programs(&all));
     let settings = &layers.loaded.settings;
-    let all = all.switched(Switches {
-        urls: settings.allowed_http_hook_urls.clone(),
-        variables: settings.http_hook_allowed_env_vars.clone(),
+    let all = all.with_http_policy(HookHttpPolicy {
+        allowed_urls: settings.allowed_http_hook_urls.clone(),
+        allowed_env_vars: settings.http_hook_allowed_env_vars.clone(),
     });
     (all, problems)
 }
 
 /// Programs that hooks name by their whole path and that are not there. They are asked all the same: what
 /// is not there now may be there then.
-fn missing(all: &HookSet) -> Vec<String> {
+fn find_missing_programs(all: &HookSet) -> Vec<String> {
     let mut lines = Vec::new();
-    for hook in all.listing().iter().filter(|hook| hook.kind == "command") {
+    for hook in all.list().iter().filter(|hook| hook.kind == "command") {
         let program = hook.name.split_whitespace().next().unwrap_or_default();
         if program.starts_with('/') && !Path::new(program).exists() {
             let (source, event) = (&hook.source, hook.event.name());

@@ -2,41 +2,41 @@
 
 mod agents;
 mod args;
+mod assembly;
 mod browser;
-mod chance;
-mod choice;
-mod command;
-mod compose;
+mod command_error;
 mod config;
 mod date;
 mod environment;
 mod exit;
-mod expansion;
-mod folder;
+mod external_program;
 mod front;
-mod frontmatter;
 mod hooks;
+mod json_schema;
 mod keyring;
-mod layers;
+mod limits;
+mod markdown_files;
+mod mcp;
 mod memory;
-mod nearest;
-mod offer;
+mod model_choice;
+mod output_style;
 mod plugins;
-mod program;
-mod prompt;
-mod refusal;
-mod remote;
-mod rules;
+mod prompt_expansion;
+mod prompt_input;
+mod provider;
+mod random;
+mod rule_list;
 mod sandbox;
-mod schema;
-mod server;
 mod session;
+mod session_overview;
 mod settings;
 mod signals;
+mod similar_name;
 mod skills;
-mod style;
+mod slash_command;
 mod subcommand;
-mod topic;
+mod tool_selection;
+mod user_directories;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -46,30 +46,32 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Args, Command, OutputFormat, ResumeArgs, RunArgs};
+use args::{CliArgs, CliCommand, OutputFormat, ResumeArgs, RunArgs};
+use command_error::CommandError;
 use exit::Exit;
-use front::beside;
-use refusal::Refusal;
-use signals::Signals;
+use front::run_blocking_unless_signalled;
+use signals::SignalListener;
 use subcommand::{
-    bound, context, cost, demo, doctor, hooks as hooks_command, journal, key, mcp, models,
-    permission, record, rehearse, rewind, sessions, stats, trust,
+    bound, context, cost, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command,
+    models, permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
-    if let Some(code) = sandbox::enter() {
+    if let Some(code) = sandbox::enter_if_requested() {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    keep_to_ourselves();
-    let exit = match Args::try_parse() {
-        Ok(args) => run(args),
-        Err(error) if error.use_stderr() && is_about_keys() => Err(key::misread()),
-        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Ok(say(&error.render().to_string()))
+    forbid_process_inspection();
+    let exit = match CliArgs::try_parse() {
+        Ok(args) => run_command(args),
+        Err(error) if error.use_stderr() && is_key_subcommand() => {
+            Err(key::unreadable_arguments_error())
         }
-        Err(error) if error.use_stderr() => Err(Refusal::from_clap(&error)),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Ok(print_answer(&error.render().to_string()))
+        }
+        Err(error) if error.use_stderr() => Err(CommandError::from_clap(&error)),
         // Help and version are answers, not errors.
-        Err(answer) => Ok(say(&answer.to_string())),
+        Err(answer) => Ok(print_answer(&answer.to_string())),
     };
     exit.unwrap_or_else(|refusal| {
         // If nobody reads standard error, the code still tells.
@@ -81,7 +83,7 @@ fn main() -> ExitCode {
 
 /// The environment we were started with may hold keys. Other processes of the same user, commands of
 /// a model among them, may neither read it nor our memory, and no core file holds them.
-fn keep_to_ourselves() {
+fn forbid_process_inspection() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -90,66 +92,88 @@ fn keep_to_ourselves() {
     }
 }
 
-fn run(args: Args) -> Result<Exit, Refusal> {
+fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
     let environment = |name: &str| std::env::var_os(name);
     match args.command {
-        Some(Command::Demo(args)) => inside(demo::run(&args)),
-        Some(Command::Rehearse(args)) if args.example => Ok(say(rehearse::EXAMPLE)),
-        Some(Command::Rehearse(args)) => inside(rehearse::run(args, &environment)),
-        Some(Command::Record(args)) => inside(record::run(args, environment)),
-        Some(Command::Bound(args)) => Ok(say(&bound::run(&args, &environment)?)),
-        Some(Command::Sessions(args)) => Ok(say(&sessions::run(args.command, &environment)?)),
-        Some(Command::Resume(args)) => run(resumed(args)?),
-        Some(Command::Rewind(args)) => Ok(say(&rewind::run(&args, &environment)?)),
-        Some(Command::Replay(args)) => {
-            let (text, exit) = journal::replay::run(&args, &environment)?;
-            Ok(if say(&text) == Exit::DONE { exit } else { Exit::FAILED })
+        Some(CliCommand::Demo(args)) => block_on_runtime(demo::run(&args)),
+        Some(CliCommand::Rehearse(args)) if args.example => {
+            Ok(print_answer(rehearse::EXAMPLE_SCRIPT))
         }
-        Some(Command::Why(args)) => Ok(say(&journal::why::run(&args, &environment)?)),
-        Some(Command::Bugreport(args)) => Ok(say(&journal::bugreport::run(&args, &environment)?)),
-        Some(Command::Context(args)) => Ok(say(&context::run(&args, &environment)?)),
-        Some(Command::Stats(args)) => Ok(say(&stats::run(&args, &environment)?)),
-        Some(Command::Cost(args)) => Ok(say(&cost::run(&args, &environment)?)),
-        Some(Command::Permission(args)) => permission::run(&args, &environment),
-        Some(Command::Trust(args)) => Ok(say(&trust::run(&args, &environment)?)),
-        Some(Command::Hooks(args)) => inside(hooks_command::run(args.command, &environment)),
-        Some(Command::Doctor(args)) => inside(async {
-            let mut signals = Signals::listen()?;
-            match beside(&mut signals, move || doctor::run(&args, &environment)).await? {
-                Ok((text, exit)) => match say(&text) {
-                    Exit::DONE => Ok(exit),
+        Some(CliCommand::Rehearse(args)) => block_on_runtime(rehearse::run(args, &environment)),
+        Some(CliCommand::Record(args)) => block_on_runtime(record::run(args, environment)),
+        Some(CliCommand::Bound(args)) => Ok(print_answer(&bound::run(&args, &environment)?)),
+        Some(CliCommand::Sessions(args)) => {
+            Ok(print_answer(&sessions::run(args.command, &environment)?))
+        }
+        Some(CliCommand::Resume(args)) => run_command(to_resume_args(args)?),
+        Some(CliCommand::Rewind(args)) => Ok(print_answer(&rewind::run(&args, &environment)?)),
+        Some(CliCommand::Replay(args)) => {
+            let (text, exit) = journal::replay::run(&args, &environment)?;
+            Ok(if print_answer(&text) == Exit::SUCCESS { exit } else { Exit::FAILURE })
+        }
+        Some(CliCommand::Why(args)) => Ok(print_answer(&journal::why::run(&args, &environment)?)),
+        Some(CliCommand::Bugreport(args)) => {
+            Ok(print_answer(&journal::bugreport::run(&args, &environment)?))
+        }
+        Some(CliCommand::Context(args)) => Ok(print_answer(&context::run(&args, &environment)?)),
+        Some(CliCommand::Stats(args)) => Ok(print_answer(&stats::run(&args, &environment)?)),
+        Some(CliCommand::Cost(args)) => Ok(print_answer(&cost::run(&args, &environment)?)),
+        Some(CliCommand::Permission(args)) => permission::run(&args, &environment),
+        Some(CliCommand::Trust(args)) => Ok(print_answer(&trust::run(&args, &environment)?)),
+        Some(CliCommand::Hooks(args)) => {
+            block_on_runtime(hooks_command::run(args.command, &environment))
+        }
+        Some(CliCommand::Doctor(args)) => block_on_runtime(async {
+            let mut signals = SignalListener::listen()?;
+            match run_blocking_unless_signalled(&mut signals, move || {
+                doctor::run(&args, &environment)
+            })
+            .await?
+            {
+                Ok((text, exit)) => match print_answer(&text) {
+                    Exit::SUCCESS => Ok(exit),
                     failed => Ok(failed),
                 },
                 Err(signal) => Ok(signal.exit()),
             }
         }),
-        Some(Command::Key(args)) => inside(key::run(args, environment)),
-        Some(Command::McpConformance { url }) => {
-            inside(async { Ok(say(&mcp::conform(&url, &environment).await?)) })
+        Some(CliCommand::Key(args)) => block_on_runtime(key::run(args, environment)),
+        Some(CliCommand::McpConformance { url }) => block_on_runtime(async {
+            Ok(print_answer(&mcp_command::run_conformance(&url, &environment).await?))
+        }),
+        Some(CliCommand::Mcp(args)) => {
+            block_on_runtime(async { mcp_command::run(args.command, &environment).await })
         }
-        Some(Command::Mcp(args)) => inside(async { mcp::run(args.command, &environment).await }),
-        Some(Command::Models(args)) => inside(async {
-            let mut signals = Signals::listen()?;
-            match beside(&mut signals, move || models::run(&args, &environment)).await? {
-                Ok(text) => Ok(say(&text)),
+        Some(CliCommand::Models(args)) => block_on_runtime(async {
+            let mut signals = SignalListener::listen()?;
+            match run_blocking_unless_signalled(&mut signals, move || {
+                models::run(&args, &environment)
+            })
+            .await?
+            {
+                Ok(text) => Ok(print_answer(&text)),
                 Err(signal) => Ok(signal.exit()),
             }
         }),
-        None if args.run.is_stream_in() && args.run.output_format != OutputFormat::StreamJson => {
-            Err(Refusal::usage(
+        None if args.run.reads_stream_json()
+            && args.run.output_format != OutputFormat::StreamJson =>
+        {
+            Err(CommandError::usage(
                 "--input-format stream-json is answered in kind; add --output-format stream-json",
             ))
         }
-        None if args.run.is_headless() => {
-            inside(async { front::stream_json::run(args.run, Signals::listen()?).await })
+        None if args.run.is_headless() => block_on_runtime(async {
+            front::stream_json::run(args.run, SignalListener::listen()?).await
+        }),
+        None if is_interactive(&args.run) => {
+            block_on_runtime(front::terminal::run_interactive(args.run))
         }
-        None if is_for_people(&args.run) => inside(front::terminal::talk(args.run)),
-        None => Err(not_asked(&args.run)),
+        None => Err(missing_prompt_error(&args.run)),
     }
 }
 
 /// `windlass resume` is another way to say `-p -r`.
-fn resumed(args: ResumeArgs) -> Result<Args, Refusal> {
+fn to_resume_args(args: ResumeArgs) -> Result<CliArgs, CommandError> {
     let mut words: Vec<OsString> = vec!["windlass".into()];
     match args.session {
         Some(session) => words.push(format!("--resume={session}").into()),
@@ -163,67 +187,70 @@ fn resumed(args: ResumeArgs) -> Result<Args, Refusal> {
     if !has_print {
         words.push("--print".into());
     }
-    Args::try_parse_from(words).map_err(|error| Refusal::from_clap(&error))
+    CliArgs::try_parse_from(words).map_err(|error| CommandError::from_clap(&error))
 }
 
 /// Is somebody there to talk to, who did not just mistype the name of a command?
-fn is_for_people(args: &RunArgs) -> bool {
+fn is_interactive(args: &RunArgs) -> bool {
     let word = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy());
     let is_slip = word.is_some_and(|word| {
         !word.contains(char::is_whitespace)
-            && nearest::nearest(&word, Command::NAMES.iter().copied()).is_some()
+            && similar_name::find_similar_name(&word, CliCommand::SUBCOMMAND_NAMES.iter().copied())
+                .is_some()
     });
     !is_slip && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
 /// Is a mistake on the command line one that must not be repeated?
-fn is_about_keys() -> bool {
+fn is_key_subcommand() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "key")
 }
 
 /// Runs it on one thread. What is still under way when it is done is dropped: tools and programs
 /// that are left are killed with their whole process group.
-fn inside(task: impl Future<Output = Result<Exit, Refusal>>) -> Result<Exit, Refusal> {
+fn block_on_runtime(
+    task: impl Future<Output = Result<Exit, CommandError>>,
+) -> Result<Exit, CommandError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Refusal::failed(format!(
+            CommandError::failure(format!(
                 "the system gives no event queue: {error}; close some programs and try again"
             ))
         })?;
     let exit = runtime.block_on(task);
-    program::end_all();
+    external_program::kill_all_programs();
     runtime.shutdown_background();
     exit
 }
 
 /// Neither a command nor `-p`.
-fn not_asked(args: &RunArgs) -> Refusal {
+fn missing_prompt_error(args: &RunArgs) -> CommandError {
     let Some(word) = args.prompt.as_ref().map(|prompt| prompt.to_string_lossy()) else {
         return match std::env::args_os().len() {
-            0 | 1 => Refusal::welcome(),
-            _ => Refusal::usage("there is no prompt; ask with -p \"your task\""),
+            0 | 1 => CommandError::welcome(),
+            _ => CommandError::usage("there is no prompt; ask with -p \"your task\""),
         };
     };
-    match nearest::nearest(&word, Command::NAMES.iter().copied()) {
-        Some(name) => {
-            Refusal::usage(format!("there is no command `{word}`; did you mean `windlass {name}`?"))
-        }
-        None => Refusal::usage(format!(
+    match similar_name::find_similar_name(&word, CliCommand::SUBCOMMAND_NAMES.iter().copied()) {
+        Some(name) => CommandError::usage(format!(
+            "there is no command `{word}`; did you mean `windlass {name}`?"
+        )),
+        None => CommandError::usage(format!(
             "there is no terminal to talk in; ask with -p: windlass -p \"{word}\""
         )),
     }
 }
 
 /// Prints an answer. A reader that went away early had enough.
-fn say(text: &str) -> Exit {
+fn print_answer(text: &str) -> Exit {
     let mut stdout = std::io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let line = format!("it could not be written to standard output: {error}");
-            let _ = writeln!(std::io::stderr(), "{}", Refusal::failed(line));
-            Exit::FAILED
+            let _ = writeln!(std::io::stderr(), "{}", CommandError::failure(line));
+            Exit::FAILURE
         }
         // A closed pipe means that nobody wants to read on.
-        _ => Exit::DONE,
+        _ => Exit::SUCCESS,
     }
 }

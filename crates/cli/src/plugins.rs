@@ -15,19 +15,19 @@ pub(crate) struct Plugin {
     pub(crate) root: PathBuf,
     manifest: Map<String, Value>,
     /// Its servers are not wanted.
-    without_servers: bool,
+    skips_mcp_servers: bool,
 }
 
 impl Plugin {
     /// Reads one, or says what is wrong with it.
-    pub(crate) fn read(root: &Path) -> Result<Self, String> {
+    pub(crate) fn load(root: &Path) -> Result<Self, String> {
         let place = root.display();
         let root = root.canonicalize().map_err(|error| format!("{place} is no plugin: {error}"))?;
         if !root.is_dir() {
             return Err(format!("{place} is no plugin: it is not a folder"));
         }
         let path = root.join(".claude-plugin/plugin.json");
-        let manifest = match json(&path)? {
+        let manifest = match read_json(&path)? {
             None => Map::new(),
             Some(Value::Object(manifest)) => manifest,
             Some(_) => return Err(format!("{} is not a JSON object", path.display())),
@@ -42,17 +42,17 @@ impl Plugin {
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(format!("{place}: `{}` cannot be a plugin's name", name.escape_debug()));
         }
-        Ok(Self { name, root, manifest, without_servers: false })
+        Ok(Self { name, root, manifest, skips_mcp_servers: false })
     }
 
     /// The same without its servers.
-    pub(crate) fn without_servers(mut self) -> Self {
-        self.without_servers = true;
+    pub(crate) fn without_mcp_servers(mut self) -> Self {
+        self.skips_mcp_servers = true;
         self
     }
 
     /// The folders of one kind of parts: the usual one, and those it names besides.
-    pub(crate) fn folders(&self, kind: &str, usual: &str) -> Vec<PathBuf> {
+    pub(crate) fn component_folders(&self, kind: &str, usual: &str) -> Vec<PathBuf> {
         let more = match self.manifest.get(kind) {
             Some(Value::String(one)) => vec![one.as_str()],
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
@@ -69,17 +69,17 @@ impl Plugin {
     }
 
     /// Its hooks as they are written, and the variables each of them finds.
-    pub(crate) fn hooks(&self) -> Result<Option<Value>, String> {
+    pub(crate) fn read_hooks(&self) -> Result<Option<Value>, String> {
         let value = match self.manifest.get("hooks") {
             Some(value @ Value::Object(_)) => Some(value.clone()),
-            Some(Value::String(path)) => json(&self.root.join(path))?,
-            _ => json(&self.root.join("hooks/hooks.json"))?,
+            Some(Value::String(path)) => read_json(&self.root.join(path))?,
+            _ => read_json(&self.root.join("hooks/hooks.json"))?,
         };
         Ok(value.map(|value| value.get("hooks").cloned().unwrap_or(value)))
     }
 
     /// What its programs find in their environment.
-    pub(crate) fn variables(&self) -> Vec<(String, PathBuf)> {
+    pub(crate) fn environment_variables(&self) -> Vec<(String, PathBuf)> {
         let data = self.root.join(".data");
         vec![
             ("CLAUDE_PLUGIN_ROOT".to_owned(), self.root.clone()),
@@ -88,19 +88,19 @@ impl Plugin {
     }
 
     /// Its servers, under its own name.
-    pub(crate) fn servers(&self) -> Result<Map<String, Value>, String> {
-        if self.without_servers {
+    pub(crate) fn read_mcp_servers(&self) -> Result<Map<String, Value>, String> {
+        if self.skips_mcp_servers {
             return Ok(Map::new());
         }
         let value = match self.manifest.get("mcpServers") {
             Some(value @ Value::Object(_)) => Some(value.clone()),
-            Some(Value::String(path)) => json(&self.root.join(path))?,
-            _ => json(&self.root.join(".mcp.json"))?,
+            Some(Value::String(path)) => read_json(&self.root.join(path))?,
+            _ => read_json(&self.root.join(".mcp.json"))?,
         };
         let Some(value) = value else { return Ok(Map::new()) };
         let servers = value.get("mcpServers").unwrap_or(&value);
         let root = self.root.to_string_lossy();
-        let Value::Object(servers) = filled(servers, &root) else {
+        let Value::Object(servers) = substitute_root(servers, &root) else {
             return Err(format!("the servers of the plugin {} are no JSON object", self.name));
         };
         Ok(servers
@@ -110,20 +110,23 @@ impl Plugin {
     }
 }
 
-fn filled(value: &Value, root: &str) -> Value {
+fn substitute_root(value: &Value, root: &str) -> Value {
     match value {
         Value::String(text) => text.replace("${CLAUDE_PLUGIN_ROOT}", root).into(),
-        Value::Array(list) => list.iter().map(|one| filled(one, root)).collect(),
+        Value::Array(list) => list.iter().map(|one| substitute_root(one, root)).collect(),
         Value::Object(fields) => {
-            fields.iter().map(|(name, one)| (name.clone(), filled(one, root))).collect()
+            fields.iter().map(|(name, one)| (name.clone(), substitute_root(one, root))).collect()
         }
         other => other.clone(),
     }
 }
 
 /// Where the plugins lie that settings switch on, or why one cannot be found.
-pub(crate) fn enabled(wanted: &Map<String, Value>, claude: &Path) -> Vec<Result<PathBuf, String>> {
-    let installed = json(&claude.join("plugins/installed_plugins.json")).ok().flatten();
+pub(crate) fn find_enabled_plugins(
+    wanted: &Map<String, Value>,
+    claude: &Path,
+) -> Vec<Result<PathBuf, String>> {
+    let installed = read_json(&claude.join("plugins/installed_plugins.json")).ok().flatten();
     let installed = installed.unwrap_or_default();
     let is_on = |(_, value): &(&String, &Value)| **value == Value::Bool(true);
     let found = |(key, _): (&String, &Value)| {
@@ -142,7 +145,7 @@ pub(crate) fn enabled(wanted: &Map<String, Value>, claude: &Path) -> Vec<Result<
 }
 
 /// What a small JSON file holds; nothing, if it is not there.
-fn json(path: &Path) -> Result<Option<Value>, String> {
+fn read_json(path: &Path) -> Result<Option<Value>, String> {
     let found = match path.metadata() {
         Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -10,29 +10,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass_driver::{Confined, Confinement, Surroundings};
-use windlass_permission::{Held, Policy};
-use windlass_sandbox::proxy::NotAllowed;
-use windlass_sandbox::{Allowed, Gate, Hosts, Wanted};
+use windlass_driver::{CommandSandboxConfig, ToolSandboxLauncher, ToolSessionContext};
+use windlass_permission::{Policy, SandboxPolicy};
+use windlass_sandbox::proxy::InvalidAllowedHost;
+use windlass_sandbox::{AllowedHost, ProxyHostRules, ProxyThread, SandboxProbeOptions};
 
 use crate::args::SandboxArg;
-use crate::chance;
-use crate::refusal::Refusal;
+use crate::command_error::CommandError;
+use crate::random;
 
 /// The hidden subcommand through which a process restricts itself before it becomes a command.
-pub(crate) const ENTRY: &str = "__sandbox";
+pub(crate) const ENTRY_SUBCOMMAND: &str = "__sandbox";
 
 /// If this process was started to become a command in the sandbox, it does, and this does not come
 /// back unless that failed.
-pub(crate) fn enter() -> Option<i32> {
+pub(crate) fn enter_if_requested() -> Option<i32> {
     let mut arguments = std::env::args_os().skip(1);
-    let is_meant = arguments.next().is_some_and(|word| word == ENTRY);
+    let is_meant = arguments.next().is_some_and(|word| word == ENTRY_SUBCOMMAND);
     is_meant.then(|| windlass_sandbox::enter(&arguments.collect::<Vec<OsString>>()))
 }
 
 /// What is wished for. The names are those of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SandboxWishes {
+pub(crate) struct SandboxConfig {
     /// Hold shell commands.
     pub(crate) enabled: bool,
     /// Without a sandbox nothing runs.
@@ -61,7 +61,7 @@ pub(crate) struct SandboxWishes {
     pub(crate) notes: Vec<String>,
 }
 
-impl Default for SandboxWishes {
+impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             enabled: false,
@@ -81,7 +81,7 @@ impl Default for SandboxWishes {
     }
 }
 
-impl SandboxWishes {
+impl SandboxConfig {
     /// The `sandbox` object of the settings, all layers together. What is of the wrong kind counts
     /// as not said; whoever read the file has told of it.
     pub(crate) fn from_settings(sandbox: &Value) -> Self {
@@ -132,50 +132,57 @@ impl SandboxWishes {
         self
     }
 
-    fn hosts(&self) -> Result<Hosts, Refusal> {
+    fn parse_hosts(&self) -> Result<ProxyHostRules, CommandError> {
         let read = |entries: &[String]| {
             let one = |entry: &String| {
-                let mut host: Allowed =
-                    entry.parse().map_err(|error: NotAllowed| Refusal::usage(error.to_string()))?;
-                host.reaches_private = names_an_address(entry);
+                let mut host: AllowedHost = entry
+                    .parse()
+                    .map_err(|error: InvalidAllowedHost| CommandError::usage(error.to_string()))?;
+                host.reaches_private = is_literal_address(entry);
                 Ok(host)
             };
-            entries.iter().map(one).collect::<Result<Vec<Allowed>, Refusal>>()
+            entries.iter().map(one).collect::<Result<Vec<AllowedHost>, CommandError>>()
         };
-        Ok(Hosts { allowed: read(&self.allowed_domains)?, denied: read(&self.denied_domains)? })
+        Ok(ProxyHostRules {
+            allowed: read(&self.allowed_domains)?,
+            denied: read(&self.denied_domains)?,
+        })
     }
 }
 
 /// Puts the session's commands into a sandbox, if that is wished. Says what holds them.
-pub(crate) fn confine(
-    wishes: &SandboxWishes,
-    surroundings: &mut Surroundings,
+pub(crate) fn confine_commands(
+    wishes: &SandboxConfig,
+    surroundings: &mut ToolSessionContext,
     policy: &mut Policy,
-) -> Result<Vec<String>, Refusal> {
-    let hosts = wishes.hosts()?;
+) -> Result<Vec<String>, CommandError> {
+    let hosts = wishes.parse_hosts()?;
     if !wishes.enabled {
         return Ok(Vec::new());
     }
     let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
     let gate = match hosts.allowed.is_empty() {
         true => None,
-        false => Some(Arc::new(gate(hosts)?)),
+        false => Some(Arc::new(open_gate(hosts)?)),
     };
-    let confinement = confinement(wishes, surroundings, gate);
-    match Confined::probe(&Wanted::any(ourselves, [ENTRY]), confinement) {
+    let confinement = build_confinement(wishes, surroundings, gate);
+    match ToolSandboxLauncher::probe(
+        &SandboxProbeOptions::best_available(ourselves, [ENTRY_SUBCOMMAND]),
+        confinement,
+    ) {
         Ok(confined) => {
             let mut notes = wishes.notes.clone();
             notes.push(confined.report().to_owned());
             surroundings.launcher = Some(Arc::new(confined));
-            surroundings.outside.clone_from(&wishes.excluded_commands);
-            policy.held = Some(Held {
+            surroundings.unsandboxed_commands.clone_from(&wishes.excluded_commands);
+            policy.held = Some(SandboxPolicy {
                 runs_unasked: wishes.auto_allow_bash_if_sandboxed,
                 may_be_left: wishes.allow_unsandboxed_commands,
                 outside: wishes.excluded_commands.clone(),
             });
             Ok(notes)
         }
-        Err(unavailable) if wishes.fail_if_unavailable => Err(Refusal::failed(format!(
+        Err(unavailable) if wishes.fail_if_unavailable => Err(CommandError::failure(format!(
             "a sandbox is required and none can be had: {unavailable}; install bubblewrap, or leave \
              out --sandbox"
         ))),
@@ -190,37 +197,37 @@ pub(crate) fn confine(
     }
 }
 
-fn confinement(
-    wishes: &SandboxWishes,
-    surroundings: &Surroundings,
-    gate: Option<Arc<Gate>>,
-) -> Confinement {
+fn build_confinement(
+    wishes: &SandboxConfig,
+    surroundings: &ToolSessionContext,
+    gate: Option<Arc<ProxyThread>>,
+) -> CommandSandboxConfig {
     let home = std::env::home_dir();
     let places = |texts: &[String]| {
-        let place = |text: &String| place(text, &surroundings.cwd, home.as_deref());
+        let place = |text: &String| resolve_path(text, &surroundings.cwd, home.as_deref());
         texts.iter().map(place).collect::<Vec<PathBuf>>()
     };
-    let mut roots = surroundings.directories();
+    let mut roots = surroundings.working_directories();
     roots.extend(places(&wishes.allow_write).into_iter().filter(|path| path.is_dir()));
     let shown = places(&wishes.allow_read);
     let mut readable = shown.clone();
     readable.extend(places(&wishes.allow_unix_sockets));
-    Confinement {
+    CommandSandboxConfig {
         roots,
         hidden: places(&wishes.deny_read),
         shown,
         protected: places(&wishes.deny_write),
         readable,
         gate,
-        may_be_left: wishes.allow_unsandboxed_commands,
+        may_be_disabled: wishes.allow_unsandboxed_commands,
         home,
-        ..Confinement::default()
+        ..CommandSandboxConfig::default()
     }
 }
 
 /// A path of the settings: below the home, absolute, or from where we are. What follows a star is
 /// everything below.
-fn place(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
+fn resolve_path(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     let text = text.split_once("/*").map_or(text, |(folder, _)| folder);
     match (text.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => home.join(below),
@@ -235,7 +242,7 @@ fn place(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
 
 /// Is this machine, or one by its number, named outright? A name may lead anywhere, and then it
 /// leads to the public network or nowhere.
-fn names_an_address(entry: &str) -> bool {
+fn is_literal_address(entry: &str) -> bool {
     let host = match entry.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => entry.split(':').next().unwrap_or_default(),
@@ -244,10 +251,10 @@ fn names_an_address(entry: &str) -> bool {
 }
 
 /// The way out, for listed hosts.
-fn gate(hosts: Hosts) -> Result<Gate, Refusal> {
-    let directory = std::env::temp_dir().join(format!("windlass-gate-{}", chance::name()));
-    Gate::open(&directory, hosts).map_err(|error| {
-        Refusal::failed(format!(
+fn open_gate(hosts: ProxyHostRules) -> Result<ProxyThread, CommandError> {
+    let directory = std::env::temp_dir().join(format!("windlass-gate-{}", random::generate_name()));
+    ProxyThread::start(&directory, hosts).map_err(|error| {
+        CommandError::failure(format!(
             "the way to the allowed hosts cannot be opened in {}: {error}",
             directory.display()
         ))
@@ -262,8 +269,8 @@ mod tests {
 
     #[test]
     fn settings_and_flags_become_wishes() {
-        assert_eq!(SandboxWishes::from_settings(&json!({})), SandboxWishes::default());
-        let wishes = SandboxWishes::from_settings(&json!({
+        assert_eq!(SandboxConfig::from_settings(&json!({})), SandboxConfig::default());
+        let wishes = SandboxConfig::from_settings(&json!({
             "enabled": true, "failIfUnavailable": true, "autoAllowBashIfSandboxed": false,
             "excludedCommands": ["docker"], "allowUnsandboxedCommands": false,
             "network": {"allowedDomains": ["a.org"], "deniedDomains": ["b.org"],
@@ -272,7 +279,7 @@ mod tests {
                 "allowRead": ["~/z"], "disabled": true},
         }));
         assert_eq!(wishes.notes.len(), 2, "{:?}", wishes.notes);
-        let expected = SandboxWishes {
+        let expected = SandboxConfig {
             enabled: true,
             fail_if_unavailable: true,
             auto_allow_bash_if_sandboxed: false,
@@ -290,7 +297,7 @@ mod tests {
         assert_eq!(wishes, expected);
         let off = wishes.with_flags(SandboxArg::Off, &["c.org".to_owned()]);
         assert!(!off.enabled && off.allowed_domains == ["a.org", "c.org"]);
-        let required = SandboxWishes::default().with_flags(SandboxArg::Required, &[]);
+        let required = SandboxConfig::default().with_flags(SandboxArg::Required, &[]);
         assert!(required.enabled && required.fail_if_unavailable);
     }
 
@@ -305,7 +312,7 @@ mod tests {
             ("~/x", "/home/u/x"),
             ("~", "/home/u"),
         ] {
-            assert_eq!(place(text, cwd, home), Path::new(expected), "{text}");
+            assert_eq!(resolve_path(text, cwd, home), Path::new(expected), "{text}");
         }
     }
 }

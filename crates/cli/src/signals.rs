@@ -7,12 +7,12 @@ use std::io::{self, IsTerminal};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::refusal::Refusal;
 
 /// A listener. Once made, the signals no longer end the process by themselves.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub(crate) struct SignalListener {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Option<Signal>,
@@ -21,7 +21,7 @@ pub(crate) struct Signals {
 
 /// A signal that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Caught {
+pub(crate) enum ExitSignal {
     /// Ctrl-C.
     Interrupt,
     /// Somebody wants the process gone.
@@ -30,11 +30,12 @@ pub(crate) enum Caught {
     HangUp,
 }
 
-impl Signals {
+impl SignalListener {
     /// Begins to listen. Needs a runtime.
-    pub(crate) fn listen() -> Result<Self, Refusal> {
+    pub(crate) fn listen() -> Result<Self, CommandError> {
         let begin = || {
-            let hang_up = is_hang_up_wanted().then(|| signal(SignalKind::hangup())).transpose()?;
+            let hang_up =
+                should_catch_hang_up().then(|| signal(SignalKind::hangup())).transpose()?;
             Ok(Self {
                 interrupt: signal(SignalKind::interrupt())?,
                 terminate: signal(SignalKind::terminate())?,
@@ -43,12 +44,12 @@ impl Signals {
             })
         };
         begin().map_err(|error: io::Error| {
-            Refusal::failed(format!("signals cannot be caught: {error}; close some programs"))
+            CommandError::failure(format!("signals cannot be caught: {error}; close some programs"))
         })
     }
 
     /// The next signal. Dropping the future loses none.
-    pub(crate) async fn next(&mut self) -> Caught {
+    pub(crate) async fn next(&mut self) -> ExitSignal {
         let hang_up = async {
             match &mut self.hang_up {
                 Some(signal) => signal.recv().await,
@@ -56,26 +57,26 @@ impl Signals {
             }
         };
         let caught = tokio::select! {
-            _ = self.interrupt.recv() => Caught::Interrupt,
-            _ = self.terminate.recv() => Caught::Terminate,
-            _ = hang_up => Caught::HangUp,
+            _ = self.interrupt.recv() => ExitSignal::Interrupt,
+            _ = self.terminate.recv() => ExitSignal::Terminate,
+            _ = hang_up => ExitSignal::HangUp,
         };
         self.caught += 1;
         caught
     }
 
     /// Has somebody asked us to end?
-    pub(crate) fn have_come(&self) -> bool {
+    pub(crate) fn has_caught(&self) -> bool {
         self.caught > 0
     }
 
     /// Has somebody asked more than once, so that nothing is worth waiting for?
-    pub(crate) fn are_urgent(&self) -> bool {
+    pub(crate) fn is_urgent(&self) -> bool {
         self.caught > 1
     }
 }
 
-impl Caught {
+impl ExitSignal {
     /// What the process exits with because of it.
     pub(crate) fn exit(self) -> Exit {
         match self {
@@ -86,7 +87,7 @@ impl Caught {
     }
 }
 
-fn is_hang_up_wanted() -> bool {
+fn should_catch_hang_up() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return io::stdout().is_terminal() || io::stderr().is_terminal();
     };

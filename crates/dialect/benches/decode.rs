@@ -21,7 +21,7 @@ use eventsource_stream::Eventsource as _;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use recorded::Recording;
 use serde_json::Value;
-use windlass_dialect::{Decoded, dialect};
+use windlass_dialect::{DecodedEvent, dialect};
 
 /// At least so many times the throughput of the usual way.
 const RATIO_MIN: f64 = 10.0;
@@ -82,7 +82,7 @@ fn speed(recording: &Recording, took: Duration) -> String {
 /// Decodes as the driver does: a fresh list per read, dropped when it was used.
 fn ours(recording: &Recording, chunks: &[&[u8]]) -> usize {
     let Some(dialect) = dialect(recording.wire) else { return 0 };
-    let mut decoder = dialect.decoder();
+    let mut decoder = dialect.new_decoder();
     let mut bytes = 0;
     let mut out = Vec::new();
     for chunk in chunks {
@@ -96,9 +96,9 @@ fn ours(recording: &Recording, chunks: &[&[u8]]) -> usize {
     bytes
 }
 
-fn text_bytes(pieces: &[Decoded]) -> usize {
+fn text_bytes(pieces: &[DecodedEvent]) -> usize {
     let texts = pieces.iter().map(|piece| match piece {
-        Decoded::Text(text) => text.len(),
+        DecodedEvent::Text(text) => text.len(),
         _ => 0,
     });
     texts.sum()

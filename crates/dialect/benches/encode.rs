@@ -10,11 +10,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_dialect::{Dialect, Written, dialect};
+use windlass_dialect::{Dialect, EncodedRequestCache, dialect};
 use windlass_vocabulary::{
-    AgentId, AttemptId, Block, Json, Message, MessageId, ModelName, ModelRequest, Origin, Role,
-    Source, Thinking, ThinkingMode, Tokens, ToolCall, ToolCallId, ToolName, ToolResult, ToolSpec,
-    Wire,
+    AgentId, AttemptId, ContentBlock, Json, Message, MessageId, MessageOrigin, ModelName,
+    ModelRequest, RequestSource, Role, ThinkingBlock, ThinkingMode, Tokens, ToolCall, ToolCallId,
+    ToolName, ToolResult, ToolSpec, WireFormat,
 };
 
 /// At least so many times as fast.
@@ -27,8 +27,12 @@ const COPIES_MAX: u32 = 3;
 /// The best of so many requests counts: noise only ever adds.
 const ROUNDS: usize = 30;
 
-const WIRES: [Wire; 4] =
-    [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini];
+const WIRES: [WireFormat; 4] = [
+    WireFormat::AnthropicMessages,
+    WireFormat::OpenaiChat,
+    WireFormat::OpenaiResponses,
+    WireFormat::Gemini,
+];
 
 struct Row {
     bytes: usize,
@@ -67,16 +71,16 @@ fn main() -> ExitCode {
 
 /// Request N + 1 of a session of N turns, and the next ones.
 fn measured(dialect: &dyn Dialect, turns: usize, rounds: usize) -> Row {
-    let law = dialect.law();
+    let law = dialect.rules();
     let mut request = request();
     (0..turns).for_each(|turn| grow(&mut request, turn));
-    let mut memory = Written::new();
-    black_box(dialect.encode_with(&request, law, &mut memory));
+    let mut memory = EncodedRequestCache::new();
+    black_box(dialect.encode_cached(&request, law, &mut memory));
     let mut row =
         Row { bytes: 0, again: Duration::MAX, memory: Duration::MAX, copy: Duration::MAX };
     for round in 0..rounds {
         grow(&mut request, turns + round);
-        let (took, remembered) = timed(|| dialect.encode_with(&request, law, &mut memory));
+        let (took, remembered) = timed(|| dialect.encode_cached(&request, law, &mut memory));
         row.memory = row.memory.min(took);
         row.bytes = remembered.body.len();
         let (took, copy) = timed(|| remembered.body.clone());
@@ -103,20 +107,20 @@ fn grow(request: &mut ModelRequest, turn: usize) {
     let input =
         format!("{{\"path\":\"/home/u/src/part_{turn}.rs\",\"offset\":{turn},\"limit\":40}}");
     let answer = vec![
-        Block::Thinking(Thinking { text: THOUGHT.into(), signature: seal }),
-        Block::Text(format!("I will look at part {turn} next.")),
-        Block::ToolUse(ToolCall {
+        ContentBlock::Thinking(ThinkingBlock { text: THOUGHT.into(), signature: seal }),
+        ContentBlock::Text(format!("I will look at part {turn} next.")),
+        ContentBlock::ToolUse(ToolCall {
             id: call.clone(),
             name: ToolName::from("Read"),
             input: Json::from_checked(&input),
             signature: None,
         }),
     ];
-    let result = Block::ToolResult(ToolResult::text(call, FILE.repeat(4), false));
+    let result = ContentBlock::ToolResult(ToolResult::from_text(call, FILE.repeat(4), false));
     request.messages.push(Arc::new(Message {
         id: id(turn * 2 + 1),
         role: Role::Assistant,
-        origin: Origin::Model,
+        origin: MessageOrigin::Model,
         content: answer,
         model: Some(request.model.clone()),
         pinned: false,
@@ -124,7 +128,7 @@ fn grow(request: &mut ModelRequest, turn: usize) {
     request.messages.push(Arc::new(Message {
         id: id(turn * 2 + 2),
         role: Role::User,
-        origin: Origin::ToolResults,
+        origin: MessageOrigin::ToolResults,
         content: vec![result],
         model: None,
         pinned: false,
@@ -138,7 +142,8 @@ fn request() -> ModelRequest {
         input_schema: Json::from_checked(SCHEMA),
         result_bytes_max: 30_000,
     };
-    let ask = Message::user_text(MessageId(0), Origin::User, "Find out why the build is slow.");
+    let ask =
+        Message::user_text(MessageId(0), MessageOrigin::User, "Find out why the build is slow.");
     ModelRequest {
         attempt: AttemptId(1),
         model: ModelName::from("model-a"),
@@ -148,7 +153,7 @@ fn request() -> ModelRequest {
         output_max: Tokens(32_000),
         thinking: ThinkingMode::Adaptive,
         effort: None,
-        source: Source::Main,
+        source: RequestSource::Main,
         agent: AgentId::from("main"),
         clear_results: None,
         without_reasoning: false,

@@ -1,45 +1,45 @@
 //! Our messages to a provider's bytes, and a provider's stream back to our events.
 //!
-//! The only door is [`dialect`]: it names the language spoken over one [`Wire`], and everything
+//! The only door is [`dialect`]: it names the language spoken over one [`WireFormat`], and everything
 //! else goes through the [`Dialect`] trait. A request is first made legal ([`normalize`], four
-//! steps driven by the provider's [`Law`]), then written down, without writing again what is still
-//! [`Written`]; an answer is framed ([`sse`]), read event by event, and yielded as [`Decoded`]
-//! pieces; a refusal is sorted by what it demands, and its [`offender`](offender()) traced back to
+//! steps driven by the provider's [`ProviderRules`]), then written down, without writing again what is still
+//! [`EncodedRequestCache`]; an answer is framed ([`sse`]), read event by event, and yielded as [`DecodedEvent`]
+//! pieces; a refusal is sorted by what it demands, and its [`refused_item`](find_refused_item()) traced back to
 //! the transcript.
 //!
 //! There is no network here, no clock, no randomness, and nothing that can fail with a panic:
-//! time is an argument, a bad stream is one [`Decoded::Failed`], a bad history is repaired.
+//! time is an argument, a bad stream is one [`DecodedEvent::Failed`], a bad history is repaired.
 #![no_std]
 
 extern crate alloc;
 
 pub mod anthropic_messages;
 pub mod gemini;
-pub mod law;
 pub mod normalize;
+pub mod normalized_conversation;
 pub mod openai_chat;
 pub mod openai_responses;
-pub mod projection;
+pub mod provider_rules;
 pub mod sse;
 
-mod allowance;
-mod calls;
+mod accepted_tools;
+mod answer_calls;
 mod credential;
-mod decode;
-mod fault;
-mod loose;
-mod mold;
-mod object;
-mod offender;
-mod origins;
-mod picture;
-mod quoted;
+mod delta_fast_path;
+mod json_object;
+mod json_string;
+mod json_writer;
+mod lenient_json;
+mod media_probe;
+mod provider_error;
+mod refused_item;
+mod request_cache;
+mod request_origins;
+mod request_writer;
+mod response_limits;
 mod retry_after;
-mod script;
-pub mod search;
-mod tools;
-mod write;
-mod written;
+mod stream_decoder;
+pub mod web_search;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -47,36 +47,36 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use windlass_vocabulary::{
-    AttemptId, Block, Json, ModelFailure, ModelName, ModelRequest, Stop, Tokens, ToolCall,
-    ToolCallId, ToolName, Usage, Wire,
+    AttemptId, ContentBlock, Json, ModelFailure, ModelName, ModelRequest, ModelStopReason, Tokens,
+    ToolCall, ToolCallId, ToolName, Usage, WireFormat,
 };
 
-pub use allowance::Allowance;
 pub use credential::Credential;
-pub use law::Law;
-pub use offender::{Offender, offender};
-pub use origins::{Origins, Place};
-pub use search::Search;
-pub use written::Written;
+pub use provider_rules::ProviderRules;
+pub use refused_item::{RefusedItem, find_refused_item};
+pub use request_cache::EncodedRequestCache;
+pub use request_origins::{BlockLocation, RequestOrigins};
+pub use response_limits::ResponseLimits;
+pub use web_search::WebSearchDomains;
 
 /// The dialect spoken over a wire, or `None` for a wire nobody here speaks yet.
 #[must_use]
-pub fn dialect(wire: Wire) -> Option<&'static dyn Dialect> {
+pub fn dialect(wire: WireFormat) -> Option<&'static dyn Dialect> {
     match wire {
-        Wire::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),
-        Wire::OpenaiChat => Some(&openai_chat::OpenaiChat),
-        Wire::OpenaiResponses => Some(&openai_responses::OpenaiResponses),
-        Wire::Gemini => Some(&gemini::Gemini),
+        WireFormat::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),
+        WireFormat::OpenaiChat => Some(&openai_chat::OpenaiChat),
+        WireFormat::OpenaiResponses => Some(&openai_responses::OpenaiResponses),
+        WireFormat::Gemini => Some(&gemini::Gemini),
     }
 }
 
 /// One language spoken to model servers.
 pub trait Dialect: Send + Sync {
     /// The wire it is spoken over.
-    fn wire(&self) -> Wire;
+    fn wire(&self) -> WireFormat;
 
     /// What the provider accepts, unless the caller knows better.
-    fn law(&self) -> &'static Law;
+    fn rules(&self) -> &'static ProviderRules;
 
     /// Path and query below the base address, beginning with a slash.
     fn path(&self, model: &ModelName) -> String;
@@ -85,54 +85,59 @@ pub trait Dialect: Send + Sync {
     fn headers(&self, credential: &Credential) -> Vec<(String, String)>;
 
     /// Headers that this request needs besides, names in lower case.
-    fn headers_of(&self, _: &ModelRequest) -> &'static [(&'static str, &'static str)] {
+    fn extra_headers(&self, _: &ModelRequest) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
     /// The request, made legal and written down.
-    fn encode(&self, request: &ModelRequest, law: &Law) -> Encoded {
-        self.encode_with(request, law, &mut Written::new())
+    fn encode(&self, request: &ModelRequest, law: &ProviderRules) -> EncodedRequest {
+        self.encode_cached(request, law, &mut EncodedRequestCache::new())
     }
 
     /// The same, without writing again what was written for the request before. The memory belongs
     /// to one conversation; what comes out does not depend on it.
-    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded;
+    fn encode_cached(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        memory: &mut EncodedRequestCache,
+    ) -> EncodedRequest;
 
     /// The entry of a request's tools by which the provider searches the web for its model, as JSON;
     /// `None` where the wire has no word for that.
-    fn search_tool(&self, _: &Search) -> Option<String> {
+    fn web_search_tool(&self, _: &WebSearchDomains) -> Option<String> {
         None
     }
 
     /// A reader for the body of one successful reply.
-    fn decoder(&self) -> Box<dyn Decode + Send>;
+    fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send>;
 
-    /// May a reply with this content type be given to the decoder? If not, [`Dialect::classify`]
+    /// May a reply with this content type be given to the decoder? If not, [`Dialect::classify_failure`]
     /// says what it is, whatever its status.
-    fn accepts(&self, content_type: &str) -> bool {
-        fault::is_event_stream(content_type)
+    fn accepts_content_type(&self, content_type: &str) -> bool {
+        provider_error::is_event_stream(content_type)
     }
 
     /// The provider's name for the request, read off the reply's headers.
-    fn request_id(&self, headers: Headers<'_>) -> Option<String>;
+    fn request_id(&self, headers: HeaderLookup<'_>) -> Option<String>;
 
     /// What a reply that is not a stream demands of the loop. The clock is an argument, because a
     /// server may say when to come back as a date.
-    fn classify(
+    fn classify_failure(
         &self,
         status: u16,
-        headers: Headers<'_>,
+        headers: HeaderLookup<'_>,
         body: &[u8],
         now_unix_seconds: u64,
     ) -> ModelFailure;
 }
 
 /// How a caller lends its response headers: by lower-case name.
-pub type Headers<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type HeaderLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A request as it goes over the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded {
+pub struct EncodedRequest {
     /// The body.
     pub body: Vec<u8>,
     /// What had to be left out or made up, for people. The same request gives the same notes.
@@ -141,33 +146,33 @@ pub struct Encoded {
     /// sending the body.
     pub refusal: Option<ModelFailure>,
     /// Where its messages came from, to find what a provider complains of.
-    pub origins: Arc<Origins>,
+    pub origins: Arc<RequestOrigins>,
 }
 
 /// Reads the body of one reply, in chunks of any size.
-pub trait Decode {
-    /// Takes the next bytes. After [`Decoded::Ended`] or [`Decoded::Failed`] nothing more comes.
-    fn push(&mut self, bytes: &[u8], out: &mut Vec<Decoded>);
+pub trait ResponseDecoder {
+    /// Takes the next bytes. After [`DecodedEvent::Ended`] or [`DecodedEvent::Failed`] nothing more comes.
+    fn push(&mut self, bytes: &[u8], out: &mut Vec<DecodedEvent>);
 
     /// The body is over, whether it ended or was cut. Yields the terminal item if it is still due.
-    fn finish(&mut self, out: &mut Vec<Decoded>);
+    fn finish(&mut self, out: &mut Vec<DecodedEvent>);
 
     /// Which attempt this is. Calls that a server does not name get ids derived from it, so that
     /// they differ from those of every other attempt; without it, two nameless answers could use
     /// the same ids.
-    fn for_attempt(&mut self, attempt: AttemptId);
+    fn set_attempt(&mut self, attempt: AttemptId);
 
     /// How much the answer may bring before it is called nonsense, if not the usual. Call it before
     /// the first bytes.
-    fn allow(&mut self, allowance: Allowance);
+    fn set_limits(&mut self, allowance: ResponseLimits);
 
-    /// From now on also yield every wire event as [`Decoded::Raw`], before what it means.
-    fn keep_raw(&mut self);
+    /// From now on also yield every wire event as [`DecodedEvent::Raw`], before what it means.
+    fn emit_raw_events(&mut self);
 }
 
 /// One piece of a decoded answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedEvent {
     /// The answer began.
     Started {
         /// The provider's name for the message.
@@ -189,7 +194,7 @@ pub enum Decoded {
     /// A piece of the arguments of the call that began last.
     CallInput(String),
     /// A block that is not a tool call is complete, as it must be sent back.
-    Block(Block),
+    Block(ContentBlock),
     /// A tool call is complete.
     Call {
         /// The call.
@@ -200,7 +205,7 @@ pub enum Decoded {
     /// Usage so far; cumulative.
     Usage(Usage),
     /// The provider took old tool results out of the input on its side.
-    Cleared {
+    ToolResultsCleared {
         /// How many.
         results: u64,
         /// Input that saved.
@@ -213,7 +218,7 @@ pub enum Decoded {
     /// The answer is complete. Terminal.
     Ended {
         /// Why the model stopped.
-        stop: Stop,
+        stop: ModelStopReason,
         /// All that was used.
         usage: Usage,
         /// The provider's own words about the stop, if it had any.

@@ -5,19 +5,23 @@
 
 use windlass_vocabulary::Millis;
 
-use crate::Headers;
+use crate::HeaderLookup;
 
 /// Reads `retry-after-ms` and `retry-after`.
-pub(crate) fn retry_after(headers: Headers<'_>, now_unix_seconds: u64) -> Option<Millis> {
-    let exact = headers("retry-after-ms").and_then(|text| scaled(&text, 1.0));
+pub(crate) fn parse_retry_after(
+    headers: HeaderLookup<'_>,
+    now_unix_seconds: u64,
+) -> Option<Millis> {
+    let exact = headers("retry-after-ms").and_then(|text| parse_scaled_millis(&text, 1.0));
     exact.or_else(|| {
         let text = headers("retry-after")?;
-        scaled(&text, 1000.0).or_else(|| until(&text, now_unix_seconds))
+        parse_scaled_millis(&text, 1000.0)
+            .or_else(|| parse_http_date_delay(&text, now_unix_seconds))
     })
 }
 
 /// A span in words, as some servers put it in a message or a body: `1.3s`, `250ms`, `2m`.
-pub(crate) fn span(text: &str) -> Option<Millis> {
+pub(crate) fn parse_duration_text(text: &str) -> Option<Millis> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
     let millis_per_unit = match unit {
@@ -27,10 +31,10 @@ pub(crate) fn span(text: &str) -> Option<Millis> {
         unit if unit.starts_with('s') => 1000.0,
         _ => return None,
     };
-    scaled(number, millis_per_unit)
+    parse_scaled_millis(number, millis_per_unit)
 }
 
-fn scaled(text: &str, millis_per_unit: f64) -> Option<Millis> {
+fn parse_scaled_millis(text: &str, millis_per_unit: f64) -> Option<Millis> {
     let millis = text.trim().parse::<f64>().ok()? * millis_per_unit;
     if !millis.is_finite() || millis <= 0.0 {
         return None;
@@ -42,7 +46,7 @@ fn scaled(text: &str, millis_per_unit: f64) -> Option<Millis> {
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, as a span from now.
-fn until(text: &str, now_unix_seconds: u64) -> Option<Millis> {
+fn parse_http_date_delay(text: &str, now_unix_seconds: u64) -> Option<Millis> {
     let mut words = text.trim().split([' ', ',']).filter(|word| !word.is_empty());
     let _weekday = words.next()?;
     let day: u64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
@@ -83,7 +87,7 @@ mod tests {
 
     fn wait(name: &str, value: &str) -> Option<u64> {
         let headers = |asked: &str| (asked == name).then(|| String::from(value));
-        retry_after(&headers, 1_700_000_000).map(|millis| millis.0)
+        parse_retry_after(&headers, 1_700_000_000).map(|millis| millis.0)
     }
 
     #[test]

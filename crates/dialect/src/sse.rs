@@ -16,7 +16,7 @@ pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// One event, borrowed from the framer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct SseFrame<'a> {
     /// The value of the last `event` field, empty if there was none.
     pub name: &'a [u8],
     /// The values of the `data` fields, joined by newlines.
@@ -26,35 +26,35 @@ pub struct Frame<'a> {
 }
 
 /// Who the events are for.
-pub(crate) trait Listener {
+pub(crate) trait SseFrameSink {
     /// May take events off the front of these bytes by itself, and says how many bytes that were.
     /// Asked only between events.
-    fn take(&mut self, bytes: &[u8]) -> usize;
+    fn take_prefix(&mut self, bytes: &[u8]) -> usize;
 
     /// An event. `false` ends it all.
-    fn hear(&mut self, frame: Frame<'_>) -> bool;
+    fn accept_frame(&mut self, frame: SseFrame<'_>) -> bool;
 }
 
-impl<F: FnMut(Frame<'_>) -> bool> Listener for F {
-    fn take(&mut self, _: &[u8]) -> usize {
+impl<F: FnMut(SseFrame<'_>) -> bool> SseFrameSink for F {
+    fn take_prefix(&mut self, _: &[u8]) -> usize {
         0
     }
 
-    fn hear(&mut self, frame: Frame<'_>) -> bool {
+    fn accept_frame(&mut self, frame: SseFrame<'_>) -> bool {
         self(frame)
     }
 }
 
 /// A line or an event is larger than allowed; framing cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Oversize {
+pub struct SseEventTooLarge {
     /// The limit that was passed.
     pub bytes_max: usize,
 }
 
 /// Cuts a stream of bytes into events.
 #[derive(Debug)]
-pub struct Framer {
+pub struct SseFramer {
     line: Vec<u8>,
     name: Vec<u8>,
     data: Vec<u8>,
@@ -64,13 +64,13 @@ pub struct Framer {
     bytes_max: usize,
 }
 
-impl Default for Framer {
+impl Default for SseFramer {
     fn default() -> Self {
         Self::new(EVENT_BYTES_MAX)
     }
 }
 
-impl Framer {
+impl SseFramer {
     /// A framer with a limit of its own.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
@@ -93,26 +93,26 @@ impl Framer {
     pub fn push(
         &mut self,
         bytes: &[u8],
-        mut each: impl FnMut(Frame<'_>) -> bool,
-    ) -> Result<(), Oversize> {
-        self.push_to(bytes, &mut each)
+        mut each: impl FnMut(SseFrame<'_>) -> bool,
+    ) -> Result<(), SseEventTooLarge> {
+        self.push_to_sink(bytes, &mut each)
     }
 
     /// The same for a listener that may read events without their being framed.
-    pub(crate) fn push_to(
+    pub(crate) fn push_to_sink(
         &mut self,
         bytes: &[u8],
-        listener: &mut impl Listener,
-    ) -> Result<(), Oversize> {
+        listener: &mut impl SseFrameSink,
+    ) -> Result<(), SseEventTooLarge> {
         let mut rest = bytes;
         loop {
             if self.is_between_events() {
-                rest = rest.get(listener.take(rest)..).unwrap_or_default();
-                while let Some((frame, after)) = self.whole_event(rest) {
-                    if !listener.hear(frame) {
+                rest = rest.get(listener.take_prefix(rest)..).unwrap_or_default();
+                while let Some((frame, after)) = self.split_whole_event(rest) {
+                    if !listener.accept_frame(frame) {
                         return Ok(());
                     }
-                    rest = after.get(listener.take(after)..).unwrap_or_default();
+                    rest = after.get(listener.take_prefix(after)..).unwrap_or_default();
                 }
             }
             let Some((first, after_first)) = rest.split_first() else { return Ok(()) };
@@ -122,7 +122,7 @@ impl Framer {
             }
             let end = memchr2(b'\n', b'\r', rest);
             let Some((line, tail)) = end.and_then(|at| rest.split_at_checked(at)) else {
-                return self.hold(rest);
+                return self.buffer_line(rest);
             };
             self.skips_line_feed = tail.first() == Some(&b'\r');
             rest = tail.get(1..).unwrap_or_default();
@@ -140,13 +140,13 @@ impl Framer {
 
     /// An event that lies whole in the chunk in its usual form (a name or none, one line of data,
     /// a blank line) is read where it is; nine in ten do. Anything else goes line by line.
-    fn whole_event<'a>(&self, bytes: &'a [u8]) -> Option<(Frame<'a>, &'a [u8])> {
+    fn split_whole_event<'a>(&self, bytes: &'a [u8]) -> Option<(SseFrame<'a>, &'a [u8])> {
         let (name, rest) = match bytes.strip_prefix(b"event: ") {
-            Some(named) => whole_line(named)?,
+            Some(named) => split_line(named)?,
             None => ([].as_slice(), bytes),
         };
         let rest = rest.strip_prefix(b"data: ")?;
-        let (data, after_data) = whole_line(rest)?;
+        let (data, after_data) = split_line(rest)?;
         let after = after_data.strip_prefix(b"\n").or_else(|| after_data.strip_prefix(b"\r\n"))?;
         if data.len().max(name.len()) >= self.bytes_max.checked_sub(FIELD_BYTES)? {
             return None;
@@ -154,48 +154,56 @@ impl Framer {
         let before_data = bytes.get(..bytes.len() - rest.len())?;
         let behind_data = rest.get(data.len()..rest.len() - after.len())?;
         let framing = Some((before_data, behind_data));
-        Some((Frame { name, data, framing }, after))
+        Some((SseFrame { name, data, framing }, after))
     }
 
     /// The stream is over. Hands out an event whose lines are complete but whose closing blank line
     /// never came; some servers forget it. An unfinished line is dropped.
-    pub fn finish(&mut self, each: impl FnOnce(Frame<'_>)) {
+    pub fn finish(&mut self, each: impl FnOnce(SseFrame<'_>)) {
         if self.has_data && self.line.is_empty() {
-            each(self.frame());
+            each(self.current_frame());
         }
         self.clear_event();
     }
 
-    fn frame(&self) -> Frame<'_> {
-        Frame { name: &self.name, data: &self.data, framing: None }
+    fn current_frame(&self) -> SseFrame<'_> {
+        SseFrame { name: &self.name, data: &self.data, framing: None }
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> Result<(), Oversize> {
-        self.fits(self.line.len(), bytes.len())?;
+    fn buffer_line(&mut self, bytes: &[u8]) -> Result<(), SseEventTooLarge> {
+        self.check_fits(self.line.len(), bytes.len())?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
     /// A line is complete; most lie whole in one chunk and are read where they are.
-    fn end_line(&mut self, end: &[u8], listener: &mut impl Listener) -> Result<bool, Oversize> {
+    fn end_line(
+        &mut self,
+        end: &[u8],
+        listener: &mut impl SseFrameSink,
+    ) -> Result<bool, SseEventTooLarge> {
         if self.line.is_empty() {
-            self.fits(0, end.len())?;
+            self.check_fits(0, end.len())?;
             return self.read_line(end, listener);
         }
-        self.hold(end)?;
+        self.buffer_line(end)?;
         let mut line = mem::take(&mut self.line);
         let goes_on = self.read_line(&line, listener);
         line.clear();
-        line.shrink_to(KEPT_CAPACITY);
+        line.shrink_to(RETAINED_CAPACITY);
         self.line = line;
         goes_on
     }
 
-    fn read_line(&mut self, line: &[u8], listener: &mut impl Listener) -> Result<bool, Oversize> {
+    fn read_line(
+        &mut self,
+        line: &[u8],
+        listener: &mut impl SseFrameSink,
+    ) -> Result<bool, SseEventTooLarge> {
         let is_first = mem::take(&mut self.is_first_line);
         let line = if is_first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if line.is_empty() {
-            let goes_on = !self.has_data || listener.hear(self.frame());
+            let goes_on = !self.has_data || listener.accept_frame(self.current_frame());
             self.clear_event();
             return Ok(goes_on);
         }
@@ -216,8 +224,8 @@ impl Framer {
         Ok(true)
     }
 
-    fn add_data(&mut self, value: &[u8]) -> Result<(), Oversize> {
-        self.fits(self.data.len(), value.len().saturating_add(1))?;
+    fn add_data(&mut self, value: &[u8]) -> Result<(), SseEventTooLarge> {
+        self.check_fits(self.data.len(), value.len().saturating_add(1))?;
         if self.has_data {
             self.data.push(b'\n');
         }
@@ -226,9 +234,9 @@ impl Framer {
         Ok(())
     }
 
-    fn fits(&self, held: usize, added: usize) -> Result<(), Oversize> {
+    fn check_fits(&self, held: usize, added: usize) -> Result<(), SseEventTooLarge> {
         if held.saturating_add(added) > self.bytes_max {
-            return Err(Oversize { bytes_max: self.bytes_max });
+            return Err(SseEventTooLarge { bytes_max: self.bytes_max });
         }
         Ok(())
     }
@@ -236,15 +244,15 @@ impl Framer {
     fn clear_event(&mut self) {
         self.has_data = false;
         self.data.clear();
-        self.data.shrink_to(KEPT_CAPACITY);
+        self.data.shrink_to(RETAINED_CAPACITY);
         self.name.clear();
-        self.name.shrink_to(KEPT_CAPACITY);
+        self.name.shrink_to(RETAINED_CAPACITY);
     }
 }
 
 /// A line and what follows it. Carriage returns alone are left to the long way, as is a line whose
 /// end is the chunk's end and may be half of one.
-fn whole_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (line, rest) = bytes.split_at_checked(memchr2(b'\n', b'\r', bytes)?)?;
     let rest = rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n"))?;
     Some((line, rest))
@@ -256,4 +264,4 @@ const FIELD_BYTES: usize = 7;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One giant event must not pin its memory for the rest of the stream.
-const KEPT_CAPACITY: usize = 64 * 1024;
+const RETAINED_CAPACITY: usize = 64 * 1024;

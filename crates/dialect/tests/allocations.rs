@@ -14,7 +14,7 @@ mod recorded;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use windlass_dialect::{Decoded, dialect};
+use windlass_dialect::{DecodedEvent, dialect};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -51,7 +51,7 @@ static ALLOCATOR: Counting = Counting;
 fn a_piece_of_text_costs_one_allocation() {
     for recording in recorded::all(20) {
         let events = recording.chunks(None);
-        let mut decoder = dialect(recording.wire).expect("spoken").decoder();
+        let mut decoder = dialect(recording.wire).expect("spoken").new_decoder();
         let mut out = Vec::with_capacity(events.len() * 3);
         // The beginning, the first piece and the end are read the long way.
         let (first, rest) = events.split_at(10);
@@ -61,7 +61,8 @@ fn a_piece_of_text_costs_one_allocation() {
         let counted = COUNT.get();
         pieces.iter().for_each(|event| decoder.push(event, &mut out));
         let allocations = COUNT.get() - counted;
-        let texts = out[before..].iter().filter(|item| matches!(item, Decoded::Text(_))).count();
+        let texts =
+            out[before..].iter().filter(|item| matches!(item, DecodedEvent::Text(_))).count();
         assert_eq!(texts, pieces.len(), "{:?}", recording.wire);
         // The answer as a whole grows by doubling, so a dozen times or so.
         let texts = u64::try_from(texts).expect("small");

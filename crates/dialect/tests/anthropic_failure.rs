@@ -10,17 +10,17 @@
 )]
 
 use windlass_dialect::{Dialect, dialect};
-use windlass_vocabulary::{FailureKind, Millis, ModelFailure, Wire};
+use windlass_vocabulary::{FailureKind, Millis, ModelFailure, WireFormat};
 
 fn wire() -> &'static dyn Dialect {
-    dialect(Wire::AnthropicMessages).expect("spoken")
+    dialect(WireFormat::AnthropicMessages).expect("spoken")
 }
 
 fn classify(status: u16, headers: &[(&str, &str)], body: &str) -> ModelFailure {
     let lookup = |name: &str| {
         headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_string())
     };
-    wire().classify(status, &lookup, body.as_bytes(), 1_700_000_000)
+    wire().classify_failure(status, &lookup, body.as_bytes(), 1_700_000_000)
 }
 
 fn error(kind: &str, message: &str) -> String {
@@ -156,7 +156,7 @@ fn a_body_that_is_not_the_providers_is_told_by_its_first_line() {
     }
     let long = classify(500, &[], &error("api_error", &"x".repeat(9000)));
     assert_eq!(long.message.len(), 500);
-    let binary = wire().classify(500, &|_| None, &[0xFF, 0xFE, 0x00], 0);
+    let binary = wire().classify_failure(500, &|_| None, &[0xFF, 0xFE, 0x00], 0);
     assert_eq!(binary.kind, FailureKind::ServerFault);
 }
 
@@ -213,6 +213,6 @@ fn only_a_stream_is_read_as_one() {
         ("application/json", false),
     ];
     for (content_type, expected) in table {
-        assert_eq!(wire().accepts(content_type), expected, "{content_type}");
+        assert_eq!(wire().accepts_content_type(content_type), expected, "{content_type}");
     }
 }

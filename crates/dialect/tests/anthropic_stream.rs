@@ -16,34 +16,34 @@ use stage::anthropic_messages::{
     block_start, block_stop, delta, events, message_delta, message_stop, start,
 };
 use stage::decode_whole;
-use windlass_dialect::{Decoded, Dialect, dialect};
-use windlass_vocabulary::{Block, FailureKind, Stop, Tokens, Usage, Wire};
+use windlass_dialect::{DecodedEvent, Dialect, dialect};
+use windlass_vocabulary::{ContentBlock, FailureKind, ModelStopReason, Tokens, Usage, WireFormat};
 
 fn wire() -> &'static dyn Dialect {
-    dialect(Wire::AnthropicMessages).expect("spoken")
+    dialect(WireFormat::AnthropicMessages).expect("spoken")
 }
 
-fn read(list: &[Value]) -> Vec<Decoded> {
+fn read(list: &[Value]) -> Vec<DecodedEvent> {
     decode_whole(wire(), &events(list))
 }
 
-fn failure_of(items: &[Decoded]) -> (FailureKind, String) {
+fn failure_of(items: &[DecodedEvent]) -> (FailureKind, String) {
     match items.last() {
-        Some(Decoded::Failed(failure)) => (failure.kind, failure.message.clone()),
+        Some(DecodedEvent::Failed(failure)) => (failure.kind, failure.message.clone()),
         other => panic!("not a failure: {other:?}"),
     }
 }
 
-fn stop_of(items: &[Decoded]) -> Stop {
+fn stop_of(items: &[DecodedEvent]) -> ModelStopReason {
     match items.last() {
-        Some(Decoded::Ended { stop, .. }) => *stop,
+        Some(DecodedEvent::Ended { stop, .. }) => *stop,
         other => panic!("not an end: {other:?}"),
     }
 }
 
-fn calls(items: &[Decoded]) -> Vec<(String, String, bool)> {
+fn calls(items: &[DecodedEvent]) -> Vec<(String, String, bool)> {
     let calls = items.iter().filter_map(|item| match item {
-        Decoded::Call { call, problem } => {
+        DecodedEvent::Call { call, problem } => {
             Some((call.id.to_string(), call.input.to_string(), problem.is_some()))
         }
         _ => None,
@@ -51,9 +51,9 @@ fn calls(items: &[Decoded]) -> Vec<(String, String, bool)> {
     calls.collect()
 }
 
-fn provider_json(items: &[Decoded]) -> Vec<(String, String)> {
+fn provider_json(items: &[DecodedEvent]) -> Vec<(String, String)> {
     let blocks = items.iter().filter_map(|item| match item {
-        Decoded::Block(Block::Provider(block)) => {
+        DecodedEvent::Block(ContentBlock::Provider(block)) => {
             Some((block.kind.to_string(), block.json.to_string()))
         }
         _ => None,
@@ -71,7 +71,7 @@ fn json_delta(index: u64, text: &str) -> Value {
 
 #[test]
 fn a_whole_answer_is_read_piece_by_piece() {
-    let items = decode_whole(wire(), &stage::tell(Wire::AnthropicMessages, &stage::rich()));
+    let items = decode_whole(wire(), &stage::tell(WireFormat::AnthropicMessages, &stage::rich()));
     let usage = |output| Usage {
         input: Tokens(25),
         output: Tokens(output),
@@ -108,27 +108,27 @@ fn a_whole_answer_is_read_piece_by_piece() {
 #[test]
 fn every_stop_reason_has_its_meaning() {
     let table = [
-        ("end_turn", Stop::EndTurn, false),
-        ("tool_use", Stop::EndTurn, false),
-        ("stop_sequence", Stop::EndTurn, false),
-        ("max_tokens", Stop::OutputLimit, false),
-        ("model_context_window_exceeded", Stop::WindowFull, false),
-        ("pause_turn", Stop::Pause, false),
-        ("compaction", Stop::Pause, true),
-        ("refusal", Stop::Refusal, false),
-        ("brand_new_reason", Stop::EndTurn, true),
+        ("end_turn", ModelStopReason::EndTurn, false),
+        ("tool_use", ModelStopReason::EndTurn, false),
+        ("stop_sequence", ModelStopReason::EndTurn, false),
+        ("max_tokens", ModelStopReason::OutputLimit, false),
+        ("model_context_window_exceeded", ModelStopReason::WindowFull, false),
+        ("pause_turn", ModelStopReason::Pause, false),
+        ("compaction", ModelStopReason::Pause, true),
+        ("refusal", ModelStopReason::Refusal, false),
+        ("brand_new_reason", ModelStopReason::EndTurn, true),
     ];
     for (reason, stop, has_detail) in table {
         let items = read(&[start(), message_delta(reason), message_stop()]);
         assert_eq!(stop_of(&items), stop, "{reason}");
-        let Some(Decoded::Ended { detail, .. }) = items.last() else { unreachable!() };
+        let Some(DecodedEvent::Ended { detail, .. }) = items.last() else { unreachable!() };
         assert_eq!(detail.is_some(), has_detail, "{reason}");
     }
     let refusal = json!({"type": "message_delta", "delta": {"stop_reason": "refusal",
         "stop_details": {"category": "cyber", "explanation": "Not this."}}});
     let items = read(&[start(), refusal, message_stop()]);
     assert!(matches!(items.last(),
-        Some(Decoded::Ended { detail: Some(detail), .. }) if detail == "Not this."));
+        Some(DecodedEvent::Ended { detail: Some(detail), .. }) if detail == "Not this."));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn where_the_stream_is_cut_decides() {
         if length < 5 {
             assert_eq!(failure_of(&items).0, FailureKind::Transport, "after {length} events");
         } else {
-            assert_eq!(stop_of(&items), Stop::EndTurn, "the stop reason was there");
+            assert_eq!(stop_of(&items), ModelStopReason::EndTurn, "the stop reason was there");
         }
     }
 }
@@ -223,7 +223,7 @@ fn an_error_event_is_sorted_and_ends_the_answer_at_once() {
     ];
     for (kind, message, expected) in table {
         let error = json!({"type": "error", "error": {"type": kind, "message": message}});
-        let mut decoder = wire().decoder();
+        let mut decoder = wire().new_decoder();
         let mut out = Vec::new();
         decoder.push(&events(&[start(), error]), &mut out);
         assert_eq!(failure_of(&out), (expected, message.to_string()), "{kind}, before the end");
@@ -331,8 +331,8 @@ fn what_nobody_knows_is_kept_or_skipped() {
     assert_eq!(parsed[1]["id"], "s1");
     assert_eq!(parsed[2]["content"], "all of it");
     assert_eq!(parsed[3], json!({"type": "fallback", "from": {"model": "m"}}));
-    assert!(items.contains(&Decoded::Block(Block::Text("ab".into()))));
-    assert_eq!(stop_of(&items), Stop::EndTurn);
+    assert!(items.contains(&DecodedEvent::Block(ContentBlock::Text("ab".into()))));
+    assert_eq!(stop_of(&items), ModelStopReason::EndTurn);
 }
 
 #[test]
@@ -349,10 +349,10 @@ fn empty_text_is_no_block_and_an_empty_seal_no_seal() {
         message_delta("end_turn"),
         message_stop(),
     ]);
-    let blocks: Vec<&Decoded> =
-        items.iter().filter(|item| matches!(item, Decoded::Block(_))).collect();
+    let blocks: Vec<&DecodedEvent> =
+        items.iter().filter(|item| matches!(item, DecodedEvent::Block(_))).collect();
     assert_eq!(blocks.len(), 1, "{blocks:?}");
-    assert!(matches!(blocks[0], Decoded::Block(Block::Thinking(thinking))
+    assert!(matches!(blocks[0], DecodedEvent::Block(ContentBlock::Thinking(thinking))
         if thinking.text.is_empty() && thinking.signature.as_deref() == Some("seal")));
 }
 
@@ -378,7 +378,10 @@ fn halves_of_a_surrogate_pair_are_joined() {
         pieces.iter().for_each(|piece| body.extend(raw(piece).into_bytes()));
         body.extend(events(&[block_stop(0), message_delta("end_turn"), message_stop()]));
         let items = decode_whole(wire(), &body);
-        assert!(items.contains(&Decoded::Block(Block::Text((*expected).into()))), "{pieces:?}");
+        assert!(
+            items.contains(&DecodedEvent::Block(ContentBlock::Text((*expected).into()))),
+            "{pieces:?}"
+        );
     }
 }
 
@@ -401,7 +404,7 @@ fn odd_usage_is_not_believed() {
     ];
     for (reported, output) in table {
         let items = read(&[start(), usage(reported.clone()), message_stop()]);
-        let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
+        let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
         assert_eq!(usage.output, Tokens(output), "{reported}");
         assert_eq!(usage.input, Tokens(25), "{reported}");
     }
@@ -411,7 +414,7 @@ fn odd_usage_is_not_believed() {
 fn an_event_without_its_closing_blank_line_counts_if_it_is_whole() {
     let mut body = events(&[start()]);
     body.extend(b"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n");
-    assert_eq!(stop_of(&decode_whole(wire(), &body)), Stop::EndTurn);
+    assert_eq!(stop_of(&decode_whole(wire(), &body)), ModelStopReason::EndTurn);
     let mut body = events(&[start()]);
     body.extend(b"data: {\"type\":\"message_delta\",\n");
     assert_eq!(failure_of(&decode_whole(wire(), &body)).0, FailureKind::Transport);
@@ -425,14 +428,14 @@ fn what_the_provider_took_out_is_told_with_its_figure() {
         {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000},
     ]});
     let items = read(&[start(), end.clone(), message_stop()]);
-    let cleared = Decoded::Cleared { results: 8, tokens: Tokens(50_000) };
+    let cleared = DecodedEvent::ToolResultsCleared { results: 8, tokens: Tokens(50_000) };
     assert_eq!(items.iter().filter(|item| **item == cleared).count(), 1, "{items:#?}");
-    assert_eq!(stop_of(&items), Stop::EndTurn);
+    assert_eq!(stop_of(&items), ModelStopReason::EndTurn);
     // Whatever else stands there is not ours to judge.
     for odd in [json!(null), json!([]), json!({}), json!({"applied_edits": "none"})] {
         end["context_management"] = odd;
         let items = read(&[start(), end.clone(), message_stop()]);
-        assert_eq!(stop_of(&items), Stop::EndTurn);
-        assert!(!items.iter().any(|item| matches!(item, Decoded::Cleared { .. })));
+        assert_eq!(stop_of(&items), ModelStopReason::EndTurn);
+        assert!(!items.iter().any(|item| matches!(item, DecodedEvent::ToolResultsCleared { .. })));
     }
 }

@@ -22,13 +22,13 @@ use stage::transcript::{
 };
 use windlass_dialect::Dialect;
 use windlass_vocabulary::{
-    AttachmentKind, Block, Message, MetaKind, ModelName, ModelRequest, Origin, ResultPart, Role,
-    Wire,
+    AttachmentKind, ContentBlock, Message, MessageOrigin, MetaKind, ModelName, ModelRequest, Role,
+    ToolResultPart, WireFormat,
 };
 
 /// The messages without cache marks.
 fn sent(dialect: &dyn Dialect, request: &ModelRequest) -> Vec<Value> {
-    let encoded = dialect.encode(request, dialect.law());
+    let encoded = dialect.encode(request, dialect.rules());
     let mut body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
     unmark(&mut body);
     messages(dialect.wire(), &body)
@@ -45,7 +45,7 @@ fn unmark(value: &mut Value) {
     }
 }
 
-fn block() -> impl Strategy<Value = Block> {
+fn block() -> impl Strategy<Value = ContentBlock> {
     let id = || prop_oneof![Just("t1"), Just("t2"), Just("t3"), Just(""), Just("odd id")];
     prop_oneof![
         4 => "[a-z \n]{0,6}".prop_map(|words| text(&words)),
@@ -54,34 +54,34 @@ fn block() -> impl Strategy<Value = Block> {
             .prop_map(|(id, input)| call(id, "Read", input)),
         4 => (id(), "[a-z ]{0,4}").prop_map(|(id, words)| result(id, &words)),
         1 => id().prop_map(|id| failed_result(id, vec![
-            ResultPart::Media(media("m", "image/png", &png(5, 5, 0))),
+            ToolResultPart::Media(media("m", "image/png", &png(5, 5, 0))),
         ])),
         1 => id().prop_map(|id| failed_result(id, vec![])),
-        2 => Just(Block::Media(media("m", "image/png", &png(5, 5, 0)))),
-        1 => Just(Block::Media(media("", "image/bmp", "Qk0=")) ),
-        1 => Just(provider(Wire::AnthropicMessages, "redacted_thinking",
+        2 => Just(ContentBlock::Media(media("m", "image/png", &png(5, 5, 0)))),
+        1 => Just(ContentBlock::Media(media("", "image/bmp", "Qk0=")) ),
+        1 => Just(provider(WireFormat::AnthropicMessages, "redacted_thinking",
             "{\"type\":\"redacted_thinking\",\"data\":\"x\"}")),
-        1 => Just(provider(Wire::AnthropicMessages, "server_tool_use",
+        1 => Just(provider(WireFormat::AnthropicMessages, "server_tool_use",
             "{\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"x\",\"input\":{}}")),
-        1 => Just(provider(Wire::Gemini, "part", "{}")),
-        1 => Just(provider(Wire::Gemini, "sealed_part",
+        1 => Just(provider(WireFormat::Gemini, "part", "{}")),
+        1 => Just(provider(WireFormat::Gemini, "sealed_part",
             "{\"text\":\"\",\"thoughtSignature\":\"x\"}")),
-        1 => Just(provider(Wire::OpenaiResponses, "reasoning",
+        1 => Just(provider(WireFormat::OpenaiResponses, "reasoning",
             "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"x\"}")),
-        1 => Just(provider(Wire::OpenaiResponses, "reasoning",
+        1 => Just(provider(WireFormat::OpenaiResponses, "reasoning",
             "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":null}")),
     ]
 }
 
-fn origin() -> impl Strategy<Value = Origin> {
+fn origin() -> impl Strategy<Value = MessageOrigin> {
     prop_oneof![
-        3 => Just(Origin::User),
-        3 => Just(Origin::Model),
-        2 => Just(Origin::ToolResults),
-        1 => Just(Origin::Attachment(AttachmentKind::Memory)),
-        1 => Just(Origin::Summary),
-        1 => Just(Origin::Hook),
-        1 => Just(Origin::Display),
+        3 => Just(MessageOrigin::User),
+        3 => Just(MessageOrigin::Model),
+        2 => Just(MessageOrigin::ToolResults),
+        1 => Just(MessageOrigin::Attachment(AttachmentKind::Memory)),
+        1 => Just(MessageOrigin::Summary),
+        1 => Just(MessageOrigin::Hook),
+        1 => Just(MessageOrigin::Display),
     ]
 }
 
@@ -109,18 +109,18 @@ proptest! {
         crowd in prop_oneof![9 => Just(0_usize), 1 => 90_usize..160],
     ) {
         let mut request = request(messages);
-        let crowd = (0..crowd).map(|_| Block::Media(media("m", "image/png", &png(5, 5, 0))));
+        let crowd = (0..crowd).map(|_| ContentBlock::Media(media("m", "image/png", &png(5, 5, 0))));
         request.messages.push(std::sync::Arc::new(user(crowd.collect())));
         request.without_reasoning = without_reasoning;
         for (wire, dialect) in spoken() {
-            let encoded = dialect.encode(&request, dialect.law());
+            let encoded = dialect.encode(&request, dialect.rules());
             let body = String::from_utf8_lossy(&encoded.body).into_owned();
             prop_assert_eq!(breaches(wire, &encoded.body), Vec::<String>::new(), "{:?} {}", wire, body);
             prop_assert_eq!(&encoded.refusal, &None);
             let sent: Value = serde_json::from_slice(&encoded.body).expect("JSON");
             let counted = ["messages", "input", "contents"].iter().find_map(|name| sent[name].as_array());
-            prop_assert_eq!(encoded.origins.messages(), counted.expect("messages").len(), "{:?}", wire);
-            prop_assert_eq!(dialect.encode(&request, dialect.law()), encoded, "always the same");
+            prop_assert_eq!(encoded.origins.message_count(), counted.expect("messages").len(), "{:?}", wire);
+            prop_assert_eq!(dialect.encode(&request, dialect.rules()), encoded, "always the same");
         }
     }
 
@@ -128,7 +128,7 @@ proptest! {
     fn a_longer_conversation_begins_with_the_shorter_one(turns in proptest::collection::vec(turn(), 1..12)) {
         for (wire, dialect) in spoken() {
             let mut transcript = vec![
-                message(Role::User, Origin::Meta(MetaKind::Context), vec![text("context")]),
+                message(Role::User, MessageOrigin::Meta(MetaKind::Context), vec![text("context")]),
                 user(vec![text("prompt")]),
             ];
             let mut before: Vec<Value> = Vec::new();
@@ -163,7 +163,7 @@ fn turn() -> impl Strategy<Value = Vec<Message>> {
                 turn.push(user(vec![text("next")]));
             }
             if has_attachment {
-                let origin = Origin::Attachment(AttachmentKind::Memory);
+                let origin = MessageOrigin::Attachment(AttachmentKind::Memory);
                 turn.push(message(Role::User, origin, vec![text("memory")]));
             }
             turn

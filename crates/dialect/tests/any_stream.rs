@@ -14,26 +14,29 @@ mod stage;
 
 use proptest::prelude::*;
 use stage::{Answer, Say, assert_ends_once, decode, decode_whole, rich, spoken, tell};
-use windlass_dialect::{Allowance, Decoded, dialect};
-use windlass_vocabulary::{AttemptId, Block, FailureKind, Stop, Wire};
+use windlass_dialect::{DecodedEvent, ResponseLimits, dialect};
+use windlass_vocabulary::{AttemptId, ContentBlock, FailureKind, ModelStopReason, WireFormat};
 
 #[test]
 fn a_cut_at_every_byte_yields_whole_pieces_only() {
     for (wire, dialect) in spoken() {
         let body = tell(wire, &rich());
         let whole = decode_whole(dialect, &body);
-        assert!(matches!(whole.last(), Some(Decoded::Ended { stop: Stop::EndTurn, .. })));
-        let counted: Vec<&Decoded> = whole.iter().filter(|item| counts(item)).collect();
+        assert!(matches!(
+            whole.last(),
+            Some(DecodedEvent::Ended { stop: ModelStopReason::EndTurn, .. })
+        ));
+        let counted: Vec<&DecodedEvent> = whole.iter().filter(|item| counts(item)).collect();
         for end in 0..body.len() {
             let items = decode(dialect, [&body[..end]]);
             assert_ends_once(&items);
-            let kept: Vec<&Decoded> = items.iter().filter(|item| counts(item)).collect();
+            let kept: Vec<&DecodedEvent> = items.iter().filter(|item| counts(item)).collect();
             assert!(counted.starts_with(&kept), "{wire:?} cut at {end}: {kept:?}");
             match items.last() {
-                Some(Decoded::Failed(failure)) => {
+                Some(DecodedEvent::Failed(failure)) => {
                     assert_eq!(failure.kind, FailureKind::Transport, "{wire:?} cut at {end}");
                 }
-                Some(Decoded::Ended { .. }) => {
+                Some(DecodedEvent::Ended { .. }) => {
                     assert_eq!(kept, counted, "{wire:?}: complete only with all blocks, at {end}");
                 }
                 other => panic!("{wire:?} cut at {end}: {other:?}"),
@@ -46,7 +49,7 @@ fn a_cut_at_every_byte_yields_whole_pieces_only() {
 fn nothing_comes_after_the_end() {
     for (wire, dialect) in spoken() {
         let body = tell(wire, &rich());
-        let mut decoder = dialect.decoder();
+        let mut decoder = dialect.new_decoder();
         let mut out = Vec::new();
         decoder.push(&body, &mut out);
         decoder.push(&body, &mut out);
@@ -62,22 +65,22 @@ fn nothing_comes_after_the_end() {
 fn raw_events_come_only_when_asked_for_and_change_nothing() {
     for (wire, dialect) in spoken() {
         let body = tell(wire, &rich());
-        let mut decoder = dialect.decoder();
-        decoder.keep_raw();
+        let mut decoder = dialect.new_decoder();
+        decoder.emit_raw_events();
         let mut out = Vec::new();
         decoder.push(&body, &mut out);
         decoder.finish(&mut out);
-        assert!(out.iter().any(|item| matches!(item, Decoded::Raw(_))), "{wire:?}");
-        out.retain(|item| !matches!(item, Decoded::Raw(_)));
+        assert!(out.iter().any(|item| matches!(item, DecodedEvent::Raw(_))), "{wire:?}");
+        out.retain(|item| !matches!(item, DecodedEvent::Raw(_)));
         assert_eq!(out, decode_whole(dialect, &body), "{wire:?}");
     }
 }
 
 #[test]
 fn calls_nobody_named_differ_from_attempt_to_attempt() {
-    let bodies: [(Wire, &str); 4] = [
+    let bodies: [(WireFormat, &str); 4] = [
         (
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             r#"data: {"type":"message_start","message":{}}
 
 data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"R"}}
@@ -89,7 +92,7 @@ data: {"type":"message_stop"}
 "#,
         ),
         (
-            Wire::OpenaiChat,
+            WireFormat::OpenaiChat,
             r#"data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"R"}}]}}]}
 
 data: [DONE]
@@ -97,7 +100,7 @@ data: [DONE]
 "#,
         ),
         (
-            Wire::OpenaiResponses,
+            WireFormat::OpenaiResponses,
             r#"data: {"type":"response.created","response":{}}
 
 data: {"type":"response.output_item.done","output_index":0,"item":{"type":"function_call"}}
@@ -107,7 +110,7 @@ data: {"type":"response.completed","response":{}}
 "#,
         ),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             r#"data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"R"}}]}}]}
 
 "#,
@@ -115,12 +118,12 @@ data: {"type":"response.completed","response":{}}
     ];
     for (wire, body) in bodies {
         let id = |attempt: u64| {
-            let mut decoder = dialect(wire).expect("spoken").decoder();
-            decoder.for_attempt(AttemptId(attempt));
+            let mut decoder = dialect(wire).expect("spoken").new_decoder();
+            decoder.set_attempt(AttemptId(attempt));
             let mut out = Vec::new();
             decoder.push(body.as_bytes(), &mut out);
             let call = out.iter().find_map(|item| match item {
-                Decoded::Call { call, .. } => Some(call.id.to_string()),
+                DecodedEvent::Call { call, .. } => Some(call.id.to_string()),
                 _ => None,
             });
             call.unwrap_or_else(|| panic!("{wire:?}: {out:?}"))
@@ -129,17 +132,17 @@ data: {"type":"response.completed","response":{}}
     }
 }
 
-fn failure_of(items: &[Decoded]) -> FailureKind {
+fn failure_of(items: &[DecodedEvent]) -> FailureKind {
     match items.last() {
-        Some(Decoded::Failed(failure)) => failure.kind,
+        Some(DecodedEvent::Failed(failure)) => failure.kind,
         other => panic!("not a failure: {other:?}"),
     }
 }
 
 /// Decodes with a small allowance.
-fn decode_within(wire: Wire, allowance: Allowance, body: &[u8]) -> Vec<Decoded> {
-    let mut decoder = dialect(wire).expect("spoken").decoder();
-    decoder.allow(allowance);
+fn decode_within(wire: WireFormat, allowance: ResponseLimits, body: &[u8]) -> Vec<DecodedEvent> {
+    let mut decoder = dialect(wire).expect("spoken").new_decoder();
+    decoder.set_limits(allowance);
     let mut out = Vec::new();
     decoder.push(body, &mut out);
     decoder.finish(&mut out);
@@ -148,19 +151,23 @@ fn decode_within(wire: Wire, allowance: Allowance, body: &[u8]) -> Vec<Decoded> 
 
 #[test]
 fn an_answer_may_bring_a_lot_but_not_everything() {
-    assert_eq!(Allowance::default(), Allowance { bytes: 32 * 1024 * 1024, blocks: 10_000 });
+    assert_eq!(
+        ResponseLimits::default(),
+        ResponseLimits { bytes: 32 * 1024 * 1024, blocks: 10_000 }
+    );
 }
 
 #[test]
 fn a_flood_of_calls_is_stopped() {
     let call = |number: usize| stage::call(&format!("c{number}"), "Read", &["{}"]);
-    let allowance = Allowance { blocks: 100, ..Allowance::default() };
+    let allowance = ResponseLimits { blocks: 100, ..ResponseLimits::default() };
     for (wire, _) in spoken() {
         let flood = |count| {
-            let answer = Answer { says: (0..count).map(call).collect(), stop: Stop::EndTurn };
+            let answer =
+                Answer { says: (0..count).map(call).collect(), stop: ModelStopReason::EndTurn };
             decode_within(wire, allowance, &tell(wire, &answer))
         };
-        assert!(matches!(flood(100).last(), Some(Decoded::Ended { .. })), "{wire:?}");
+        assert!(matches!(flood(100).last(), Some(DecodedEvent::Ended { .. })), "{wire:?}");
         let flooded = flood(101);
         assert_eq!(failure_of(&flooded), FailureKind::ServerFault, "{wire:?}");
         assert_ends_once(&flooded);
@@ -170,15 +177,16 @@ fn a_flood_of_calls_is_stopped() {
 /// Pieces of text, alike or not: they may not pile up for ever.
 #[test]
 fn a_flood_of_text_is_stopped() {
-    let allowance = Allowance { bytes: 64 * 1024, ..Allowance::default() };
+    let allowance = ResponseLimits { bytes: 64 * 1024, ..ResponseLimits::default() };
     for (wire, _) in spoken() {
         for step in [0, 1] {
             let flood = |pieces: usize| {
                 let pieces = (0..pieces).map(|number| "x".repeat(1024 + number * step)).collect();
-                let answer = Answer { says: vec![Say::Text(pieces)], stop: Stop::EndTurn };
+                let answer =
+                    Answer { says: vec![Say::Text(pieces)], stop: ModelStopReason::EndTurn };
                 decode_within(wire, allowance, &tell(wire, &answer))
             };
-            assert!(matches!(flood(20).last(), Some(Decoded::Ended { .. })), "{wire:?}");
+            assert!(matches!(flood(20).last(), Some(DecodedEvent::Ended { .. })), "{wire:?}");
             let flooded = flood(80);
             assert_eq!(failure_of(&flooded), FailureKind::ServerFault, "{wire:?}");
             assert_ends_once(&flooded);
@@ -188,9 +196,9 @@ fn a_flood_of_text_is_stopped() {
     }
 }
 
-fn text_bytes(item: &Decoded) -> usize {
+fn text_bytes(item: &DecodedEvent) -> usize {
     match item {
-        Decoded::Text(text) => text.len(),
+        DecodedEvent::Text(text) => text.len(),
         _ => 0,
     }
 }
@@ -206,14 +214,14 @@ fn nesting_without_end_does_not_exhaust_the_stack() {
             );
             assert_ends_once(&decode_whole(dialect, body.as_bytes()));
         }
-        let failure = dialect.classify(400, &|_| None, deep.as_bytes(), 0);
+        let failure = dialect.classify_failure(400, &|_| None, deep.as_bytes(), 0);
         assert_eq!(failure.kind, FailureKind::InvalidRequest);
     }
 }
 
 /// What goes into the transcript or runs.
-fn counts(item: &Decoded) -> bool {
-    matches!(item, Decoded::Block(_) | Decoded::Call { .. })
+fn counts(item: &DecodedEvent) -> bool {
+    matches!(item, DecodedEvent::Block(_) | DecodedEvent::Call { .. })
 }
 
 fn cut_into<'a>(bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
@@ -285,7 +293,7 @@ proptest! {
         sizes in proptest::collection::vec(1_usize..40, 1..30),
     ) {
         for (wire, dialect) in spoken() {
-            let answer = Answer { says: says.clone(), stop: Stop::EndTurn };
+            let answer = Answer { says: says.clone(), stop: ModelStopReason::EndTurn };
             let body = spoiled(tell(wire, &answer), &edits);
             let whole = decode_whole(dialect, &body);
             assert_ends_once(&whole);
@@ -296,13 +304,13 @@ proptest! {
     #[test]
     fn what_was_said_is_what_is_read(says in says()) {
         for (wire, dialect) in spoken() {
-            let answer = Answer { says: says.clone(), stop: Stop::EndTurn };
+            let answer = Answer { says: says.clone(), stop: ModelStopReason::EndTurn };
             let items = decode_whole(dialect, &tell(wire, &answer));
             let (mut text, mut calls) = (String::new(), Vec::new());
             for item in &items {
                 match item {
-                    Decoded::Block(Block::Text(block)) => text.push_str(block),
-                    Decoded::Call { call, .. } => {
+                    DecodedEvent::Block(ContentBlock::Text(block)) => text.push_str(block),
+                    DecodedEvent::Call { call, .. } => {
                         calls.push((call.name.to_string(), call.input.to_string()));
                     }
                     _ => {}
@@ -320,7 +328,7 @@ proptest! {
             }
             prop_assert_eq!(text, said_text, "{:?}", wire);
             prop_assert_eq!(calls, said_calls, "{:?}", wire);
-            let ended = matches!(items.last(), Some(Decoded::Ended { .. }));
+            let ended = matches!(items.last(), Some(DecodedEvent::Ended { .. }));
             prop_assert!(ended, "{:?}", wire);
         }
     }

@@ -18,9 +18,9 @@ mod stage;
 use serde_json::Value;
 use stage::recorded;
 use stage::{assert_ends_once, decode, decode_whole, rich, spoken, tell};
-use windlass_dialect::sse::Framer;
-use windlass_dialect::{Decoded, Dialect, offender};
-use windlass_vocabulary::Wire;
+use windlass_dialect::sse::SseFramer;
+use windlass_dialect::{DecodedEvent, Dialect, find_refused_item};
+use windlass_vocabulary::WireFormat;
 
 /// Xorshift: small, and the same everywhere.
 struct Random(u64);
@@ -160,7 +160,7 @@ const WORDS: &[&[u8]] = &[
 ];
 
 /// The answers to start from: one with everything in it, and text as its server sends it.
-fn bodies() -> Vec<(Wire, &'static dyn Dialect, Vec<Vec<u8>>)> {
+fn bodies() -> Vec<(WireFormat, &'static dyn Dialect, Vec<Vec<u8>>)> {
     let recorded = recorded::all(1);
     let with_texts = spoken().into_iter().map(|(wire, dialect)| {
         let recording = recorded.iter().find(|recording| recording.wire == wire).expect("one each");
@@ -175,13 +175,13 @@ fn bodies() -> Vec<(Wire, &'static dyn Dialect, Vec<Vec<u8>>)> {
 }
 
 /// The long way: raw events are made from each, so none can be read by its shape.
-fn decode_long(dialect: &dyn Dialect, body: &[u8]) -> Vec<Decoded> {
-    let mut decoder = dialect.decoder();
-    decoder.keep_raw();
+fn decode_long(dialect: &dyn Dialect, body: &[u8]) -> Vec<DecodedEvent> {
+    let mut decoder = dialect.new_decoder();
+    decoder.emit_raw_events();
     let mut out = Vec::new();
     decoder.push(body, &mut out);
     decoder.finish(&mut out);
-    out.retain(|item| !matches!(item, Decoded::Raw(_)));
+    out.retain(|item| !matches!(item, DecodedEvent::Raw(_)));
     out
 }
 
@@ -206,9 +206,9 @@ fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
     for recording in recorded::all(3) {
         let dialect = windlass_dialect::dialect(recording.wire).expect("spoken");
         let whole = decode_whole(dialect, &recording.body);
-        assert!(matches!(whole.last(), Some(Decoded::Ended { .. })), "{:?}", recording.wire);
+        assert!(matches!(whole.last(), Some(DecodedEvent::Ended { .. })), "{:?}", recording.wire);
         let texts = whole.iter().map(|item| match item {
-            Decoded::Text(text) => text.len(),
+            DecodedEvent::Text(text) => text.len(),
             _ => 0,
         });
         assert_eq!(texts.sum::<usize>(), recording.text_bytes, "{:?}", recording.wire);
@@ -222,9 +222,9 @@ fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
 #[test]
 fn spoiled_framing_gives_the_same_events_in_every_chunking() {
     let mut random = Random(0x5EED_0003);
-    let body = tell(Wire::AnthropicMessages, &rich());
+    let body = tell(WireFormat::AnthropicMessages, &rich());
     let frames = |chunks: &[&[u8]], bytes_max: usize| {
-        let mut framer = Framer::new(bytes_max);
+        let mut framer = SseFramer::new(bytes_max);
         let mut frames: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for chunk in chunks {
             let pushed = framer.push(chunk, |frame| {
@@ -267,13 +267,13 @@ fn any_reply_is_sorted() {
             let wish = ["", "7", "-1", "soon", "1e400", "Tue, 14 Nov 2023 22:13:50 GMT"];
             let wish = wish[random.below(6)];
             let headers = |name: &str| (name == "retry-after").then(|| wish.to_string());
-            let failure = dialect.classify(status, &headers, &body, 1_700_000_000);
+            let failure = dialect.classify_failure(status, &headers, &body, 1_700_000_000);
             assert!(failure.message.chars().count() <= 500, "{wire:?} {case}");
             assert!(!failure.message.is_empty(), "{wire:?} {case}");
-            let place = offender(wire, &failure.message);
+            let place = find_refused_item(wire, &failure.message);
             assert!(place.is_none_or(|place| place.message < 1_000_000), "{wire:?} {case}");
             assert!(failure.retry_after.is_none_or(|wait| wait.0 <= 86_400_000), "{wire:?} {case}");
-            let again = dialect.classify(status, &headers, &body, 1_700_000_000);
+            let again = dialect.classify_failure(status, &headers, &body, 1_700_000_000);
             assert_eq!(again, failure, "{wire:?} {case}");
         }
     }

@@ -15,23 +15,29 @@ use serde_json::{Value, json};
 use stage::decode_whole;
 use stage::gemini::{chunks, finish, parts, usage};
 use stage::transcript::{answer, call, request, result, results, text, user};
-use windlass_dialect::{Decoded, Dialect, dialect};
-use windlass_vocabulary::{Block, FailureKind, ModelName, Stop, Tokens, Wire};
+use windlass_dialect::{DecodedEvent, Dialect, dialect};
+use windlass_vocabulary::{
+    ContentBlock, FailureKind, ModelName, ModelStopReason, Tokens, WireFormat,
+};
 
 fn wire() -> &'static dyn Dialect {
-    dialect(Wire::Gemini).expect("spoken")
+    dialect(WireFormat::Gemini).expect("spoken")
 }
 
-fn read(list: &[Value]) -> Vec<Decoded> {
+fn read(list: &[Value]) -> Vec<DecodedEvent> {
     decode_whole(wire(), &chunks(list))
 }
 
-fn blocks(items: &[Decoded]) -> Vec<String> {
+fn blocks(items: &[DecodedEvent]) -> Vec<String> {
     let blocks = items.iter().filter_map(|item| match item {
-        Decoded::Block(Block::Text(text)) => Some(format!("text {text}")),
-        Decoded::Block(Block::Thinking(thinking)) => Some(format!("thinking {}", thinking.text)),
-        Decoded::Block(Block::Provider(block)) => Some(format!("{} {}", block.kind, block.json)),
-        Decoded::Call { call, problem } => Some(format!(
+        DecodedEvent::Block(ContentBlock::Text(text)) => Some(format!("text {text}")),
+        DecodedEvent::Block(ContentBlock::Thinking(thinking)) => {
+            Some(format!("thinking {}", thinking.text))
+        }
+        DecodedEvent::Block(ContentBlock::Provider(block)) => {
+            Some(format!("{} {}", block.kind, block.json))
+        }
+        DecodedEvent::Call { call, problem } => Some(format!(
             "call {} {} {}{}{}",
             call.id,
             call.name,
@@ -78,21 +84,23 @@ fn parts_become_blocks_in_their_order() {
 #[test]
 fn every_reason_has_its_meaning() {
     let table = [
-        ("STOP", Stop::EndTurn),
-        ("MAX_TOKENS", Stop::OutputLimit),
-        ("CONTINUATION", Stop::Pause),
-        ("SAFETY", Stop::Refusal),
-        ("RECITATION", Stop::Refusal),
-        ("BLOCKLIST", Stop::Refusal),
-        ("PROHIBITED_CONTENT", Stop::Refusal),
-        ("SPII", Stop::Refusal),
-        ("LANGUAGE", Stop::Refusal),
-        ("OTHER", Stop::EndTurn),
-        ("BRAND_NEW", Stop::EndTurn),
+        ("STOP", ModelStopReason::EndTurn),
+        ("MAX_TOKENS", ModelStopReason::OutputLimit),
+        ("CONTINUATION", ModelStopReason::Pause),
+        ("SAFETY", ModelStopReason::Refusal),
+        ("RECITATION", ModelStopReason::Refusal),
+        ("BLOCKLIST", ModelStopReason::Refusal),
+        ("PROHIBITED_CONTENT", ModelStopReason::Refusal),
+        ("SPII", ModelStopReason::Refusal),
+        ("LANGUAGE", ModelStopReason::Refusal),
+        ("OTHER", ModelStopReason::EndTurn),
+        ("BRAND_NEW", ModelStopReason::EndTurn),
     ];
     for (reason, expected) in table {
         let items = read(&[parts(json!([{"text": "x"}])), finish(reason)]);
-        let Some(Decoded::Ended { stop, detail, .. }) = items.last() else { panic!("{reason}") };
+        let Some(DecodedEvent::Ended { stop, detail, .. }) = items.last() else {
+            panic!("{reason}")
+        };
         assert_eq!(*stop, expected, "{reason}");
         let is_plain = matches!(reason, "STOP" | "MAX_TOKENS" | "CONTINUATION");
         assert_eq!(detail.is_none(), is_plain, "{reason}");
@@ -100,7 +108,7 @@ fn every_reason_has_its_meaning() {
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"] {
         let items = read(&[parts(json!([{"text": "x"}])), finish(reason)]);
         assert!(
-            matches!(items.last(), Some(Decoded::Failed(failure))
+            matches!(items.last(), Some(DecodedEvent::Failed(failure))
                 if failure.kind == FailureKind::ServerFault && failure.message.contains(reason)),
             "{reason}"
         );
@@ -112,26 +120,31 @@ fn every_reason_has_its_meaning() {
 fn a_refused_prompt_is_a_refusal() {
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": usage()});
     let items = read(&[blocked]);
-    assert!(matches!(items.last(), Some(Decoded::Ended { stop: Stop::Refusal, detail, .. })
-        if detail.as_deref() == Some("SAFETY")));
+    assert!(
+        matches!(items.last(), Some(DecodedEvent::Ended { stop: ModelStopReason::Refusal, detail, .. })
+        if detail.as_deref() == Some("SAFETY"))
+    );
     let silent = json!({"promptFeedback": {"blockReason": "OTHER"}});
-    assert!(matches!(read(&[silent]).last(), Some(Decoded::Ended { stop: Stop::Refusal, .. })));
+    assert!(matches!(
+        read(&[silent]).last(),
+        Some(DecodedEvent::Ended { stop: ModelStopReason::Refusal, .. })
+    ));
 }
 
 #[test]
 fn the_end_is_known_without_a_marker() {
-    let mut decoder = wire().decoder();
+    let mut decoder = wire().new_decoder();
     let mut out = Vec::new();
     decoder.push(&chunks(&[parts(json!([{"text": "x"}])), finish("STOP")]), &mut out);
-    assert!(matches!(out.last(), Some(Decoded::Ended { .. })), "before the body ends");
+    assert!(matches!(out.last(), Some(DecodedEvent::Ended { .. })), "before the body ends");
 
     let reason = json!({"candidates": [{"finishReason": "STOP"}]});
     let late = json!({"usageMetadata": usage()});
     let items = read(&[parts(json!([{"text": "x"}])), reason.clone(), late]);
-    let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
+    let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
     assert_eq!(usage.cache_read, Tokens(60), "a count that comes after the reason");
     let items = read(&[parts(json!([{"text": "x"}])), reason]);
-    assert!(matches!(items.last(), Some(Decoded::Ended { .. })), "or never comes");
+    assert!(matches!(items.last(), Some(DecodedEvent::Ended { .. })), "or never comes");
 }
 
 #[test]
@@ -152,9 +165,9 @@ fn odd_fragments_are_survived() {
 /// The body of a request whose only call was made by `author`, for `reader`.
 fn seals(author: &str, seal: Option<&str>, reader: &str) -> Vec<Option<String>> {
     let calls = ["a", "b"].map(|id| match call(id, "Read", "{}") {
-        Block::ToolUse(mut call) => {
+        ContentBlock::ToolUse(mut call) => {
             call.signature = seal.filter(|_| id == "a").map(Into::into);
-            Block::ToolUse(call)
+            ContentBlock::ToolUse(call)
         }
         other => other,
     });
@@ -166,7 +179,7 @@ fn seals(author: &str, seal: Option<&str>, reader: &str) -> Vec<Option<String>> 
         results(vec![result("a", "x"), result("b", "y")]),
     ]);
     request.model = ModelName::from(reader);
-    let encoded = wire().encode(&request, wire().law());
+    let encoded = wire().encode(&request, wire().rules());
     let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
     let parts = body["contents"][1]["parts"].as_array().expect("parts");
     parts.iter().map(|part| part["thoughtSignature"].as_str().map(String::from)).collect()
@@ -174,7 +187,7 @@ fn seals(author: &str, seal: Option<&str>, reader: &str) -> Vec<Option<String>> 
 
 #[test]
 fn calls_keep_their_seals_and_foreign_ones_get_a_stand_in() {
-    let stand_in = wire().law().foreign_call_seal.map(String::from);
+    let stand_in = wire().rules().foreign_call_seal.map(String::from);
     assert!(stand_in.is_some());
     let own = || Some(String::from("S"));
     let table = [

@@ -17,32 +17,33 @@ use stage::transcript::{
 };
 use windlass_dialect::{Credential, dialect};
 use windlass_vocabulary::{
-    AttachmentKind, Block, Effort, MetaKind, ModelName, Origin, ResultPart, Role, Wire,
+    AttachmentKind, ContentBlock, Effort, MessageOrigin, MetaKind, ModelName, Role, ToolResultPart,
+    WireFormat,
 };
 
 #[test]
 fn anthropic_messages() {
-    check(Wire::AnthropicMessages, include_str!("golden/anthropic_messages.json"));
+    check(WireFormat::AnthropicMessages, include_str!("golden/anthropic_messages.json"));
 }
 
 #[test]
 fn openai_chat() {
-    check(Wire::OpenaiChat, include_str!("golden/openai_chat.json"));
+    check(WireFormat::OpenaiChat, include_str!("golden/openai_chat.json"));
 }
 
 #[test]
 fn openai_responses() {
-    check(Wire::OpenaiResponses, include_str!("golden/openai_responses.json"));
+    check(WireFormat::OpenaiResponses, include_str!("golden/openai_responses.json"));
 }
 
 #[test]
 fn gemini() {
-    check(Wire::Gemini, include_str!("golden/gemini.json"));
+    check(WireFormat::Gemini, include_str!("golden/gemini.json"));
 }
 
-fn check(wire: Wire, golden: &str) {
+fn check(wire: WireFormat, golden: &str) {
     let dialect = dialect(wire).expect("spoken");
-    let encoded = dialect.encode(&conversation(), dialect.law());
+    let encoded = dialect.encode(&conversation(), dialect.rules());
     assert_eq!(encoded.refusal, None);
     assert_eq!(encoded.notes, Vec::<String>::new());
     let body = String::from_utf8(encoded.body).expect("text");
@@ -51,10 +52,14 @@ fn check(wire: Wire, golden: &str) {
 
 fn conversation() -> windlass_vocabulary::ModelRequest {
     let mut request = request(vec![
-        message(Role::User, Origin::Meta(MetaKind::Context), vec![text("Today is a \"day\".")]),
+        message(
+            Role::User,
+            MessageOrigin::Meta(MetaKind::Context),
+            vec![text("Today is a \"day\".")],
+        ),
         user(vec![
             text("Why does it fail?\n"),
-            Block::Media(media("shot.png", "image/png", &png(4, 3, 0))),
+            ContentBlock::Media(media("shot.png", "image/png", &png(4, 3, 0))),
         ]),
         answer(vec![
             thinking("Look first.", Some("c2VhbA==")),
@@ -64,11 +69,11 @@ fn conversation() -> windlass_vocabulary::ModelRequest {
         ]),
         results(vec![
             result("toolu_1", "fn main() {}\u{1}"),
-            failed_result("toolu_2", vec![ResultPart::Text("no command".into())]),
+            failed_result("toolu_2", vec![ToolResultPart::Text("no command".into())]),
         ]),
         message(
             Role::User,
-            Origin::Attachment(AttachmentKind::QueuedInput),
+            MessageOrigin::Attachment(AttachmentKind::QueuedInput),
             vec![text("Be quick.")],
         ),
         answer(vec![text("Found it.")]),
@@ -81,17 +86,17 @@ fn conversation() -> windlass_vocabulary::ModelRequest {
 #[test]
 fn addresses_and_headers() {
     let plain = ["content-type: application/json", "accept: text/event-stream"];
-    let table: [(Wire, &str, &[&str], &str); 4] = [
+    let table: [(WireFormat, &str, &[&str], &str); 4] = [
         (
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             "/v1/messages",
             &["anthropic-version: 2023-06-01"],
             "x-api-key: k",
         ),
-        (Wire::OpenaiChat, "/v1/chat/completions", &[], "authorization: Bearer k"),
-        (Wire::OpenaiResponses, "/v1/responses", &[], "authorization: Bearer k"),
+        (WireFormat::OpenaiChat, "/v1/chat/completions", &[], "authorization: Bearer k"),
+        (WireFormat::OpenaiResponses, "/v1/responses", &[], "authorization: Bearer k"),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             "/v1beta/models/model%2Fx:streamGenerateContent?alt=sse",
             &[],
             "x-goog-api-key: k",
@@ -100,7 +105,7 @@ fn addresses_and_headers() {
     for (wire, path, own, key) in table {
         let dialect = dialect(wire).expect("spoken");
         assert_eq!(dialect.wire(), wire);
-        assert_eq!(dialect.law().wire, wire);
+        assert_eq!(dialect.rules().wire, wire);
         assert_eq!(dialect.path(&ModelName::from("model/x")), path);
         let lines = |credential: &Credential| -> Vec<String> {
             let headers = dialect.headers(credential).into_iter();
@@ -112,7 +117,8 @@ fn addresses_and_headers() {
         assert_eq!(lines(&Credential::Bearer("t".into())), with("authorization: Bearer t"));
         assert_eq!(lines(&Credential::Key("k".into())), with(key));
     }
-    let path = dialect(Wire::Gemini).expect("spoken").path(&ModelName::from("models/gemini-3"));
+    let path =
+        dialect(WireFormat::Gemini).expect("spoken").path(&ModelName::from("models/gemini-3"));
     assert_eq!(path, "/v1beta/models/gemini-3:streamGenerateContent?alt=sse");
     assert!(!format!("{:?}", Credential::Key("secret".into())).contains("secret"));
 }

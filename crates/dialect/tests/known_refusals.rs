@@ -17,18 +17,18 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use stage::transcript::{answer, call, media, message, png, request, result, text, user};
-use windlass_dialect::{Offender, Place, dialect, offender};
+use windlass_dialect::{BlockLocation, RefusedItem, dialect, find_refused_item};
 use windlass_vocabulary::{
-    AttachmentKind, Block, Demand, FailureKind, Message, MessageId, ModelRequest, Origin,
-    ResultPart, Role, ToolCallId, ToolResult, Wire,
+    AttachmentKind, ContentBlock, FailureKind, Message, MessageId, MessageOrigin, ModelRequest,
+    RecoveryAction, Role, ToolCallId, ToolResult, ToolResultPart, WireFormat,
 };
 
 #[derive(Deserialize)]
 struct Row {
-    wire: Wire,
+    wire: WireFormat,
     status: u16,
     kind: FailureKind,
-    demand: Demand,
+    demand: RecoveryAction,
     /// The message, and the block of it, as the wire counts them.
     at: Option<(usize, Option<usize>)>,
     body: Value,
@@ -44,10 +44,10 @@ fn every_known_refusal_is_sorted_and_located() {
     for row in rows() {
         let body = row.body.to_string();
         let wire = dialect(row.wire).expect("spoken");
-        let failure = wire.classify(row.status, &|_| None, body.as_bytes(), 0);
-        assert_eq!(row.kind.demand(), row.demand, "{body}");
-        let at = offender(row.wire, &failure.message);
-        let expected = row.at.map(|(message, block)| Offender { message, block });
+        let failure = wire.classify_failure(row.status, &|_| None, body.as_bytes(), 0);
+        assert_eq!(row.kind.recovery_action(), row.demand, "{body}");
+        let at = find_refused_item(row.wire, &failure.message);
+        let expected = row.at.map(|(message, block)| RefusedItem { message, block });
         if (failure.kind, at) != (row.kind, expected) {
             wrong.push(format!(
                 "{:?} {at:?}, not {:?} {expected:?}: {body}",
@@ -60,7 +60,7 @@ fn every_known_refusal_is_sorted_and_located() {
 
 #[test]
 fn the_collection_is_rich_in_every_wire() {
-    let mut kinds: BTreeMap<Wire, Vec<FailureKind>> = BTreeMap::new();
+    let mut kinds: BTreeMap<WireFormat, Vec<FailureKind>> = BTreeMap::new();
     for row in rows() {
         kinds.entry(row.wire).or_default().push(row.kind);
     }
@@ -81,21 +81,29 @@ fn the_collection_is_rich_in_every_wire() {
 /// A conversation in which what is sent differs from what was said: messages merge, an attachment
 /// moves up, a result is missing, a picture leaves its result.
 fn conversation() -> ModelRequest {
-    let shot = ResultPart::Media(media("shot", "image/png", &png(4, 4, 0)));
+    let shot = ToolResultPart::Media(media("shot", "image/png", &png(4, 4, 0)));
     let seen = ToolResult {
         call: ToolCallId::from("t1"),
-        content: vec![ResultPart::Text("seen".into()), shot],
+        content: vec![ToolResultPart::Text("seen".into()), shot],
         is_error: false,
     };
     let messages = vec![
         user(vec![text("one"), text(" "), text("two")]),
-        message(Role::User, Origin::Display, vec![text("for people")]),
+        message(Role::User, MessageOrigin::Display, vec![text("for people")]),
         answer(vec![text("a"), call("t1", "Read", "{}"), call("t2", "Read", "{}")]),
-        message(Role::User, Origin::ToolResults, vec![Block::ToolResult(seen)]),
+        message(Role::User, MessageOrigin::ToolResults, vec![ContentBlock::ToolResult(seen)]),
         user(vec![text("three")]),
-        message(Role::User, Origin::Attachment(AttachmentKind::Memory), vec![text("memory")]),
+        message(
+            Role::User,
+            MessageOrigin::Attachment(AttachmentKind::Memory),
+            vec![text("memory")],
+        ),
         answer(vec![call("t3", "Read", "{}")]),
-        message(Role::User, Origin::ToolResults, vec![result("t3", "x"), result("t9", "orphan")]),
+        message(
+            Role::User,
+            MessageOrigin::ToolResults,
+            vec![result("t3", "x"), result("t9", "orphan")],
+        ),
     ];
     let numbered = (0..).zip(messages);
     let numbered = numbered.map(|(id, message)| Message { id: MessageId(id), ..message });
@@ -104,9 +112,9 @@ fn conversation() -> ModelRequest {
 
 #[test]
 fn every_message_of_a_request_is_traced_to_the_transcript() {
-    use Wire::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
+    use WireFormat::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
     // The places of each message of the wire, block by block, as (message, block).
-    let table: [(Wire, &[&[(u64, usize)]]); 4] = [
+    let table: [(WireFormat, &[&[(u64, usize)]]); 4] = [
         (
             A,
             &[
@@ -158,21 +166,23 @@ fn every_message_of_a_request_is_traced_to_the_transcript() {
     ];
     for (wire, messages) in table {
         let dialect = dialect(wire).expect("spoken");
-        let encoded = dialect.encode(&conversation(), dialect.law());
+        let encoded = dialect.encode(&conversation(), dialect.rules());
         let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
         let list = ["messages", "input", "contents"].iter().find_map(|name| body[name].as_array());
         assert_eq!(list.expect("messages").len(), messages.len(), "{wire:?}: {body}");
-        assert_eq!(encoded.origins.messages(), messages.len(), "{wire:?}");
-        let place =
-            |(message, block): &(u64, usize)| Place { message: MessageId(*message), block: *block };
+        assert_eq!(encoded.origins.message_count(), messages.len(), "{wire:?}");
+        let place = |(message, block): &(u64, usize)| BlockLocation {
+            message: MessageId(*message),
+            block: *block,
+        };
         for (position, places) in messages.iter().enumerate() {
-            let all: Vec<Place> = places.iter().map(place).collect();
-            let whole = Offender { message: position, block: None };
+            let all: Vec<BlockLocation> = places.iter().map(place).collect();
+            let whole = RefusedItem { message: position, block: None };
             assert_eq!(encoded.origins.find(&whole), all, "{wire:?} {position}");
-            let beyond = Offender { message: position, block: Some(99) };
+            let beyond = RefusedItem { message: position, block: Some(99) };
             assert_eq!(encoded.origins.find(&beyond), all, "{wire:?} {position}");
         }
-        let beyond = Offender { message: messages.len(), block: None };
+        let beyond = RefusedItem { message: messages.len(), block: None };
         assert_eq!(encoded.origins.find(&beyond), [], "{wire:?}");
     }
 }
@@ -180,23 +190,35 @@ fn every_message_of_a_request_is_traced_to_the_transcript() {
 #[test]
 fn one_block_is_found_by_the_words_of_its_refusal() {
     let table = [
-        (Wire::AnthropicMessages, "messages.2.content.3: no", (4, 0)),
-        (Wire::AnthropicMessages, "messages.2.content.0.tool_result.content.1.image: no", (3, 0)),
-        (Wire::OpenaiChat, "Invalid 'messages[5].content[1].text'", (5, 0)),
-        (Wire::OpenaiResponses, "Invalid 'input[6].content[0]'", (5, 0)),
-        (Wire::Gemini, "GenerateContentRequest.contents[3].parts[2]: no", (4, 0)),
+        (WireFormat::AnthropicMessages, "messages.2.content.3: no", (4, 0)),
+        (
+            WireFormat::AnthropicMessages,
+            "messages.2.content.0.tool_result.content.1.image: no",
+            (3, 0),
+        ),
+        (WireFormat::OpenaiChat, "Invalid 'messages[5].content[1].text'", (5, 0)),
+        (WireFormat::OpenaiResponses, "Invalid 'input[6].content[0]'", (5, 0)),
+        (WireFormat::Gemini, "GenerateContentRequest.contents[3].parts[2]: no", (4, 0)),
     ];
     for (wire, words, (message, block)) in table {
         let dialect = dialect(wire).expect("spoken");
-        let encoded = dialect.encode(&conversation(), dialect.law());
-        let found = encoded.origins.find(&offender(wire, words).expect("a place"));
-        assert_eq!(found, [Place { message: MessageId(message), block }], "{wire:?}: {words}");
+        let encoded = dialect.encode(&conversation(), dialect.rules());
+        let found = encoded.origins.find(&find_refused_item(wire, words).expect("a place"));
+        assert_eq!(
+            found,
+            [BlockLocation { message: MessageId(message), block }],
+            "{wire:?}: {words}"
+        );
     }
     for words in ["messages", "messages. 3 of", "messages.9999999: x", "my_messages.3: x", "", "é"]
     {
-        for wire in [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini]
-        {
-            assert_eq!(offender(wire, words), None, "{wire:?}: {words}");
+        for wire in [
+            WireFormat::AnthropicMessages,
+            WireFormat::OpenaiChat,
+            WireFormat::OpenaiResponses,
+            WireFormat::Gemini,
+        ] {
+            assert_eq!(find_refused_item(wire, words), None, "{wire:?}: {words}");
         }
     }
 }
@@ -204,11 +226,16 @@ fn one_block_is_found_by_the_words_of_its_refusal() {
 /// A web server that takes no such requests is told of at once, and not asked again and again.
 #[test]
 fn a_server_that_is_none_is_not_asked_again() {
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [
+        WireFormat::AnthropicMessages,
+        WireFormat::OpenaiChat,
+        WireFormat::OpenaiResponses,
+        WireFormat::Gemini,
+    ] {
         for status in [405, 501] {
             let page = b"<!DOCTYPE HTML>\n<title>Error response</title>";
             let speak = dialect(wire).expect("spoken");
-            let failure = speak.classify(status, &|_: &str| None, page, 0);
+            let failure = speak.classify_failure(status, &|_: &str| None, page, 0);
             assert_eq!(failure.kind, FailureKind::Misconfigured, "{wire:?} {status}");
         }
     }

@@ -14,16 +14,20 @@ mod stage;
 use serde_json::{Value, json};
 use stage::transcript::{answer, call, media, png, provider, request, result, results, text, user};
 use stage::{Answer, decode_whole, rich, spoken, tell};
-use windlass_dialect::{Decoded, Dialect, dialect};
+use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{
-    Block, Demand, FailureKind, Message, Millis, ModelFailure, ModelName, ResultPart, Stop, Tokens,
-    ToolCall, ToolCallId, ToolResult, Wire,
+    ContentBlock, FailureKind, Message, Millis, ModelFailure, ModelName, ModelStopReason,
+    RecoveryAction, Tokens, ToolCall, ToolCallId, ToolResult, ToolResultPart, WireFormat,
 };
 
-const WIRES: [Wire; 4] =
-    [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini];
+const WIRES: [WireFormat; 4] = [
+    WireFormat::AnthropicMessages,
+    WireFormat::OpenaiChat,
+    WireFormat::OpenaiResponses,
+    WireFormat::Gemini,
+];
 
-fn speak(wire: Wire) -> &'static dyn Dialect {
+fn speak(wire: WireFormat) -> &'static dyn Dialect {
     dialect(wire).expect("spoken")
 }
 
@@ -34,18 +38,18 @@ fn all_four_wires_are_spoken() {
 
 #[test]
 fn every_reason_to_stop_means_the_same() {
-    let table: [(Stop, &[Wire]); 5] = [
-        (Stop::EndTurn, &WIRES),
-        (Stop::OutputLimit, &WIRES),
-        (Stop::Refusal, &WIRES),
-        (Stop::WindowFull, &[Wire::AnthropicMessages, Wire::OpenaiChat]),
-        (Stop::Pause, &[Wire::AnthropicMessages, Wire::Gemini]),
+    let table: [(ModelStopReason, &[WireFormat]); 5] = [
+        (ModelStopReason::EndTurn, &WIRES),
+        (ModelStopReason::OutputLimit, &WIRES),
+        (ModelStopReason::Refusal, &WIRES),
+        (ModelStopReason::WindowFull, &[WireFormat::AnthropicMessages, WireFormat::OpenaiChat]),
+        (ModelStopReason::Pause, &[WireFormat::AnthropicMessages, WireFormat::Gemini]),
     ];
     for (stop, wires) in table {
         for wire in wires {
             let body = tell(*wire, &Answer { says: rich().says, stop });
             let items = decode_whole(speak(*wire), &body);
-            let Some(Decoded::Ended { stop: read, .. }) = items.last() else {
+            let Some(DecodedEvent::Ended { stop: read, .. }) = items.last() else {
                 panic!("{wire:?}: {items:?}")
             };
             assert_eq!(*read, stop, "{wire:?}");
@@ -56,19 +60,19 @@ fn every_reason_to_stop_means_the_same() {
 #[test]
 fn usage_is_counted_without_overlap() {
     let table = [
-        (Wire::AnthropicMessages, [25, 15, 7, 11]),
-        (Wire::OpenaiChat, [40, 15, 0, 60]),
-        (Wire::OpenaiResponses, [30, 15, 10, 60]),
-        (Wire::Gemini, [42, 15, 0, 60]),
+        (WireFormat::AnthropicMessages, [25, 15, 7, 11]),
+        (WireFormat::OpenaiChat, [40, 15, 0, 60]),
+        (WireFormat::OpenaiResponses, [30, 15, 10, 60]),
+        (WireFormat::Gemini, [42, 15, 0, 60]),
     ];
     for (wire, [input, output, cache_write, cache_read]) in table {
         let items = decode_whole(speak(wire), &tell(wire, &rich()));
-        let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{wire:?}") };
+        let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{wire:?}") };
         assert_eq!(usage.input, Tokens(input), "{wire:?}");
         assert_eq!(usage.output, Tokens(output), "{wire:?}");
         assert_eq!(usage.cache_write, Tokens(cache_write), "{wire:?}");
         assert_eq!(usage.cache_read, Tokens(cache_read), "{wire:?}");
-        assert!(items.contains(&Decoded::Usage(*usage)), "{wire:?}: told on the way, too");
+        assert!(items.contains(&DecodedEvent::Usage(*usage)), "{wire:?}: told on the way, too");
     }
 }
 
@@ -82,14 +86,16 @@ fn what_is_shown_adds_up_to_what_counts() {
         let mut inputs = vec![];
         for item in &items {
             match item {
-                Decoded::Text(text) => shown.push_str(text),
-                Decoded::Block(Block::Text(text)) => counted.push_str(text),
-                Decoded::CallStarted { id, name } => {
+                DecodedEvent::Text(text) => shown.push_str(text),
+                DecodedEvent::Block(ContentBlock::Text(text)) => counted.push_str(text),
+                DecodedEvent::CallStarted { id, name } => {
                     calls.push((id.clone(), name.clone()));
                     inputs.push(String::new());
                 }
-                Decoded::CallInput(piece) => inputs.last_mut().expect("a call").push_str(piece),
-                Decoded::Call { call, problem } => {
+                DecodedEvent::CallInput(piece) => {
+                    inputs.last_mut().expect("a call").push_str(piece)
+                }
+                DecodedEvent::Call { call, problem } => {
                     assert_eq!(*problem, None, "{wire:?}");
                     assert_eq!((&call.id, &call.name), (&calls[0].0, &calls[0].1), "{wire:?}");
                     assert_eq!(call.input.as_str(), inputs[0], "{wire:?}");
@@ -104,42 +110,50 @@ fn what_is_shown_adds_up_to_what_counts() {
         assert!(calls.is_empty(), "{wire:?}: every call that began was completed");
         assert!(matches!(
             items.first(),
-            Some(Decoded::Started { message_id: Some(_), model: Some(_) })
+            Some(DecodedEvent::Started { message_id: Some(_), model: Some(_) })
         ));
-        assert!(items.iter().any(|item| matches!(item, Decoded::Thinking(_))), "{wire:?}");
+        assert!(items.iter().any(|item| matches!(item, DecodedEvent::Thinking(_))), "{wire:?}");
     }
 }
 
 /// How each wire complains: status, body.
-fn complaint(wire: Wire, status: u16, kind: &str, code: &str, message: &str) -> (u16, String) {
+fn complaint(
+    wire: WireFormat,
+    status: u16,
+    kind: &str,
+    code: &str,
+    message: &str,
+) -> (u16, String) {
     let body = match wire {
-        Wire::AnthropicMessages => {
+        WireFormat::AnthropicMessages => {
             json!({"type": "error", "error": {"type": kind, "message": message}})
         }
-        Wire::OpenaiChat | Wire::OpenaiResponses => {
+        WireFormat::OpenaiChat | WireFormat::OpenaiResponses => {
             json!({"error": {"type": kind, "code": code, "message": message, "param": null}})
         }
-        Wire::Gemini => json!([{"error": {"code": status, "status": kind, "message": message}}]),
+        WireFormat::Gemini => {
+            json!([{"error": {"code": status, "status": kind, "message": message}}])
+        }
     };
     (status, body.to_string())
 }
 
-fn classify(wire: Wire, status: u16, headers: &[(&str, &str)], body: &str) -> ModelFailure {
+fn classify(wire: WireFormat, status: u16, headers: &[(&str, &str)], body: &str) -> ModelFailure {
     let lookup = |name: &str| {
         headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_string())
     };
-    speak(wire).classify(status, &lookup, body.as_bytes(), 1_700_000_000)
+    speak(wire).classify_failure(status, &lookup, body.as_bytes(), 1_700_000_000)
 }
 
 #[test]
 fn every_refusal_demands_the_same() {
     use FailureKind as K;
-    use Wire::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
+    use WireFormat::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
     let bad = "invalid_request_error";
-    let table: &[(K, Demand, &[(Wire, u16, &str, &str, &str)])] = &[
+    let table: &[(K, RecoveryAction, &[(WireFormat, u16, &str, &str, &str)])] = &[
         (
             K::PromptTooLong,
-            Demand::Shrink,
+            RecoveryAction::Shrink,
             &[
                 (A, 400, bad, "", "prompt is too long: 9 tokens > 8 maximum"),
                 (C, 400, bad, "context_length_exceeded", "too big"),
@@ -163,7 +177,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::Unauthorised,
-            Demand::Stop,
+            RecoveryAction::Stop,
             &[
                 (A, 401, "authentication_error", "", "invalid x-api-key"),
                 (C, 401, bad, "invalid_api_key", "Incorrect API key provided"),
@@ -174,7 +188,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::ModelGone,
-            Demand::Switch,
+            RecoveryAction::Switch,
             &[
                 (A, 404, "not_found_error", "", "model: x"),
                 (C, 404, bad, "model_not_found", "The model `x` does not exist"),
@@ -185,7 +199,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::RateLimited,
-            Demand::Wait,
+            RecoveryAction::Wait,
             &[
                 (A, 429, "rate_limit_error", "", "slow"),
                 (C, 429, "tokens", "rate_limit_exceeded", "Rate limit reached"),
@@ -195,7 +209,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::Quota,
-            Demand::Stop,
+            RecoveryAction::Stop,
             &[
                 (A, 402, "billing_error", "", "pay"),
                 (A, 429, "rate_limit_error", "", "monthly spend limit"),
@@ -219,7 +233,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::Overloaded,
-            Demand::Wait,
+            RecoveryAction::Wait,
             &[
                 (A, 529, "overloaded_error", "", "Overloaded"),
                 (C, 503, "server_error", "", "overloaded"),
@@ -229,7 +243,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::ServerFault,
-            Demand::Wait,
+            RecoveryAction::Wait,
             &[
                 (A, 500, "api_error", "", "x"),
                 (C, 500, "server_error", "", "x"),
@@ -241,7 +255,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::BadImage,
-            Demand::Repair,
+            RecoveryAction::Repair,
             &[
                 (A, 400, bad, "", "Could not process image"),
                 (C, 400, bad, "invalid_image_format", "x"),
@@ -252,7 +266,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::MediaTooLarge,
-            Demand::Shrink,
+            RecoveryAction::Shrink,
             &[
                 (A, 400, bad, "", "image exceeds 5 MB maximum"),
                 (C, 400, bad, "image_too_large", "x"),
@@ -261,7 +275,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::ForeignSignature,
-            Demand::Repair,
+            RecoveryAction::Repair,
             &[
                 (A, 400, bad, "", "Invalid `signature` in `thinking` block"),
                 (A, 400, bad, "", "adaptive thinking is not supported on this model"),
@@ -280,7 +294,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::InvalidRequest,
-            Demand::Repair,
+            RecoveryAction::Repair,
             &[
                 (A, 400, bad, "", "`tool_use` ids were found without `tool_result` blocks"),
                 (
@@ -302,7 +316,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::Refused,
-            Demand::Stop,
+            RecoveryAction::Stop,
             &[
                 (A, 400, bad, "", "Output blocked by content filtering policy"),
                 (C, 400, bad, "content_policy_violation", "x"),
@@ -318,7 +332,7 @@ fn every_refusal_demands_the_same() {
         ),
         (
             K::Misconfigured,
-            Demand::Stop,
+            RecoveryAction::Stop,
             &[
                 (A, 307, "", "", "x"),
                 (C, 301, "", "", "x"),
@@ -332,7 +346,7 @@ fn every_refusal_demands_the_same() {
             let (status, body) = complaint(*wire, *status, name, code, message);
             let failure = classify(*wire, status, &[], &body);
             assert_eq!(failure.kind, *kind, "{wire:?} {status} {message}");
-            assert_eq!(failure.kind.demand(), *demand);
+            assert_eq!(failure.kind.recovery_action(), *demand);
             assert_eq!(failure.message, *message, "{wire:?}");
         }
     }
@@ -344,14 +358,14 @@ fn every_wire_says_when_to_come_back() {
         "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}]}});
     let words = json!({"error": {"code": "rate_limit_exceeded",
         "message": "Rate limit reached. Please try again in 1.3s. Visit …"}});
-    let table: &[(Wire, &[(&str, &str)], Value, Option<u64>)] = &[
-        (Wire::AnthropicMessages, &[("retry-after", "5")], json!({}), Some(5_000)),
-        (Wire::OpenaiChat, &[("retry-after-ms", "70")], json!({}), Some(70)),
-        (Wire::OpenaiChat, &[], words.clone(), Some(1_300)),
-        (Wire::OpenaiResponses, &[], words, Some(1_300)),
-        (Wire::Gemini, &[], gemini.clone(), Some(37_000)),
-        (Wire::Gemini, &[("retry-after", "2")], gemini, Some(2_000)),
-        (Wire::Gemini, &[], json!({}), None),
+    let table: &[(WireFormat, &[(&str, &str)], Value, Option<u64>)] = &[
+        (WireFormat::AnthropicMessages, &[("retry-after", "5")], json!({}), Some(5_000)),
+        (WireFormat::OpenaiChat, &[("retry-after-ms", "70")], json!({}), Some(70)),
+        (WireFormat::OpenaiChat, &[], words.clone(), Some(1_300)),
+        (WireFormat::OpenaiResponses, &[], words, Some(1_300)),
+        (WireFormat::Gemini, &[], gemini.clone(), Some(37_000)),
+        (WireFormat::Gemini, &[("retry-after", "2")], gemini, Some(2_000)),
+        (WireFormat::Gemini, &[], json!({}), None),
     ];
     for (wire, headers, body, wait) in table {
         let failure = classify(*wire, 429, headers, &body.to_string());
@@ -360,7 +374,7 @@ fn every_wire_says_when_to_come_back() {
     }
     let daily = json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "x",
         "details": [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}]}]}});
-    assert_eq!(classify(Wire::Gemini, 429, &[], &daily.to_string()).kind, FailureKind::Quota);
+    assert_eq!(classify(WireFormat::Gemini, 429, &[], &daily.to_string()).kind, FailureKind::Quota);
 }
 
 #[test]
@@ -376,8 +390,8 @@ fn pages_and_noise_are_told_by_their_first_line() {
             assert_eq!(failure.kind, kind, "{wire:?} {status}");
             assert_eq!(failure.message, format!("status {status}: <html>"));
         }
-        assert!(!speak(wire).accepts("text/html"), "{wire:?}");
-        assert!(speak(wire).accepts("text/event-stream; charset=utf-8"), "{wire:?}");
+        assert!(!speak(wire).accepts_content_type("text/html"), "{wire:?}");
+        assert!(speak(wire).accepts_content_type("text/event-stream; charset=utf-8"), "{wire:?}");
     }
 }
 
@@ -393,30 +407,30 @@ fn an_error_in_the_stream_is_the_same_everywhere() {
     let bare = |code: &str, message: &str| json!({"type": "error", "code": code, "message": message, "param": null});
     let nested = |code: &str, message: &str| json!({"type": "error", "error": {"type": code, "code": code, "message": message}});
     let gemini = |status: &str, message: &str| json!({"error": {"code": 1, "status": status, "message": message}});
-    let table: Vec<(Wire, Value, K)> = vec![
-        (Wire::AnthropicMessages, anthropic("overloaded_error", "m"), K::Overloaded),
-        (Wire::OpenaiChat, chat("slow_down", "m"), K::Overloaded),
-        (Wire::OpenaiChat, chat("", "m"), K::ServerFault),
-        (Wire::OpenaiChat, json!({"error": "m"}), K::ServerFault),
-        (Wire::OpenaiChat, chat("context_length_exceeded", "m"), K::PromptTooLong),
-        (Wire::OpenaiResponses, failed("server_is_overloaded", "m"), K::Overloaded),
-        (Wire::OpenaiResponses, failed("rate_limit_exceeded", "m"), K::RateLimited),
-        (Wire::OpenaiResponses, failed("context_length_exceeded", "m"), K::PromptTooLong),
-        (Wire::OpenaiResponses, failed("insufficient_quota", "m"), K::Quota),
-        (Wire::OpenaiResponses, failed("cyber_policy_violation", "m"), K::Refused),
-        (Wire::OpenaiResponses, failed("server_error", "m"), K::ServerFault),
-        (Wire::OpenaiResponses, bare("server_error", "m"), K::ServerFault),
-        (Wire::OpenaiResponses, bare("rate_limit_exceeded", "m"), K::RateLimited),
-        (Wire::OpenaiResponses, nested("insufficient_quota", "m"), K::Quota),
-        (Wire::Gemini, gemini("UNAVAILABLE", "m"), K::Overloaded),
-        (Wire::Gemini, gemini("RESOURCE_EXHAUSTED", "m"), K::RateLimited),
-        (Wire::Gemini, gemini("INTERNAL", "m"), K::ServerFault),
+    let table: Vec<(WireFormat, Value, K)> = vec![
+        (WireFormat::AnthropicMessages, anthropic("overloaded_error", "m"), K::Overloaded),
+        (WireFormat::OpenaiChat, chat("slow_down", "m"), K::Overloaded),
+        (WireFormat::OpenaiChat, chat("", "m"), K::ServerFault),
+        (WireFormat::OpenaiChat, json!({"error": "m"}), K::ServerFault),
+        (WireFormat::OpenaiChat, chat("context_length_exceeded", "m"), K::PromptTooLong),
+        (WireFormat::OpenaiResponses, failed("server_is_overloaded", "m"), K::Overloaded),
+        (WireFormat::OpenaiResponses, failed("rate_limit_exceeded", "m"), K::RateLimited),
+        (WireFormat::OpenaiResponses, failed("context_length_exceeded", "m"), K::PromptTooLong),
+        (WireFormat::OpenaiResponses, failed("insufficient_quota", "m"), K::Quota),
+        (WireFormat::OpenaiResponses, failed("cyber_policy_violation", "m"), K::Refused),
+        (WireFormat::OpenaiResponses, failed("server_error", "m"), K::ServerFault),
+        (WireFormat::OpenaiResponses, bare("server_error", "m"), K::ServerFault),
+        (WireFormat::OpenaiResponses, bare("rate_limit_exceeded", "m"), K::RateLimited),
+        (WireFormat::OpenaiResponses, nested("insufficient_quota", "m"), K::Quota),
+        (WireFormat::Gemini, gemini("UNAVAILABLE", "m"), K::Overloaded),
+        (WireFormat::Gemini, gemini("RESOURCE_EXHAUSTED", "m"), K::RateLimited),
+        (WireFormat::Gemini, gemini("INTERNAL", "m"), K::ServerFault),
     ];
     for (wire, event, kind) in table {
-        let mut decoder = speak(wire).decoder();
+        let mut decoder = speak(wire).new_decoder();
         let mut out = Vec::new();
         decoder.push(format!("data: {event}\n\n").as_bytes(), &mut out);
-        let Some(Decoded::Failed(failure)) = out.last() else { panic!("{wire:?} {event}") };
+        let Some(DecodedEvent::Failed(failure)) = out.last() else { panic!("{wire:?} {event}") };
         assert_eq!(failure.kind, kind, "{wire:?} {event}");
         assert_eq!(failure.message, "m", "{wire:?} {event}");
         assert_eq!(out.len(), 1, "{wire:?}: at once, and nothing else");
@@ -431,7 +445,7 @@ fn broken_bytes_void_the_answer_everywhere() {
             body.extend(tell(wire, &rich()));
             let items = decode_whole(speak(wire), &body);
             assert!(
-                matches!(items.as_slice(), [Decoded::Failed(failure)]
+                matches!(items.as_slice(), [DecodedEvent::Failed(failure)]
                     if failure.kind == FailureKind::ServerFault),
                 "{wire:?}: {items:?}"
             );
@@ -439,10 +453,10 @@ fn broken_bytes_void_the_answer_everywhere() {
     }
 }
 
-fn body(wire: Wire, messages: Vec<Message>, model: &str) -> String {
+fn body(wire: WireFormat, messages: Vec<Message>, model: &str) -> String {
     let mut request = request(messages);
     request.model = ModelName::from(model);
-    let encoded = speak(wire).encode(&request, speak(wire).law());
+    let encoded = speak(wire).encode(&request, speak(wire).rules());
     assert_eq!(encoded.refusal, None);
     String::from_utf8(encoded.body).expect("text")
 }
@@ -450,25 +464,25 @@ fn body(wire: Wire, messages: Vec<Message>, model: &str) -> String {
 #[test]
 fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
     let sealed_call = || {
-        Block::ToolUse(ToolCall {
+        ContentBlock::ToolUse(ToolCall {
             signature: Some("SEAL".into()),
             ..match call("t1", "Read", "{}") {
-                Block::ToolUse(call) => call,
+                ContentBlock::ToolUse(call) => call,
                 _ => unreachable!(),
             }
         })
     };
-    let table: Vec<(Wire, Vec<Block>, bool)> = vec![
+    let table: Vec<(WireFormat, Vec<ContentBlock>, bool)> = vec![
         (
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             vec![stage::transcript::thinking("x", Some("SEAL")), call("t1", "Read", "{}")],
             true,
         ),
         (
-            Wire::OpenaiResponses,
+            WireFormat::OpenaiResponses,
             vec![
                 provider(
-                    Wire::OpenaiResponses,
+                    WireFormat::OpenaiResponses,
                     "reasoning",
                     "{\"type\":\"reasoning\",\"summary\":[],\"encrypted_content\":\"SEAL\"}",
                 ),
@@ -476,12 +490,12 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
             ],
             true,
         ),
-        (Wire::Gemini, vec![sealed_call()], true),
+        (WireFormat::Gemini, vec![sealed_call()], true),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             vec![
                 provider(
-                    Wire::Gemini,
+                    WireFormat::Gemini,
                     "sealed_part",
                     "{\"text\":\"\",\"thoughtSignature\":\"SEAL\"}",
                 ),
@@ -490,7 +504,7 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
             true,
         ),
         (
-            Wire::OpenaiChat,
+            WireFormat::OpenaiChat,
             vec![stage::transcript::thinking("x", Some("SEAL")), sealed_call()],
             false,
         ),
@@ -503,7 +517,7 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
         assert!(!body(wire, messages(), "model-b").contains("SEAL"), "{wire:?}: another model");
         let mut repaired = request(messages());
         repaired.without_reasoning = true;
-        let encoded = speak(wire).encode(&repaired, speak(wire).law());
+        let encoded = speak(wire).encode(&repaired, speak(wire).rules());
         let repaired = String::from_utf8(encoded.body).expect("text");
         assert!(!repaired.contains("SEAL"), "{wire:?}: refused before");
         assert!(!repaired.contains("\"adaptive\"") && !repaired.contains("includeThoughts"));
@@ -514,14 +528,14 @@ fn seals_go_back_to_the_model_that_set_them_and_to_no_other() {
 #[test]
 fn pictures_from_tools_reach_the_model_on_every_wire() {
     let picture = png(4, 4, 0);
-    let shot = ResultPart::Media(media("shot", "image/png", &picture));
+    let shot = ToolResultPart::Media(media("shot", "image/png", &picture));
     let messages = || {
         vec![
             user(vec![text("look")]),
             answer(vec![call("t1", "Read", "{}")]),
-            results(vec![Block::ToolResult(ToolResult {
+            results(vec![ContentBlock::ToolResult(ToolResult {
                 call: ToolCallId::from("t1"),
-                content: vec![ResultPart::Text("here".into()), shot.clone()],
+                content: vec![ToolResultPart::Text("here".into()), shot.clone()],
                 is_error: false,
             })]),
         ]

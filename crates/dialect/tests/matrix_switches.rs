@@ -13,10 +13,12 @@ mod stage;
 use serde_json::{Value, json};
 use stage::decode_whole;
 use stage::transcript::{request, text, user};
-use windlass_dialect::{Decoded, Dialect, dialect};
-use windlass_vocabulary::{Clearing, Effort, ModelName, ModelRequest, ThinkingMode, Tokens, Wire};
+use windlass_dialect::{DecodedEvent, Dialect, dialect};
+use windlass_vocabulary::{
+    Effort, ModelName, ModelRequest, ThinkingMode, Tokens, ToolResultClearing, WireFormat,
+};
 
-fn speak(wire: Wire) -> &'static dyn Dialect {
+fn speak(wire: WireFormat) -> &'static dyn Dialect {
     dialect(wire).expect("spoken")
 }
 
@@ -36,40 +38,40 @@ fn cached_tokens_are_found_wherever_a_server_puts_them() {
         end["usageMetadata"] = usage;
         stage::gemini::chunks(&[stage::gemini::parts(json!([{"text": "x"}])), end])
     };
-    let table: Vec<(Wire, Vec<u8>, [u64; 4])> = vec![
+    let table: Vec<(WireFormat, Vec<u8>, [u64; 4])> = vec![
         (
-            Wire::OpenaiChat,
+            WireFormat::OpenaiChat,
             chat(json!({"prompt_tokens": 100, "completion_tokens": 5})),
             [100, 5, 0, 0],
         ),
         (
-            Wire::OpenaiChat,
+            WireFormat::OpenaiChat,
             chat(json!({"prompt_tokens": 100, "completion_tokens": 5,
                 "prompt_tokens_details": null, "prompt_cache_hit_tokens": 64,
                 "prompt_cache_miss_tokens": 36})),
             [36, 5, 0, 64],
         ),
         (
-            Wire::OpenaiChat,
+            WireFormat::OpenaiChat,
             chat(json!({"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details":
                 {"cached_tokens": 60, "cache_write_tokens": 30}})),
             [10, 5, 30, 60],
         ),
         (
-            Wire::OpenaiChat,
+            WireFormat::OpenaiChat,
             chat(json!({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}})),
             [0, 0, 0, 60],
         ),
-        (Wire::Gemini, gemini(json!({"promptTokenCount": 100})), [100, 0, 0, 0]),
+        (WireFormat::Gemini, gemini(json!({"promptTokenCount": 100})), [100, 0, 0, 0]),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             gemini(json!({"promptTokenCount": 100, "cachedContentTokenCount": 90})),
             [10, 0, 0, 90],
         ),
     ];
     for (wire, body, [input, output, cache_write, cache_read]) in table {
         let items = decode_whole(speak(wire), &body);
-        let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{wire:?}") };
+        let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{wire:?}") };
         let counted = [usage.input.0, usage.output.0, usage.cache_write.0, usage.cache_read.0];
         assert_eq!(counted, [input, output, cache_write, cache_read], "{wire:?}");
     }
@@ -79,9 +81,9 @@ fn cached_tokens_are_found_wherever_a_server_puts_them() {
 fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
     use Effort::{High, Low, Max, Medium, Xhigh};
     use ThinkingMode::{Adaptive, Disabled, Unset};
-    use Wire::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
+    use WireFormat::{AnthropicMessages as A, Gemini as G, OpenaiChat as C, OpenaiResponses as R};
     // What the request says of it, all told; nothing where the provider's default holds.
-    let table: &[(Wire, &str, ThinkingMode, Option<Effort>, Value)] = &[
+    let table: &[(WireFormat, &str, ThinkingMode, Option<Effort>, Value)] = &[
         (A, "m", Unset, None, json!({})),
         (A, "m", Adaptive, None, json!({"thinking": {"type": "adaptive"}})),
         (A, "m", Disabled, None, json!({"thinking": {"type": "disabled"}})),
@@ -118,8 +120,8 @@ fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
         (R, "m", Unset, Some(High), json!({"reasoning": {"effort": "high"}})),
         (G, "gemini-3", Unset, Some(High), json!({"thinkingLevel": "high"})),
     ];
-    let said = |wire: Wire, request: &ModelRequest| {
-        let encoded = speak(wire).encode(request, speak(wire).law());
+    let said = |wire: WireFormat, request: &ModelRequest| {
+        let encoded = speak(wire).encode(request, speak(wire).rules());
         let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
         let config = body["generationConfig"]["thinkingConfig"].as_object().cloned();
         let mut said = config.unwrap_or_default();
@@ -143,15 +145,23 @@ fn thinking_and_effort_are_asked_for_in_every_wires_own_words() {
 #[test]
 fn old_results_are_cleared_by_the_provider_where_it_can() {
     let mut request = request(vec![user(vec![text("q")])]);
-    let plain =
-        speak(Wire::AnthropicMessages).encode(&request, speak(Wire::AnthropicMessages).law());
-    request.clear_results =
-        Some(Clearing { over: Tokens(120_000), kept: 10, at_least: Tokens(4_000) });
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Gemini] {
-        let encoded = speak(wire).encode(&request, speak(wire).law());
+    let plain = speak(WireFormat::AnthropicMessages)
+        .encode(&request, speak(WireFormat::AnthropicMessages).rules());
+    request.clear_results = Some(ToolResultClearing {
+        trigger_tokens: Tokens(120_000),
+        keep_latest: 10,
+        clear_at_least: Tokens(4_000),
+    });
+    for wire in [
+        WireFormat::AnthropicMessages,
+        WireFormat::OpenaiChat,
+        WireFormat::OpenaiResponses,
+        WireFormat::Gemini,
+    ] {
+        let encoded = speak(wire).encode(&request, speak(wire).rules());
         let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
-        let (said, headers) = (&body["context_management"], speak(wire).headers_of(&request));
-        if wire != Wire::AnthropicMessages {
+        let (said, headers) = (&body["context_management"], speak(wire).extra_headers(&request));
+        if wire != WireFormat::AnthropicMessages {
             assert_eq!((said, headers), (&Value::Null, [].as_slice()), "{wire:?}");
             continue;
         }

@@ -18,18 +18,18 @@ use stage::transcript::{
     answer, base64, call, media, message, png, provider, request, result, results, text, thinking,
     tool, user,
 };
-use windlass_dialect::{Dialect, Encoded, Law, dialect};
+use windlass_dialect::{Dialect, EncodedRequest, ProviderRules, dialect};
 use windlass_vocabulary::{
-    AttachmentKind, Block, FailureKind, Json, MetaKind, ModelName, ModelRequest, Origin,
-    ResultPart, Role, ToolCallId, ToolResult, Wire,
+    AttachmentKind, ContentBlock, FailureKind, Json, MessageOrigin, MetaKind, ModelName,
+    ModelRequest, Role, ToolCallId, ToolResult, ToolResultPart, WireFormat,
 };
 
 fn wire() -> &'static dyn Dialect {
-    dialect(Wire::AnthropicMessages).expect("spoken")
+    dialect(WireFormat::AnthropicMessages).expect("spoken")
 }
 
-fn encode(request: &ModelRequest) -> Encoded {
-    wire().encode(request, wire().law())
+fn encode(request: &ModelRequest) -> EncodedRequest {
+    wire().encode(request, wire().rules())
 }
 
 /// The messages without cache marks.
@@ -52,7 +52,7 @@ fn unmark(value: &mut Value) {
 
 fn assert_legal(request: &ModelRequest) {
     let encoded = encode(request);
-    let broken = breaches(Wire::AnthropicMessages, &encoded.body);
+    let broken = breaches(WireFormat::AnthropicMessages, &encoded.body);
     let body = String::from_utf8_lossy(&encoded.body[..encoded.body.len().min(4000)]).into_owned();
     assert_eq!(broken, Vec::<String>::new(), "{body}");
     assert_eq!(encoded.refusal, None);
@@ -75,7 +75,7 @@ fn sides_alternate_and_results_come_first() {
     let request = request(vec![
         user(vec![text("one")]),
         user(vec![text("two")]),
-        message(Role::User, Origin::Display, vec![text("for people")]),
+        message(Role::User, MessageOrigin::Display, vec![text("for people")]),
         answer(vec![text("a"), call("t1", "Read", "{}")]),
         answer(vec![call("t2", "Read", "{\"path\":\"x\"}")]),
         user(vec![text("by the way")]),
@@ -97,10 +97,10 @@ fn sides_alternate_and_results_come_first() {
 #[test]
 fn attachments_move_up_to_the_nearest_result_or_answer() {
     let attachment = |words: &str| {
-        message(Role::User, Origin::Attachment(AttachmentKind::Memory), vec![text(words)])
+        message(Role::User, MessageOrigin::Attachment(AttachmentKind::Memory), vec![text(words)])
     };
     let request = request(vec![
-        message(Role::User, Origin::Meta(MetaKind::Context), vec![text("context")]),
+        message(Role::User, MessageOrigin::Meta(MetaKind::Context), vec![text("context")]),
         user(vec![text("prompt")]),
         attachment("memory 1"),
         attachment("memory 2"),
@@ -186,7 +186,7 @@ fn of_two_results_for_one_call_the_first_counts() {
 fn reasoning_goes_back_only_to_its_author() {
     let redacted = || {
         provider(
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             "redacted_thinking",
             "{\"type\":\"redacted_thinking\",\"data\":\"x\"}",
         )
@@ -225,7 +225,7 @@ fn reasoning_is_sent_back_verbatim() {
 
 #[test]
 fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
-    let own = Wire::AnthropicMessages;
+    let own = WireFormat::AnthropicMessages;
     let used = "{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\",\"input\":{}}";
     let found = "{ \"type\":\"web_search_tool_result\",\"tool_use_id\":\"s1\",\"content\":[] }";
     let open = "{\"type\":\"server_tool_use\",\"id\":\"s9\",\"name\":\"web_search\",\"input\":{}}";
@@ -238,7 +238,7 @@ fn provider_blocks_go_back_verbatim_and_only_in_pairs() {
                 provider(own, "web_search_tool_result", found),
                 provider(own, "server_tool_use", open),
                 provider(own, "web_search_tool_result", orphan),
-                provider(Wire::Gemini, "odd", "{\"type\":\"odd\"}"),
+                provider(WireFormat::Gemini, "odd", "{\"type\":\"odd\"}"),
                 provider(own, "compaction", "{\"type\":\"compaction\",\"content\":\"x\"}"),
                 provider(own, "broken", "[]"),
                 text("a"),
@@ -348,7 +348,7 @@ fn media_that_cannot_go_leaves_words() {
         ("image/webp", &webp(b"VP8L", 21, &9_u32.to_le_bytes()), Some("image/webp")),
     ];
     for (media_type, data, expected) in table {
-        let item = Block::Media(media("shot.png", media_type, data));
+        let item = ContentBlock::Media(media("shot.png", media_type, data));
         let request = request(vec![user(vec![text("look"), item])]);
         assert_legal(&request);
         let block = &sent(&request)[0]["content"][1];
@@ -375,9 +375,9 @@ fn pictures(count: usize, edge: u32) -> ModelRequest {
     let mut messages = vec![user(vec![text("go")])];
     for number in 0..count {
         let id = format!("t{number}");
-        let content = vec![ResultPart::Media(media(&id, "image/png", &png(edge, 10, number)))];
+        let content = vec![ToolResultPart::Media(media(&id, "image/png", &png(edge, 10, number)))];
         messages.push(answer(vec![call(&id, "Read", "{}")]));
-        messages.push(results(vec![Block::ToolResult(ToolResult {
+        messages.push(results(vec![ContentBlock::ToolResult(ToolResult {
             call: ToolCallId::from(id.as_str()),
             content,
             is_error: false,
@@ -418,9 +418,9 @@ fn a_crowd_of_images_must_be_smaller() {
 
 #[test]
 fn media_bytes_are_bounded_together() {
-    let item = |name: &str| Block::Media(media(name, "image/png", &png(10, 10, 5_000)));
+    let item = |name: &str| ContentBlock::Media(media(name, "image/png", &png(10, 10, 5_000)));
     let request = request(vec![user((0..8).map(|n| item(&n.to_string())).collect())]);
-    let law = Law { media_total_bytes_max: 24_000, ..wire().law().clone() };
+    let law = ProviderRules { media_total_bytes_max: 24_000, ..wire().rules().clone() };
     let encoded = wire().encode(&request, &law);
     let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
     let kept = outline(&body["messages"][0]).iter().filter(|kind| *kind == "image").count();
@@ -431,7 +431,7 @@ fn media_bytes_are_bounded_together() {
 #[test]
 fn a_body_over_the_limit_is_refused_before_the_network() {
     let request = request(vec![user(vec![text(&"x".repeat(33_000))])]);
-    let law = Law { body_bytes_max: 32_000, ..wire().law().clone() };
+    let law = ProviderRules { body_bytes_max: 32_000, ..wire().rules().clone() };
     let refusal = wire().encode(&request, &law).refusal.expect("too large");
     assert_eq!(refusal.kind, FailureKind::PromptTooLong);
     assert_eq!(encode(&request).refusal, None, "the real limit is higher");
@@ -441,7 +441,7 @@ fn a_body_over_the_limit_is_refused_before_the_network() {
 fn too_many_tools_cost_only_those_too_many() {
     let mut request = request(vec![user(vec![text("q")])]);
     request.tools = ["A", "B", "C"].map(tool).to_vec().into();
-    let law = Law { tools_max: 2, ..wire().law().clone() };
+    let law = ProviderRules { tools_max: 2, ..wire().rules().clone() };
     let encoded = wire().encode(&request, &law);
     let body: Value = serde_json::from_slice(&encoded.body).expect("JSON");
     assert_eq!(body["tools"].as_array().map(Vec::len), Some(2));

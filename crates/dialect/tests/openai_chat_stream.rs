@@ -14,20 +14,20 @@ mod stage;
 use serde_json::{Value, json};
 use stage::decode_whole;
 use stage::openai_chat::{call_piece, chunk, chunks, finish, open_chunks, usage};
-use windlass_dialect::{Decoded, Dialect, dialect};
-use windlass_vocabulary::{Block, FailureKind, Stop, Tokens, Wire};
+use windlass_dialect::{DecodedEvent, Dialect, dialect};
+use windlass_vocabulary::{ContentBlock, FailureKind, ModelStopReason, Tokens, WireFormat};
 
 fn wire() -> &'static dyn Dialect {
-    dialect(Wire::OpenaiChat).expect("spoken")
+    dialect(WireFormat::OpenaiChat).expect("spoken")
 }
 
-fn read(list: &[Value]) -> Vec<Decoded> {
+fn read(list: &[Value]) -> Vec<DecodedEvent> {
     decode_whole(wire(), &chunks(list))
 }
 
-fn calls(items: &[Decoded]) -> Vec<(String, String, String, bool)> {
+fn calls(items: &[DecodedEvent]) -> Vec<(String, String, String, bool)> {
     let calls = items.iter().filter_map(|item| match item {
-        Decoded::Call { call, problem } => Some((
+        DecodedEvent::Call { call, problem } => Some((
             call.id.to_string(),
             call.name.to_string(),
             call.input.to_string(),
@@ -38,17 +38,17 @@ fn calls(items: &[Decoded]) -> Vec<(String, String, String, bool)> {
     calls.collect()
 }
 
-fn texts(items: &[Decoded]) -> Vec<&str> {
+fn texts(items: &[DecodedEvent]) -> Vec<&str> {
     let texts = items.iter().filter_map(|item| match item {
-        Decoded::Block(Block::Text(text)) => Some(text.as_str()),
+        DecodedEvent::Block(ContentBlock::Text(text)) => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
 }
 
-fn stop_of(items: &[Decoded]) -> Stop {
+fn stop_of(items: &[DecodedEvent]) -> ModelStopReason {
     match items.last() {
-        Some(Decoded::Ended { stop, .. }) => *stop,
+        Some(DecodedEvent::Ended { stop, .. }) => *stop,
         other => panic!("not an end: {other:?}"),
     }
 }
@@ -155,7 +155,7 @@ fn arguments_are_shown_only_for_the_call_that_began_last() {
     let shown: Vec<&str> = items
         .iter()
         .filter_map(|item| match item {
-            Decoded::CallInput(piece) => Some(piece.as_str()),
+            DecodedEvent::CallInput(piece) => Some(piece.as_str()),
             _ => None,
         })
         .collect();
@@ -178,7 +178,7 @@ fn a_call_counts_only_when_the_answer_is_complete() {
     let whole = call_piece(0, json!({"id": "a", "function": function("Read", "{}")}));
     let cut = decode_whole(wire(), &open_chunks(std::slice::from_ref(&whole)));
     assert_eq!(calls(&cut), []);
-    assert!(matches!(cut.last(), Some(Decoded::Failed(failure))
+    assert!(matches!(cut.last(), Some(DecodedEvent::Failed(failure))
         if failure.kind == FailureKind::Transport));
     let ended = decode_whole(wire(), &open_chunks(&[whole.clone(), finish("stop")]));
     assert_eq!(calls(&ended).len(), 1, "a reason is enough, whatever it is");
@@ -194,27 +194,27 @@ fn a_call_counts_only_when_the_answer_is_complete() {
 #[test]
 fn reasons_and_odd_reasons() {
     let table = [
-        ("stop", Stop::EndTurn, false),
-        ("tool_calls", Stop::EndTurn, false),
-        ("function_call", Stop::EndTurn, false),
-        ("length", Stop::OutputLimit, false),
-        ("model_length", Stop::WindowFull, false),
-        ("content_filter", Stop::Refusal, false),
-        ("eos", Stop::EndTurn, true),
+        ("stop", ModelStopReason::EndTurn, false),
+        ("tool_calls", ModelStopReason::EndTurn, false),
+        ("function_call", ModelStopReason::EndTurn, false),
+        ("length", ModelStopReason::OutputLimit, false),
+        ("model_length", ModelStopReason::WindowFull, false),
+        ("content_filter", ModelStopReason::Refusal, false),
+        ("eos", ModelStopReason::EndTurn, true),
     ];
     for (reason, stop, has_detail) in table {
         let items = read(&[chunk(json!({"content": "x"})), finish(reason)]);
-        let Some(Decoded::Ended { stop: read, detail, .. }) = items.last() else {
+        let Some(DecodedEvent::Ended { stop: read, detail, .. }) = items.last() else {
             panic!("{reason}")
         };
         assert_eq!((*read, detail.is_some()), (stop, has_detail), "{reason}");
     }
     let gave_up = read(&[chunk(json!({"content": "x"})), finish("error")]);
-    assert!(matches!(gave_up.last(), Some(Decoded::Failed(_))));
+    assert!(matches!(gave_up.last(), Some(DecodedEvent::Failed(_))));
     let empty = read(&[chunk(json!({"content": "x"})), finish(""), finish("stop")]);
-    assert_eq!(stop_of(&empty), Stop::EndTurn);
+    assert_eq!(stop_of(&empty), ModelStopReason::EndTurn);
     let refused = read(&[chunk(json!({"refusal": "No."})), finish("stop")]);
-    assert_eq!(stop_of(&refused), Stop::Refusal);
+    assert_eq!(stop_of(&refused), ModelStopReason::Refusal);
     assert_eq!(texts(&refused), ["No."]);
 }
 
@@ -234,9 +234,9 @@ fn imitations_are_understood() {
             "prompt_tokens_details": null}}),
     ]);
     assert_eq!(texts(&items), ["ab"]);
-    assert!(items.contains(&Decoded::Thinking("hm".into())));
-    assert!(matches!(items.first(), Some(Decoded::Started { message_id: None, model: None })));
-    let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
+    assert!(items.contains(&DecodedEvent::Thinking("hm".into())));
+    assert!(matches!(items.first(), Some(DecodedEvent::Started { message_id: None, model: None })));
+    let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
     assert_eq!((usage.input, usage.output), (Tokens(5), Tokens(2)));
 }
 
@@ -244,8 +244,8 @@ fn imitations_are_understood() {
 fn usage_after_the_reason_is_waited_for() {
     let body = open_chunks(&[chunk(json!({"content": "x"})), finish("stop"), usage()]);
     let items = decode_whole(wire(), &body);
-    let Some(Decoded::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
+    let Some(DecodedEvent::Ended { usage, .. }) = items.last() else { panic!("{items:?}") };
     assert_eq!((usage.input, usage.cache_read), (Tokens(40), Tokens(60)));
     let nothing = decode_whole(wire(), b"data: [DONE]\n\n");
-    assert!(matches!(nothing.as_slice(), [Decoded::Failed(_)]), "an end without a beginning");
+    assert!(matches!(nothing.as_slice(), [DecodedEvent::Failed(_)]), "an end without a beginning");
 }

@@ -16,27 +16,27 @@ use stage::decode_whole;
 use stage::openai_responses::{
     added, completed, created, delta, done, events, function_call, incomplete, message,
 };
-use windlass_dialect::{Allowance, Decoded, Dialect, dialect};
-use windlass_vocabulary::{Block, FailureKind, Stop, Wire};
+use windlass_dialect::{DecodedEvent, Dialect, ResponseLimits, dialect};
+use windlass_vocabulary::{ContentBlock, FailureKind, ModelStopReason, WireFormat};
 
 fn wire() -> &'static dyn Dialect {
-    dialect(Wire::OpenaiResponses).expect("spoken")
+    dialect(WireFormat::OpenaiResponses).expect("spoken")
 }
 
-fn read(list: &[Value]) -> Vec<Decoded> {
+fn read(list: &[Value]) -> Vec<DecodedEvent> {
     decode_whole(wire(), &events(list))
 }
 
-fn kind_of(items: &[Decoded]) -> FailureKind {
+fn kind_of(items: &[DecodedEvent]) -> FailureKind {
     match items.last() {
-        Some(Decoded::Failed(failure)) => failure.kind,
+        Some(DecodedEvent::Failed(failure)) => failure.kind,
         other => panic!("not a failure: {other:?}"),
     }
 }
 
-fn calls(items: &[Decoded]) -> Vec<(String, String, bool)> {
+fn calls(items: &[DecodedEvent]) -> Vec<(String, String, bool)> {
     let calls = items.iter().filter_map(|item| match item {
-        Decoded::Call { call, problem } => {
+        DecodedEvent::Call { call, problem } => {
             Some((call.id.to_string(), call.input.to_string(), problem.is_some()))
         }
         _ => None,
@@ -64,7 +64,10 @@ fn a_call_cut_by_the_limit_does_not_run() {
         item["status"] = json!("incomplete");
         let items = read(&[created(), done(0, item), incomplete("max_output_tokens")]);
         assert_eq!(calls(&items), [("c1".into(), input.into(), true)], "{arguments}");
-        assert!(matches!(items.last(), Some(Decoded::Ended { stop: Stop::OutputLimit, .. })));
+        assert!(matches!(
+            items.last(),
+            Some(DecodedEvent::Ended { stop: ModelStopReason::OutputLimit, .. })
+        ));
     }
 }
 
@@ -74,14 +77,14 @@ fn only_a_terminal_event_makes_an_answer() {
     assert_eq!(kind_of(&read(&text)), FailureKind::Transport);
     assert_eq!(kind_of(&read(&[])), FailureKind::Transport);
     let table = [
-        (completed(), Stop::EndTurn, false),
-        (incomplete("max_output_tokens"), Stop::OutputLimit, false),
-        (incomplete("content_filter"), Stop::Refusal, false),
-        (incomplete("steered"), Stop::EndTurn, true),
+        (completed(), ModelStopReason::EndTurn, false),
+        (incomplete("max_output_tokens"), ModelStopReason::OutputLimit, false),
+        (incomplete("content_filter"), ModelStopReason::Refusal, false),
+        (incomplete("steered"), ModelStopReason::EndTurn, true),
     ];
     for (terminal, stop, has_detail) in table {
         let items = read(&[&text[..], std::slice::from_ref(&terminal)].concat());
-        let Some(Decoded::Ended { stop: read, detail, .. }) = items.last() else {
+        let Some(DecodedEvent::Ended { stop: read, detail, .. }) = items.last() else {
             panic!("{terminal}")
         };
         assert_eq!((*read, detail.is_some()), (stop, has_detail), "{terminal}");
@@ -92,9 +95,12 @@ fn only_a_terminal_event_makes_an_answer() {
 fn a_refusal_is_text_and_a_stop() {
     let item = json!({"type": "message", "content": [{"type": "refusal", "refusal": "No."}]});
     let items = read(&[created(), delta("refusal", 0, "No."), done(0, item), completed()]);
-    assert!(items.contains(&Decoded::Text("No.".into())));
-    assert!(items.contains(&Decoded::Block(Block::Text("No.".into()))));
-    assert!(matches!(items.last(), Some(Decoded::Ended { stop: Stop::Refusal, .. })));
+    assert!(items.contains(&DecodedEvent::Text("No.".into())));
+    assert!(items.contains(&DecodedEvent::Block(ContentBlock::Text("No.".into()))));
+    assert!(matches!(
+        items.last(),
+        Some(DecodedEvent::Ended { stop: ModelStopReason::Refusal, .. })
+    ));
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn items_nobody_knows_are_kept_verbatim() {
     let kept: Vec<String> = items
         .iter()
         .filter_map(|item| match item {
-            Decoded::Block(Block::Provider(block)) => Some(block.json.to_string()),
+            DecodedEvent::Block(ContentBlock::Provider(block)) => Some(block.json.to_string()),
             _ => None,
         })
         .collect();
@@ -124,11 +130,11 @@ fn items_told_only_at_the_end_are_taken_from_there() {
     let mut end = completed();
     end["response"]["output"] = json!([message("hi"), function_call("c1", "Read", "{}")]);
     let items = read(&[created(), delta("output_text", 0, "hi"), end.clone()]);
-    assert!(items.contains(&Decoded::Block(Block::Text("hi".into()))));
+    assert!(items.contains(&DecodedEvent::Block(ContentBlock::Text("hi".into()))));
     assert_eq!(calls(&items).len(), 1);
     let told = read(&[created(), done(0, message("hi")), end]);
     assert_eq!(calls(&told).len(), 0, "never twice");
-    assert!(matches!(told.last(), Some(Decoded::Ended { .. })));
+    assert!(matches!(told.last(), Some(DecodedEvent::Ended { .. })));
 }
 
 #[test]
@@ -153,8 +159,8 @@ fn a_protocol_error_voids_the_answer() {
 #[test]
 fn a_flood_of_whole_items_is_stopped() {
     let piece = "x".repeat(1024);
-    let mut decoder = wire().decoder();
-    decoder.allow(Allowance { bytes: 64 * 1024, ..Allowance::default() });
+    let mut decoder = wire().new_decoder();
+    decoder.set_limits(ResponseLimits { bytes: 64 * 1024, ..ResponseLimits::default() });
     let mut out = Vec::new();
     decoder.push(&events(&[created()]), &mut out);
     for index in 0..80 {
@@ -179,9 +185,9 @@ fn arguments_are_shown_only_for_the_call_that_began_last() {
         done(1, function_call("c2", "Read", "{}")),
         completed(),
     ]);
-    let shown: Vec<&Decoded> =
-        items.iter().filter(|item| matches!(item, Decoded::CallInput(_))).collect();
-    assert_eq!(shown, [&Decoded::CallInput("{}".into())]);
+    let shown: Vec<&DecodedEvent> =
+        items.iter().filter(|item| matches!(item, DecodedEvent::CallInput(_))).collect();
+    assert_eq!(shown, [&DecodedEvent::CallInput("{}".into())]);
     assert_eq!(calls(&items).len(), 2);
 }
 

@@ -10,15 +10,15 @@
 )]
 
 use proptest::prelude::*;
-use windlass_dialect::sse::{Framer, Oversize};
+use windlass_dialect::sse::{SseEventTooLarge, SseFramer};
 
 type Events = Vec<(String, String)>;
 
 fn frames<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
     bytes_max: usize,
-) -> (Events, Option<Oversize>) {
-    let mut framer = Framer::new(bytes_max);
+) -> (Events, Option<SseEventTooLarge>) {
+    let mut framer = SseFramer::new(bytes_max);
     let mut events = Vec::new();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     for chunk in chunks {
@@ -72,8 +72,8 @@ fn the_format_is_followed() {
 
 #[test]
 fn a_line_or_an_event_over_the_limit_is_an_error() {
-    let oversize = Some(Oversize { bytes_max: 16 });
-    let table: &[(&str, &str, Option<Oversize>)] = &[
+    let oversize = Some(SseEventTooLarge { bytes_max: 16 });
+    let table: &[(&str, &str, Option<SseEventTooLarge>)] = &[
         ("a line that fits", "data: 123456789\n\n", None),
         ("a line too long", "data: 12345678901\n\n", oversize),
         ("an endless line", "data: 123456789012345678901234", oversize),

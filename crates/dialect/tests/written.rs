@@ -21,10 +21,10 @@ use stage::transcript::{
     answer, call, failed_result, media, message, png, provider, request, result, results, text,
     thinking, tool, user,
 };
-use windlass_dialect::{Dialect, Law, Written};
+use windlass_dialect::{Dialect, EncodedRequestCache, ProviderRules};
 use windlass_vocabulary::{
-    AttachmentKind, Block, Effort, Message, MessageId, Messages, MetaKind, ModelName, ModelRequest,
-    Origin, ResultPart, Role, Wire,
+    AttachmentKind, ContentBlock, Effort, Message, MessageId, MessageOrigin, Messages, MetaKind,
+    ModelName, ModelRequest, Role, ToolResultPart, WireFormat,
 };
 
 /// What can happen to a conversation between two requests.
@@ -53,42 +53,46 @@ fn id() -> impl Strategy<Value = &'static str> {
     prop_oneof![Just("t1"), Just("t2"), Just("t3"), Just(""), Just("odd id"), Just("odd_id")]
 }
 
-fn server_tools() -> impl Strategy<Value = Block> {
+fn server_tools() -> impl Strategy<Value = ContentBlock> {
     let anthropic = |kind: &'static str, field: &'static str| {
         prop_oneof![Just("s1"), Just("s2")].prop_map(move |id| {
             let json = format!("{{\"type\":\"{kind}\",\"{field}\":\"{id}\"}}");
-            provider(Wire::AnthropicMessages, kind, &json)
+            provider(WireFormat::AnthropicMessages, kind, &json)
         })
     };
     prop_oneof![
         anthropic("server_tool_use", "id"),
         anthropic("web_search_tool_result", "tool_use_id"),
         Just(provider(
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             "redacted_thinking",
             "{\"type\":\"redacted_thinking\",\"data\":\"x\"}"
         )),
         Just(provider(
-            Wire::OpenaiResponses,
+            WireFormat::OpenaiResponses,
             "reasoning",
             "{\"type\":\"reasoning\",\"id\":\"s1\",\"encrypted_content\":\"x\"}"
         )),
-        Just(provider(Wire::Gemini, "sealed_part", "{\"text\":\"\",\"thoughtSignature\":\"x\"}")),
-        Just(provider(Wire::Gemini, "part", "{\"executableCode\":{}}")),
+        Just(provider(
+            WireFormat::Gemini,
+            "sealed_part",
+            "{\"text\":\"\",\"thoughtSignature\":\"x\"}"
+        )),
+        Just(provider(WireFormat::Gemini, "part", "{\"executableCode\":{}}")),
     ]
 }
 
-fn picture() -> impl Strategy<Value = Block> {
+fn picture() -> impl Strategy<Value = ContentBlock> {
     (1_u32..30, 0_usize..60, any::<bool>()).prop_map(|(edge, padding, in_result)| {
         let image = media("m", "image/png", &png(edge, 2, padding));
         match in_result {
-            false => Block::Media(image),
-            true => failed_result("t1", vec![ResultPart::Media(image)]),
+            false => ContentBlock::Media(image),
+            true => failed_result("t1", vec![ToolResultPart::Media(image)]),
         }
     })
 }
 
-fn block() -> impl Strategy<Value = Block> {
+fn block() -> impl Strategy<Value = ContentBlock> {
     prop_oneof![
         4 => "[a-z \"\n]{0,6}".prop_map(|words| text(&words)),
         2 => any::<bool>().prop_map(|sealed| thinking("hm", sealed.then_some("seal"))),
@@ -105,14 +109,14 @@ fn any_message() -> impl Strategy<Value = Message> {
         4 => Just(Some("model-a")), 1 => Just(Some("model-b")), 1 => Just(None),
     ];
     let kind = prop_oneof![
-        4 => Just((Role::User, Origin::User)),
-        6 => Just((Role::Assistant, Origin::Model)),
-        3 => Just((Role::User, Origin::ToolResults)),
-        2 => Just((Role::User, Origin::Attachment(AttachmentKind::Memory))),
-        1 => Just((Role::User, Origin::Meta(MetaKind::Context))),
-        1 => Just((Role::User, Origin::Summary)),
-        1 => Just((Role::User, Origin::Display)),
-        1 => Just((Role::Assistant, Origin::Display)),
+        4 => Just((Role::User, MessageOrigin::User)),
+        6 => Just((Role::Assistant, MessageOrigin::Model)),
+        3 => Just((Role::User, MessageOrigin::ToolResults)),
+        2 => Just((Role::User, MessageOrigin::Attachment(AttachmentKind::Memory))),
+        1 => Just((Role::User, MessageOrigin::Meta(MetaKind::Context))),
+        1 => Just((Role::User, MessageOrigin::Summary)),
+        1 => Just((Role::User, MessageOrigin::Display)),
+        1 => Just((Role::Assistant, MessageOrigin::Display)),
     ];
     (kind, proptest::collection::vec(block(), 0..4), author).prop_map(
         |((role, origin), content, model)| Message {
@@ -136,11 +140,11 @@ fn healthy() -> impl Strategy<Value = Vec<Message>> {
                 turn.push(user(vec![text("next")]));
             }
             if attaches {
-                let origin = Origin::Attachment(AttachmentKind::Memory);
+                let origin = MessageOrigin::Attachment(AttachmentKind::Memory);
                 turn.push(message(Role::User, origin, vec![text("memory")]));
             }
             if shows {
-                turn.push(message(Role::User, Origin::Display, vec![text("for people")]));
+                turn.push(message(Role::User, MessageOrigin::Display, vec![text("for people")]));
             }
             turn
         },
@@ -198,7 +202,7 @@ impl Conversation {
             Step::Remove(at) if count > 0 => drop(messages.remove(at % count)),
             Step::TakeBack(many) => messages.truncate(count.saturating_sub(*many)),
             Step::Compact(at) => {
-                let summary = message(Role::User, Origin::Summary, vec![text("so far")]);
+                let summary = message(Role::User, MessageOrigin::Summary, vec![text("so far")]);
                 messages.splice(..at % (count + 1), [Arc::new(summary)]);
             }
             Step::SwitchModel(is_other) => {
@@ -222,17 +226,17 @@ impl Conversation {
         self.request.messages = messages.into_iter().collect();
     }
 
-    fn law(&self, dialect: &dyn Dialect) -> Law {
+    fn law(&self, dialect: &dyn Dialect) -> ProviderRules {
         if !self.narrow {
-            return dialect.law().clone();
+            return dialect.rules().clone();
         }
-        Law {
+        ProviderRules {
             media_count_max: 5,
             media_count_batch: 2,
             media_total_bytes_max: 400,
-            image_crowd: 2,
-            image_crowd_edge_max: 20,
-            ..dialect.law().clone()
+            many_images_threshold: 2,
+            many_images_edge_max: 20,
+            ..dialect.rules().clone()
         }
     }
 }
@@ -248,12 +252,12 @@ proptest! {
         for (wire, dialect) in spoken() {
             let request = request(Vec::new());
             let mut conversation = Conversation { request, narrow, next: 0 };
-            let mut memory = Written::new();
+            let mut memory = EncodedRequestCache::new();
             for (number, step) in steps.iter().enumerate() {
                 conversation.take(step);
                 let law = conversation.law(dialect);
                 let fresh = dialect.encode(&conversation.request, &law);
-                let remembered = dialect.encode_with(&conversation.request, &law, &mut memory);
+                let remembered = dialect.encode_cached(&conversation.request, &law, &mut memory);
                 let shown = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
                 prop_assert_eq!(
                     shown(&remembered.body), shown(&fresh.body), "{:?} at {}", wire, number
@@ -268,17 +272,17 @@ proptest! {
         for (wire, dialect) in spoken() {
             let request = request(vec![user(vec![text("do it")])]);
             let mut conversation = Conversation { request, narrow: false, next: 0 };
-            let mut memory = Written::new();
+            let mut memory = EncodedRequestCache::new();
             let mut before = 0;
             for turn in &turns {
-                let body = dialect.encode_with(&conversation.request, dialect.law(), &mut memory).body;
-                prop_assert_eq!(memory.kept_bytes(), before, "{:?}", wire);
+                let body = dialect.encode_cached(&conversation.request, dialect.rules(), &mut memory).body;
+                prop_assert_eq!(memory.reused_bytes(), before, "{:?}", wire);
                 let head = dialect
-                    .encode(&ModelRequest { messages: Messages::default(), ..conversation.request.clone() }, dialect.law());
+                    .encode(&ModelRequest { messages: Messages::default(), ..conversation.request.clone() }, dialect.rules());
                 before = body.len() - (head.body.len() - opening_bytes(wire, "Go on."));
                 before -= marks(&body) - marks(&head.body);
                 conversation.take(&Step::Grow(turn.clone()));
-                prop_assert!(memory.held_bytes() <= 2 * body.len(), "{:?}", wire);
+                prop_assert!(memory.retained_bytes() <= 2 * body.len(), "{:?}", wire);
             }
         }
     }
@@ -293,17 +297,17 @@ fn what_reaches_back_is_written_again() {
     let asks = |id: &str| answer(vec![text("a"), call(id, "Read", "{}")]);
     let server = |kind: &str, field: &str| {
         let json = format!("{{\"type\":\"{kind}\",\"{field}\":\"s1\"}}");
-        provider(Wire::AnthropicMessages, kind, &json)
+        provider(WireFormat::AnthropicMessages, kind, &json)
     };
     let search = || answer(vec![text("s"), server("server_tool_use", "id")]);
     let only_search = || answer(vec![server("server_tool_use", "id")]);
     let found = || answer(vec![server("web_search_tool_result", "tool_use_id"), text("f")]);
     let pictures = |edges: &[u32]| {
-        let image = |edge: &u32| Block::Media(media("m", "image/png", &png(*edge, 2, 0)));
+        let image = |edge: &u32| ContentBlock::Media(media("m", "image/png", &png(*edge, 2, 0)));
         user(edges.iter().map(image).collect())
     };
     let attachment =
-        || message(Role::User, Origin::Attachment(AttachmentKind::Memory), vec![text("m")]);
+        || message(Role::User, MessageOrigin::Attachment(AttachmentKind::Memory), vec![text("m")]);
     let table: Vec<(&str, Vec<(usize, Vec<Message>)>)> = vec![
         (
             "a word after the results",
@@ -415,13 +419,13 @@ fn what_reaches_back_is_written_again() {
         for (wire, dialect) in spoken() {
             let request = request(Vec::new());
             let mut conversation = Conversation { request, narrow: true, next: 0 };
-            let mut memory = Written::new();
+            let mut memory = EncodedRequestCache::new();
             for (number, (taken_back, more)) in requests.iter().enumerate() {
                 conversation.take(&Step::TakeBack(*taken_back));
                 conversation.take(&Step::Grow(more.clone()));
                 let law = conversation.law(dialect);
                 let fresh = dialect.encode(&conversation.request, &law);
-                let remembered = dialect.encode_with(&conversation.request, &law, &mut memory);
+                let remembered = dialect.encode_cached(&conversation.request, &law, &mut memory);
                 assert_eq!(
                     String::from_utf8_lossy(&remembered.body),
                     String::from_utf8_lossy(&fresh.body),
@@ -434,17 +438,17 @@ fn what_reaches_back_is_written_again() {
 }
 
 /// Bytes of a first message on each wire.
-fn opening_bytes(wire: Wire, text: &str) -> usize {
+fn opening_bytes(wire: WireFormat, text: &str) -> usize {
     text.len()
         + match wire {
-            Wire::AnthropicMessages => {
+            WireFormat::AnthropicMessages => {
                 "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}]}".len()
             }
-            Wire::OpenaiChat => "{\"role\":\"user\",\"content\":\"\"}".len(),
-            Wire::OpenaiResponses => "{\"type\":\"message\",\"role\":\"user\",\
+            WireFormat::OpenaiChat => "{\"role\":\"user\",\"content\":\"\"}".len(),
+            WireFormat::OpenaiResponses => "{\"type\":\"message\",\"role\":\"user\",\
                  \"content\":[{\"type\":\"input_text\",\"text\":\"\"}]}"
                 .len(),
-            Wire::Gemini => "{\"role\":\"user\",\"parts\":[{\"text\":\"\"}]}".len(),
+            WireFormat::Gemini => "{\"role\":\"user\",\"parts\":[{\"text\":\"\"}]}".len(),
         }
 }
 

@@ -42,7 +42,7 @@ async fn main() -> ExitCode {
     if is_wanted("paced") {
         let report = measured(sessions, TURNS, Some(Durability::Synced), pace).await;
         println!("{sessions} sessions of {TURNS} turns with 3 calls, answers streamed:");
-        is_good = told(&report) && report.waits.within(990) <= DISK_MAX;
+        is_good = told(&report) && report.waits.quantile(990) <= DISK_MAX;
         println!("  limits      p99 to disk {DISK_MAX:?}, {} MiB", MEMORY_KIB_MAX >> 10);
     }
     if is_wanted("at-once") {
@@ -90,7 +90,7 @@ fn told(report: &Report) -> bool {
     println!("  memory      {} MiB at most", report.memory_kib >> 10);
     println!("  open files  {} at most", report.files);
     println!("  turn        p50 {:.1?}, p99 {:.1?}", report.turn(50), report.turn(99));
-    let (median, slow) = (report.waits.within(500), report.waits.within(990));
+    let (median, slow) = (report.waits.quantile(500), report.waits.quantile(990));
     println!("  to disk     p50 {median:.1?}, p99 {slow:.1?}, {} times", report.waits.count());
     if let Some(error) = report.errors.first() {
         println!("  the first   {error}");

@@ -5,20 +5,20 @@
 
 use std::io::Write;
 
-use windlass_driver::vocabulary::{Delta, ModelFacts, Notice, Wire};
-use windlass_driver::{Builder, Credential, Endpoint, Settings};
-use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
+use windlass_driver::vocabulary::{Delta, ModelFacts, Notice, WireFormat};
+use windlass_driver::{Credential, Endpoint, SessionBuilder, Settings};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let script = Script::new().answer(Answer::text("It hauls heavy loads, turn by turn."));
-    let server = Rehearsal::start(script, StartOptions::default()).await?;
+    let script = Script::new().answer(ScriptedAnswer::text("It hauls heavy loads, turn by turn."));
+    let server = Rehearsal::start(script, RehearsalOptions::default()).await?;
 
     let model = ModelFacts::new("some-model");
-    let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url())
+    let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url())
         .credential(Credential::Key("a key".to_owned()));
 
-    let (session, mut notices) = Builder::new(Settings::new(model), endpoint).start()?;
+    let (session, mut notices) = SessionBuilder::new(Settings::new(model), endpoint).start()?;
     session.submit("What does a windlass do?")?;
     while let Some(notice) = notices.next().await {
         match notice {

@@ -2,15 +2,20 @@
 //! fine, everything else is not.
 
 use serde_json::json;
-use windlass_driver::vocabulary::{Answer, ModelFacts, Notice, PermissionQuestion, Wire};
-use windlass_driver::{Builder, Endpoint, Registry, Settings};
-use windlass_rehearsal::{Answer as Says, Rehearsal, Script, StartOptions};
+use windlass_driver::vocabulary::{
+    ModelFacts, Notice, PermissionAnswer, PermissionQuestion, WireFormat,
+};
+use windlass_driver::{Endpoint, SessionBuilder, Settings, ToolRegistry};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says};
 
-fn judge(question: &PermissionQuestion) -> Answer {
+fn judge(question: &PermissionQuestion) -> PermissionAnswer {
     if question.call.input.as_str().contains("\"touch ") {
-        Answer::Allow { updated_input: None, remember: Vec::new() }
+        PermissionAnswer::Allow { updated_input: None, remember: Vec::new() }
     } else {
-        Answer::Deny { message: "Only `touch` may run here.".to_owned(), interrupt: false }
+        PermissionAnswer::Deny {
+            message: "Only `touch` may run here.".to_owned(),
+            interrupt: false,
+        }
     }
 }
 
@@ -22,12 +27,14 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .answer(Says::call("Bash", json!({ "command": format!("touch {}", made.display()) })))
         .answer(Says::call("Bash", json!({ "command": format!("rm {}", made.display()) })))
         .answer(Says::text("I made it and could not remove it.").when_result("Only `touch`"));
-    let server = Rehearsal::start(script, StartOptions::default()).await?;
+    let server = Rehearsal::start(script, RehearsalOptions::default()).await?;
 
     let settings = Settings::new(ModelFacts::new("some-model"));
-    let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url());
+    let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url());
     // Without `asks` nobody is asked, and everything that would ask is denied.
-    let builder = Builder::new(settings, endpoint).registry(Registry::builtin()).asks(true);
+    let builder = SessionBuilder::new(settings, endpoint)
+        .registry(ToolRegistry::with_builtin_tools())
+        .permission_prompts(true);
     let (session, mut notices) = builder.start()?;
     session.submit("Make a file, then remove it.")?;
     while let Some(notice) = notices.next().await {

@@ -4,9 +4,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_driver::vocabulary::{ModelFacts, Notice, Wire};
-use windlass_driver::{Builder, Endpoint, Registry, Settings, own};
-use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
+use windlass_driver::vocabulary::{ModelFacts, Notice, WireFormat};
+use windlass_driver::{Endpoint, SessionBuilder, Settings, ToolRegistry, custom_tool};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 #[derive(Deserialize, JsonSchema)]
 struct Text {
@@ -16,8 +16,8 @@ struct Text {
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut registry = Registry::builtin();
-    registry.insert(own::reading(
+    let mut registry = ToolRegistry::with_builtin_tools();
+    registry.insert(custom_tool::build_read_only_tool(
         "CountWords",
         "Counts the words of a text.",
         |input: Text, _job| async move {
@@ -26,12 +26,13 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ));
 
     let script = Script::new()
-        .answer(Answer::call("CountWords", json!({ "text": "turn by turn" })))
-        .answer(Answer::text("Three.").when_result("3 words"));
-    let server = Rehearsal::start(script, StartOptions::default()).await?;
+        .answer(ScriptedAnswer::call("CountWords", json!({ "text": "turn by turn" })))
+        .answer(ScriptedAnswer::text("Three.").when_result("3 words"));
+    let server = Rehearsal::start(script, RehearsalOptions::default()).await?;
     let settings = Settings::new(ModelFacts::new("some-model"));
-    let endpoint = Endpoint::new(Wire::AnthropicMessages, server.url());
-    let (session, mut notices) = Builder::new(settings, endpoint).registry(registry).start()?;
+    let endpoint = Endpoint::new(WireFormat::AnthropicMessages, server.url());
+    let (session, mut notices) =
+        SessionBuilder::new(settings, endpoint).registry(registry).start()?;
     session.submit("How many words are in \"turn by turn\"?")?;
     while let Some(notice) = notices.next().await {
         match notice {

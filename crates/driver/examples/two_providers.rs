@@ -2,9 +2,9 @@
 //!
 //! Two rehearsed servers stand for the providers, so that it needs neither keys nor a network.
 
-use windlass_driver::{Builder, Credential, Endpoint, Settings};
-use windlass_rehearsal::{Answer, Fault, Rehearsal, Script, StartOptions};
-use windlass_vocabulary::{Delta, ModelFacts, Notice, Prices, Tokens, Wire};
+use windlass_driver::{Credential, Endpoint, SessionBuilder, Settings};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer, ScriptedFault};
+use windlass_vocabulary::{Delta, ModelFacts, Notice, Prices, Tokens, WireFormat};
 
 fn facts(name: &str) -> ModelFacts {
     ModelFacts {
@@ -18,28 +18,28 @@ fn facts(name: &str) -> ModelFacts {
 
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let overloaded = Fault::Refuse {
+    let overloaded = ScriptedFault::Refuse {
         status: 529,
         headers: vec![("retry-after-ms".to_owned(), "1".to_owned())],
         body: None,
     };
     let script = Script::new()
-        .answer(Answer::failing(overloaded).repeat(3))
-        .answer(Answer::text("I am back."));
-    let first = Rehearsal::start(script, StartOptions::default()).await?;
-    let script = Script::new().answer(Answer::text("I stand in."));
-    let second = Rehearsal::start(script, StartOptions::default()).await?;
+        .answer(ScriptedAnswer::from_fault(overloaded).repeat(3))
+        .answer(ScriptedAnswer::text("I am back."));
+    let first = Rehearsal::start(script, RehearsalOptions::default()).await?;
+    let script = Script::new().answer(ScriptedAnswer::text("I stand in."));
+    let second = Rehearsal::start(script, RehearsalOptions::default()).await?;
 
     let mut settings = Settings::new(facts("first-choice"));
     settings.fallbacks = vec![facts("second-choice")];
-    let here = Endpoint::new(Wire::AnthropicMessages, first.url())
+    let here = Endpoint::new(WireFormat::AnthropicMessages, first.url())
         .credential(Credential::Key("a key".to_owned()));
     // Another provider: another wire, another key, which never meets the first.
-    let there = Endpoint::new(Wire::Gemini, second.url())
+    let there = Endpoint::new(WireFormat::Gemini, second.url())
         .credential(Credential::Key("another key".to_owned()));
 
     let (session, mut notices) =
-        Builder::new(settings, here).endpoint_for("second-choice".into(), there).start()?;
+        SessionBuilder::new(settings, here).endpoint_for("second-choice".into(), there).start()?;
     for question in ["Who is there?", "And now?"] {
         session.submit(question)?;
         while let Some(notice) = notices.next().await {

@@ -20,12 +20,12 @@ pub(crate) fn unix_millis() -> u64 {
 }
 
 /// How long ago that was.
-pub(crate) fn since(instant: Instant) -> Millis {
+pub(crate) fn elapsed_since(instant: Instant) -> Millis {
     Millis(u64::try_from(instant.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// This long after that; for spans without measure, long enough.
-pub(crate) fn later(instant: Instant, span: Duration) -> Instant {
+pub(crate) fn add_span(instant: Instant, span: Duration) -> Instant {
     instant.checked_add(span).unwrap_or_else(|| instant + SPAN_MAX)
 }
 

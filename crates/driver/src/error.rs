@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 
 use windlass_journal::JournalError;
-use windlass_vocabulary::{ModelName, Wire};
+use windlass_vocabulary::{ModelName, WireFormat};
 
 /// A session could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum SessionStartError {
     /// The configuration names an address that cannot be called.
     #[error("the model server's address `{url}` cannot be used: {problem}")]
     Address {
@@ -20,7 +20,7 @@ pub enum StartError {
     },
     /// The configuration names a wire that is not spoken yet.
     #[error("the wire {0:?} is not spoken here yet")]
-    Wire(Wire),
+    Wire(WireFormat),
     /// An endpoint is configured for a model that the settings do not name.
     #[error("an endpoint is configured for the model `{name}`, which this session never asks")]
     Model {

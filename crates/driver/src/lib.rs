@@ -1,6 +1,6 @@
 //! Performs the engine's effects and reports what happened; decides nothing.
 //!
-//! This is the crate to embed: [`Builder`] starts a session, [`Session`] speaks to it, [`Notices`]
+//! This is the crate to embed: [`SessionBuilder`] starts a session, [`Session`] speaks to it, [`Notices`]
 //! tells what happens. Inside, one task owns the engine's state and does nothing but take an event,
 //! write it down, ask the engine for the next state and effects, and start each effect as a task of
 //! its own that reports back as an event. So a slow tool or server never makes the session deaf,
@@ -14,8 +14,10 @@
 //! ```
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
-//! use windlass_driver::vocabulary::{Answer, ModelFacts, Wire};
-//! use windlass_driver::{Builder, Credential, Endpoint, Registry, Settings, own};
+//! use windlass_driver::vocabulary::{ModelFacts, PermissionAnswer, WireFormat};
+//! use windlass_driver::{
+//!     Credential, Endpoint, SessionBuilder, Settings, ToolRegistry, custom_tool,
+//! };
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! struct Text {
@@ -25,24 +27,24 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # use windlass_rehearsal::{Answer as Says, Rehearsal, Script, StartOptions};
+//! # use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says};
 //! # let input = serde_json::json!({ "text": "turn by turn" });
 //! # let script = Script::new().answer(Says::call("Count", input)).answer(Says::text("Three."));
-//! # let server = Rehearsal::start(script, StartOptions::default()).await?;
+//! # let server = Rehearsal::start(script, RehearsalOptions::default()).await?;
 //! # let url = server.url();
-//! let mut tools = Registry::builtin();
-//! tools.insert(own::reading("Count", "Counts words.", |input: Text, _job| async move {
+//! let mut tools = ToolRegistry::with_builtin_tools();
+//! tools.insert(custom_tool::build_read_only_tool("Count", "Counts words.", |input: Text, _call| async move {
 //!     Ok(format!("{} words", input.text.split_whitespace().count()))
 //! }));
 //!
-//! let endpoint = Endpoint::new(Wire::AnthropicMessages, url)
+//! let endpoint = Endpoint::new(WireFormat::AnthropicMessages, url)
 //!     .credential(Credential::Key("the key".to_owned()));
-//! let (session, mut notices) = Builder::new(Settings::new(ModelFacts::new("a-model")), endpoint)
+//! let (session, mut notices) = SessionBuilder::new(Settings::new(ModelFacts::new("a-model")), endpoint)
 //!     .registry(tools)
-//!     .asks(true)
+//!     .permission_prompts(true)
 //!     .start()?;
 //!
-//! let no = |_: &_| Answer::Deny { message: "not here".to_owned(), interrupt: false };
+//! let no = |_: &_| PermissionAnswer::Deny { message: "not here".to_owned(), interrupt: false };
 //! let answered = session.prompt("How many words are in this?", &mut notices, no).await?;
 //! assert_eq!(answered.text, "Three.");
 //! session.close().await;
@@ -65,68 +67,69 @@
 //! Reading order: `builder`, [`session`], `run`, `perform`, then the errands: `model`, `tool`, `compact`,
 //! `permission`, `hook`, `spill`, `attachment`.
 
-mod answered;
-mod aside;
 pub mod attachment;
-mod builder;
-mod change;
+mod call_inspector;
+mod client_questions;
 mod clock;
-mod compact;
+mod config_change;
+mod durability;
+mod effect_performer;
 mod error;
-mod guard;
 mod hook;
-mod inspect;
-mod journal;
-mod keeper;
-mod late;
+mod journal_notes;
+mod latency;
+mod memory_file;
 mod model;
-mod notebook;
 mod notices;
-mod outside;
-mod perform;
-mod permission;
-mod run;
-mod scribe;
+mod panic_guard;
+mod permission_prompts;
+mod prompt_result;
+pub mod rewind;
 pub mod session;
-mod spill;
+mod session_background;
+mod session_builder;
+mod session_journal;
+mod session_loop;
+mod side_model;
+mod spill_writer;
+mod summary_call;
 mod tool;
-mod transcript;
-pub mod undo;
-mod waits;
+mod transcript_writer;
 
 use std::time::Duration;
 
-pub use answered::Answered;
-pub use attachment::Finder;
-pub use attachment::nearby::{Instruction, Nearby};
-pub use attachment::note::NoteFolder;
-pub use attachment::skill::SkillFolders;
-pub use builder::Builder;
-pub use change::ConfigChange;
-pub use error::{SendError, StartError};
-pub use hook::Parting;
-pub use inspect::Disk;
-pub use model::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
+pub use attachment::AttachmentFinder;
+pub use attachment::memory_folder::MemoryFolder;
+pub use attachment::path_instructions::{PathInstruction, PathInstructionSource};
+pub use attachment::skill_folders::SkillFolders;
+pub use call_inspector::HostFileSystem;
+pub use config_change::ConfigChange;
+pub use error::{SendError, SessionStartError};
+pub use hook::SessionEndReason;
+pub use latency::LatencyHistogram;
+pub use model::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
 pub use notices::Notices;
-pub use session::{Page, Queued, Session, Submission};
-pub use tool::confine::{Confined, Confinement};
-pub use tool::subagent::{AgentDefinition, Isolation, Subagents};
-pub use transcript::{Appended, Heard, Transcript};
-pub use waits::Waits;
+pub use prompt_result::PromptResult;
+pub use session::{PromptSubmission, QueuedMessage, Session, SlashCommandCall};
+pub use session_builder::SessionBuilder;
+pub use tool::sandbox_launcher::{CommandSandboxConfig, ToolSandboxLauncher};
+pub use tool::subagent::{AgentDefinition, AgentIsolation, SubagentConfig};
+pub use transcript_writer::{AppendedTranscriptLines, TranscriptConfig, TranscriptListener};
 
-pub use windlass_dialect::{Credential, Law, law};
+pub use windlass_dialect::{Credential, ProviderRules, provider_rules};
 pub use windlass_engine::bound::{Bound, bound};
 pub use windlass_engine::settings::{After, Agent, Context, Hooks, Limits};
 pub use windlass_engine::{Interrupt, Settings};
 pub use windlass_hook as hooks;
 pub use windlass_hook::HookSet;
-pub use windlass_journal::transcript::About;
-pub use windlass_journal::{Durability, Head, JournalError};
+pub use windlass_journal::transcript::TranscriptContext;
+pub use windlass_journal::{Durability, JournalError, JournalHead};
 pub use windlass_mcp as mcp;
-pub use windlass_permission::{Granted, Policy, Rule, Rules};
+pub use windlass_permission::{PermissionGrant, Policy, Rule, Rules};
 pub use windlass_tool::{
-    BackgroundTask, Errand, ErrandCause, Git, GitEnd, GitFailure, Job, Limits as ToolLimits,
-    Progress, Registry, Running, SkillPage, Surroundings, Tool, frontmatter, own, skills,
+    BackgroundTask, GitError, GitOutput, GitRunner, OneShotCommand, OneShotEndCause,
+    ProgressSender, SkillDefinition, Tool, ToolCallContext, ToolFuture, ToolLimits, ToolRegistry,
+    ToolSessionContext, custom_tool, front_matter, load_skills,
 };
 pub use windlass_vocabulary as vocabulary;
 

@@ -20,28 +20,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use windlass_vocabulary::notice::Ending;
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    Block, Delta, HookNotice, MicroUsd, Notice, ResultPart, Terminal, Usage,
+    ContentBlock, Delta, HookNotice, MicroUsd, Notice, Terminal, ToolResultPart, Usage,
 };
 
 /// The reading end: what a session tells, in order. Also a `futures_core::Stream`, for those who have
 /// the tools for one.
 #[derive(Debug)]
 pub struct Notices {
-    shared: Arc<Shared>,
+    shared: Arc<SharedNoticeQueue>,
 }
 
 /// The telling end, held by the session's task.
 #[derive(Clone, Debug)]
-pub(crate) struct Teller {
-    shared: Arc<Shared>,
+pub(crate) struct NoticeSender {
+    shared: Arc<SharedNoticeQueue>,
 }
 
 /// A teller and its reader.
-pub(crate) fn channel() -> (Teller, Notices) {
-    let shared = Arc::new(Shared::default());
-    (Teller { shared: Arc::clone(&shared) }, Notices { shared })
+pub(crate) fn channel() -> (NoticeSender, Notices) {
+    let shared = Arc::new(SharedNoticeQueue::default());
+    (NoticeSender { shared: Arc::clone(&shared) }, Notices { shared })
 }
 
 impl Notices {
@@ -52,7 +52,7 @@ impl Notices {
     }
 
     fn poll_notice(&mut self, context: &Context<'_>) -> Poll<Option<Notice>> {
-        let mut queue = self.shared.queue();
+        let mut queue = self.shared.lock_queue();
         match queue.pop() {
             Some(notice) => Poll::Ready(Some(notice)),
             None if queue.is_closed => Poll::Ready(None),
@@ -66,12 +66,12 @@ impl Notices {
 
     /// The next notice if one waits.
     pub fn try_next(&mut self) -> Option<Notice> {
-        self.shared.queue().pop()
+        self.shared.lock_queue().pop()
     }
 
     /// Reads on until the run is over; everything on the way is dropped. `None` when the session
     /// closed without a run having ended.
-    pub async fn ending(&mut self) -> Option<Ending> {
+    pub async fn wait_for_run_end(&mut self) -> Option<RunEnding> {
         loop {
             if let Notice::RunEnded(ending) = self.next().await? {
                 return Some(ending);
@@ -88,20 +88,20 @@ impl Stream for Notices {
     }
 }
 
-impl Teller {
-    pub(crate) fn tell(&self, notice: Notice) {
-        self.shared.change(|queue| queue.push(notice));
+impl NoticeSender {
+    pub(crate) fn send(&self, notice: Notice) {
+        self.shared.update(|queue| queue.push(notice));
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {
-        self.tell(Notice::Warning(text.into()));
+        self.send(Notice::Warning(text.into()));
     }
 
     /// The session broke down. A run that is under way ends here, because nobody else will say so.
     pub(crate) fn fail(&self, why: String) {
         self.warn(why.clone());
-        if self.shared.queue().is_running {
-            self.tell(Notice::RunEnded(Ending {
+        if self.shared.lock_queue().is_running {
+            self.send(Notice::RunEnded(RunEnding {
                 terminal: Terminal::ModelError,
                 outcome: None,
                 why,
@@ -116,19 +116,19 @@ impl Teller {
 
     /// No notice follows.
     pub(crate) fn close(&self) {
-        self.shared.change(|queue| queue.is_closed = true);
+        self.shared.update(|queue| queue.is_closed = true);
     }
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    queue: Mutex<Queue>,
+struct SharedNoticeQueue {
+    queue: Mutex<NoticeQueue>,
 }
 
-impl Shared {
+impl SharedNoticeQueue {
     /// Changes the queue, and wakes whoever waits for that.
-    fn change(&self, change: impl FnOnce(&mut Queue)) {
-        let mut queue = self.queue();
+    fn update(&self, change: impl FnOnce(&mut NoticeQueue)) {
+        let mut queue = self.lock_queue();
         change(&mut queue);
         let waker = queue.waker.take();
         drop(queue);
@@ -137,14 +137,14 @@ impl Shared {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn lock_queue(&self) -> MutexGuard<'_, NoticeQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    waiting: VecDeque<(Notice, usize)>,
+struct NoticeQueue {
+    unread: VecDeque<(Notice, usize)>,
     bytes: usize,
     dropped: u64,
     /// A run began and its end was not told.
@@ -154,28 +154,28 @@ struct Queue {
     waker: Option<Waker>,
 }
 
-impl Queue {
+impl NoticeQueue {
     fn push(&mut self, notice: Notice) {
         match notice {
             Notice::RunStarted => self.is_running = true,
             Notice::RunEnded(_) => self.is_running = false,
             _ => {}
         }
-        let Some((notice, size)) = self.join_last(notice) else {
+        let Some((notice, size)) = self.merge_into_last(notice) else {
             return;
         };
         if is_decoration(&notice) && self.bytes + size > DECORATION_BYTES_MAX {
             self.dropped += 1;
             return;
         }
-        self.waiting.push_back((notice, size));
+        self.unread.push_back((notice, size));
         self.bytes += size;
-        while self.waiting.len() > NOTICES_MAX || self.bytes > BYTES_MAX {
-            let Some(place) = self.waiting.iter().position(|(notice, _)| !must_arrive(notice))
+        while self.unread.len() > NOTICES_MAX || self.bytes > BYTES_MAX {
+            let Some(place) = self.unread.iter().position(|(notice, _)| !must_arrive(notice))
             else {
                 return;
             };
-            if let Some((_, size)) = self.waiting.remove(place) {
+            if let Some((_, size)) = self.unread.remove(place) {
                 self.bytes -= size;
                 self.dropped += 1;
             }
@@ -190,15 +190,15 @@ impl Queue {
                  finished messages and results are complete"
             )));
         }
-        let (notice, size) = self.waiting.pop_front()?;
+        let (notice, size) = self.unread.pop_front()?;
         self.bytes -= size;
         Some(notice)
     }
 
     /// Joins a piece of text to the unread piece before it, or gives the notice back with its size.
-    fn join_last(&mut self, notice: Notice) -> Option<(Notice, usize)> {
-        if let Some((last, size)) = self.waiting.back_mut()
-            && let Some((tail, piece)) = same_text(last, &notice)
+    fn merge_into_last(&mut self, notice: Notice) -> Option<(Notice, usize)> {
+        if let Some((last, size)) = self.unread.back_mut()
+            && let Some((tail, piece)) = find_joinable_text(last, &notice)
             && self.bytes + piece.len() <= DECORATION_BYTES_MAX
         {
             tail.push_str(piece);
@@ -206,13 +206,16 @@ impl Queue {
             self.bytes += piece.len();
             return None;
         }
-        let size = size_of(&notice);
+        let size = estimate_size(&notice);
         Some((notice, size))
     }
 }
 
 /// The two texts, when the second notice goes on where the first stopped.
-fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut String, &'a str)> {
+fn find_joinable_text<'a>(
+    last: &'a mut Notice,
+    next: &'a Notice,
+) -> Option<(&'a mut String, &'a str)> {
     let (
         Notice::Streamed { attempt: a, delta: tail },
         Notice::Streamed { attempt: b, delta: piece },
@@ -232,7 +235,7 @@ fn same_text<'a>(last: &'a mut Notice, next: &'a Notice) -> Option<(&'a mut Stri
 fn is_decoration(notice: &Notice) -> bool {
     match notice {
         Notice::Streamed { .. } | Notice::ToolProgressed { .. } | Notice::Hook(_) => true,
-        Notice::Nested { notice, .. } => is_decoration(notice),
+        Notice::SubagentNotice { notice, .. } => is_decoration(notice),
         _ => false,
     }
 }
@@ -242,7 +245,7 @@ fn must_arrive(notice: &Notice) -> bool {
 }
 
 /// Bytes a notice keeps alive by itself; the fixed part is a round figure.
-fn size_of(notice: &Notice) -> usize {
+fn estimate_size(notice: &Notice) -> usize {
     let own = match notice {
         Notice::Streamed { delta, .. } => match delta {
             Delta::Text(text) | Delta::Thinking(text) | Delta::CallInput(text) => text.len(),
@@ -252,22 +255,24 @@ fn size_of(notice: &Notice) -> usize {
             Delta::CallStarted { .. } | Delta::Usage(_) | Delta::Cleared { .. } => 0,
         },
         Notice::ToolProgressed { text, .. } | Notice::Warning(text) => text.len(),
-        Notice::Nested { notice, .. } => size_of(notice),
-        Notice::ToolEnded { outcome, .. } => outcome.content.iter().map(ResultPart::bytes).sum(),
+        Notice::SubagentNotice { notice, .. } => estimate_size(notice),
+        Notice::ToolEnded { outcome, .. } => {
+            outcome.content.iter().map(ToolResultPart::bytes).sum()
+        }
         Notice::Hook(HookNotice::Ended { stdout, stderr, .. }) => stdout.len() + stderr.len(),
         _ => 0,
     };
     own + 200
 }
 
-fn block_size(block: &Block) -> usize {
+fn block_size(block: &ContentBlock) -> usize {
     match block {
-        Block::Text(text) => text.len(),
-        Block::Thinking(thinking) => thinking.text.len(),
-        Block::ToolUse(call) => call.input.as_str().len(),
-        Block::ToolResult(result) => result.bytes(),
-        Block::Media(media) => media.data.len(),
-        Block::Provider(block) => block.json.as_str().len(),
+        ContentBlock::Text(text) => text.len(),
+        ContentBlock::Thinking(thinking) => thinking.text.len(),
+        ContentBlock::ToolUse(call) => call.input.as_str().len(),
+        ContentBlock::ToolResult(result) => result.bytes(),
+        ContentBlock::Media(media) => media.data.len(),
+        ContentBlock::Provider(block) => block.json.as_str().len(),
     }
 }
 
@@ -291,7 +296,7 @@ mod tests {
     async fn unread_text_is_joined_within_its_attempt() {
         let (teller, mut notices) = channel();
         for notice in [text(1, "a"), text(1, "b"), text(2, "c"), Notice::RunStarted, text(2, "d")] {
-            teller.tell(notice);
+            teller.send(notice);
         }
         teller.close();
         let mut read = Vec::new();
@@ -312,20 +317,20 @@ mod tests {
         };
         let question =
             PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
-        teller.tell(Notice::RunStarted);
-        teller.tell(Notice::PermissionAsked { ticket: Ticket(1), question });
+        teller.send(Notice::RunStarted);
+        teller.send(Notice::PermissionAsked { ticket: Ticket(1), question });
         let piece = "x".repeat(1 << 20);
         for attempt in 0..100 {
-            teller.tell(text(attempt, &piece));
-            let outcome = ToolOutcome::text(piece.clone());
-            teller.tell(Notice::ToolEnded { call: "c".into(), outcome });
+            teller.send(text(attempt, &piece));
+            let outcome = ToolOutcome::from_text(piece.clone());
+            teller.send(Notice::ToolEnded { call: "c".into(), outcome });
         }
         for _ in 0..NOTICES_MAX {
             teller.warn("again");
         }
         teller.fail("over".to_owned());
-        let queue = teller.shared.queue();
-        assert!(queue.bytes <= BYTES_MAX && queue.waiting.len() <= NOTICES_MAX);
+        let queue = teller.shared.lock_queue();
+        assert!(queue.bytes <= BYTES_MAX && queue.unread.len() <= NOTICES_MAX);
         drop(queue);
         let mut read = Vec::new();
         while let Some(notice) = notices.try_next() {

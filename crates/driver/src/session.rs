@@ -1,6 +1,6 @@
 //! The handle a front end or an embedder holds: submit, answer, interrupt, close.
 //!
-//! A [`Builder`](crate::Builder) starts a session on the tokio runtime it is called in (one thread is
+//! A [`Builder`](crate::SessionBuilder) starts a session on the tokio runtime it is called in (one thread is
 //! enough) and gives two ends: a [`Session`] to speak into and [`Notices`](crate::Notices) to read
 //! from. Speaking never waits; whatever comes of it is told as a notice. Nothing is decided here.
 
@@ -10,26 +10,28 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use windlass_engine::{Interrupt, Settings};
 use windlass_permission::Rule;
-use windlass_vocabulary::inventory::Inventory;
-use windlass_vocabulary::{Answer, Block, ModelName, PermissionQuestion, Ticket};
+use windlass_vocabulary::context_usage::ContextUsage;
+use windlass_vocabulary::{ContentBlock, ModelName, PermissionAnswer, PermissionQuestion, Ticket};
 
+use crate::client_questions::ClientQuestions;
 use crate::error::SendError;
-use crate::hook::Parting;
-use crate::late::Late;
-use crate::outside::Outside;
-use crate::run::{Change, Command, GoingBack};
-use crate::undo::{FileBack, Part, RewindError, Rewound, Undo, Wish};
+use crate::hook::SessionEndReason;
+use crate::rewind::{
+    FileHistory, FileRewind, RewindError, RewindOptions, RewindResult, RewindScope,
+};
+use crate::session_background::WeakSessionResources;
+use crate::session_loop::{RewindRequest, SessionCommand, SettingsChange};
 
 /// The handle of a running session. Clones speak to the same session; when the last one is
 /// dropped, the session closes.
 #[derive(Clone, Debug)]
 pub struct Session {
-    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) commands: mpsc::Sender<SessionCommand>,
     pub(crate) closed: watch::Receiver<bool>,
     pub(crate) close_max: Duration,
-    pub(crate) undo: Option<Arc<Undo>>,
-    pub(crate) outside: Arc<Outside>,
-    pub(crate) late: Late,
+    pub(crate) file_history: Option<Arc<FileHistory>>,
+    pub(crate) client_questions: Arc<ClientQuestions>,
+    pub(crate) resources: WeakSessionResources,
 }
 
 /// What closing takes besides hooks that are given a long time.
@@ -42,8 +44,8 @@ impl Session {
     /// # Errors
     ///
     /// When the session is closed, or does not keep up.
-    pub fn submit(&self, message: impl Into<Submission>) -> Result<(), SendError> {
-        self.send(Command::Submit(message.into()))
+    pub fn submit(&self, message: impl Into<PromptSubmission>) -> Result<(), SendError> {
+        self.send(SessionCommand::Submit(message.into()))
     }
 
     /// Answers a question told as `Notice::PermissionAsked`. An answer to a question that is no
@@ -52,21 +54,21 @@ impl Session {
     /// # Errors
     ///
     /// When the session is closed, or does not keep up.
-    pub fn answer(&self, ticket: Ticket, answer: Answer) -> Result<(), SendError> {
-        if Outside::is_ours(ticket) {
-            self.outside.answer(ticket, answer);
+    pub fn answer(&self, ticket: Ticket, answer: PermissionAnswer) -> Result<(), SendError> {
+        if ClientQuestions::is_client_ticket(ticket) {
+            self.client_questions.answer(ticket, answer);
             return Ok(());
         }
-        self.send(Command::Answer(ticket, answer))
+        self.send(SessionCommand::Answer(ticket, answer))
     }
 
     /// Puts a question that is no part of the conversation to whoever answers this session's, as
     /// `Notice::PermissionAsked`. `None` when nobody will answer; dropped, it is withdrawn.
-    pub fn ask(
+    pub fn ask_client(
         &self,
         question: PermissionQuestion,
-    ) -> impl Future<Output = Option<Answer>> + Send + 'static {
-        Arc::clone(&self.outside).ask(question)
+    ) -> impl Future<Output = Option<PermissionAnswer>> + Send + 'static {
+        Arc::clone(&self.client_questions).ask(question)
     }
 
     /// Ends what is going on, whatever it is. The end is told as `Notice::RunEnded`.
@@ -75,7 +77,7 @@ impl Session {
     ///
     /// When the session is closed, or does not keep up.
     pub fn interrupt(&self, why: Interrupt) -> Result<(), SendError> {
-        self.send(Command::Interrupt(why))
+        self.send(SessionCommand::Interrupt(why))
     }
 
     /// Ends the pause before the next try, if there is one; for a person who knows that the network
@@ -85,7 +87,7 @@ impl Session {
     ///
     /// When the session is closed, or does not keep up.
     pub fn retry_now(&self) -> Result<(), SendError> {
-        self.send(Command::RetryNow)
+        self.send(SessionCommand::RetryNow)
     }
 
     /// Changes the settings from now on: the mode, rules, the model, how it thinks. The change is
@@ -99,21 +101,21 @@ impl Session {
         &self,
         change: impl FnOnce(&mut Settings) + Send + 'static,
     ) -> Result<(), SendError> {
-        self.send(Command::Configure(Change(Box::new(change))))
+        self.send(SessionCommand::Configure(SettingsChange(Box::new(change))))
     }
 
     /// Goes on without a word: a call that a hook put off (`Ending::deferred`) is looked at again, and
     /// a run begins with it. Says whether there is one. A prompt does the same before it is heard.
-    pub async fn take_up(&self) -> bool {
+    pub async fn resume_deferred(&self) -> bool {
         let (reply, answer) = oneshot::channel();
-        let sent = self.commands.send(Command::TakeUp(reply)).await;
+        let sent = self.commands.send(SessionCommand::ResumeDeferred(reply)).await;
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
     /// Asks hooks what is still to be done by one that has nothing more to do.
-    pub(crate) async fn idle(&self) -> Option<String> {
+    pub(crate) async fn ask_idle_hooks(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Idle(reply)).await.ok()?;
+        self.commands.send(SessionCommand::AskIdleHooks(reply)).await.ok()?;
         answer.await.ok().flatten()
     }
 
@@ -124,7 +126,7 @@ impl Session {
     ///
     /// When the session is closed, or does not keep up.
     pub fn compact(&self, focus: Option<String>) -> Result<(), SendError> {
-        self.send(Command::Compact(focus))
+        self.send(SessionCommand::Compact(focus))
     }
 
     /// Asks something about the conversation that is no part of it: of what was said up to the end of
@@ -133,8 +135,8 @@ impl Session {
     /// # Errors
     ///
     /// When the session is closed, or does not keep up.
-    pub fn ask_aside(&self, question: impl Into<String>) -> Result<(), SendError> {
-        self.send(Command::Ask(question.into()))
+    pub fn ask_side_question(&self, question: impl Into<String>) -> Result<(), SendError> {
+        self.send(SessionCommand::AskSideQuestion(question.into()))
     }
 
     /// Gives the session a name, for lists. None is asked for then.
@@ -143,7 +145,7 @@ impl Session {
     ///
     /// When the session is closed, or does not keep up.
     pub fn rename(&self, title: impl Into<String>) -> Result<(), SendError> {
-        self.send(Command::Rename(title.into()))
+        self.send(SessionCommand::Rename(title.into()))
     }
 
     /// Waits until everything that is seen to after a run is done and kept, at most so long. For
@@ -151,7 +153,7 @@ impl Session {
     pub async fn drain(&self, limit: Duration) {
         let (reply, done) = oneshot::channel();
         let drained = async {
-            if self.commands.send(Command::Drain(reply)).await.is_ok() {
+            if self.commands.send(SessionCommand::Drain(reply)).await.is_ok() {
                 let _ = done.await;
             }
         };
@@ -160,25 +162,30 @@ impl Session {
 
     /// What fills the window now, and what was dropped to make room; `None` when the session is
     /// over.
-    pub async fn inventory(&self) -> Option<Inventory> {
+    pub async fn inventory(&self) -> Option<ContextUsage> {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Inventory(reply)).await.ok()?;
+        self.commands.send(SessionCommand::GetInventory(reply)).await.ok()?;
         answer.await.ok()
     }
 
     /// The messages that wait for the next tool boundary, the next to be delivered first; `None`
     /// when the session is over.
-    pub async fn queued(&self) -> Option<Vec<Queued>> {
+    pub async fn queued_messages(&self) -> Option<Vec<QueuedMessage>> {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Queued(reply)).await.ok()?;
+        self.commands.send(SessionCommand::ListQueued(reply)).await.ok()?;
         answer.await.ok()
     }
 
     /// Changes a message that waits, or takes it back if it is to say nothing. Says whether it was
     /// still waiting; when it returns, the change is kept like the message was.
-    pub async fn change_queued(&self, queued: Queued, content: Option<Vec<Block>>) -> bool {
+    pub async fn change_queued_message(
+        &self,
+        queued: QueuedMessage,
+        content: Option<Vec<ContentBlock>>,
+    ) -> bool {
         let (reply, answer) = oneshot::channel();
-        let sent = self.commands.send(Command::ChangeQueued { queued, content, reply }).await;
+        let sent =
+            self.commands.send(SessionCommand::ChangeQueued { queued, content, reply }).await;
         sent.is_ok() && answer.await.unwrap_or(false)
     }
 
@@ -192,10 +199,11 @@ impl Session {
     pub async fn rewind_files(
         &self,
         message: impl Into<String>,
-        wish: Wish,
-    ) -> Result<Vec<FileBack>, RewindError> {
-        let (undo, message) = (self.undo.clone().ok_or(RewindError::NotKept)?, message.into());
-        beside(move || undo.rewind(&message, wish)).await
+        wish: RewindOptions,
+    ) -> Result<Vec<FileRewind>, RewindError> {
+        let (undo, message) =
+            (self.file_history.clone().ok_or(RewindError::NotKept)?, message.into());
+        run_blocking(move || undo.rewind(&message, wish)).await
     }
 
     /// Goes back to before this message, called by its name in the transcript: what was said from it
@@ -208,20 +216,21 @@ impl Session {
     pub async fn rewind(
         &self,
         message: impl Into<String>,
-        part: Part,
-        wish: Wish,
-    ) -> Result<Rewound, RewindError> {
-        let (undo, message) = (self.undo.clone().ok_or(RewindError::NotKept)?, message.into());
+        part: RewindScope,
+        wish: RewindOptions,
+    ) -> Result<RewindResult, RewindError> {
+        let (undo, message) =
+            (self.file_history.clone().ok_or(RewindError::NotKept)?, message.into());
         if wish.dry_run {
-            return beside(move || {
-                let (before, prompt) = undo.find(&message)?;
+            return run_blocking(move || {
+                let (before, prompt) = undo.find_message(&message)?;
                 let files = if part.files { undo.rewind_to(before, wish)? } else { Vec::new() };
-                Ok(Rewound { prompt, files })
+                Ok(RewindResult { prompt, files })
             })
             .await;
         }
         let (reply, answer) = oneshot::channel();
-        let command = Command::GoBack(GoingBack::new(message, part, wish, reply));
+        let command = SessionCommand::Rewind(RewindRequest::new(message, part, wish, reply));
         self.commands.send(command).await.map_err(|_| RewindError::Closed)?;
         answer.await.unwrap_or(Err(RewindError::Closed))
     }
@@ -230,15 +239,15 @@ impl Session {
     /// the session. Done within [`CLOSE_MAX`](crate::CLOSE_MAX), unless a hook at the end is
     /// configured to take longer. May be called again.
     pub async fn close(&self) {
-        self.close_for(Parting::Other).await;
+        self.close_with_reason(SessionEndReason::Other).await;
     }
 
     /// The same, and hooks are told why.
-    pub async fn close_for(&self, why: Parting) {
+    pub async fn close_with_reason(&self, why: SessionEndReason) {
         let mut closed = self.closed.clone();
         let done = async {
             // An error means that the session is closing already.
-            let _ = self.commands.send(Command::Close(why)).await;
+            let _ = self.commands.send(SessionCommand::Close(why)).await;
             let _ = closed.wait_for(|is_closed| *is_closed).await;
         };
         // A session that does not end by then is past helping; its tasks die with the runtime.
@@ -246,7 +255,7 @@ impl Session {
     }
 
     /// Do both speak to the same session?
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_session(&self, other: &Self) -> bool {
         self.commands.same_channel(&other.commands)
     }
 
@@ -256,7 +265,7 @@ impl Session {
         *self.closed.borrow()
     }
 
-    pub(crate) fn send(&self, command: Command) -> Result<(), SendError> {
+    pub(crate) fn send(&self, command: SessionCommand) -> Result<(), SendError> {
         self.commands.try_send(command).map_err(|error| match error {
             mpsc::error::TrySendError::Full(_) => SendError::Full,
             mpsc::error::TrySendError::Closed(_) => SendError::Closed,
@@ -264,7 +273,7 @@ impl Session {
     }
 }
 /// Does work that waits for the disk on a thread where that matters to nobody.
-pub(crate) async fn beside<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RewindError> + Send + 'static,
 ) -> Result<T, RewindError> {
     let done = tokio::task::spawn_blocking(work).await;
@@ -276,9 +285,9 @@ pub(crate) async fn beside<T: Send + 'static>(
 
 /// A message for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
+pub struct PromptSubmission {
     /// What it says.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// It survives every context level word for word.
     pub pinned: bool,
     /// What the transcript calls it: a UUID of the sender's. One is made up if there is none.
@@ -288,12 +297,12 @@ pub struct Submission {
     /// Who is asked, for this run alone, if the session knows it.
     pub model: Option<ModelName>,
     /// The page whose words these are. A skill of that name is loaded, with its hooks.
-    pub page: Option<Page>,
+    pub slash_command: Option<SlashCommandCall>,
 }
 
 /// A page of somebody's whose words a message is: a command, or a skill that a person called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct SlashCommandCall {
     /// Its name, without the slash.
     pub name: String,
     /// What was written behind it.
@@ -304,46 +313,53 @@ pub struct Page {
 
 /// A message that waits for the next tool boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queued {
+pub struct QueuedMessage {
     /// Its place among those that wait, counted from 0.
-    pub place: usize,
+    pub index: usize,
     /// What its sender calls it.
     pub name: Option<String>,
     /// What it says.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// It survives every context level word for word.
     pub pinned: bool,
 }
 
-impl Submission {
+impl PromptSubmission {
     /// Calls it this in the transcript.
     #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
     /// Makes it survive every context level.
     #[must_use]
-    pub fn pinned(mut self) -> Self {
+    pub fn pin(mut self) -> Self {
         self.pinned = true;
         self
     }
 }
 
-impl From<Vec<Block>> for Submission {
-    fn from(content: Vec<Block>) -> Self {
-        Self { content, pinned: false, name: None, allow: Vec::new(), model: None, page: None }
+impl From<Vec<ContentBlock>> for PromptSubmission {
+    fn from(content: Vec<ContentBlock>) -> Self {
+        Self {
+            content,
+            pinned: false,
+            name: None,
+            allow: Vec::new(),
+            model: None,
+            slash_command: None,
+        }
     }
 }
 
-impl From<String> for Submission {
+impl From<String> for PromptSubmission {
     fn from(text: String) -> Self {
-        Self::from(vec![Block::Text(text)])
+        Self::from(vec![ContentBlock::Text(text)])
     }
 }
 
-impl From<&str> for Submission {
+impl From<&str> for PromptSubmission {
     fn from(text: &str) -> Self {
         Self::from(text.to_owned())
     }

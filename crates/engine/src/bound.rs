@@ -53,7 +53,7 @@ fn money(settings: &Settings, calls: u64) -> Option<MicroUsd> {
         .map(|model| {
             let output = model.output_max;
             let usage = Usage { output, ..Usage::default() };
-            let input = model.window.0.saturating_mul(model.prices.dearest_input());
+            let input = model.window.0.saturating_mul(model.prices.max_input_price());
             MicroUsd(input.div_ceil(1_000_000)) + model.prices.cost(&usage)
         })
         .max()?;

@@ -69,7 +69,7 @@ impl Prefix {
         if self.system != next.system {
             return Some(String::from("the system prompt changed"));
         }
-        let same = self.messages.common_len(&next.messages);
+        let same = self.messages.shared_prefix_len(&next.messages);
         self.messages.get(same).map(|old| named(old.id))
     }
 }

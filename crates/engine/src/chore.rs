@@ -8,8 +8,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Chore, Messages, ModelFacts, ModelFailure, Notice, Origin, Role, Source, Terminal,
-    Ticket, Tokens, Usage,
+    AttemptId, Chore, MessageOrigin, Messages, ModelFacts, ModelFailure, Notice, RequestSource,
+    Role, Terminal, Ticket, Tokens, Usage,
 };
 
 use crate::effect::Effect;
@@ -97,7 +97,7 @@ impl Loop<'_> {
             Chore::Question => {
                 if !self.see_to(chore, about) {
                     let why = "too much is asked at once, or there is too little money left";
-                    self.tell(Notice::QuestionAnswered(Err(why.into())));
+                    self.tell(Notice::SideQuestionAnswered(Err(why.into())));
                 }
             }
             Chore::Consolidation
@@ -133,8 +133,8 @@ impl Loop<'_> {
             Chore::Question => Some(self.settings.model_at(self.state.control.model)),
             _ => self.errand_model(0),
         };
-        let errand =
-            model.and_then(|model| self.errand_call(model, Source::Chore(chore), &words, output));
+        let errand = model
+            .and_then(|model| self.errand_call(model, RequestSource::Chore(chore), &words, output));
         let Some(errand) = errand else { return false };
         let open = Open { chore, attempt: errand.attempt, bytes: about.len() };
         self.state.chores.open.push((errand.ticket, open));
@@ -146,7 +146,7 @@ impl Loop<'_> {
         let chore = open.chore;
         if chore == Chore::Question {
             let said = result.map(|text| String::from(text.trim())).map_err(|f| f.message);
-            return self.tell(Notice::QuestionAnswered(said));
+            return self.tell(Notice::SideQuestionAnswered(said));
         }
         let Ok(said) = result else { return };
         let text = match chore {
@@ -159,9 +159,9 @@ impl Loop<'_> {
         };
         let Some(text) = text else { return };
         match chore {
-            Chore::Suggestion => self.tell(Notice::Suggested(text)),
+            Chore::Suggestion => self.tell(Notice::PromptSuggested(text)),
             Chore::Title => {
-                self.tell(Notice::Titled(text.clone()));
+                self.tell(Notice::SessionTitled(text.clone()));
                 self.effects.push(Effect::Keep { chore, text });
             }
             _ => self.effects.push(Effect::Keep { chore, text }),
@@ -188,7 +188,7 @@ impl Loop<'_> {
     fn exchange(&self, requests_max: usize) -> String {
         let messages = || self.state.transcript.messages().rev();
         let mut requests: Vec<String> = messages()
-            .filter(|message| message.origin == Origin::User)
+            .filter(|message| message.origin == MessageOrigin::User)
             .take(requests_max)
             .map(|message| format!("Person: {}", head(&message.text())))
             .collect();

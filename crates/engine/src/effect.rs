@@ -7,8 +7,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_permission::Granted;
-use windlass_vocabulary::notice::Ending;
+use windlass_permission::PermissionGrant;
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
     AttachmentKind, AttemptId, Chore, FailureKind, HookPoint, MicroUsd, Millis, ModelRequest,
     Notice, PermissionQuestion, Ticket, ToolCall, ToolOutcome, ToolResult,
@@ -29,7 +29,7 @@ pub enum Effect {
         /// The errand.
         ticket: Ticket,
         /// The call, with the proof that it may run.
-        granted: Granted<ToolCall>,
+        granted: PermissionGrant<ToolCall>,
         /// What a nested session may spend; reserved in our ledger.
         allowance: Option<MicroUsd>,
     },
@@ -92,7 +92,7 @@ pub enum Effect {
     /// Tell whoever listens.
     Tell(Notice),
     /// The run is over. Exactly one per run, and the last effect of it.
-    Finish(Ending),
+    Finish(RunEnding),
 }
 
 /// What a hook is asked about.

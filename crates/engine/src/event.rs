@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use windlass_vocabulary::{
-    Answer, AttachmentKind, AttemptId, Block, Chore, Delta, HookReport, Inspection, Message,
-    ModelFailure, Stop, Ticket, ToolOutcome, Usage,
+    AttachmentKind, AttemptId, Chore, ContentBlock, Delta, HookReport, Message, ModelFailure,
+    ModelStopReason, PermissionAnswer, Ticket, ToolInspection, ToolOutcome, Usage,
 };
 
 use crate::settings::Settings;
@@ -20,7 +20,7 @@ pub enum Event {
     /// A person or a client sent a message.
     UserSubmitted {
         /// What it says.
-        content: Vec<Block>,
+        content: Vec<ContentBlock>,
         /// It survives every context level.
         pinned: bool,
     },
@@ -32,7 +32,7 @@ pub enum Event {
         /// Its place among what waits, counted from 0.
         place: usize,
         /// What it says now; nothing takes it back.
-        content: Option<Vec<Block>>,
+        content: Option<Vec<ContentBlock>>,
     },
     /// A conversation that was held elsewhere goes on here. Means nothing while a run is going on.
     Adopted {
@@ -73,7 +73,7 @@ pub enum Event {
         /// The attempt.
         attempt: AttemptId,
         /// Why the model stopped.
-        stop: Stop,
+        stop: ModelStopReason,
         /// The provider's final figures.
         usage: Usage,
     },
@@ -103,9 +103,9 @@ pub enum Event {
         /// The question.
         ticket: Ticket,
         /// The answer.
-        answer: Answer,
+        answer: PermissionAnswer,
         /// What the registry says of a changed input.
-        inspection: Option<Inspection>,
+        inspection: Option<ToolInspection>,
     },
     /// Every hook at one point has spoken, or failed to.
     HookEnded {

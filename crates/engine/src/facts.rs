@@ -1,6 +1,8 @@
 //! The few answers a decision may rest on, read off transcript, ledger and events here only.
 
-use windlass_vocabulary::{Block, FailureKind, Millis, ModelFailure, Stop, Tokens};
+use windlass_vocabulary::{
+    ContentBlock, FailureKind, Millis, ModelFailure, ModelStopReason, Tokens,
+};
 
 use crate::budget::tokens;
 use crate::context::{Room, level_4_context_collapse};
@@ -14,26 +16,30 @@ use crate::state::State;
 const RAISED: Tokens = Tokens(64_000);
 
 /// How an answer ended.
-pub(crate) fn answer_end(state: &State, settings: &Settings, stop: Stop) -> AnswerEnd {
+pub(crate) fn answer_end(state: &State, settings: &Settings, stop: ModelStopReason) -> AnswerEnd {
     if !state.queue.entries.is_empty() {
         return AnswerEnd::Calls;
     }
     match stop {
-        Stop::EndTurn if is_empty(state) => AnswerEnd::Empty { budget: budget(state, settings) },
-        Stop::EndTurn => AnswerEnd::Text { budget: budget(state, settings) },
-        Stop::OutputLimit => AnswerEnd::OutputLimit { can_raise: can_raise(state, settings) },
-        Stop::WindowFull => AnswerEnd::WindowFull { staged: is_staged(state) },
-        Stop::Pause => AnswerEnd::Pause,
-        Stop::Refusal => AnswerEnd::Refusal,
+        ModelStopReason::EndTurn if is_empty(state) => {
+            AnswerEnd::Empty { budget: budget(state, settings) }
+        }
+        ModelStopReason::EndTurn => AnswerEnd::Text { budget: budget(state, settings) },
+        ModelStopReason::OutputLimit => {
+            AnswerEnd::OutputLimit { can_raise: can_raise(state, settings) }
+        }
+        ModelStopReason::WindowFull => AnswerEnd::WindowFull { staged: is_staged(state) },
+        ModelStopReason::Pause => AnswerEnd::Pause,
+        ModelStopReason::Refusal => AnswerEnd::Refusal,
     }
 }
 
 /// Nothing in the answer that a person or the provider would miss.
 pub(crate) fn is_empty(state: &State) -> bool {
     state.answer.blocks.iter().all(|block| match block {
-        Block::Text(text) => text.trim().is_empty(),
-        Block::Thinking(_) => true,
-        Block::Provider(block) => block.is_reasoning,
+        ContentBlock::Text(text) => text.trim().is_empty(),
+        ContentBlock::Thinking(_) => true,
+        ContentBlock::Provider(block) => block.is_reasoning,
         _ => false,
     })
 }

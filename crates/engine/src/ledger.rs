@@ -8,7 +8,9 @@ use crate::gauge::Gauge;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use windlass_vocabulary::{AttemptId, MicroUsd, ModelName, Prices, Source, Ticket, Tokens, Usage};
+use windlass_vocabulary::{
+    AttemptId, MicroUsd, ModelName, Prices, RequestSource, Ticket, Tokens, Usage,
+};
 
 /// The account of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub struct Row {
     /// The model asked.
     pub model: ModelName,
     /// What for.
-    pub source: Source,
+    pub source: RequestSource,
     /// Input we thought it would be.
     pub predicted: Tokens,
     /// What the provider says.
@@ -60,7 +62,7 @@ pub struct Open {
     /// Its prices.
     pub prices: Prices,
     /// What for.
-    pub source: Source,
+    pub source: RequestSource,
     /// Input we think it is.
     pub predicted: Tokens,
     /// The raw estimate behind `predicted`.
@@ -132,7 +134,7 @@ impl Ledger {
 
     /// The requests that are out will not find in the cache what was foreseen.
     pub(crate) fn clear_forecast(&mut self, why: &str) {
-        for open in self.open.values_mut().filter(|open| open.source == Source::Main) {
+        for open in self.open.values_mut().filter(|open| open.source == RequestSource::Main) {
             open.forecast.named_break = Some(String::from(why));
             open.forecast.is_cleared = true;
         }
@@ -146,7 +148,7 @@ impl Ledger {
         let mut billed = usage;
         if is_absurd(billed.input_total(), open.predicted) {
             billed.input = billed.input + open.predicted.less(billed.input_total());
-        } else if open.source == Source::Main && open.raw > 0 {
+        } else if open.source == RequestSource::Main && open.raw > 0 {
             let billed = billed.input_total().0;
             self.gauge = Some(match self.gauge {
                 None => Gauge::new(open.raw, billed),

@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Chore, Message, Messages, MetaKind, ModelName, ModelRequest, Origin, Source, Tokens,
+    AttemptId, Chore, Message, MessageOrigin, Messages, MetaKind, ModelName, ModelRequest,
+    RequestSource, Tokens,
 };
 
 use crate::context::level_3_microcompact;
@@ -39,7 +40,7 @@ pub(crate) struct Order {
     pub(crate) model: ModelName,
     pub(crate) messages: Messages,
     pub(crate) output_max: Tokens,
-    pub(crate) source: Source,
+    pub(crate) source: RequestSource,
 }
 
 /// Puts a request together.
@@ -47,9 +48,9 @@ pub(crate) fn build(state: &State, settings: &Settings, order: Order) -> Box<Mod
     let Order { attempt, model, messages, output_max, source } = order;
     // These stand outside the conversation: they need neither its tools nor its instructions.
     let is_apart = match source {
-        Source::ToolLabel | Source::Aside => true,
-        Source::Chore(chore) => chore != Chore::Question,
-        Source::Main | Source::Compaction => false,
+        RequestSource::ToolLabel | RequestSource::Aside => true,
+        RequestSource::Chore(chore) => chore != Chore::Question,
+        RequestSource::Main | RequestSource::Compaction => false,
     };
     Box::new(ModelRequest {
         attempt,
@@ -74,7 +75,7 @@ pub(crate) fn with_instruction(
     instruction: &str,
 ) -> Messages {
     let id = state.transcript.next_id();
-    let message = Message::user_text(id, Origin::Meta(MetaKind::Context), instruction);
+    let message = Message::user_text(id, MessageOrigin::Meta(MetaKind::Context), instruction);
     messages.push(Arc::new(message));
     messages
 }

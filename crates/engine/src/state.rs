@@ -11,8 +11,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use windlass_permission::Policy;
 use windlass_vocabulary::{
-    AgentId, AttachmentKind, AttemptId, Block, Millis, ModelFailure, Ticket, Tokens, ToolSpec,
-    Usage,
+    AgentId, AttachmentKind, AttemptId, ContentBlock, Millis, ModelFailure, Ticket, Tokens,
+    ToolSpec, Usage,
 };
 
 use crate::cache::Prefix;
@@ -124,7 +124,7 @@ pub struct Answer {
     /// The attempt that brings it; `None` when no request is out.
     pub attempt: Option<AttemptId>,
     /// Whole blocks so far.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ContentBlock>,
     /// Text shown of the block that is not whole yet.
     pub partial: String,
     /// Usage so far.
@@ -156,7 +156,7 @@ pub struct Inbox {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {
     /// What it says.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// It survives every context level.
     pub pinned: bool,
 }

@@ -3,7 +3,7 @@
 //! It cannot fail and cannot wait. Whatever goes wrong outside is an event.
 
 use alloc::vec::Vec;
-use windlass_vocabulary::{Answer, HookReport, Message, Notice, Ticket};
+use windlass_vocabulary::{HookReport, Message, Notice, PermissionAnswer, Ticket};
 
 use crate::bound::{calls_left, cost};
 use crate::control::Phase;
@@ -71,7 +71,7 @@ impl Loop<'_> {
                 }
             }
             Event::PermissionAnswered { ticket, answer, inspection } => {
-                let is_interrupt = matches!(answer, Answer::Deny { interrupt: true, .. });
+                let is_interrupt = matches!(answer, PermissionAnswer::Deny { interrupt: true, .. });
                 if let Some(place) = self.state.queue.position(ticket) {
                     self.permission_answered(place, answer, inspection);
                 }

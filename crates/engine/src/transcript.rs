@@ -74,7 +74,7 @@ impl Transcript {
     pub(crate) fn push(&mut self, message: Message) -> Arc<Message> {
         debug_assert_eq!(message.id, self.next_id(), "a message's id is its position");
         let raw = estimate::message(&message);
-        if message.calls().next().is_some() {
+        if message.tool_calls().next().is_some() {
             self.turns.push(message.id);
         }
         let message = Arc::new(message);

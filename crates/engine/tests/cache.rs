@@ -2,7 +2,9 @@
 #![allow(clippy::expect_used, reason = "a panic is how a test says no")]
 
 use windlass_engine::{Effect, Event, Settings, State, step};
-use windlass_vocabulary::{AttemptId, Block, Delta, ModelFacts, Prices, Stop, Tokens, Usage};
+use windlass_vocabulary::{
+    AttemptId, ContentBlock, Delta, ModelFacts, ModelStopReason, Prices, Tokens, Usage,
+};
 
 /// A session under way.
 struct Session {
@@ -39,12 +41,12 @@ impl Session {
 
     /// One exchange, billed like this.
     fn exchange(&mut self, usage: Usage) {
-        let content = vec![Block::Text("a question of some length".to_owned())];
+        let content = vec![ContentBlock::Text("a question of some length".to_owned())];
         self.take(Event::UserSubmitted { content, pinned: false });
         let attempt = self.attempt;
-        let delta = Delta::Block(Block::Text("an answer".to_owned()));
+        let delta = Delta::Block(ContentBlock::Text("an answer".to_owned()));
         self.take(Event::ModelDelta { attempt, delta });
-        self.take(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage });
+        self.take(Event::ModelEnded { attempt, stop: ModelStopReason::EndTurn, usage });
     }
 
     /// What was foreseen for the last request, and why it did not come.

@@ -3,8 +3,8 @@
 
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, FailureKind, Millis, ModelFacts, ModelFailure, Prices, Stop, Tokens,
-    Usage,
+    AttemptId, ContentBlock, Delta, FailureKind, Millis, ModelFacts, ModelFailure, ModelStopReason,
+    Prices, Tokens, Usage,
 };
 
 /// The wait after one failure of this kind, before or after the session's first answer.
@@ -19,15 +19,15 @@ fn wait(kind: FailureKind, has_answered: bool, seed: u64) -> Millis {
     let settings = Settings { jitter_seed: seed, ..Settings::new(facts) };
     let mut state = State::new(&settings);
     let submitted = || Event::UserSubmitted {
-        content: vec![Block::Text("a question".to_owned())],
+        content: vec![ContentBlock::Text("a question".to_owned())],
         pinned: false,
     };
     // The jitter depends on the attempt: both ways the second one fails.
     let attempt = AttemptId(1);
     let first = match has_answered {
         true => vec![
-            Event::ModelDelta { attempt, delta: Delta::Block(Block::Text("a".to_owned())) },
-            Event::ModelEnded { attempt, stop: Stop::EndTurn, usage: Usage::default() },
+            Event::ModelDelta { attempt, delta: Delta::Block(ContentBlock::Text("a".to_owned())) },
+            Event::ModelEnded { attempt, stop: ModelStopReason::EndTurn, usage: Usage::default() },
         ],
         false => vec![Event::Interrupted(windlass_engine::Interrupt::User)],
     };

@@ -4,8 +4,9 @@
 use windlass_engine::revival::revival;
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_vocabulary::{
-    Answer, Block, Concurrency, Delta, EffectClass, Inspection, Json, Mode, ModelFacts, Notice,
-    Prices, Stop, Terminal, Tokens, ToolCall, ToolOutcome, ToolSpec, Usage,
+    Concurrency, ContentBlock, Delta, EffectClass, Json, ModelFacts, ModelStopReason, Notice,
+    PermissionAnswer, PermissionMode, Prices, Terminal, Tokens, ToolCall, ToolInspection,
+    ToolOutcome, ToolSpec, Usage,
 };
 
 /// Answers each effect as a kind world would; a session is played to its end, and the process dies
@@ -30,7 +31,7 @@ impl World {
             output_max: Tokens(1_000),
             prices: Prices::default(),
         });
-        settings.policy.mode = Mode::Default;
+        settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
         settings.hooks.pre_tool_use = true;
         settings.hooks.post_tool_use = true;
@@ -67,7 +68,7 @@ impl World {
                             input: Json::from_checked("{\"command\":\"touch x\"}"),
                             signature: None,
                         },
-                        inspection: Inspection {
+                        inspection: ToolInspection {
                             problem: None,
                             concurrency: Concurrency::Exclusive,
                             class: EffectClass::Effect,
@@ -76,19 +77,23 @@ impl World {
                             doubt: None,
                         },
                     },
-                    false => Delta::Block(Block::Text("done".to_owned())),
+                    false => Delta::Block(ContentBlock::Text("done".to_owned())),
                 };
                 self.coming.push(Event::ModelDelta { attempt, delta });
                 let usage = Usage::default();
-                self.coming.push(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage });
+                self.coming.push(Event::ModelEnded {
+                    attempt,
+                    stop: ModelStopReason::EndTurn,
+                    usage,
+                });
             }
             Effect::StartTool { ticket, .. } => {
                 self.started += 1;
-                let outcome = ToolOutcome::text(format!("ran {}", self.started));
+                let outcome = ToolOutcome::from_text(format!("ran {}", self.started));
                 self.coming.push(Event::ToolEnded { ticket, outcome });
             }
             Effect::AskPermission { ticket, .. } => {
-                let answer = Answer::Allow { updated_input: None, remember: Vec::new() };
+                let answer = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
                 self.coming.push(Event::PermissionAnswered { ticket, answer, inspection: None });
             }
             Effect::RunHook { ticket: Some(ticket), .. } => {
@@ -126,7 +131,7 @@ fn a_run_goes_on_wherever_its_process_died() {
     let mut deaths = 0;
     for place in 0..60 {
         let mut world = World::new();
-        let content = vec![Block::Text("go".to_owned())];
+        let content = vec![ContentBlock::Text("go".to_owned())];
         world.take(Event::UserSubmitted { content, pinned: false });
         let mut left = place;
         world.play(&mut left);
@@ -143,8 +148,8 @@ fn a_run_goes_on_wherever_its_process_died() {
         world.play(&mut usize::MAX.clone());
         assert_eq!(world.ending, Some(Terminal::Completed), "died after {place} events");
         let state = world.state.as_ref().expect("a state");
-        let results: usize = state.transcript.messages().map(|m| m.results().count()).sum();
-        let calls: usize = state.transcript.messages().map(|m| m.calls().count()).sum();
+        let results: usize = state.transcript.messages().map(|m| m.tool_results().count()).sum();
+        let calls: usize = state.transcript.messages().map(|m| m.tool_calls().count()).sum();
         assert_eq!(results, calls, "died after {place} events");
     }
     assert!(deaths > 15, "{deaths}");

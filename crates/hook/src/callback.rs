@@ -6,18 +6,18 @@ use std::pin::Pin;
 use serde_json::Value;
 
 /// Answers under way.
-pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'a>>;
+pub type HookCallbackFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'a>>;
 
 /// Asks whoever registered callbacks.
 ///
 /// The answer is the same JSON a program would write; an empty object means no opinion. The deadline
 /// is kept by the caller: a call that takes too long is dropped.
-pub trait Callback: fmt::Debug + Send + Sync {
+pub trait HookCallback: fmt::Debug + Send + Sync {
     /// Calls the callback of this id with the JSON a program would read.
     fn call<'a>(
         &'a self,
         callback_id: &'a str,
         input: &'a Value,
         tool_use_id: Option<&'a str>,
-    ) -> Calling<'a>;
+    ) -> HookCallbackFuture<'a>;
 }

@@ -10,59 +10,64 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use windlass_tool::{Errand, ErrandCause, ErrandEnd};
+use windlass_tool::{OneShotCommand, OneShotEndCause, OneShotResult};
 
-use crate::answer::{End, Heard};
-use crate::ground::Ground;
-use crate::hook::{Command, Shell};
+use crate::answer::{HookCompletion, RawHookOutput};
+use crate::hook::{CommandHook, HookShell};
+use crate::hook_environment::HookEnvironment;
 
 /// What a program is asked with.
-pub(crate) struct Asked<'a> {
+pub(crate) struct HookCommandRun<'a> {
     pub(crate) input: Vec<u8>,
     pub(crate) env_file: Option<&'a Path>,
     pub(crate) limit: Duration,
     pub(crate) cancel: CancellationToken,
     /// Told the first line.
-    pub(crate) first: oneshot::Sender<String>,
+    pub(crate) first_line: oneshot::Sender<String>,
 }
 
 /// How long a program that said so goes on beside everything: what it asks for, within a day.
-pub(crate) fn goes_on(line: &str) -> Option<Option<Duration>> {
+pub(crate) fn parse_async_announcement(line: &str) -> Option<Option<Duration>> {
     let said: Value = serde_json::from_str(line.trim()).ok()?;
     if said.get("async") != Some(&Value::Bool(true)) {
         return None;
     }
     let millis = said.get("asyncTimeout").and_then(Value::as_u64);
-    Some(millis.map(|millis| Duration::from_millis(millis.min(GOING_ON_MILLIS_MAX))))
+    Some(millis.map(|millis| Duration::from_millis(millis.min(ASYNC_TIMEOUT_MILLIS_MAX))))
 }
 
 /// Asks it.
-pub(crate) async fn ask(command: &Command, ground: &Ground, asked: Asked<'_>) -> Heard {
-    let variables = variables(command, ground, asked.env_file);
-    let (program, arguments) = program(command, &variables);
-    let mut environment = ground.environment.clone();
+pub(crate) async fn run_command(
+    command: &CommandHook,
+    ground: &HookEnvironment,
+    asked: HookCommandRun<'_>,
+) -> RawHookOutput {
+    let variables = build_variables(command, ground, asked.env_file);
+    let (program, arguments) = build_command_line(command, &variables);
+    let mut environment = ground.env_vars.clone();
     environment.retain(|(name, _)| !variables.iter().any(|(own, _)| name == own.as_str()));
     environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
-    let errand = Errand {
+    let errand = OneShotCommand {
         program,
         arguments,
         directory: ground.cwd.clone(),
         environment,
         input: asked.input,
-        limit: asked.limit,
-        output_max: OUTPUT_BYTES_MAX,
+        timeout: asked.limit,
+        output_bytes_max: OUTPUT_BYTES_MAX,
         cancel: asked.cancel,
     };
-    match errand.run_telling(asked.first).await {
-        Ok(end) => heard(end),
-        Err(error) => {
-            Heard { end: End::Broken(format!("could not be started: {error}")), ..Heard::default() }
-        }
+    match errand.run_reporting_first_line(asked.first_line).await {
+        Ok(end) => build_raw_output(end),
+        Err(error) => RawHookOutput {
+            end: HookCompletion::Failed(format!("could not be started: {error}")),
+            ..RawHookOutput::default()
+        },
     }
 }
 
-fn heard(end: ErrandEnd) -> Heard {
-    let ErrandEnd { cause, code, signal, stdout, stderr } = end;
+fn build_raw_output(end: OneShotResult) -> RawHookOutput {
+    let OneShotResult { cause, code, signal, stdout, stderr } = end;
     let problem = match std::str::from_utf8(&stdout.bytes) {
         _ if stdout.is_cut() => Some(format!(
             "wrote {} bytes, more than the {OUTPUT_BYTES_MAX} that are read",
@@ -73,29 +78,31 @@ fn heard(end: ErrandEnd) -> Heard {
         Ok(_) => None,
     };
     let end = match (cause, code) {
-        (ErrandCause::Deadline, _) => End::Late,
-        (ErrandCause::Cancelled, _) => End::Cancelled,
-        (ErrandCause::Swarm, _) => End::Broken("started processes without end".to_owned()),
-        (ErrandCause::Itself, Some(code)) => match problem {
-            Some(problem) => End::Garbled(code, problem),
-            None => End::Exited(code),
+        (OneShotEndCause::Deadline, _) => HookCompletion::TimedOut,
+        (OneShotEndCause::Cancelled, _) => HookCompletion::Cancelled,
+        (OneShotEndCause::TooManyProcesses, _) => {
+            HookCompletion::Failed("started processes without end".to_owned())
+        }
+        (OneShotEndCause::Exited, Some(code)) => match problem {
+            Some(problem) => HookCompletion::InvalidOutput(code, problem),
+            None => HookCompletion::Exited(code),
         },
-        (ErrandCause::Itself, None) => match signal {
-            Some(signal) => End::Broken(format!("was ended by signal {signal}")),
-            None => End::Broken("could not be ended".to_owned()),
+        (OneShotEndCause::Exited, None) => match signal {
+            Some(signal) => HookCompletion::Failed(format!("was ended by signal {signal}")),
+            None => HookCompletion::Failed("could not be ended".to_owned()),
         },
     };
-    let (stdout, stderr) = (text(&stdout.bytes), text(&stderr.bytes));
-    Heard { end, exit_code: code, stdout, stderr, ..Heard::default() }
+    let (stdout, stderr) = (decode_lossy(&stdout.bytes), decode_lossy(&stderr.bytes));
+    RawHookOutput { end, exit_code: code, stdout, stderr, ..RawHookOutput::default() }
 }
 
-fn text(bytes: &[u8]) -> String {
+fn decode_lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}")
 }
 
-fn variables(
-    command: &Command,
-    ground: &Ground,
+fn build_variables(
+    command: &CommandHook,
+    ground: &HookEnvironment,
     env_file: Option<&Path>,
 ) -> Vec<(String, OsString)> {
     let mut variables = vec![
@@ -110,12 +117,15 @@ fn variables(
 }
 
 /// The program and its arguments. A shell expands variables itself; where there is none, we do.
-fn program(command: &Command, variables: &[(String, OsString)]) -> (PathBuf, Vec<OsString>) {
+fn build_command_line(
+    command: &CommandHook,
+    variables: &[(String, OsString)],
+) -> (PathBuf, Vec<OsString>) {
     let Some(arguments) = &command.arguments else {
         let (shell, flags): (&str, &[&str]) = match command.shell {
-            Shell::Sh => ("/bin/sh", &["-c"]),
-            Shell::Bash => ("bash", &["-c"]),
-            Shell::Power => ("pwsh", &["-NoProfile", "-NonInteractive", "-Command"]),
+            HookShell::Sh => ("/bin/sh", &["-c"]),
+            HookShell::Bash => ("bash", &["-c"]),
+            HookShell::PowerShell => ("pwsh", &["-NoProfile", "-NonInteractive", "-Command"]),
         };
         let arguments = flags.iter().copied().chain([command.line.as_str()]);
         return (shell.into(), arguments.map(OsString::from).collect());
@@ -132,6 +142,6 @@ fn program(command: &Command, variables: &[(String, OsString)]) -> (PathBuf, Vec
 }
 
 /// A day.
-const GOING_ON_MILLIS_MAX: u64 = 86_400_000;
+const ASYNC_TIMEOUT_MILLIS_MAX: u64 = 86_400_000;
 /// Bytes of a program's output, and of its complaints, that are read.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;

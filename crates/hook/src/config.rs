@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::callback::Callback;
-use crate::counsel::{Judge, ServerTool};
+use crate::callback::HookCallback;
 use crate::event::HookEvent;
-use crate::hook::{Command, Hook, Http, Kind, OnFailure, Shell};
-use crate::matcher::Matcher;
+use crate::hook::{CommandHook, Hook, HookKind, HookShell, HttpHook, OnFailure};
+use crate::matcher::HookMatcher;
+use crate::prompt_hook::{McpToolHook, PromptHook};
 
 /// Where hooks come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct HookSource {
     /// For people: a file, a layer.
     pub name: String,
     /// Variables every hook of it finds in its environment: the directories of a plugin.
     pub variables: Vec<(String, PathBuf)>,
 }
 
-impl Source {
+impl HookSource {
     /// A source without variables of its own.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
@@ -34,171 +34,181 @@ impl Source {
 }
 
 /// Reads hooks.
-pub(crate) struct Reader<'a> {
-    pub(crate) source: &'a Source,
+pub(crate) struct HookConfigParser<'a> {
+    pub(crate) source: &'a HookSource,
     /// Where `hookCallbackIds` are called.
-    pub(crate) callback: Option<Arc<dyn Callback>>,
+    pub(crate) callback: Option<Arc<dyn HookCallback>>,
     pub(crate) problems: Vec<String>,
 }
 
-impl Reader<'_> {
-    pub(crate) fn read(&mut self, value: &Value) -> Vec<Arc<Hook>> {
+impl HookConfigParser<'_> {
+    pub(crate) fn parse(&mut self, value: &Value) -> Vec<Arc<Hook>> {
         let mut hooks = Vec::new();
         match value {
             Value::Null => {}
             Value::Object(events) => {
                 for (name, groups) in events {
-                    self.event(name, groups, &mut hooks);
+                    self.parse_event(name, groups, &mut hooks);
                 }
             }
-            _ => self.wrong("hooks", "must be an object of events"),
+            _ => self.report_problem("hooks", "must be an object of events"),
         }
         if hooks.len() > HOOKS_MAX {
-            self.wrong("hooks", &format!("only the first {HOOKS_MAX} hooks are taken"));
+            self.report_problem("hooks", &format!("only the first {HOOKS_MAX} hooks are taken"));
             hooks.truncate(HOOKS_MAX);
         }
         hooks
     }
 
-    fn event(&mut self, name: &str, groups: &Value, hooks: &mut Vec<Arc<Hook>>) {
+    fn parse_event(&mut self, name: &str, groups: &Value, hooks: &mut Vec<Arc<Hook>>) {
         let place = format!("hooks.{name}");
-        let Some(event) = HookEvent::named(name) else {
-            return self.wrong(&place, "there is no such event");
+        let Some(event) = HookEvent::from_name(name) else {
+            return self.report_problem(&place, "there is no such event");
         };
         let Some(groups) = groups.as_array() else {
-            return self.wrong(&place, "must be a list of `{matcher, hooks}`");
+            return self.report_problem(&place, "must be a list of `{matcher, hooks}`");
         };
-        if !event.happens() && !groups.is_empty() {
-            self.wrong(&place, "this event does not happen here; its hooks never run");
+        if !event.is_supported() && !groups.is_empty() {
+            self.report_problem(&place, "this event does not happen here; its hooks never run");
         }
         for (number, group) in groups.iter().enumerate() {
-            self.group(event, &format!("{place}[{number}]"), group, hooks);
+            self.parse_group(event, &format!("{place}[{number}]"), group, hooks);
         }
     }
 
-    fn group(&mut self, event: HookEvent, place: &str, group: &Value, hooks: &mut Vec<Arc<Hook>>) {
+    fn parse_group(
+        &mut self,
+        event: HookEvent,
+        place: &str,
+        group: &Value,
+        hooks: &mut Vec<Arc<Hook>>,
+    ) {
         let Some(fields) = group.as_object() else {
-            return self.wrong(place, "must be an object `{matcher, hooks}`");
+            return self.report_problem(place, "must be an object `{matcher, hooks}`");
         };
         let written = match fields.get("matcher") {
             None | Some(Value::Null) => "",
             Some(Value::String(text)) => text,
-            Some(_) => return self.wrong(place, "`matcher` must be text"),
+            Some(_) => return self.report_problem(place, "`matcher` must be text"),
         };
-        let matcher = match Matcher::read(written) {
+        let matcher = match HookMatcher::parse(written) {
             Ok(matcher) => matcher,
             Err(problem) => {
                 let words = format!("the matcher `{written}` cannot be read: {problem}");
                 // A guard that runs too often is better than one that never does.
                 let is_guard = event == HookEvent::PreToolUse;
                 let so = if is_guard { "; it is asked about every tool" } else { "" };
-                self.wrong(place, &format!("{words}{so}"));
+                self.report_problem(place, &format!("{words}{so}"));
                 if !is_guard {
                     return;
                 }
-                Matcher::Everything
+                HookMatcher::Everything
             }
         };
         if let Some(ids) = fields.get("hookCallbackIds").filter(|_| self.callback.is_some()) {
-            return self.callbacks(event, place, fields, (matcher, written, ids), hooks);
+            return self.parse_callbacks(event, place, fields, (matcher, written, ids), hooks);
         }
         let Some(list) = fields.get("hooks").and_then(Value::as_array) else {
-            return self.wrong(place, "`hooks` must be a list");
+            return self.report_problem(place, "`hooks` must be a list");
         };
         for (number, entry) in list.iter().enumerate() {
             let place = format!("{place}.hooks[{number}]");
             let Some(fields) = entry.as_object() else {
-                self.wrong(&place, "must be an object with a `type`");
+                self.report_problem(&place, "must be an object with a `type`");
                 continue;
             };
-            match self.hook(event, fields) {
+            match self.parse_hook(event, fields) {
                 Ok(hook) => {
                     let written = written.to_owned();
-                    hooks.push(Arc::new(Hook { matcher: matcher.clone(), written, ..hook }));
+                    hooks.push(Arc::new(Hook {
+                        matcher: matcher.clone(),
+                        matcher_text: written,
+                        ..hook
+                    }));
                 }
-                Err(problem) => self.wrong(&place, &problem),
+                Err(problem) => self.report_problem(&place, &problem),
             }
         }
     }
 
-    fn callbacks(
+    fn parse_callbacks(
         &mut self,
         event: HookEvent,
         place: &str,
         fields: &Map<String, Value>,
-        (matcher, written, ids): (Matcher, &str, &Value),
+        (matcher, written, ids): (HookMatcher, &str, &Value),
         hooks: &mut Vec<Arc<Hook>>,
     ) {
         let (Some(ids), Some(callback)) = (ids.as_array(), self.callback.clone()) else {
-            return self.wrong(place, "`hookCallbackIds` must be a list");
+            return self.report_problem(place, "`hookCallbackIds` must be a list");
         };
         for id in ids {
             let Some(id) = id.as_str() else {
-                self.wrong(place, "`hookCallbackIds` must be a list of texts");
+                self.report_problem(place, "`hookCallbackIds` must be a list of texts");
                 continue;
             };
-            let kind = Kind::Callback { id: id.to_owned(), callback: Arc::clone(&callback) };
-            match self.common(event, fields, kind) {
+            let kind = HookKind::Callback { id: id.to_owned(), callback: Arc::clone(&callback) };
+            match self.parse_shared_fields(event, fields, kind) {
                 Ok(hook) => {
                     let (matcher, written) = (matcher.clone(), written.to_owned());
-                    hooks.push(Arc::new(Hook { matcher, written, ..hook }));
+                    hooks.push(Arc::new(Hook { matcher, matcher_text: written, ..hook }));
                 }
-                Err(problem) => self.wrong(place, &problem),
+                Err(problem) => self.report_problem(place, &problem),
             }
         }
     }
 
-    fn hook(&self, event: HookEvent, fields: &Map<String, Value>) -> Result<Hook, String> {
-        let kind = match text(fields, "type")?.unwrap_or_default() {
-            "command" => Kind::Command(self.command(fields)?),
-            "http" => Kind::Http(http(fields)?),
-            "prompt" | "agent" => Kind::Judge(Judge {
-                prompt: required(fields, "prompt")?,
-                is_agent: text(fields, "type")? == Some("agent"),
-                model: text(fields, "model")?.map(str::to_owned),
+    fn parse_hook(&self, event: HookEvent, fields: &Map<String, Value>) -> Result<Hook, String> {
+        let kind = match optional_text(fields, "type")?.unwrap_or_default() {
+            "command" => HookKind::Command(self.parse_command(fields)?),
+            "http" => HookKind::Http(parse_http(fields)?),
+            "prompt" | "agent" => HookKind::Prompt(PromptHook {
+                prompt: required_text(fields, "prompt")?,
+                is_agent: optional_text(fields, "type")? == Some("agent"),
+                model: optional_text(fields, "model")?.map(str::to_owned),
             }),
-            "mcp_tool" => Kind::Tool(ServerTool {
-                server: required(fields, "server")?,
-                tool: required(fields, "tool")?,
+            "mcp_tool" => HookKind::McpTool(McpToolHook {
+                server: required_text(fields, "server")?,
+                tool: required_text(fields, "tool")?,
                 input: fields.get("input").cloned().unwrap_or_else(|| Value::Object(Map::new())),
             }),
-            "" => return Err(format!("`type` is missing: {TYPES}")),
-            other => return Err(format!("there is no hook of type `{other}`: {TYPES}")),
+            "" => return Err(format!("`type` is missing: {HOOK_TYPES_HELP}")),
+            other => return Err(format!("there is no hook of type `{other}`: {HOOK_TYPES_HELP}")),
         };
-        self.common(event, fields, kind)
+        self.parse_shared_fields(event, fields, kind)
     }
 
-    fn command(&self, fields: &Map<String, Value>) -> Result<Command, String> {
-        let line = text(fields, "command")?.filter(|line| !line.trim().is_empty());
-        let shell = match text(fields, "shell")? {
-            None => Shell::Sh,
-            Some("bash") => Shell::Bash,
-            Some("powershell") => Shell::Power,
+    fn parse_command(&self, fields: &Map<String, Value>) -> Result<CommandHook, String> {
+        let line = optional_text(fields, "command")?.filter(|line| !line.trim().is_empty());
+        let shell = match optional_text(fields, "shell")? {
+            None => HookShell::Sh,
+            Some("bash") => HookShell::Bash,
+            Some("powershell") => HookShell::PowerShell,
             Some(other) => return Err(format!("`shell` is bash or powershell, not `{other}`")),
         };
-        Ok(Command {
+        Ok(CommandHook {
             line: line.ok_or("`command` is missing")?.to_owned(),
-            arguments: texts(fields, "args")?,
+            arguments: optional_text_list(fields, "args")?,
             shell,
             variables: self.source.variables.clone().into(),
         })
     }
 
-    fn common(
+    fn parse_shared_fields(
         &self,
         event: HookEvent,
         fields: &Map<String, Value>,
-        kind: Kind,
+        kind: HookKind,
     ) -> Result<Hook, String> {
         let limit = match fields.get("timeout") {
             None | Some(Value::Null) => None,
             Some(value) => {
                 let seconds = value.as_f64().filter(|seconds| *seconds > 0.0);
                 let seconds = seconds.ok_or("`timeout` must be a number of seconds above 0")?;
-                Some(Duration::from_secs_f64(seconds.min(LIMIT_SECONDS_MAX)))
+                Some(Duration::from_secs_f64(seconds.min(TIMEOUT_SECONDS_MAX)))
             }
         };
-        let on_failure = match text(fields, "onFailure")? {
+        let on_failure = match optional_text(fields, "onFailure")? {
             None => None,
             Some("continue") => Some(OnFailure::Continue),
             Some("block") => Some(OnFailure::Block),
@@ -208,30 +218,30 @@ impl Reader<'_> {
         };
         Ok(Hook {
             event,
-            matcher: Matcher::Everything,
-            written: String::new(),
-            condition: text(fields, "if")?.map(str::to_owned),
+            matcher: HookMatcher::Everything,
+            matcher_text: String::new(),
+            condition: optional_text(fields, "if")?.map(str::to_owned),
             kind,
-            limit,
+            timeout: limit,
             on_failure,
-            once: flag(fields, "once")?,
+            once: bool_field(fields, "once")?,
             has_run: AtomicBool::new(false),
             is_off: AtomicBool::new(false),
-            is_async: flag(fields, "async")? || flag(fields, "asyncRewake")?,
-            wakes: flag(fields, "asyncRewake")?,
+            is_async: bool_field(fields, "async")? || bool_field(fields, "asyncRewake")?,
+            wakes_model: bool_field(fields, "asyncRewake")?,
             source: Arc::from(self.source.name.as_str()),
         })
     }
 
-    fn wrong(&mut self, place: &str, problem: &str) {
+    fn report_problem(&mut self, place: &str, problem: &str) {
         let name = &self.source.name;
         let colon = if name.is_empty() { "" } else { ": " };
         self.problems.push(format!("{name}{colon}{place}: {problem}"));
     }
 }
 
-fn http(fields: &Map<String, Value>) -> Result<Http, String> {
-    let url = text(fields, "url")?.ok_or("`url` is missing")?;
+fn parse_http(fields: &Map<String, Value>) -> Result<HttpHook, String> {
+    let url = optional_text(fields, "url")?.ok_or("`url` is missing")?;
     let headers = match fields.get("headers") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Object(headers)) => {
@@ -243,11 +253,14 @@ fn http(fields: &Map<String, Value>) -> Result<Http, String> {
         }
         Some(_) => return Err("`headers` must be an object of texts".to_owned()),
     };
-    let variables = texts(fields, "allowedEnvVars")?.unwrap_or_default();
-    Ok(Http { url: url.to_owned(), headers, variables })
+    let variables = optional_text_list(fields, "allowedEnvVars")?.unwrap_or_default();
+    Ok(HttpHook { url: url.to_owned(), headers, allowed_env_vars: variables })
 }
 
-fn text<'v>(fields: &'v Map<String, Value>, name: &str) -> Result<Option<&'v str>, String> {
+fn optional_text<'v>(
+    fields: &'v Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'v str>, String> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -255,12 +268,15 @@ fn text<'v>(fields: &'v Map<String, Value>, name: &str) -> Result<Option<&'v str
     }
 }
 
-fn required(fields: &Map<String, Value>, name: &str) -> Result<String, String> {
-    let found = text(fields, name)?.filter(|text| !text.trim().is_empty());
+fn required_text(fields: &Map<String, Value>, name: &str) -> Result<String, String> {
+    let found = optional_text(fields, name)?.filter(|text| !text.trim().is_empty());
     found.map(str::to_owned).ok_or_else(|| format!("`{name}` is missing"))
 }
 
-fn texts(fields: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, String> {
+fn optional_text_list(
+    fields: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<Vec<String>>, String> {
     let wrong = || format!("`{name}` must be a list of texts");
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -272,7 +288,7 @@ fn texts(fields: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>,
     }
 }
 
-fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
+fn bool_field(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -280,8 +296,8 @@ fn flag(fields: &Map<String, Value>, name: &str) -> Result<bool, String> {
     }
 }
 
-const TYPES: &str = "command, http, prompt, agent or mcp_tool";
+const HOOK_TYPES_HELP: &str = "command, http, prompt, agent or mcp_tool";
 /// Hooks of one source.
 const HOOKS_MAX: usize = 500;
 /// A day.
-const LIMIT_SECONDS_MAX: f64 = 86_400.0;
+const TIMEOUT_SECONDS_MAX: f64 = 86_400.0;

@@ -63,13 +63,13 @@ events!(
 impl HookEvent {
     /// The event of this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.name() == name)
     }
 
     /// Does it happen here at all? Hooks for others are read and never run.
     #[must_use]
-    pub fn happens(self) -> bool {
+    pub fn is_supported(self) -> bool {
         matches!(
             self,
             Self::SessionStart
@@ -99,7 +99,7 @@ impl HookEvent {
 
     /// Is it about one call, so that `if` may name a permission rule?
     #[must_use]
-    pub fn is_about_a_call(self) -> bool {
+    pub fn is_about_tool_call(self) -> bool {
         matches!(
             self,
             Self::PreToolUse
@@ -111,7 +111,7 @@ impl HookEvent {
     }
 
     /// Does a matcher mean anything?
-    pub(crate) fn has_target(self) -> bool {
+    pub(crate) fn has_matcher_target(self) -> bool {
         !matches!(
             self,
             Self::UserPromptSubmit
@@ -153,22 +153,22 @@ impl HookEvent {
     }
 
     /// Is what a hook writes, if it is no JSON, meant for the model?
-    pub(crate) fn takes_plain_text(self) -> bool {
+    pub(crate) fn accepts_plain_text(self) -> bool {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit | Self::UserPromptExpansion)
     }
 
     /// How long a hook may take when its configuration does not say.
-    pub(crate) fn limit(self) -> Duration {
+    pub(crate) fn default_timeout(self) -> Duration {
         match self {
             Self::UserPromptSubmit => Duration::from_secs(30),
             Self::MessageDisplay => Duration::from_secs(10),
-            Self::SessionEnd => Self::PARTING_TIME,
+            Self::SessionEnd => Self::SESSION_END_TIMEOUT,
             _ => Duration::from_secs(600),
         }
     }
 
     /// What all hooks at the end of a session share.
-    pub const PARTING_TIME: Duration = Duration::from_millis(1_500);
+    pub const SESSION_END_TIMEOUT: Duration = Duration::from_millis(1_500);
 }
 
 impl From<HookPoint> for HookEvent {

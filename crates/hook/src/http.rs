@@ -9,66 +9,80 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::answer::{End, Heard};
-use crate::hook::Http;
-use crate::set::Switches;
+use crate::answer::{HookCompletion, RawHookOutput};
+use crate::hook::HttpHook;
+use crate::hook_set::HookHttpPolicy;
 
 /// Asks it. The caller keeps the deadline.
-pub(crate) async fn ask(http: &Http, switches: &Switches, input: Vec<u8>) -> Heard {
-    match exchange(http, switches, input).await {
+pub(crate) async fn run_http(
+    http: &HttpHook,
+    switches: &HookHttpPolicy,
+    input: Vec<u8>,
+) -> RawHookOutput {
+    match send_request(http, switches, input).await {
         Ok(heard) => heard,
-        Err(problem) => Heard { end: End::Broken(problem), ..Heard::default() },
+        Err(problem) => {
+            RawHookOutput { end: HookCompletion::Failed(problem), ..RawHookOutput::default() }
+        }
     }
 }
 
-async fn exchange(http: &Http, switches: &Switches, input: Vec<u8>) -> Result<Heard, String> {
-    if let Some(allowed) = &switches.urls
-        && !allowed.iter().any(|pattern| covers(pattern, &http.url))
+async fn send_request(
+    http: &HttpHook,
+    switches: &HookHttpPolicy,
+    input: Vec<u8>,
+) -> Result<RawHookOutput, String> {
+    if let Some(allowed) = &switches.allowed_urls
+        && !allowed.iter().any(|pattern| matches_url_pattern(pattern, &http.url))
     {
         return Err("names an address that settings do not allow".to_owned());
     }
     let url = Url::parse(&http.url).map_err(|error| format!("has no usable address: {error}"))?;
-    let client = client(&url)?;
-    let headers = headers(http, switches)?;
+    let client = build_client(&url)?;
+    let headers = build_headers(http, switches)?;
     let request = client.post(url).headers(headers).header(CONTENT_TYPE, "application/json");
     let sent = request.body(input).send().await;
-    let mut response = sent.map_err(|error| format!("cannot be reached: {}", cause(&error)))?;
+    let mut response =
+        sent.map_err(|error| format!("cannot be reached: {}", root_cause(&error)))?;
     let status = response.status();
     let mut body = Vec::new();
     while body.len() <= BODY_BYTES_MAX {
         match response.chunk().await {
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => break,
-            Err(error) => return Err(format!("broke off its reply: {}", cause(&error))),
+            Err(error) => return Err(format!("broke off its reply: {}", root_cause(&error))),
         }
     }
     let text = String::from_utf8_lossy(&body).replace('\0', "\u{fffd}");
     let end = if body.len() > BODY_BYTES_MAX {
-        End::Broken(format!("wrote more than the {BODY_BYTES_MAX} bytes that are read"))
+        HookCompletion::Failed(format!("wrote more than the {BODY_BYTES_MAX} bytes that are read"))
     } else if !status.is_success() {
-        End::Broken(format!("answered with status {}", status.as_u16()))
+        HookCompletion::Failed(format!("answered with status {}", status.as_u16()))
     } else if text.trim().is_empty() {
-        End::Silent
+        HookCompletion::NoOutput
     } else {
         match serde_json::from_slice(&body) {
-            Ok(value) => End::Value(value),
-            Err(error) => End::Broken(format!("answered no JSON: {error}")),
+            Ok(value) => HookCompletion::Value(value),
+            Err(error) => HookCompletion::Failed(format!("answered no JSON: {error}")),
         }
     };
     let exit_code = Some(i32::from(status.as_u16()));
-    Ok(Heard { end, exit_code, stdout: text, ..Heard::default() })
+    Ok(RawHookOutput { end, exit_code, stdout: text, ..RawHookOutput::default() })
 }
 
-fn headers(http: &Http, switches: &Switches) -> Result<HeaderMap, String> {
+fn build_headers(http: &HttpHook, switches: &HookHttpPolicy) -> Result<HeaderMap, String> {
     let may_send = |name: &str| {
-        http.variables.iter().any(|allowed| allowed == name)
-            && switches.variables.as_ref().is_none_or(|all| all.iter().any(|one| one == name))
+        http.allowed_env_vars.iter().any(|allowed| allowed == name)
+            && switches
+                .allowed_env_vars
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|one| one == name))
     };
     let mut headers = HeaderMap::new();
     for (name, value) in &http.headers {
         let wrong = |_| format!("has a header `{name}` that cannot be sent");
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(()))?;
-        let value = expanded(value, may_send);
+        let value = expand_variables(value, may_send);
         let mut value = HeaderValue::from_str(&value).map_err(|_| wrong(()))?;
         value.set_sensitive(true);
         headers.insert(key, value);
@@ -77,7 +91,7 @@ fn headers(http: &Http, switches: &Switches) -> Result<HeaderMap, String> {
 }
 
 /// `$NAME` and `${NAME}`: the variable where it may be sent, nothing where it may not.
-fn expanded(text: &str, may_send: impl Fn(&str) -> bool) -> String {
+fn expand_variables(text: &str, may_send: impl Fn(&str) -> bool) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -109,7 +123,7 @@ fn expanded(text: &str, may_send: impl Fn(&str) -> bool) -> String {
 }
 
 /// A pattern in which a star stands for anything.
-fn covers(pattern: &str, text: &str) -> bool {
+fn matches_url_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
         return false;
@@ -127,7 +141,7 @@ fn covers(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-fn client(url: &Url) -> Result<Client, String> {
+fn build_client(url: &Url) -> Result<Client, String> {
     // Whoever embeds us may have installed a provider of their own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -141,7 +155,7 @@ fn client(url: &Url) -> Result<Client, String> {
                 .with_root_certificates(RootCertStore::empty())
                 .with_no_client_auth();
             // A proxy meant for the world would not find this machine, or the wrong one.
-            let builder = if is_here(url) { builder.no_proxy() } else { builder };
+            let builder = if is_loopback(url) { builder.no_proxy() } else { builder };
             builder.tls_backend_preconfigured(no_roots).build()
         }
         "https" => {
@@ -155,17 +169,17 @@ fn client(url: &Url) -> Result<Client, String> {
         }
         other => return Err(format!("has an address with `{other}:`; http and https are spoken")),
     };
-    built.map_err(|error| format!("cannot be asked: {}", cause(&error)))
+    built.map_err(|error| format!("cannot be asked: {}", root_cause(&error)))
 }
 
-fn is_here(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The innermost cause, without the address: a query may hold a secret.
-fn cause(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let first = std::error::Error::source(error);
     let last = std::iter::successors(first, |error| error.source()).last();
     last.map_or_else(|| "no cause is known".to_owned(), ToString::to_string)
@@ -176,7 +190,7 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
-    use super::{covers, expanded};
+    use super::{expand_variables, matches_url_pattern};
 
     #[test]
     fn patterns_cover_addresses() {
@@ -191,7 +205,7 @@ mod tests {
             ("*", "anything", true),
         ];
         for (pattern, url, expected) in table {
-            assert_eq!(covers(pattern, url), expected, "{pattern} {url}");
+            assert_eq!(matches_url_pattern(pattern, url), expected, "{pattern} {url}");
         }
     }
 
@@ -204,7 +218,7 @@ mod tests {
             ("a $ b ${ c $", "a $ b ${ c $".to_owned()),
         ];
         for (text, expected) in table {
-            assert_eq!(expanded(text, |name| name == "PATH"), expected, "{text}");
+            assert_eq!(expand_variables(text, |name| name == "PATH"), expected, "{text}");
         }
     }
 }

@@ -2,36 +2,36 @@
 //!
 //! `config` reads which hook runs when, `matcher` says whether one is meant, `command`, `http`,
 //! `callback` and `counsel` ask it, `wire` and `answer` read what it said, `verdict` makes one verdict of several.
-//! [`HookSet::chosen`] and [`Chosen::run`] are the doors.
+//! [`HookSet::select`] and [`SelectedHooks::run`] are the doors.
 //!
 //! What follows from a verdict is not decided here, and whether a changed input may run is decided
 //! by permission, after all hooks have spoken.
 
 mod answer;
-mod aside;
+mod background_hooks;
 mod callback;
+mod combined_result;
 mod command;
 mod config;
-mod counsel;
 mod event;
-mod ground;
 mod hook;
+mod hook_environment;
+mod hook_output;
+mod hook_set;
 mod http;
-mod long;
+mod long_output;
 mod matcher;
+mod prompt_hook;
 mod run;
-mod set;
-mod verdict;
-mod wire;
 
-pub use answer::{Answer, Said};
-pub use aside::Aside;
-pub use callback::{Callback, Calling};
-pub use config::Source;
-pub use counsel::{Counsel, Weighed, Weighing};
+pub use answer::{HookAnswer, HookRunResult};
+pub use background_hooks::BackgroundHooks;
+pub use callback::{HookCallback, HookCallbackFuture};
+pub use combined_result::CombinedHookResult;
+pub use config::HookSource;
 pub use event::HookEvent;
-pub use ground::{Ground, Occasion, Waker, Watcher};
 pub use hook::OnFailure;
-pub use set::{Chosen, HookSet, Listed, Switches};
-pub use verdict::Joint;
-pub use wire::{Elicited, RequestAnswer};
+pub use hook_environment::{HookEnvironment, HookInvocation, HookWaker, HookWatcher};
+pub use hook_output::{ElicitationAnswer, PermissionRequestAnswer};
+pub use hook_set::{HookHttpPolicy, HookListing, HookSet, SelectedHooks};
+pub use prompt_hook::{HookBackend, HookBackendReply, HookBackendReplyFuture};

@@ -8,15 +8,15 @@ use fancy_regex::{Regex, RegexBuilder};
 
 /// What a hook is meant for.
 #[derive(Clone, Debug)]
-pub(crate) enum Matcher {
+pub(crate) enum HookMatcher {
     Everything,
     Names(Vec<String>),
     Pattern(Box<Regex>),
 }
 
-impl Matcher {
+impl HookMatcher {
     /// Reads one. An error says what is wrong with the expression.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() || text == "*" {
             return Ok(Self::Everything);
@@ -35,7 +35,7 @@ impl Matcher {
     }
 
     /// Is this meant? An expression that runs wild means it: a hook too many is the safe side.
-    pub(crate) fn means(&self, target: &str) -> bool {
+    pub(crate) fn matches(&self, target: &str) -> bool {
         match self {
             Self::Everything => true,
             Self::Names(names) => names.iter().any(|name| name == target),
@@ -49,7 +49,7 @@ const BACKTRACK_MAX: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
-    use super::Matcher;
+    use super::HookMatcher;
 
     #[test]
     fn matchers_mean_what_the_sheet_says() {
@@ -68,16 +68,20 @@ mod tests {
             ("startup|resume", "resume", true), ("Bash.", "Bash", false),
         ];
         for (matcher, name, expected) in table {
-            assert_eq!(Matcher::read(matcher).unwrap().means(name), expected, "{matcher} {name}");
+            assert_eq!(
+                HookMatcher::parse(matcher).unwrap().matches(name),
+                expected,
+                "{matcher} {name}"
+            );
         }
         for broken in ["(", "[z-a]", "(?<x", "*x"] {
-            assert!(Matcher::read(broken).is_err(), "{broken}");
+            assert!(HookMatcher::parse(broken).is_err(), "{broken}");
         }
     }
 
     #[test]
     fn an_expression_that_runs_wild_means_it() {
-        let wild = Matcher::read(r"^(?:(x+)(x+))+(?=y)\1").unwrap();
-        assert!(wild.means(&"x".repeat(60)));
+        let wild = HookMatcher::parse(r"^(?:(x+)(x+))+(?=y)\1").unwrap();
+        assert!(wild.matches(&"x".repeat(60)));
     }
 }

@@ -12,75 +12,79 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{End, Heard, Said, read};
-use crate::command::{self, Asked};
-use crate::ground::{Ground, Occasion};
-use crate::hook::{Hook, Kind};
+use crate::answer::{HookCompletion, HookRunResult, RawHookOutput, parse_hook_answer};
+use crate::combined_result::CombinedHookResult;
+use crate::command::{self, HookCommandRun};
+use crate::hook::{Hook, HookKind};
+use crate::hook_environment::{HookEnvironment, HookInvocation};
+use crate::hook_set::{HookHttpPolicy, SelectedHooks};
 use crate::http;
-use crate::set::{Chosen, Switches};
-use crate::verdict::Joint;
 
-impl Chosen {
+impl SelectedHooks {
     /// Asks them all. Dropping the future ends every one with everything it started, except those
     /// nobody waits for.
-    pub async fn run(self, occasion: Occasion, ground: &Ground) -> Joint {
+    pub async fn run(
+        self,
+        occasion: HookInvocation,
+        ground: &HookEnvironment,
+    ) -> CombinedHookResult {
         let occasion = Arc::new(occasion);
-        let one = |hook| One {
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed) + 1,
+        let one = |hook| SingleHookRun {
+            number: HOOK_RUN_COUNT.fetch_add(1, Ordering::Relaxed) + 1,
             hook,
-            occasion: Arc::clone(&occasion),
-            ground: ground.clone(),
-            switches: Arc::clone(&self.switches),
+            invocation: Arc::clone(&occasion),
+            environment: ground.clone(),
+            http_policy: Arc::clone(&self.http_policy),
         };
-        let all: Vec<Arc<One>> = self.hooks.into_iter().map(one).map(Arc::new).collect();
-        let mut said: Vec<Option<Said>> = all.iter().map(|_| None).collect();
+        let all: Vec<Arc<SingleHookRun>> = self.hooks.into_iter().map(one).map(Arc::new).collect();
+        let mut said: Vec<Option<HookRunResult>> = all.iter().map(|_| None).collect();
         let mut tasks = JoinSet::new();
         for (place, one) in all.iter().enumerate() {
             one.hook.has_run.store(true, Ordering::Relaxed);
             let asked = Arc::clone(one);
             if !one.hook.is_async {
-                tasks.spawn(async move { (place, asked.ask().await) });
-            } else if !ground.aside.leave(async move { asked.ask_beside().await }) {
-                let full = one.broken("was left out: too many hooks run beside");
-                put(&mut said, place, full);
+                tasks.spawn(async move { (place, asked.run().await) });
+            } else if !ground.background.try_spawn(async move { asked.run_in_background().await }) {
+                let full = one.failed_result("was left out: too many hooks run beside");
+                set_result(&mut said, place, full);
             }
         }
         while let Some(joined) = tasks.join_next().await {
             if let Ok((place, one)) = joined {
-                put(&mut said, place, one);
+                set_result(&mut said, place, one);
             }
         }
         for (place, one) in all.iter().enumerate() {
             if said.get(place).is_some_and(Option::is_none) && !one.hook.is_async {
-                let panicked = one.broken("ended because of a fault inside Windlass");
-                put(&mut said, place, panicked);
+                let panicked = one.failed_result("ended because of a fault inside Windlass");
+                set_result(&mut said, place, panicked);
             }
         }
-        Joint::of(said.into_iter().flatten().collect())
+        CombinedHookResult::from_results(said.into_iter().flatten().collect())
     }
 }
 
-fn put(said: &mut [Option<Said>], place: usize, one: Said) {
+fn set_result(said: &mut [Option<HookRunResult>], place: usize, one: HookRunResult) {
     if let Some(slot) = said.get_mut(place) {
         *slot = Some(one);
     }
 }
 
 /// One hook about to be asked.
-struct One {
+struct SingleHookRun {
     number: u64,
     hook: Arc<Hook>,
-    occasion: Arc<Occasion>,
-    ground: Ground,
-    switches: Arc<Switches>,
+    invocation: Arc<HookInvocation>,
+    environment: HookEnvironment,
+    http_policy: Arc<HookHttpPolicy>,
 }
 
-impl One {
+impl SingleHookRun {
     /// Asks when nobody waits. An objection may still be worth the model's while.
-    async fn ask_beside(self: &Arc<Self>) {
-        let said = self.ask().await;
-        if self.hook.wakes
-            && let (Some(2), Some(waker)) = (said.exit_code, &self.ground.waker)
+    async fn run_in_background(self: &Arc<Self>) {
+        let said = self.run().await;
+        if self.hook.wakes_model
+            && let (Some(2), Some(waker)) = (said.exit_code, &self.environment.waker)
         {
             let words = [said.stderr.trim(), said.stdout.trim()];
             let words = words.iter().find(|words| !words.is_empty()).unwrap_or(&"no reason given");
@@ -88,95 +92,106 @@ impl One {
         }
     }
 
-    async fn ask(self: &Arc<Self>) -> Said {
-        let watcher = self.ground.watcher.clone();
+    async fn run(self: &Arc<Self>) -> HookRunResult {
+        let watcher = self.environment.watcher.clone();
         if let Some(watcher) = &watcher {
-            watcher.started(self.number, &self.moment(), self.hook.event);
+            watcher.hook_started(self.number, &self.event_label(), self.hook.event);
         }
         let begun = Instant::now();
-        let limit = match (self.occasion.limit, self.hook.limit) {
-            (Some(shared), None) => self.hook.limit().min(shared),
-            _ => self.hook.limit(),
+        let limit = match (self.invocation.timeout, self.hook.timeout) {
+            (Some(shared), None) => self.hook.timeout().min(shared),
+            _ => self.hook.timeout(),
         };
-        let heard = self.heard(limit).await;
-        let said = self.said(heard, begun.elapsed());
+        let heard = self.execute(limit).await;
+        let said = self.build_result(heard, begun.elapsed());
         if let Some(watcher) = &watcher {
-            watcher.ended(&said);
+            watcher.hook_ended(&said);
         }
         said
     }
 
-    async fn heard(self: &Arc<Self>, limit: Duration) -> Heard {
-        let Occasion { input, tool_use_id, cancel, .. } = &*self.occasion;
+    async fn execute(self: &Arc<Self>, limit: Duration) -> RawHookOutput {
+        let HookInvocation { input, tool_use_id, cancel, .. } = &*self.invocation;
         let bytes = || input.to_string().into_bytes();
         let waited = async {
             match &self.hook.kind {
                 // Keeps the deadline itself, so that its tree is asked to end before it is killed.
-                Kind::Command(_) => return self.heard_program(limit).await,
-                Kind::Http(http) => timeout(limit, http::ask(http, &self.switches, bytes())).await,
-                Kind::Callback { id, callback } => {
+                HookKind::Command(_) => return self.execute_command(limit).await,
+                HookKind::Http(http) => {
+                    timeout(limit, http::run_http(http, &self.http_policy, bytes())).await
+                }
+                HookKind::Callback { id, callback } => {
                     let called = callback.call(id, input, tool_use_id.as_deref());
                     timeout(limit, called).await.map(|value| {
                         let end = match value {
-                            Ok(value) => End::Value(value),
-                            Err(problem) => End::Broken(format!("failed: {problem}")),
+                            Ok(value) => HookCompletion::Value(value),
+                            Err(problem) => HookCompletion::Failed(format!("failed: {problem}")),
                         };
-                        Heard { end, ..Heard::default() }
+                        RawHookOutput { end, ..RawHookOutput::default() }
                     })
                 }
-                Kind::Judge(_) | Kind::Tool(_) => timeout(limit, self.counselled(limit)).await,
+                HookKind::Prompt(_) | HookKind::McpTool(_) => {
+                    timeout(limit, self.execute_by_backend(limit)).await
+                }
             }
-            .unwrap_or_else(|_| Heard { end: End::Late, ..Heard::default() })
+            .unwrap_or_else(|_| RawHookOutput {
+                end: HookCompletion::TimedOut,
+                ..RawHookOutput::default()
+            })
         };
-        if matches!(self.hook.kind, Kind::Command(_)) {
+        if matches!(self.hook.kind, HookKind::Command(_)) {
             return waited.await;
         }
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Heard { end: End::Cancelled, ..Heard::default() },
+            () = cancel.cancelled() => RawHookOutput { end: HookCompletion::Cancelled, ..RawHookOutput::default() },
             heard = waited => heard,
         }
     }
 
     /// Asks whoever holds the session to ask.
-    async fn counselled(&self, limit: Duration) -> Heard {
-        let Some(counsel) = self.ground.counsel.as_deref() else {
-            let end = End::Broken("needs a session to ask in".to_owned());
-            return Heard { end, ..Heard::default() };
+    async fn execute_by_backend(&self, limit: Duration) -> RawHookOutput {
+        let Some(counsel) = self.environment.backend.as_deref() else {
+            let end = HookCompletion::Failed("needs a session to ask in".to_owned());
+            return RawHookOutput { end, ..RawHookOutput::default() };
         };
-        let input = &self.occasion.input;
+        let input = &self.invocation.input;
         match &self.hook.kind {
-            Kind::Judge(judge) => judge.ask(counsel, (self.hook.event, input), limit).await,
-            Kind::Tool(tool) => tool.ask(counsel, input).await,
-            Kind::Command(_) | Kind::Http(_) | Kind::Callback { .. } => Heard::default(),
+            HookKind::Prompt(judge) => judge.run(counsel, (self.hook.event, input), limit).await,
+            HookKind::McpTool(tool) => tool.run(counsel, input).await,
+            HookKind::Command(_) | HookKind::Http(_) | HookKind::Callback { .. } => {
+                RawHookOutput::default()
+            }
         }
     }
 
     /// Asks a program. One whose first line says so goes on beside everything, and has no say.
-    async fn heard_program(self: &Arc<Self>, limit: Duration) -> Heard {
+    async fn execute_command(self: &Arc<Self>, limit: Duration) -> RawHookOutput {
         let (first, line) = oneshot::channel();
         let (one, own) = (Arc::clone(self), CancellationToken::new());
         let cancel = own.clone();
         let mut running = Box::pin(async move {
-            let Kind::Command(command) = &one.hook.kind else { return Heard::default() };
-            let input = one.occasion.input.to_string().into_bytes();
-            let env_file = one.occasion.env_file.as_deref();
-            let asked = Asked { input, env_file, limit, cancel, first };
-            command::ask(command, &one.ground, asked).await
+            let HookKind::Command(command) = &one.hook.kind else {
+                return RawHookOutput::default();
+            };
+            let input = one.invocation.input.to_string().into_bytes();
+            let env_file = one.invocation.env_file.as_deref();
+            let asked = HookCommandRun { input, env_file, limit, cancel, first_line: first };
+            command::run_command(command, &one.environment, asked).await
         });
         let going_on = tokio::select! {
             biased;
-            () = self.occasion.cancel.cancelled() => {
+            () = self.invocation.cancel.cancelled() => {
                 own.cancel();
                 return running.await;
             }
             heard = &mut running => return heard,
-            line = line => line.ok().and_then(|line| command::goes_on(&line)),
+            line = line => line.ok().and_then(|line| command::parse_async_announcement(&line)),
         };
         let Some(patience) = going_on else {
             return tokio::select! {
                 biased;
-                () = self.occasion.cancel.cancelled() => {
+                () = self.invocation.cancel.cancelled() => {
                     own.cancel();
                     running.await
                 }
@@ -184,37 +199,37 @@ impl One {
             };
         };
         let work = async move { drop(timeout(patience.unwrap_or(limit), running).await) };
-        match self.ground.aside.leave(work) {
-            true => Heard::default(),
+        match self.environment.background.try_spawn(work) {
+            true => RawHookOutput::default(),
             false => {
-                let end = End::Broken("was ended: too many hooks run beside".to_owned());
-                Heard { end, ..Heard::default() }
+                let end = HookCompletion::Failed("was ended: too many hooks run beside".to_owned());
+                RawHookOutput { end, ..RawHookOutput::default() }
             }
         }
     }
 
-    fn broken(&self, words: &str) -> Said {
-        let end = End::Broken(words.to_owned());
-        self.said(Heard { end, ..Heard::default() }, Duration::ZERO)
+    fn failed_result(&self, words: &str) -> HookRunResult {
+        let end = HookCompletion::Failed(words.to_owned());
+        self.build_result(RawHookOutput { end, ..RawHookOutput::default() }, Duration::ZERO)
     }
 
-    fn said(&self, mut heard: Heard, took: Duration) -> Said {
-        let is_cancelled = matches!(heard.end, End::Cancelled);
+    fn build_result(&self, mut heard: RawHookOutput, took: Duration) -> HookRunResult {
+        let is_cancelled = matches!(heard.end, HookCompletion::Cancelled);
         let value = match &heard.end {
-            End::Value(value) if heard.stdout.is_empty() => Some(value.to_string()),
+            HookCompletion::Value(value) if heard.stdout.is_empty() => Some(value.to_string()),
             _ => None,
         };
-        let (answer, failure) = read(&mut heard, &self.hook, &self.ground.spill);
-        Said {
+        let (answer, failure) = parse_hook_answer(&mut heard, &self.hook, &self.environment.spill);
+        HookRunResult {
             number: self.number,
             event: self.hook.event,
-            moment: self.moment(),
+            event_label: self.event_label(),
             name: self.hook.name(),
             source: self.hook.source.to_string(),
-            took,
+            duration: took,
             exit_code: heard.exit_code,
-            stdout: shown(value.unwrap_or(heard.stdout)),
-            stderr: shown(heard.stderr),
+            stdout: truncate_for_display(value.unwrap_or(heard.stdout)),
+            stderr: truncate_for_display(heard.stderr),
             failure,
             is_cancelled,
             spent: heard.spent,
@@ -222,9 +237,9 @@ impl One {
         }
     }
 
-    fn moment(&self) -> String {
+    fn event_label(&self) -> String {
         let event = self.hook.event.name();
-        match &self.occasion.about {
+        match &self.invocation.subject {
             Some(about) => format!("{event}:{about}"),
             None => event.to_owned(),
         }
@@ -232,12 +247,12 @@ impl One {
 }
 
 /// The beginning of what is shown to people.
-fn shown(mut text: String) -> String {
-    if let Some((cut, _)) = text.char_indices().nth(crate::long::CHARS_MAX) {
+fn truncate_for_display(mut text: String) -> String {
+    if let Some((cut, _)) = text.char_indices().nth(crate::long_output::CHARS_MAX) {
         text.truncate(cut);
         text.push('…');
     }
     text
 }
 
-static NUMBERS: AtomicU64 = AtomicU64::new(0);
+static HOOK_RUN_COUNT: AtomicU64 = AtomicU64::new(0);

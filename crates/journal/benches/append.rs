@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use windlass_engine::Event;
-use windlass_journal::{Durability, Intent, NewItem, Note, Opening, Writer};
+use windlass_journal::{
+    Durability, Intent, JournalNote, JournalOpenOptions, JournalWriter, NewRecordItem,
+};
 use windlass_vocabulary::{EffectClass, Ticket, ToolOutcome};
 
 /// The slowest hundredth with a thousand sessions.
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
         tell(&format!("alone, {durability:?}"), times);
         drop(writer);
     }
-    let writers: Vec<Mutex<Writer>> = (1..=sessions)
+    let writers: Vec<Mutex<JournalWriter>> = (1..=sessions)
         .map(|number| Mutex::new(open(directory.path(), number, Durability::Synced)))
         .collect();
     let next = AtomicUsize::new(0);
@@ -62,23 +64,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn open(directory: &Path, number: usize, durability: Durability) -> Writer {
+fn open(directory: &Path, number: usize, durability: Durability) -> JournalWriter {
     let path = directory.join(format!("{number}.jsonl"));
-    Writer::claim(&path, Opening::new(durability)).unwrap()
+    JournalWriter::open_without_replay(&path, JournalOpenOptions::new(durability)).unwrap()
 }
 
 /// A result of two kilobytes and the intent of the next call.
-fn append(writer: &mut Writer, number: u64) -> Duration {
-    let outcome = ToolOutcome::text("result ".repeat(300));
+fn append(writer: &mut JournalWriter, number: u64) -> Duration {
+    let outcome = ToolOutcome::from_text("result ".repeat(300));
     let event = Event::ToolEnded { ticket: Ticket(number), outcome };
-    let note = Note::Intended(Intent {
+    let note = JournalNote::Intended(Intent {
         ticket: Ticket(number + 1),
         call: "call".into(),
         tool: "Bash".into(),
         class: EffectClass::Effect,
     });
     let start = Instant::now();
-    writer.record(1, &[NewItem::Event(&event), NewItem::Note(&note)]).unwrap();
+    writer.append_items(1, &[NewRecordItem::Event(&event), NewRecordItem::Note(&note)]).unwrap();
     start.elapsed()
 }
 

@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 
 use windlass_engine::Event;
 use windlass_journal::record::Ended;
-use windlass_journal::{Catalogue, Durability, Head, NewItem, Note, Opening, Writer};
-use windlass_vocabulary::{Block, MicroUsd, Terminal};
+use windlass_journal::{
+    Durability, JournalHead, JournalNote, JournalOpenOptions, JournalWriter, NewRecordItem,
+    SessionCatalogue,
+};
+use windlass_vocabulary::{ContentBlock, MicroUsd, Terminal};
 
 const BUDGET: Duration = Duration::from_millis(100);
 
@@ -19,7 +22,7 @@ fn main() -> ExitCode {
     let is_measured = std::env::args().any(|argument| argument == "--bench");
     let sessions = if is_measured { 10_000 } else { 50 };
     let directory = tempfile::tempdir().unwrap();
-    let catalogue = Catalogue::new(directory.path());
+    let catalogue = SessionCatalogue::new(directory.path());
     for number in 0..sessions {
         begin(&catalogue, number);
     }
@@ -52,21 +55,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn begin(catalogue: &Catalogue, number: u64) {
+fn begin(catalogue: &SessionCatalogue, number: u64) {
     let project = format!("/home/user/projects/project-{}", number % 20);
     let id = format!("{number:08}-0000-4000-8000-000000000000");
     let path = catalogue.journal_path(Path::new(&project), &id);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let mut opening = Opening::new(Durability::Written);
-    opening.head = Head {
+    let mut opening = JournalOpenOptions::new(Durability::Written);
+    opening.head = JournalHead {
         session: Some(id.as_str().into()),
         created: 1_700_000_000_000 + number,
         project: Some(project),
-        ..Head::default()
+        ..JournalHead::default()
     };
-    let mut writer = Writer::claim(&path, opening).unwrap();
+    let mut writer = JournalWriter::open_without_replay(&path, opening).unwrap();
     let text = format!("This is session number {number}. {}", "Look at the code. ".repeat(100));
-    let event = Event::UserSubmitted { content: vec![Block::Text(text)], pinned: false };
+    let event = Event::UserSubmitted { content: vec![ContentBlock::Text(text)], pinned: false };
     let ended = Ended {
         terminal: Terminal::Completed,
         turns: 3,
@@ -74,6 +77,6 @@ fn begin(catalogue: &Catalogue, number: u64) {
         cost: MicroUsd(12_345),
         deferred: false,
     };
-    let items = [NewItem::Event(&event), NewItem::Note(&Note::Ended(ended))];
-    writer.record(1_700_000_100_000 + number, &items).unwrap();
+    let items = [NewRecordItem::Event(&event), NewRecordItem::Note(&JournalNote::Ended(ended))];
+    writer.append_items(1_700_000_100_000 + number, &items).unwrap();
 }

@@ -10,10 +10,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use windlass_engine::{Effect, Event, Settings, State, step};
-use windlass_journal::{Durability, Item, Reader, Writer, fold};
+use windlass_journal::{Durability, JournalReader, JournalWriter, RecordItem, fold};
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, Inspection, Json, Mode, ModelFacts, Notice, Prices, Stop, Tokens,
-    ToolCall, ToolOutcome, Usage,
+    AttemptId, ContentBlock, Delta, Json, ModelFacts, ModelStopReason, Notice, PermissionMode,
+    Prices, Tokens, ToolCall, ToolInspection, ToolOutcome, Usage,
 };
 
 /// A session to open: lines of each result, and how long it may take.
@@ -59,7 +59,7 @@ fn measure(case: &Case, is_measured: bool) -> f64 {
     };
     let took = best("opened, and its first request prepared", &mut || {
         let folded = fold(&path, &settings).unwrap();
-        let content = vec![Block::Text("And now?".into())];
+        let content = vec![ContentBlock::Text("And now?".into())];
         let asked = step(folded.state, Event::UserSubmitted { content, pinned: false }, &settings);
         let calls = asked
             .effects
@@ -69,7 +69,7 @@ fn measure(case: &Case, is_measured: bool) -> f64 {
     });
     best("bytes read", &mut || drop(std::fs::read(&path).unwrap()));
     best("records read and checked", &mut || {
-        let mut reader = Reader::open(&path).unwrap();
+        let mut reader = JournalReader::open(&path).unwrap();
         while reader.next_record().unwrap().is_some() {}
     });
     let mut all: Vec<Vec<Event>> = (0..rounds).map(|_| read(&path)).collect();
@@ -90,15 +90,15 @@ fn settings() -> Settings {
         output_max: Tokens(64_000),
         prices: Prices { input: 3_000_000, output: 15_000_000, ..Prices::default() },
     });
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     settings
 }
 
 fn read(path: &Path) -> Vec<Event> {
-    let mut reader = Reader::open(path).unwrap();
+    let mut reader = JournalReader::open(path).unwrap();
     let mut events = Vec::new();
     while let Some(record) = reader.next_record().unwrap() {
-        if let Item::Event(event) = record.item {
+        if let RecordItem::Event(event) = record.item {
             events.push(event);
         }
     }
@@ -107,7 +107,7 @@ fn read(path: &Path) -> Vec<Event> {
 
 /// Plays a session of so many messages and writes it down as the driver would.
 fn write(path: &Path, messages: usize, lines: usize, settings: &Settings) -> usize {
-    let (mut writer, folded) = Writer::open(path, Durability::Written, settings).unwrap();
+    let (mut writer, folded) = JournalWriter::open(path, Durability::Written, settings).unwrap();
     let mut state = folded.state;
     let mut coming = std::collections::VecDeque::new();
     let mut count = 0;
@@ -118,11 +118,11 @@ fn write(path: &Path, messages: usize, lines: usize, settings: &Settings) -> usi
             if state.transcript.entries().len() >= messages {
                 return count;
             }
-            let content = vec![Block::Text("Go on with the next part of the work.".into())];
+            let content = vec![ContentBlock::Text("Go on with the next part of the work.".into())];
             coming.push_back(Event::UserSubmitted { content, pinned: false });
             continue;
         };
-        writer.append(1_700_000_000_000, &[&event]).unwrap();
+        writer.append_events(1_700_000_000_000, &[&event]).unwrap();
         count += 1;
         let taken = step(state, event, settings);
         state = taken.state;
@@ -143,7 +143,7 @@ fn write(path: &Path, messages: usize, lines: usize, settings: &Settings) -> usi
                 }
                 Effect::StartTool { ticket, .. } => {
                     let line = "fn name(argument: &str) -> Result<\"quoted\", Error> { body }\n";
-                    let outcome = ToolOutcome::text(line.repeat(lines));
+                    let outcome = ToolOutcome::from_text(line.repeat(lines));
                     coming.push_back(Event::ToolEnded { ticket, outcome });
                 }
                 Effect::Summarize { ticket, .. } => coming.push_back(Event::SummaryEnded {
@@ -167,7 +167,7 @@ fn answer(
     let delta = |delta| Event::ModelDelta { attempt, delta };
     coming.push_back(Event::ModelStarted { attempt });
     coming.push_back(delta(Delta::Text(words.clone())));
-    coming.push_back(delta(Delta::Block(Block::Text(words))));
+    coming.push_back(delta(Delta::Block(ContentBlock::Text(words))));
     if !is_last {
         let input = format!(r#"{{"path":"src/file_{turn}.rs","offset":{turn}}}"#);
         let call = ToolCall {
@@ -176,9 +176,9 @@ fn answer(
             input: Json::from_checked(&input),
             signature: None,
         };
-        let inspection = Inspection::SHARED_READ;
+        let inspection = ToolInspection::SHARED_READ;
         coming.push_back(delta(Delta::Call { call, inspection }));
     }
     let usage = Usage { output: Tokens(500), ..Usage::default() };
-    coming.push_back(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage });
+    coming.push_back(Event::ModelEnded { attempt, stop: ModelStopReason::EndTurn, usage });
 }

@@ -3,12 +3,12 @@
 use ring::digest::{Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
 
 /// The name of some bytes: SHA-256 in hexadecimal digits.
-pub(crate) fn content_name(bytes: &[u8]) -> String {
-    hex(digest(&SHA256, bytes).as_ref())
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    to_hex(digest(&SHA256, bytes).as_ref())
 }
 
 /// The digest of pieces, each told apart from the next.
-pub(crate) fn content_digest(pieces: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn sha256_of_parts(pieces: &[&[u8]]) -> Vec<u8> {
     let mut context = Context::new(&SHA256);
     for piece in pieces {
         context.update(&(piece.len() as u64).to_be_bytes());
@@ -18,13 +18,13 @@ pub(crate) fn content_digest(pieces: &[&[u8]]) -> Vec<u8> {
 }
 
 /// A name-based UUID (version 5): the same session and name always give the same one.
-pub(crate) fn uuid(session: &str, name: &str) -> String {
+pub(crate) fn derive_uuid(session: &str, name: &str) -> String {
     let namespace = parse_uuid(session).unwrap_or_else(|| first_16(&sha1(&[0; 16], session)));
     let mut bytes = first_16(&sha1(&namespace, name));
     let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
     *version = *version & 0x0f | 0x50;
     *variant = *variant & 0x3f | 0x80;
-    let hex = hex(&bytes);
+    let hex = to_hex(&bytes);
     let part = |from, to| hex.get(from..to).unwrap_or_default();
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
@@ -47,7 +47,7 @@ fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     u128::from_str_radix(&digits, 16).ok().filter(|_| is_uuid).map(u128::to_be_bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn names_are_those_of_the_standards() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(content_name(b""), empty);
+        assert_eq!(sha256_hex(b""), empty);
         // As computed by another program for the namespace of domain names.
         let dns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
-        assert_eq!(uuid(dns, "python.org"), "886313e1-3b8a-5372-9b90-0c9aee199e5d");
-        assert_ne!(uuid("no uuid", "a"), uuid("no uuid either", "a"));
+        assert_eq!(derive_uuid(dns, "python.org"), "886313e1-3b8a-5372-9b90-0c9aee199e5d");
+        assert_ne!(derive_uuid("no uuid", "a"), derive_uuid("no uuid either", "a"));
     }
 }

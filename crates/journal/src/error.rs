@@ -4,7 +4,7 @@ use std::io;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::record::{Holder, PREFIX};
+use crate::record::{ClaimHolder, RECORD_PREFIX};
 
 /// A journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum JournalError {
         /// What was tried.
         action: &'static str,
         /// Who must act.
-        remedy: Remedy,
+        remedy: DiskRemedy,
         /// What the disk said.
         source: io::Error,
     },
@@ -40,7 +40,7 @@ pub enum JournalError {
         /// The file.
         path: PathBuf,
         /// Who, if the file says so.
-        holder: Option<Holder>,
+        holder: Option<ClaimHolder>,
     },
     /// Somebody claimed the session after us.
     #[error(
@@ -111,7 +111,7 @@ pub enum JournalError {
 
 /// Who must act before the disk works again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum DiskRemedy {
     /// Whoever owns the files: room must be made. The writer may be used again then.
     MakeRoom,
     /// Whoever runs the machine: the disk is read-only or the rights are missing.
@@ -124,10 +124,10 @@ pub enum Remedy {
     Unknown,
 }
 
-impl Remedy {
+impl DiskRemedy {
     /// Sorts what a disk said.
     #[must_use]
-    pub fn of(error: &io::Error) -> Self {
+    pub fn from_io_error(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
         match error.kind() {
             Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Self::MakeRoom,
@@ -143,16 +143,16 @@ impl Remedy {
 const EIO: i32 = 5;
 
 impl JournalError {
-    pub(crate) fn disk(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn disk_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| {
-            let remedy = Remedy::of(&source);
+            let remedy = DiskRemedy::from_io_error(&source);
             Self::Disk { path: path.to_owned(), action, remedy, source }
         }
     }
 
     /// Who must act, when it is the disk that failed.
     #[must_use]
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<DiskRemedy> {
         match self {
             Self::Disk { remedy, .. } => Some(*remedy),
             _ => None,
@@ -164,22 +164,22 @@ impl JournalError {
     }
 }
 
-fn advice(remedy: Remedy) -> &'static str {
+fn advice(remedy: DiskRemedy) -> &'static str {
     match remedy {
-        Remedy::MakeRoom => "; make room on that file system",
-        Remedy::GrantWriting => "; make that place writable",
-        Remedy::BringBack => "; its folder is gone",
-        Remedy::ReplaceDisk => "; the disk is failing",
-        Remedy::Unknown => "",
+        DiskRemedy::MakeRoom => "; make room on that file system",
+        DiskRemedy::GrantWriting => "; make that place writable",
+        DiskRemedy::BringBack => "; its folder is gone",
+        DiskRemedy::ReplaceDisk => "; the disk is failing",
+        DiskRemedy::Unknown => "",
     }
 }
 
-fn named(holder: Option<&Holder>) -> String {
-    holder.map(|Holder { pid, host }| format!(" (pid {pid} on {host})")).unwrap_or_default()
+fn named(holder: Option<&ClaimHolder>) -> String {
+    holder.map(|ClaimHolder { pid, host }| format!(" (pid {pid} on {host})")).unwrap_or_default()
 }
 
 /// Refuses devices, pipes and directories, which could be read for ever or not at all.
-pub(crate) fn check_file(path: &Path) -> Result<(), JournalError> {
+pub(crate) fn check_journal_file(path: &Path) -> Result<(), JournalError> {
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(JournalError::NotAFile { path: path.to_owned() }),
         Ok(_) if !may_be_journal(path) => Err(JournalError::NotAJournal { path: path.to_owned() }),
@@ -192,13 +192,13 @@ pub(crate) fn check_file(path: &Path) -> Result<(), JournalError> {
 /// journal something else; a file without any record is not ours to repair.
 fn may_be_journal(path: &Path) -> bool {
     let mut beginning = Vec::new();
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut beginning));
+    let read = std::fs::File::open(path)
+        .and_then(|file| file.take(SNIFFED_BYTES).read_to_end(&mut beginning));
     // What cannot be read is told when it is opened.
     read.is_err()
-        || PREFIX.starts_with(&beginning)
-        || beginning.split(|byte| *byte == b'\n').any(|line| line.starts_with(PREFIX))
+        || RECORD_PREFIX.starts_with(&beginning)
+        || beginning.split(|byte| *byte == b'\n').any(|line| line.starts_with(RECORD_PREFIX))
 }
 
 /// Bytes looked at to tell a journal from something else.
-const LOOKED_AT: u64 = 1024 * 1024;
+const SNIFFED_BYTES: u64 = 1024 * 1024;

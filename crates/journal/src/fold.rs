@@ -11,13 +11,13 @@ use std::sync::mpsc::sync_channel;
 use windlass_engine::{Effect, Event, Settings, State, Step, step};
 
 use crate::error::JournalError;
-use crate::reader::{Entry, Reader};
-use crate::realign::Realigner;
-use crate::record::{Damage, Item, Record, VERSION};
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::realigner::Realigner;
+use crate::record::{FORMAT_VERSION, JournalRecord, LineDamage, RecordItem};
 
 /// What a journal amounts to.
 #[derive(Debug)]
-pub struct Folded {
+pub struct FoldedJournal {
     /// The state after the last record.
     pub state: State,
     /// The settings in force then.
@@ -29,10 +29,10 @@ pub struct Folded {
     /// Bytes of a torn last line, which were left out.
     pub torn_bytes: u64,
     /// Lines that were skipped, by number, and why; at most [`DAMAGES_MAX`] are named.
-    pub damages: Vec<(u64, Damage)>,
+    pub damages: Vec<(u64, LineDamage)>,
 }
 
-/// Damaged lines named in a [`Folded`].
+/// Damaged lines named in a [`FoldedJournal`].
 pub const DAMAGES_MAX: usize = 100;
 
 /// Replays a journal. A file that is not there yet is an empty journal.
@@ -40,10 +40,10 @@ pub const DAMAGES_MAX: usize = 100;
 /// # Errors
 ///
 /// When the file cannot be read, or a later version wrote it.
-pub fn fold(path: &Path, settings: &Settings) -> Result<Folded, JournalError> {
-    match Reader::open(path) {
+pub fn fold(path: &Path, settings: &Settings) -> Result<FoldedJournal, JournalError> {
+    match JournalReader::open(path) {
         Err(error) if error.is_missing() => {
-            fold_reader(Reader::new(std::io::empty(), path), settings, |_| {})
+            fold_reader(JournalReader::new(std::io::empty(), path), settings, |_| {})
         }
         reader => fold_reader(reader?, settings, |_| {}),
     }
@@ -54,13 +54,13 @@ pub fn fold(path: &Path, settings: &Settings) -> Result<Folded, JournalError> {
 /// # Errors
 ///
 /// When the file cannot be read, or a later version wrote it.
-pub fn is_unfinished(path: &Path, settings: &Settings) -> Result<bool, JournalError> {
+pub fn has_unfinished_run(path: &Path, settings: &Settings) -> Result<bool, JournalError> {
     Ok(fold(path, settings)?.state.control.phase.is_running())
 }
 
 /// One step of a replay.
 #[derive(Debug)]
-pub struct Replayed<'a> {
+pub struct ReplayStep<'a> {
     /// The event's number.
     pub seq: u64,
     /// When it was written.
@@ -77,30 +77,30 @@ pub struct Replayed<'a> {
 ///
 /// When the file cannot be read, or a later version wrote it.
 pub fn replay(
-    reader: Reader,
+    reader: JournalReader,
     settings: &Settings,
-    see: impl FnMut(Replayed<'_>),
-) -> Result<Folded, JournalError> {
+    see: impl FnMut(ReplayStep<'_>),
+) -> Result<FoldedJournal, JournalError> {
     fold_reader(reader, settings, see)
 }
 
 pub(crate) fn fold_reader(
-    reader: Reader,
+    reader: JournalReader,
     settings: &Settings,
-    see: impl FnMut(Replayed<'_>),
-) -> Result<Folded, JournalError> {
+    see: impl FnMut(ReplayStep<'_>),
+) -> Result<FoldedJournal, JournalError> {
     fold_entries(reader, settings, see, |_| {}).map(|(folded, _)| folded)
 }
 
 /// Folds everything that is left to read; heads, claims and notes are shown to `meet`. Gives the
 /// reader back, at the end.
 pub(crate) fn fold_entries(
-    mut reader: Reader,
+    mut reader: JournalReader,
     settings: &Settings,
-    see: impl FnMut(Replayed<'_>),
-    meet: impl FnMut(Entry),
-) -> Result<(Folded, Reader), JournalError> {
-    let mut folding = Folding {
+    see: impl FnMut(ReplayStep<'_>),
+    meet: impl FnMut(JournalEntry),
+) -> Result<(FoldedJournal, JournalReader), JournalError> {
+    let mut folding = FoldProgress {
         state: State::new(settings),
         settings: Arc::new(settings.clone()),
         is_begun: false,
@@ -110,10 +110,10 @@ pub(crate) fn fold_entries(
         meet,
     };
     let mut is_at_end = false;
-    for _ in 0..ALONE {
+    for _ in 0..SINGLE_THREADED_ENTRIES {
         match reader.next_entry()? {
             Some(entry) => {
-                folding = folding.take((reader.line(), entry), reader.path())?;
+                folding = folding.apply_entry((reader.line_number(), entry), reader.path())?;
             }
             None => {
                 is_at_end = true;
@@ -122,51 +122,64 @@ pub(crate) fn fold_entries(
         }
     }
     if !is_at_end {
-        (folding, reader) = fold_beside(folding, reader)?;
+        (folding, reader) = fold_with_reader_thread(folding, reader)?;
     }
-    let Folding { state, settings, damages, .. } = folding;
+    let FoldProgress { state, settings, damages, .. } = folding;
     let (whole_bytes, torn_bytes) = (reader.whole_bytes(), reader.torn_bytes());
     let seq = reader.seq();
-    Ok((Folded { state, settings, seq, whole_bytes, torn_bytes, damages }, reader))
+    Ok((FoldedJournal { state, settings, seq, whole_bytes, torn_bytes, damages }, reader))
 }
 
-type Numbered = (u64, Result<Entry, Damage>);
+type NumberedEntry = (u64, Result<JournalEntry, LineDamage>);
 
 /// What was folded so far.
-struct Folding<See, Meet> {
+struct FoldProgress<See, Meet> {
     state: State,
     /// The settings in force.
     settings: Arc<Settings>,
     /// Something has happened.
     is_begun: bool,
-    damages: Vec<(u64, Damage)>,
+    damages: Vec<(u64, LineDamage)>,
     realigner: Realigner,
     see: See,
     meet: Meet,
 }
 
-impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
-    fn take(mut self, (line, entry): Numbered, path: &Path) -> Result<Self, JournalError> {
+impl<See: FnMut(ReplayStep<'_>), Meet: FnMut(JournalEntry)> FoldProgress<See, Meet> {
+    fn apply_entry(
+        mut self,
+        (line, entry): NumberedEntry,
+        path: &Path,
+    ) -> Result<Self, JournalError> {
         match entry {
-            Ok(Entry::Record(Record { seq, at, item: Item::Event(event) })) => {
-                for event in self.realigner.before(&self.state, &event).into_iter().flatten() {
-                    self = self.step(seq, at, event);
+            Ok(JournalEntry::Record(JournalRecord { seq, at, item: RecordItem::Event(event) })) => {
+                for event in
+                    self.realigner.build_missing_events(&self.state, &event).into_iter().flatten()
+                {
+                    self = self.apply_event(seq, at, event);
                 }
-                let event = self.realigner.align(&self.state, event);
-                self = self.step(seq, at, event);
+                let event = self.realigner.align_event(&self.state, event);
+                self = self.apply_event(seq, at, event);
             }
             Ok(other) => {
-                if let Entry::Record(Record { item: Item::Note(note), .. }) = &other {
-                    self.realigner.note(note);
+                if let JournalEntry::Record(JournalRecord {
+                    item: RecordItem::Note(note), ..
+                }) = &other
+                {
+                    self.realigner.observe_note(note);
                 }
                 (self.meet)(other);
             }
-            Err(Damage::Newer(found)) => {
-                return Err(JournalError::Newer { path: path.to_owned(), found, known: VERSION });
+            Err(LineDamage::Newer(found)) => {
+                return Err(JournalError::Newer {
+                    path: path.to_owned(),
+                    found,
+                    known: FORMAT_VERSION,
+                });
             }
             Err(damage) => {
-                if !matches!(damage, Damage::Repeated(_) | Damage::Fenced(_)) {
-                    self.realigner.lost();
+                if !matches!(damage, LineDamage::Repeated(_) | LineDamage::Fenced(_)) {
+                    self.realigner.mark_loss();
                 }
                 if self.damages.len() < DAMAGES_MAX {
                     self.damages.push((line, damage));
@@ -176,7 +189,7 @@ impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
         Ok(self)
     }
 
-    fn step(mut self, seq: u64, at: u64, event: Event) -> Self {
+    fn apply_event(mut self, seq: u64, at: u64, event: Event) -> Self {
         if let Event::Configured(settings) = &event {
             self.settings = Arc::new(Settings::clone(settings));
             if !self.is_begun {
@@ -187,26 +200,26 @@ impl<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)> Folding<See, Meet> {
         self.is_begun = true;
         let Step { state, effects } = step(self.state, event, &self.settings);
         self.state = state;
-        (self.see)(Replayed { seq, at, state: &self.state, effects: &effects });
+        (self.see)(ReplayStep { seq, at, state: &self.state, effects: &effects });
         self
     }
 }
 
 /// Folds the rest of a long journal while another thread reads it: each takes about as long.
-fn fold_beside<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)>(
-    mut folding: Folding<See, Meet>,
-    mut reader: Reader,
-) -> Result<(Folding<See, Meet>, Reader), JournalError> {
+fn fold_with_reader_thread<See: FnMut(ReplayStep<'_>), Meet: FnMut(JournalEntry)>(
+    mut folding: FoldProgress<See, Meet>,
+    mut reader: JournalReader,
+) -> Result<(FoldProgress<See, Meet>, JournalReader), JournalError> {
     let path = reader.path().to_owned();
-    let (sender, receiver) = sync_channel::<Vec<Numbered>>(BATCHES);
+    let (sender, receiver) = sync_channel::<Vec<NumberedEntry>>(BATCHES_MAX);
     std::thread::scope(|scope| {
         let reading = scope.spawn(move || {
             let mut is_at_end = false;
             while !is_at_end {
-                let mut batch = Vec::with_capacity(BATCH);
-                while batch.len() < BATCH && !is_at_end {
+                let mut batch = Vec::with_capacity(BATCH_ENTRIES);
+                while batch.len() < BATCH_ENTRIES && !is_at_end {
                     match reader.next_entry()? {
-                        Some(entry) => batch.push((reader.line(), entry)),
+                        Some(entry) => batch.push((reader.line_number(), entry)),
                         None => is_at_end = true,
                     }
                 }
@@ -216,7 +229,7 @@ fn fold_beside<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)>(
             Ok(reader)
         });
         for entry in receiver.iter().flatten() {
-            folding = folding.take(entry, &path)?;
+            folding = folding.apply_entry(entry, &path)?;
         }
         match reading.join() {
             Ok(reader) => Ok((folding, reader?)),
@@ -226,8 +239,8 @@ fn fold_beside<See: FnMut(Replayed<'_>), Meet: FnMut(Entry)>(
 }
 
 /// Entries folded before another thread is worth its while.
-const ALONE: usize = 500;
+const SINGLE_THREADED_ENTRIES: usize = 500;
 /// Entries handed over at once.
-const BATCH: usize = 64;
+const BATCH_ENTRIES: usize = 64;
 /// Batches that may wait.
-const BATCHES: usize = 4;
+const BATCHES_MAX: usize = 4;

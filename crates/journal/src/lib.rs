@@ -3,50 +3,55 @@
 //! One file, one line for what is appended at once, written before the effects of its events are
 //! performed. State is nothing but the events folded through the engine, so what is on disk is the
 //! whole truth and there is no second copy to disagree with it. Reading order: [`record`],
-//! [`writer`], [`reader`], [`mod@fold`]; then what is made of journals: [`catalogue`], [`account`],
-//! [`transcript`], and beside them [`kept`]. [`store`] is the door behind which another kind of
+//! [`journal_writer`], [`journal_reader`], [`mod@fold`]; then what is made of journals: [`session_catalogue`], [`cost_report`],
+//! [`transcript`], and beside them [`snapshot_store`]. [`store`] is the door behind which another kind of
 //! keeping can take the place of files.
 //!
 //! Files are never rewritten. A last line without its end was torn by a crash and is dropped; a
 //! damaged line further up is skipped and reported, and what stands behind it is taken in; a format
 //! newer than ours is refused untouched.
 
-pub mod account;
-pub mod catalogue;
-pub mod clock;
+pub mod conversation;
+pub mod cost_report;
 mod digest;
 pub mod disk;
 pub mod error;
-pub mod flush;
+pub mod explain;
+pub mod flusher;
 pub mod fold;
-pub mod kept;
-mod lines;
-pub mod place;
-pub mod reader;
-mod realign;
+pub mod journal_reader;
+pub mod journal_writer;
+mod line_reader;
+pub mod project_key;
+mod realigner;
 pub mod record;
 pub mod rewind;
 pub mod scrub;
 mod segment;
-pub mod spoken;
+pub mod session_catalogue;
+pub mod snapshot_store;
 pub mod store;
+pub mod time_format;
 pub mod transcript;
 pub mod verify;
-pub mod walk;
-pub mod writer;
 
-pub use account::{Account, Booked, Totals};
-pub use catalogue::{Card, Catalogue, LastRun, Listed, is_held, last_run};
-pub use error::{JournalError, Remedy};
-pub use flush::Flusher;
-pub use fold::{Folded, Replayed, fold, is_unfinished, replay};
-pub use kept::{Kept, KeptLimits};
-pub use reader::{Entry, Reader};
-pub use record::{Claim, Damage, Head, Holder, Intent, Item, NewItem, Note, Record, Row};
-pub use rewind::{Held, hold, rewind, rewind_held};
+pub use cost_report::{BilledRequest, CostReport, CostTotals};
+pub use error::{DiskRemedy, JournalError};
+pub use explain::{ExplainedStep, explain_journal};
+pub use flusher::Flusher;
+pub use fold::{FoldedJournal, ReplayStep, fold, has_unfinished_run, replay};
+pub use journal_reader::{JournalEntry, JournalReader};
+pub use journal_writer::{Durability, JournalOpenOptions, JournalWriter};
+pub use record::{
+    ClaimHolder, Intent, JournalHead, JournalNote, JournalRecord, LineDamage, NewRecordItem,
+    RecordItem, Row, WriterClaim,
+};
+pub use rewind::{LockedJournal, lock_journal, rewind, rewind_locked};
 pub use scrub::scrub;
-pub use store::{Claimed, Files, Store};
+pub use session_catalogue::{
+    LastRun, ListedSession, SessionCatalogue, SessionSummary, is_being_written, read_last_run,
+};
+pub use snapshot_store::{SnapshotLimits, SnapshotStore};
+pub use store::{ClaimedSession, FileJournalStore, JournalStore};
 pub use transcript::{Transcriber, TranscriptFile};
-pub use verify::{Verified, verify};
-pub use walk::{Walked, walk};
-pub use writer::{Durability, Opening, Writer};
+pub use verify::{VerifyReport, verify};

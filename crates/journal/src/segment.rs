@@ -6,13 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Access, Disk};
+use crate::disk::{DiskOpenMode, JournalDisk};
 use crate::error::JournalError;
-use crate::lines::Lines;
-use crate::record::{Group, Head, Line};
+use crate::line_reader::JournalLineReader;
+use crate::record::{JournalHead, JournalLine, RecordGroup};
 
 /// The path of the file with this number.
-pub(crate) fn path_of(first: &Path, number: u64) -> PathBuf {
+pub(crate) fn segment_path(first: &Path, number: u64) -> PathBuf {
     if number <= 1 {
         return first.to_owned();
     }
@@ -25,23 +25,24 @@ pub(crate) fn path_of(first: &Path, number: u64) -> PathBuf {
 }
 
 /// The files after the first, in order.
-pub(crate) fn after_first(disk: &dyn Disk, first: &Path) -> Vec<(u64, PathBuf)> {
+pub(crate) fn find_later_segments(disk: &dyn JournalDisk, first: &Path) -> Vec<(u64, PathBuf)> {
     (2..=SEGMENTS_MAX)
-        .map(|number| (number, path_of(first, number)))
-        .take_while(|(_, path)| disk.is_there(path))
+        .map(|number| (number, segment_path(first, number)))
+        .take_while(|(_, path)| disk.exists(path))
         .collect()
 }
 
 /// The last record that counts in the files before this one. A file in which nothing can be read
 /// was never acknowledged: everything before it counts.
-pub(crate) fn begins_after(disk: &dyn Disk, path: &Path) -> Result<u64, JournalError> {
-    let file = disk.open(path, Access::Read).map_err(JournalError::disk(path, "opened"))?;
-    let mut lines = Lines::new(file);
-    while let Some(line) = lines.next_line().map_err(JournalError::disk(path, "read"))? {
+pub(crate) fn read_preceding_seq(disk: &dyn JournalDisk, path: &Path) -> Result<u64, JournalError> {
+    let file =
+        disk.open(path, DiskOpenMode::Read).map_err(JournalError::disk_error(path, "opened"))?;
+    let mut lines = JournalLineReader::new(file);
+    while let Some(line) = lines.next_line().map_err(JournalError::disk_error(path, "read"))? {
         match line {
-            Ok(Line::Head(Head { after, .. })) => return Ok(after),
-            Ok(Line::Group(Group { seq, .. })) => return Ok(seq.saturating_sub(1)),
-            Ok(Line::Claim(_)) | Err(_) => {}
+            Ok(JournalLine::Head(JournalHead { after, .. })) => return Ok(after),
+            Ok(JournalLine::Group(RecordGroup { seq, .. })) => return Ok(seq.saturating_sub(1)),
+            Ok(JournalLine::Claim(_)) | Err(_) => {}
         }
     }
     Ok(u64::MAX)

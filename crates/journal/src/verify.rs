@@ -12,39 +12,39 @@ use windlass_engine::{Effect, Settings};
 use windlass_vocabulary::{MicroUsd, Notice, Terminal, Ticket, ToolCallId, Transition};
 
 use crate::error::JournalError;
-use crate::fold::{Folded, Replayed, fold_entries};
-use crate::reader::{Entry, Reader};
-use crate::record::{Ended, Intent, Item, Note, Record, Row};
+use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::record::{Ended, Intent, JournalNote, JournalRecord, RecordItem, Row};
 
 /// What came of a comparison.
 #[derive(Debug)]
-pub struct Verified {
+pub struct VerifyReport {
     /// The journal, replayed.
-    pub folded: Folded,
+    pub folded: FoldedJournal,
     /// Notes that follow from the events.
     pub same: u64,
     /// What follows from the events and was never noted.
     pub missing: u64,
     /// The first note that does not follow: its record, and what it says.
-    pub difference: Option<(u64, Note)>,
+    pub difference: Option<(u64, JournalNote)>,
 }
 
 /// What a note and a step have in common.
 #[derive(Debug, PartialEq, Eq)]
-enum Followed {
-    Started(Ticket, ToolCallId),
-    Paid(Box<Row>),
-    WentOn(Transition, u32),
-    Finished(Terminal, u32),
+enum ReplayOutcome {
+    ToolStarted(Ticket, ToolCallId),
+    RequestBilled(Box<Row>),
+    RunContinued(Transition, u32),
+    RunFinished(Terminal, u32),
 }
 
 #[derive(Default)]
-struct Comparison {
-    followed: VecDeque<Followed>,
+struct ReplayComparison {
+    expected: VecDeque<ReplayOutcome>,
     rows: usize,
     same: u64,
     missing: u64,
-    difference: Option<(u64, Note)>,
+    difference: Option<(u64, JournalNote)>,
 }
 
 /// Replays a journal and compares. Decided under the settings the journal holds; a journal that holds
@@ -53,64 +53,75 @@ struct Comparison {
 /// # Errors
 ///
 /// When the journal cannot be read, or a later version wrote it.
-pub fn verify(journal: &Path, settings: &Settings) -> Result<Verified, JournalError> {
-    let comparison = RefCell::new(Comparison::default());
-    let see = |step: Replayed<'_>| comparison.borrow_mut().step(&step, settings);
+pub fn verify(journal: &Path, settings: &Settings) -> Result<VerifyReport, JournalError> {
+    let comparison = RefCell::new(ReplayComparison::default());
+    let see = |step: ReplayStep<'_>| comparison.borrow_mut().expect_step(&step, settings);
     let meet = |entry| {
-        if let Entry::Record(Record { seq, item: Item::Note(note), .. }) = entry {
-            comparison.borrow_mut().note(seq, note);
+        if let JournalEntry::Record(JournalRecord { seq, item: RecordItem::Note(note), .. }) = entry
+        {
+            comparison.borrow_mut().match_note(seq, note);
         }
     };
-    let (folded, _) = fold_entries(Reader::open(journal)?, settings, see, meet)?;
-    let Comparison { followed, same, missing, difference, .. } = comparison.into_inner();
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
+    let ReplayComparison { expected: followed, same, missing, difference, .. } =
+        comparison.into_inner();
     let missing = missing + followed.len() as u64;
-    Ok(Verified { folded, same, missing, difference })
+    Ok(VerifyReport { folded, same, missing, difference })
 }
 
-impl Comparison {
+impl ReplayComparison {
     /// What follows from a step, in the order in which it is noted.
-    fn step(&mut self, step: &Replayed<'_>, settings: &Settings) {
+    fn expect_step(&mut self, step: &ReplayStep<'_>, settings: &Settings) {
         let rows = step.state.ledger.rows().get(self.rows..).unwrap_or_default();
         self.rows += rows.len();
         for row in rows {
-            let row = Row::of(row, &settings.agent.id, None);
-            self.followed.push_back(Followed::Paid(Box::new(row)));
+            let row = Row::from_ledger_row(row, &settings.agent.id, None);
+            self.expected.push_back(ReplayOutcome::RequestBilled(Box::new(row)));
         }
         for effect in step.effects {
             match effect {
                 Effect::StartTool { ticket, granted, .. } => {
                     let call = granted.get().id.clone();
-                    self.followed.push_back(Followed::Started(*ticket, call));
+                    self.expected.push_back(ReplayOutcome::ToolStarted(*ticket, call));
                 }
                 Effect::Tell(Notice::Continued { transition, turn }) => {
-                    self.followed.push_back(Followed::WentOn(*transition, *turn));
+                    self.expected.push_back(ReplayOutcome::RunContinued(*transition, *turn));
                 }
                 Effect::Finish(ending) => {
-                    self.followed.push_back(Followed::Finished(ending.terminal, ending.turns));
+                    self.expected
+                        .push_back(ReplayOutcome::RunFinished(ending.terminal, ending.turns));
                 }
                 _ => {}
             }
         }
         // Nothing was noted for so long that nothing will be.
-        while self.followed.len() > FOLLOWED_MAX {
-            self.followed.pop_front();
+        while self.expected.len() > EXPECTED_MAX {
+            self.expected.pop_front();
             self.missing += 1;
         }
     }
 
-    fn note(&mut self, seq: u64, note: Note) {
+    fn match_note(&mut self, seq: u64, note: JournalNote) {
         let noted = match &note {
-            Note::Intended(Intent { ticket, call, .. }) => Followed::Started(*ticket, call.clone()),
-            Note::Billed(row) => {
-                Followed::Paid(Box::new(Row { prices: None, kept: MicroUsd(0), ..row.clone() }))
+            JournalNote::Intended(Intent { ticket, call, .. }) => {
+                ReplayOutcome::ToolStarted(*ticket, call.clone())
             }
-            Note::Continued(transition, turn) => Followed::WentOn(*transition, *turn),
-            Note::Ended(Ended { terminal, turns, .. }) => Followed::Finished(*terminal, *turns),
+            JournalNote::Billed(row) => ReplayOutcome::RequestBilled(Box::new(Row {
+                prices: None,
+                kept: MicroUsd(0),
+                ..row.clone()
+            })),
+            JournalNote::Continued(transition, turn) => {
+                ReplayOutcome::RunContinued(*transition, *turn)
+            }
+            JournalNote::Ended(Ended { terminal, turns, .. }) => {
+                ReplayOutcome::RunFinished(*terminal, *turns)
+            }
             _ => return,
         };
-        match self.followed.iter().position(|followed| *followed == noted) {
+        match self.expected.iter().position(|followed| *followed == noted) {
             Some(at) => {
-                self.followed.drain(..=at);
+                self.expected.drain(..=at);
                 self.same += 1;
                 self.missing += at as u64;
             }
@@ -120,4 +131,4 @@ impl Comparison {
 }
 
 /// What may wait for its note.
-const FOLLOWED_MAX: usize = 1_000;
+const EXPECTED_MAX: usize = 1_000;

@@ -6,9 +6,10 @@ mod stage;
 use std::path::Path;
 
 use stage::conversation;
-use windlass_journal::catalogue::fork;
+use windlass_journal::session_catalogue::fork_journal;
 use windlass_journal::{
-    Catalogue, Durability, Head, NewItem, Note, Opening, Totals, Writer, account,
+    CostTotals, Durability, JournalHead, JournalNote, JournalOpenOptions, JournalWriter,
+    NewRecordItem, SessionCatalogue, cost_report,
 };
 use windlass_vocabulary::{MicroUsd, Tokens, Usage};
 
@@ -17,40 +18,43 @@ const DAY: u64 = 86_400_000;
 #[test]
 fn every_request_is_counted_once_by_day_model_and_project() {
     let directory = tempfile::tempdir().unwrap();
-    let catalogue = Catalogue::new(directory.path());
+    let catalogue = SessionCatalogue::new(directory.path());
     let mut paths = Vec::new();
     for (number, project) in ["/a", "/a", "/b"].into_iter().enumerate() {
         let id = format!("session-{number}");
         let path = catalogue.journal_path(Path::new(project), &id);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let mut opening = Opening::new(Durability::Written);
-        opening.head = Head {
+        let mut opening = JournalOpenOptions::new(Durability::Written);
+        opening.head = JournalHead {
             session: Some(id.as_str().into()),
             project: Some(project.into()),
-            ..Head::default()
+            ..JournalHead::default()
         };
-        let mut writer = Writer::claim(&path, opening).unwrap();
+        let mut writer = JournalWriter::open_without_replay(&path, opening).unwrap();
         for (events, mut notes) in conversation("say \"billed\" {\"note\":{\"billed\":") {
             for note in &mut notes {
-                if let Note::Billed(row) = note
+                if let JournalNote::Billed(row) = note
                     && number == 2
                 {
                     row.model = "other".into();
                     row.cache_miss = Some("expired".into());
                 }
             }
-            let items = events.iter().map(NewItem::Event).chain(notes.iter().map(NewItem::Note));
+            let items = events
+                .iter()
+                .map(NewRecordItem::Event)
+                .chain(notes.iter().map(NewRecordItem::Note));
             let at = DAY * (20_000 + number as u64 / 2);
-            writer.record(at, &items.collect::<Vec<_>>()).unwrap();
+            writer.append_items(at, &items.collect::<Vec<_>>()).unwrap();
         }
         paths.push(path);
     }
     // What a fork took over is paid for already.
     let copy = catalogue.journal_path(Path::new("/a"), "copy");
-    fork(&paths[0], None, &copy, &"copy".into(), DAY * 30_000).unwrap();
-    let (account, unread) = account::of_all(&catalogue, None).unwrap();
+    fork_journal(&paths[0], None, &copy, &"copy".into(), DAY * 30_000).unwrap();
+    let (account, unread) = cost_report::load_all_costs(&catalogue, None).unwrap();
     assert_eq!(unread, [""; 0].map(std::path::PathBuf::from));
-    let one = |sessions: u64, misses: u64| Totals {
+    let one = |sessions: u64, misses: u64| CostTotals {
         requests: 2 * sessions,
         usage: Usage {
             input: Tokens(200 * sessions),
@@ -68,10 +72,10 @@ fn every_request_is_counted_once_by_day_model_and_project() {
     assert_eq!(models, [("model".into(), one(2, 0)), ("other".into(), one(1, 2))]);
     let projects: Vec<_> = account.projects.into_iter().collect();
     assert_eq!(projects, [("/a".into(), one(2, 0)), ("/b".into(), one(1, 2))]);
-    let (part, _) = account::of_all(&catalogue, Some(Path::new("/b"))).unwrap();
+    let (part, _) = cost_report::load_all_costs(&catalogue, Some(Path::new("/b"))).unwrap();
     assert_eq!(part.all, one(1, 2));
     // A session alone shows everything that led to it.
-    let (rows, account) = account::of_session(&copy).unwrap();
+    let (rows, account) = cost_report::load_session_costs(&copy).unwrap();
     assert_eq!((rows.len(), account.all), (2, one(1, 0)));
     assert!(rows.iter().all(|booked| booked.is_inherited));
     assert_eq!(rows[0].row.prices.as_deref(), Some("2026-11"));

@@ -15,15 +15,19 @@ use std::path::Path;
 use proptest::prelude::*;
 use stage::{recorded, settings};
 use windlass_engine::{Effect, Event, Settings, State, step};
-use windlass_journal::{Durability, Folded, Intent, NewItem, Note, Reader, Writer, replay, verify};
+use windlass_journal::{
+    Durability, FoldedJournal, Intent, JournalNote, JournalReader, JournalWriter, NewRecordItem,
+    replay, verify,
+};
 use windlass_vocabulary::{
-    Block, Delta, EffectClass, Inspection, Json, Mode, Stop, Ticket, ToolCall, ToolOutcome, Usage,
+    ContentBlock, Delta, EffectClass, Json, ModelStopReason, PermissionMode, Ticket, ToolCall,
+    ToolInspection, ToolOutcome, Usage,
 };
 
 /// Six runs, each with two calls at once whose results come in the wrong order; written as a driver
 /// would, with intents.
 fn written(path: &Path, settings: &Settings) -> Vec<u8> {
-    let (mut writer, folded) = Writer::open(path, Durability::Written, settings).unwrap();
+    let (mut writer, folded) = JournalWriter::open(path, Durability::Written, settings).unwrap();
     let mut state: State = folded.state;
     let mut coming: VecDeque<Event> = VecDeque::new();
     let (mut runs, mut answers) = (0, 0);
@@ -34,7 +38,7 @@ fn written(path: &Path, settings: &Settings) -> Vec<u8> {
                 return std::fs::read(path).unwrap();
             }
             runs += 1;
-            let content = vec![Block::Text(format!("question {runs}."))];
+            let content = vec![ContentBlock::Text(format!("question {runs}."))];
             coming.push_back(Event::UserSubmitted { content, pinned: false });
             continue;
         };
@@ -50,8 +54,12 @@ fn written(path: &Path, settings: &Settings) -> Vec<u8> {
                 }
                 Effect::StartTool { ticket, granted, .. } => {
                     let call = granted.get();
-                    notes.push(Note::Intended(Intent::of(*ticket, call, EffectClass::Pure)));
-                    let outcome = ToolOutcome::text(format!("result of {}.", call.id));
+                    notes.push(JournalNote::Intended(Intent::from_call(
+                        *ticket,
+                        call,
+                        EffectClass::Pure,
+                    )));
+                    let outcome = ToolOutcome::from_text(format!("result of {}.", call.id));
                     results.insert(0, Event::ToolEnded { ticket: *ticket, outcome });
                 }
                 _ => {}
@@ -62,8 +70,9 @@ fn written(path: &Path, settings: &Settings) -> Vec<u8> {
             let end = coming.iter().position(|e| matches!(e, Event::ModelEnded { .. }));
             coming.insert(end.map_or(0, |end| end + 1), result);
         }
-        let items = std::iter::once(NewItem::Event(&event)).chain(notes.iter().map(NewItem::Note));
-        writer.record(1, &items.collect::<Vec<_>>()).unwrap();
+        let items = std::iter::once(NewRecordItem::Event(&event))
+            .chain(notes.iter().map(NewRecordItem::Note));
+        writer.append_items(1, &items.collect::<Vec<_>>()).unwrap();
     }
 }
 
@@ -71,7 +80,7 @@ fn answer(attempt: windlass_vocabulary::AttemptId, number: u32) -> Vec<Event> {
     let delta = |delta| Event::ModelDelta { attempt, delta };
     let mut events = vec![
         Event::ModelStarted { attempt },
-        delta(Delta::Block(Block::Text(format!("answer {number}.")))),
+        delta(Delta::Block(ContentBlock::Text(format!("answer {number}.")))),
     ];
     if number % 2 == 1 {
         for which in ["first", "second"] {
@@ -81,15 +90,19 @@ fn answer(attempt: windlass_vocabulary::AttemptId, number: u32) -> Vec<Event> {
                 input: Json::from_checked(&format!(r#"{{"path":"{which}{number}"}}"#)),
                 signature: None,
             };
-            events.push(delta(Delta::Call { call, inspection: Inspection::SHARED_READ }));
+            events.push(delta(Delta::Call { call, inspection: ToolInspection::SHARED_READ }));
         }
     }
-    events.push(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage: Usage::default() });
+    events.push(Event::ModelEnded {
+        attempt,
+        stop: ModelStopReason::EndTurn,
+        usage: Usage::default(),
+    });
     events
 }
 
-fn folded(bytes: &[u8], settings: &Settings) -> Folded {
-    let reader = Reader::new(Cursor::new(bytes.to_vec()), Path::new("session.jsonl"));
+fn folded(bytes: &[u8], settings: &Settings) -> FoldedJournal {
+    let reader = JournalReader::new(Cursor::new(bytes.to_vec()), Path::new("session.jsonl"));
     replay(reader, settings, |_| {}).unwrap()
 }
 
@@ -99,7 +112,7 @@ fn said(state: &State) -> (String, Vec<(String, String)>) {
     let mut results = Vec::new();
     for message in state.transcript.messages() {
         words.push_str(&message.text());
-        for result in message.results() {
+        for result in message.tool_results() {
             let text = format!("{:?}", result.content);
             results.push((result.call.as_str().to_owned(), text));
         }
@@ -113,7 +126,7 @@ fn said(state: &State) -> (String, Vec<(String, String)>) {
 fn a_lost_line_costs_no_more_than_its_run_and_swaps_no_results() {
     let directory = tempfile::tempdir().unwrap();
     let mut settings = settings();
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     let bytes = written(&directory.path().join("session.jsonl"), &settings);
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     let (whole, all) = said(&folded(&bytes, &settings).state);
@@ -140,9 +153,10 @@ fn a_lost_line_costs_no_more_than_its_run_and_swaps_no_results() {
         // It is written to as ever, and what is written counts.
         let path = directory.path().join("damaged.jsonl");
         std::fs::write(&path, &damaged).unwrap();
-        let (mut writer, folded) = Writer::open(&path, Durability::Written, &settings).unwrap();
+        let (mut writer, folded) =
+            JournalWriter::open(&path, Durability::Written, &settings).unwrap();
         let late = Event::TimerFired { ticket: Ticket(u64::MAX) };
-        writer.append(2, &[&late]).unwrap();
+        writer.append_events(2, &[&late]).unwrap();
         assert_eq!(stage::read(&path).0.last(), Some(&late));
         assert!(folded.seq > 0);
     }
@@ -153,7 +167,7 @@ fn a_replay_decides_what_was_decided_and_other_settings_are_found_out() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let mut settings = settings();
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     let bytes = written(&path, &settings);
     let verified = verify(&path, &settings).unwrap();
     assert_eq!(verified.difference, None);
@@ -162,16 +176,16 @@ fn a_replay_decides_what_was_decided_and_other_settings_are_found_out() {
     let mut others = settings.clone();
     others.batch_tools = true;
     let (seq, note) = verify(&path, &others).unwrap().difference.unwrap();
-    assert!(seq > 0 && matches!(note, Note::Intended(_)), "{note:?}");
+    assert!(seq > 0 && matches!(note, JournalNote::Intended(_)), "{note:?}");
     std::fs::write(&path, &bytes).unwrap();
-    let (mut writer, _) = Writer::open(&path, Durability::Written, &settings).unwrap();
-    let forged = Note::Intended(Intent {
+    let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings).unwrap();
+    let forged = JournalNote::Intended(Intent {
         ticket: Ticket(1),
         call: "never".into(),
         tool: "Bash".into(),
         class: EffectClass::Effect,
     });
-    let last = writer.record(1, &[NewItem::Note(&forged)]).unwrap();
+    let last = writer.append_items(1, &[NewRecordItem::Note(&forged)]).unwrap();
     drop(writer);
     assert_eq!(verify(&path, &settings).unwrap().difference, Some((last, forged)));
 }
@@ -183,7 +197,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
         let length = bytes.len() as u64;
-        let mut reader = Reader::new(Cursor::new(bytes), Path::new("any"));
+        let mut reader = JournalReader::new(Cursor::new(bytes), Path::new("any"));
         while reader.next_entry().unwrap().is_some() {}
         prop_assert_eq!(reader.whole_bytes() + reader.torn_bytes(), length);
     }
@@ -198,9 +212,9 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("session.jsonl");
         let (settings, events) = recorded(seed, 80, 1);
-        let (mut writer, _) = Writer::open(&path, Durability::Written, &settings).unwrap();
+        let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings).unwrap();
         for event in &events {
-            writer.append(1, &[event]).unwrap();
+            writer.append_events(1, &[event]).unwrap();
         }
         drop(writer);
         let mut bytes = std::fs::read(&path).unwrap();
@@ -212,7 +226,7 @@ proptest! {
                 false => bytes[at..end].fill(byte),
             }
         }
-        let reader = || Reader::new(Cursor::new(bytes.clone()), &path);
+        let reader = || JournalReader::new(Cursor::new(bytes.clone()), &path);
         // A wound may make a line look like one of a newer format; then it is refused.
         if let Ok(first) = replay(reader(), &settings, |_| {}) {
             let second = replay(reader(), &settings, |_| {}).unwrap();

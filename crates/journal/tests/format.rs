@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use stage::{events, read, settings};
 use windlass_engine::Event;
 use windlass_journal::{
-    Durability, Entry, Intent, Item, JournalError, NewItem, Note, Opening, Reader, Writer, fold,
+    Durability, Intent, JournalEntry, JournalError, JournalNote, JournalOpenOptions, JournalReader,
+    JournalWriter, NewRecordItem, RecordItem, fold,
 };
 use windlass_vocabulary::{EffectClass, Json, Ticket, ToolOutcome};
 
@@ -22,13 +23,13 @@ use windlass_vocabulary::{EffectClass, Json, Ticket, ToolOutcome};
 fn written() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
-    let (mut writer, folded) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
+    let (mut writer, folded) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
     assert_eq!(folded.seq, 0);
     let events = events();
     for event in &events[..7] {
-        writer.append(1_000, &[event]).unwrap();
+        writer.append_events(1_000, &[event]).unwrap();
     }
-    writer.append(2_000, &events[7..].iter().collect::<Vec<_>>()).unwrap();
+    writer.append_events(2_000, &events[7..].iter().collect::<Vec<_>>()).unwrap();
     (directory, path)
 }
 
@@ -62,10 +63,11 @@ fn torn_at_any_byte_the_whole_groups_remain_and_writing_goes_on() {
         let (kept, damages, torn_bytes) = read(&torn);
         // The last two were written together and are gone together.
         assert_eq!((kept.len(), damages.len(), torn_bytes), (7, 0, (end - last) as u64));
-        let (mut writer, folded) = Writer::open(&torn, Durability::Written, &settings()).unwrap();
+        let (mut writer, folded) =
+            JournalWriter::open(&torn, Durability::Written, &settings()).unwrap();
         assert_eq!(folded.seq, 7);
         let event = Event::TimerFired { ticket: Ticket(1) };
-        writer.append(3_000, &[&event]).unwrap();
+        writer.append_events(3_000, &[&event]).unwrap();
         let (kept, damages, torn_bytes) = read(&torn);
         assert_eq!((kept.last(), damages.len(), torn_bytes), (Some(&event), 0, 0));
         assert_eq!(kept.len(), 8);
@@ -98,7 +100,7 @@ fn any_flipped_bit_costs_its_record_alone_and_is_reported() {
     }
     assert!(tried > 500);
     let before = fs::read(&flipped).unwrap();
-    drop(Writer::open(&flipped, Durability::Written, &settings()).unwrap());
+    drop(JournalWriter::open(&flipped, Durability::Written, &settings()).unwrap());
     let after = fs::read(&flipped).unwrap();
     assert!(after.starts_with(&before), "a damaged journal is not rewritten");
 }
@@ -137,7 +139,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     fs::write(&path, &bytes).unwrap();
     let refused = |error| matches!(error, JournalError::Newer { found: 3, known: 2, .. });
     assert!(refused(fold(&path, &settings()).unwrap_err()));
-    assert!(refused(Writer::open(&path, Durability::Written, &settings()).unwrap_err()));
+    assert!(refused(JournalWriter::open(&path, Durability::Written, &settings()).unwrap_err()));
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
 
@@ -147,11 +149,12 @@ fn the_older_format_is_read_and_continued() {
     let path = directory.path().join("old.jsonl");
     let old = include_bytes!("fixtures/format_1.jsonl");
     fs::write(&path, old).unwrap();
-    let (mut writer, folded) = Writer::open(&path, Durability::Written, &settings()).unwrap();
+    let (mut writer, folded) =
+        JournalWriter::open(&path, Durability::Written, &settings()).unwrap();
     assert_eq!((folded.seq, folded.damages.len()), (5, 0));
     assert_eq!(folded.state.transcript.entries().len(), 2);
     let event = Event::TimerFired { ticket: Ticket(1) };
-    writer.append(3_000, &[&event]).unwrap();
+    writer.append_events(3_000, &[&event]).unwrap();
     let (kept, damages, _) = read(&path);
     assert_eq!((kept.len(), damages.len(), kept.last()), (6, 0, Some(&event)));
     assert!(fs::read(&path).unwrap().starts_with(old));
@@ -161,25 +164,27 @@ fn the_older_format_is_read_and_continued() {
 fn notes_stand_beside_events_and_unknown_ones_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
-    let (mut writer, _) = Writer::open(&path, Durability::Written, &settings()).unwrap();
-    let intent = Note::Intended(Intent {
+    let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings()).unwrap();
+    let intent = JournalNote::Intended(Intent {
         ticket: Ticket(7),
         call: "call".into(),
         tool: "Bash".into(),
         class: EffectClass::Effect,
     });
-    let later = Note::Unknown(r#"{"invented_later":{"a":[1,2]}}"#.into());
+    let later = JournalNote::Unknown(r#"{"invented_later":{"a":[1,2]}}"#.into());
     let event = &events()[0];
-    let items = [NewItem::Event(event), NewItem::Note(&intent), NewItem::Note(&later)];
-    assert_eq!(writer.record(5, &items).unwrap(), 3);
-    let mut reader = Reader::open(&path).unwrap();
+    let items =
+        [NewRecordItem::Event(event), NewRecordItem::Note(&intent), NewRecordItem::Note(&later)];
+    assert_eq!(writer.append_items(5, &items).unwrap(), 3);
+    let mut reader = JournalReader::open(&path).unwrap();
     let mut items = Vec::new();
     while let Some(entry) = reader.next_entry().unwrap() {
-        if let Entry::Record(record) = entry.unwrap() {
+        if let JournalEntry::Record(record) = entry.unwrap() {
             items.push((record.seq, record.at, record.item));
         }
     }
-    let expected = [Item::Event(event.clone()), Item::Note(intent), Item::Note(later)];
+    let expected =
+        [RecordItem::Event(event.clone()), RecordItem::Note(intent), RecordItem::Note(later)];
     let expected: Vec<_> = (1..).zip(expected).map(|(seq, item)| (seq, 5, item)).collect();
     assert_eq!(items, expected);
 }
@@ -187,9 +192,9 @@ fn notes_stand_beside_events_and_unknown_ones_are_kept() {
 #[test]
 fn one_writer_and_any_number_of_readers() {
     let (_directory, path) = written();
-    let (writer, _) = Writer::open(&path, Durability::Written, &settings()).unwrap();
+    let (writer, _) = JournalWriter::open(&path, Durability::Written, &settings()).unwrap();
     assert_eq!(writer.epoch(), 2);
-    let second = Writer::open(&path, Durability::Written, &settings());
+    let second = JournalWriter::open(&path, Durability::Written, &settings());
     let Err(JournalError::Busy { holder: Some(holder), .. }) = second else {
         panic!("{second:?}");
     };
@@ -197,14 +202,14 @@ fn one_writer_and_any_number_of_readers() {
     assert!(!holder.host.is_empty());
     assert_eq!(read(&path).0.len(), 9);
     drop(writer);
-    Writer::open(&path, Durability::Written, &settings()).unwrap();
+    JournalWriter::open(&path, Durability::Written, &settings()).unwrap();
 }
 
 #[test]
 fn what_is_no_file_is_refused() {
     // A device that could be read for ever.
     for path in [Path::new("/dev/full"), Path::new("/dev/zero"), Path::new("/")] {
-        let opened = Writer::open(path, Durability::Written, &settings()).map(|_| ());
+        let opened = JournalWriter::open(path, Durability::Written, &settings()).map(|_| ());
         for refused in [opened, fold(path, &settings()).map(|_| ())] {
             let error = refused.unwrap_err().to_string();
             assert!(error.contains("not a regular file"), "{error}");
@@ -226,15 +231,15 @@ fn a_clock_that_jumps_changes_no_order() {
     let times = [1_700_000_000_000, 5, u64::MAX, 0, 1_600_000_000_000];
     for (number, at) in (1..).zip(times) {
         // Each by a process of its own, some of which began before those before them.
-        let opening = Opening { at, ..Opening::new(Durability::Written) };
-        let (mut writer, folded) = Writer::open_with(&path, opening, &settings()).unwrap();
+        let opening = JournalOpenOptions { at, ..JournalOpenOptions::new(Durability::Written) };
+        let (mut writer, folded) = JournalWriter::open_with(&path, opening, &settings()).unwrap();
         assert_eq!((folded.seq, folded.damages.len()), (number - 1, 0));
-        writer.append(at, &[&Event::TimerFired { ticket: Ticket(number) }]).unwrap();
+        writer.append_events(at, &[&Event::TimerFired { ticket: Ticket(number) }]).unwrap();
     }
     let expected: Vec<Event> =
         (1..=5).map(|number| Event::TimerFired { ticket: Ticket(number) }).collect();
     assert_eq!(read(&path), (expected, Vec::new(), 0));
-    windlass_journal::account::of_session(&path).unwrap();
+    windlass_journal::cost_report::load_session_costs(&path).unwrap();
 }
 
 #[test]
@@ -242,13 +247,13 @@ fn what_is_nested_without_end_is_written_and_read_without_harm() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let mut outcome = ToolOutcome::text("deep");
+    let mut outcome = ToolOutcome::from_text("deep");
     outcome.structured = Some(Json::from_checked(&deep));
     let events =
         [Event::ToolEnded { ticket: Ticket(1), outcome }, Event::TimerFired { ticket: Ticket(2) }];
-    let (mut writer, _) = Writer::open(&path, Durability::Written, &settings()).unwrap();
+    let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings()).unwrap();
     for event in &events {
-        writer.append(1, &[event]).unwrap();
+        writer.append_events(1, &[event]).unwrap();
     }
     drop(writer);
     let (read, damages, torn) = read(&path);

@@ -11,19 +11,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use windlass_journal::kept::{Change, Restored, Standing};
-use windlass_journal::{Durability, Kept, KeptLimits};
+use windlass_journal::snapshot_store::{RestoreStatus, RestoredFile, UpcomingFileChange};
+use windlass_journal::{Durability, SnapshotLimits, SnapshotStore};
 
 struct Place {
     directory: tempfile::TempDir,
-    kept: Kept,
+    kept: SnapshotStore,
 }
 
 impl Place {
-    fn new(limits: KeptLimits) -> Self {
+    fn new(limits: SnapshotLimits) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let folder = Kept::folder(&directory.path().join("session.jsonl"));
-        let kept = Kept::open(&folder, Durability::Synced, limits).unwrap();
+        let folder = SnapshotStore::folder_for(&directory.path().join("session.jsonl"));
+        let kept = SnapshotStore::open(&folder, Durability::Synced, limits).unwrap();
         Self { directory, kept }
     }
 
@@ -37,14 +37,14 @@ impl Place {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let before = fs::read(&path).ok();
         let mode = path.metadata().ok().map(|found| found.permissions().mode());
-        let change = Change {
+        let change = UpcomingFileChange {
             record,
             path: &path,
             before: before.as_deref(),
             after: after.map(str::as_bytes),
             mode,
         };
-        let is_kept = self.kept.keep(&change).unwrap();
+        let is_kept = self.kept.save_before_change(&change).unwrap();
         match after {
             Some(text) => fs::write(&path, text).unwrap(),
             None => fs::remove_file(&path).unwrap(),
@@ -56,16 +56,16 @@ impl Place {
         fs::read_to_string(self.path(name)).ok()
     }
 
-    fn standings(&self, record: u64) -> Vec<(String, Standing)> {
+    fn standings(&self, record: u64) -> Vec<(String, RestoreStatus)> {
         let plan = self.kept.plan_restore(record);
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-        plan.iter().map(|planned| (name(&planned.path), planned.standing)).collect()
+        plan.iter().map(|planned| (name(&planned.path), planned.status)).collect()
     }
 }
 
 #[test]
 fn files_go_back_to_any_record_and_forward_again() {
-    let place = Place::new(KeptLimits::default());
+    let place = Place::new(SnapshotLimits::default());
     fs::create_dir_all(place.path("")).unwrap();
     fs::write(place.path("old"), "one").unwrap();
     fs::set_permissions(place.path("old"), fs::Permissions::from_mode(0o751)).unwrap();
@@ -73,7 +73,7 @@ fn files_go_back_to_any_record_and_forward_again() {
     assert!(place.edit(20, "new", Some("made")));
     assert!(place.edit(30, "old", Some("three")));
     assert!(place.edit(40, "old", None));
-    let unchanged = |name: &str| (name.to_owned(), Standing::Unchanged);
+    let unchanged = |name: &str| (name.to_owned(), RestoreStatus::Restorable);
     assert_eq!(place.standings(40), []);
     assert_eq!(place.standings(35), [unchanged("old")]);
     assert_eq!(place.standings(0), [unchanged("old"), unchanged("new")]);
@@ -87,8 +87,9 @@ fn files_go_back_to_any_record_and_forward_again() {
     let mode = place.path("old").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o751);
     // Going back is a change like any other and can be taken back, by another process too.
-    let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
-    let again = Kept::open(&folder, Durability::Synced, KeptLimits::default()).unwrap();
+    let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
+    let again =
+        SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
     assert_eq!(again.changes(), place.kept.changes());
     let plan = again.plan_restore(49);
     again.restore(&plan, 70, |_| false).unwrap();
@@ -99,7 +100,7 @@ fn files_go_back_to_any_record_and_forward_again() {
 
 #[test]
 fn what_others_wrote_stays_unless_asked_for() {
-    let place = Place::new(KeptLimits::default());
+    let place = Place::new(SnapshotLimits::default());
     place.edit(1, "mine", Some("ours"));
     place.edit(2, "theirs", Some("ours"));
     place.edit(3, "link", Some("ours"));
@@ -107,11 +108,11 @@ fn what_others_wrote_stays_unless_asked_for() {
     fs::remove_file(place.path("link")).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", place.path("link")).unwrap();
     let plan = place.kept.plan_restore(0);
-    let standings: Vec<Standing> = plan.iter().map(|planned| planned.standing).collect();
-    use Standing::{ChangedByOthers, Unchanged};
-    assert_eq!(standings, [Unchanged, ChangedByOthers, ChangedByOthers]);
+    let standings: Vec<RestoreStatus> = plan.iter().map(|planned| planned.status).collect();
+    use RestoreStatus::{ChangedByOthers, Restorable};
+    assert_eq!(standings, [Restorable, ChangedByOthers, ChangedByOthers]);
     let done = place.kept.restore(&plan, 9, |_| false).unwrap();
-    assert_eq!(done[1], Restored::Left(place.path("theirs"), ChangedByOthers));
+    assert_eq!(done[1], RestoredFile::Skipped(place.path("theirs"), ChangedByOthers));
     assert_eq!(place.text("theirs").as_deref(), Some("typed by hand"));
     assert_eq!(place.text("mine"), None);
     let plan = place.kept.plan_restore(0);
@@ -123,12 +124,12 @@ fn what_others_wrote_stays_unless_asked_for() {
     let plan = place.kept.plan_restore(10);
     fs::write(place.path("raced"), "a moment ago").unwrap();
     let done = place.kept.restore(&plan, 12, |_| true).unwrap();
-    assert_eq!(done, [Restored::Left(place.path("raced"), ChangedByOthers)]);
+    assert_eq!(done, [RestoredFile::Skipped(place.path("raced"), ChangedByOthers)]);
 }
 
 #[test]
 fn what_is_too_much_is_said_and_not_kept() {
-    let limits = KeptLimits { file_bytes_max: 100, session_bytes_max: 150, changes_max: 4 };
+    let limits = SnapshotLimits { file_bytes_max: 100, session_bytes_max: 150, changes_max: 4 };
     let place = Place::new(limits);
     fs::create_dir_all(place.path("")).unwrap();
     fs::write(place.path("large"), "x".repeat(101)).unwrap();
@@ -137,16 +138,21 @@ fn what_is_too_much_is_said_and_not_kept() {
     assert!(!place.edit(1, "large", Some("small")));
     assert!(place.edit(2, "first", Some("small")));
     assert!(!place.edit(3, "second", Some("small")), "the session's share is used up");
-    let standings: Vec<Standing> = place.standings(0).into_iter().map(|(_, s)| s).collect();
-    assert_eq!(standings, [Standing::NotKept, Standing::Unchanged, Standing::NotKept]);
+    let standings: Vec<RestoreStatus> = place.standings(0).into_iter().map(|(_, s)| s).collect();
+    assert_eq!(
+        standings,
+        [RestoreStatus::NotStored, RestoreStatus::Restorable, RestoreStatus::NotStored]
+    );
     place.edit(4, "first", Some("more"));
     let path = place.path("first");
-    let change = Change { record: 5, path: &path, before: None, after: None, mode: None };
-    assert!(place.kept.keep(&change).is_err(), "a list without an end is refused");
+    let change =
+        UpcomingFileChange { record: 5, path: &path, before: None, after: None, mode: None };
+    assert!(place.kept.save_before_change(&change).is_err(), "a list without an end is refused");
     // A content that is no longer there cannot be given back.
-    let blobs = Kept::folder(&place.directory.path().join("session.jsonl")).join("blobs");
+    let blobs =
+        SnapshotStore::folder_for(&place.directory.path().join("session.jsonl")).join("blobs");
     fs::remove_dir_all(blobs).unwrap();
-    assert_eq!(place.standings(1)[0].1, Standing::NotKept);
+    assert_eq!(place.standings(1)[0].1, RestoreStatus::NotStored);
 }
 
 proptest! {
@@ -158,7 +164,7 @@ proptest! {
         edits in prop::collection::vec((0..4_u8, prop::option::of("[a-c]{0,3}")), 1..20),
         torn in 0..40_usize,
     ) {
-        let place = Place::new(KeptLimits::default());
+        let place = Place::new(SnapshotLimits::default());
         let names = ["a", "b", "c/d", "e"];
         let look = || names.map(|name| place.text(name));
         let mut moments = vec![look()];
@@ -170,17 +176,17 @@ proptest! {
             moments.push(look());
         }
         // A log whose last line was torn still serves for everything before it.
-        let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
+        let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
         if let Ok(log) = fs::read(folder.join("log")) {
             let mut log = log;
             log.extend(b"{\"v\":2,\"len\":90,\"crc\":\"00".iter().take(torn));
             fs::write(folder.join("log"), log).unwrap();
         }
-        let kept = Kept::open(&folder, Durability::Written, KeptLimits::default()).unwrap();
+        let kept = SnapshotStore::open(&folder, Durability::Written, SnapshotLimits::default()).unwrap();
         for (record, moment) in moments.iter().enumerate().rev() {
             let plan = kept.plan_restore(record as u64);
             for planned in &plan {
-                prop_assert!(planned.standing != Standing::ChangedByOthers, "{planned:?}");
+                prop_assert!(planned.status != RestoreStatus::ChangedByOthers, "{planned:?}");
             }
             kept.restore(&plan, 1_000, |_| false).unwrap();
             prop_assert_eq!(&look(), moment);
@@ -191,7 +197,7 @@ proptest! {
 #[test]
 fn going_back_that_was_cut_short_is_finished_by_doing_it_again() {
     for done in 0..=3 {
-        let place = Place::new(KeptLimits::default());
+        let place = Place::new(SnapshotLimits::default());
         for name in ["a", "b", "c"] {
             fs::create_dir_all(place.path("")).unwrap();
             fs::write(place.path(name), "before").unwrap();
@@ -201,17 +207,18 @@ fn going_back_that_was_cut_short_is_finished_by_doing_it_again() {
         let plan = place.kept.plan_restore(6);
         place.kept.restore(&plan[..done], 9, |_| false).unwrap();
         if let Some(next) = plan.get(done) {
-            let change = Change {
+            let change = UpcomingFileChange {
                 record: 9,
                 path: &next.path,
                 before: Some(b"after"),
                 after: Some(b"before"),
                 mode: None,
             };
-            place.kept.keep(&change).unwrap();
+            place.kept.save_before_change(&change).unwrap();
         }
-        let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
-        let again = Kept::open(&folder, Durability::Synced, KeptLimits::default()).unwrap();
+        let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
+        let again =
+            SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
         again.restore(&again.plan_restore(6), 9, |_| false).unwrap();
         for name in ["a", "b", "c"] {
             assert_eq!(place.text(name).as_deref(), Some("before"), "{name} after {done}");
@@ -221,11 +228,11 @@ fn going_back_that_was_cut_short_is_finished_by_doing_it_again() {
 
 #[test]
 fn records_that_no_longer_count_are_not_taken_for_those_that_do() {
-    let place = Place::new(KeptLimits::default());
+    let place = Place::new(SnapshotLimits::default());
     place.edit(5, "a", Some("one"));
     place.edit(8, "a", Some("two"));
     // Back to record 6: what follows is numbered from 7 on again.
-    place.kept.went_back(6).unwrap();
+    place.kept.record_rewind(6).unwrap();
     place.edit(8, "b", Some("three"));
     let names = |record| {
         let found = place.standings(record);
@@ -235,7 +242,8 @@ fn records_that_no_longer_count_are_not_taken_for_those_that_do() {
     assert_eq!(names(6), ["b"]);
     assert_eq!(names(5), ["a", "b"]);
     assert_eq!(names(4), ["a", "b"]);
-    let folder = Kept::folder(&place.directory.path().join("session.jsonl"));
-    let again = Kept::open(&folder, Durability::Synced, KeptLimits::default()).unwrap();
+    let folder = SnapshotStore::folder_for(&place.directory.path().join("session.jsonl"));
+    let again =
+        SnapshotStore::open(&folder, Durability::Synced, SnapshotLimits::default()).unwrap();
     assert_eq!(again.plan_restore(7).len(), 1, "and after a restart too");
 }

@@ -17,9 +17,9 @@ use std::sync::Arc;
 use stage::recorded;
 use windlass_engine::tool::queue::Stage;
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, Step, step};
-use windlass_journal::{Durability, NewItem, Reader, Writer, replay};
+use windlass_journal::{Durability, JournalReader, JournalWriter, NewRecordItem, replay};
 use windlass_vocabulary::{
-    Block, EffectClass, HookReport, HookVerdict, Message, ModelRequest, Role, ToolCallId,
+    ContentBlock, EffectClass, HookReport, HookVerdict, Message, ModelRequest, Role, ToolCallId,
 };
 
 /// What a process does that finds this journal: ends what was under way, and asks something new.
@@ -45,7 +45,7 @@ fn resumed(state: State, settings: &Settings) -> Option<Box<ModelRequest>> {
         };
         assert!(text.contains(expected), "{call}, {class:?}: {text}");
     }
-    let content = vec![Block::Text("and now?".into())];
+    let content = vec![ContentBlock::Text("and now?".into())];
     let Step { state, mut effects } =
         step(state, Event::UserSubmitted { content, pinned: false }, settings);
     if is_put_off && let Some(event) = refused(&effects) {
@@ -77,7 +77,7 @@ fn running(state: &State) -> Vec<(ToolCallId, EffectClass)> {
 }
 
 fn result_of(state: &State, call: &ToolCallId) -> Option<String> {
-    let mut results = state.transcript.messages().flat_map(|message| message.results());
+    let mut results = state.transcript.messages().flat_map(|message| message.tool_results());
     results.find(|result| result.call == *call).map(|result| format!("{:?}", result.content))
 }
 
@@ -86,11 +86,12 @@ fn result_of(state: &State, call: &ToolCallId) -> Option<String> {
 fn pairs<'a>(messages: impl Iterator<Item = &'a Arc<Message>>) -> bool {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
-        let results: Vec<&str> = message.results().map(|result| result.call.as_str()).collect();
+        let results: Vec<&str> =
+            message.tool_results().map(|result| result.call.as_str()).collect();
         if results != open {
             return false;
         }
-        open = message.calls().map(|call| call.id.as_str()).collect();
+        open = message.tool_calls().map(|call| call.id.as_str()).collect();
     }
     open.is_empty()
 }
@@ -134,16 +135,16 @@ fn a_journal_cut_at_any_byte_goes_on() {
     for seed in 0..12 {
         let (settings, events) = recorded(seed, 40, 0);
         let _ = std::fs::remove_file(&path);
-        let (mut writer, _) = Writer::open(&path, Durability::Written, &settings).unwrap();
+        let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings).unwrap();
         for group in events.chunks(3) {
-            let items: Vec<NewItem<'_>> = group.iter().map(NewItem::Event).collect();
-            writer.record(1, &items).unwrap();
+            let items: Vec<NewRecordItem<'_>> = group.iter().map(NewRecordItem::Event).collect();
+            writer.append_items(1, &items).unwrap();
         }
         drop(writer);
         let bytes = std::fs::read(&path).unwrap();
         let step = bytes.len().div_ceil(1_500);
         for end in (0..=bytes.len()).step_by(step) {
-            let reader = Reader::new(std::io::Cursor::new(bytes[..end].to_vec()), &path);
+            let reader = JournalReader::new(std::io::Cursor::new(bytes[..end].to_vec()), &path);
             let folded = replay(reader, &settings, |_| {}).unwrap();
             assert_eq!(folded.damages, [], "a cut is no damage");
             assert_eq!(folded.whole_bytes + folded.torn_bytes, end as u64);
@@ -192,9 +193,9 @@ fn a_long_journal_is_read_beside_the_fold_to_the_same_state() {
         }
         tried += 1;
         let _ = std::fs::remove_file(&path);
-        let (mut writer, _) = Writer::open(&path, Durability::Written, &settings).unwrap();
+        let (mut writer, _) = JournalWriter::open(&path, Durability::Written, &settings).unwrap();
         for event in &events {
-            writer.append(1, &[event]).unwrap();
+            writer.append_events(1, &[event]).unwrap();
         }
         let mut state = State::new(&settings);
         for event in events {

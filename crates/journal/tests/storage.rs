@@ -16,12 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stage::{read, settings};
 use windlass_engine::Event;
-use windlass_journal::disk::{Access, Disk, DiskFile, RealDisk};
-use windlass_journal::{Durability, JournalError, Opening, Remedy, Writer, fold};
-use windlass_vocabulary::{Block, Ticket};
+use windlass_journal::disk::{DiskFile, DiskOpenMode, JournalDisk, RealDisk};
+use windlass_journal::{
+    DiskRemedy, Durability, JournalError, JournalOpenOptions, JournalWriter, fold,
+};
+use windlass_vocabulary::{ContentBlock, Ticket};
 
 fn long_event(bytes: usize) -> Event {
-    Event::UserSubmitted { content: vec![Block::Text("x".repeat(bytes))], pinned: false }
+    Event::UserSubmitted { content: vec![ContentBlock::Text("x".repeat(bytes))], pinned: false }
 }
 
 fn short_event() -> Event {
@@ -64,18 +66,18 @@ fn a_full_disk_takes_nothing_and_the_writer_goes_on_when_there_is_room() {
         return;
     };
     let path = mounted.path();
-    let (mut writer, _) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
-    writer.append(1, &[&short_event()]).unwrap();
+    let (mut writer, _) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
+    writer.append_events(1, &[&short_event()]).unwrap();
     let ballast = mounted.0.path().join("ballast");
     fs::write(&ballast, vec![0; 40 << 10]).unwrap();
     for _ in 0..3 {
-        let error = writer.append(2, &[&long_event(30_000)]).unwrap_err();
-        assert_eq!(error.remedy(), Some(Remedy::MakeRoom), "{error}");
+        let error = writer.append_events(2, &[&long_event(30_000)]).unwrap_err();
+        assert_eq!(error.remedy(), Some(DiskRemedy::MakeRoom), "{error}");
         assert!(error.to_string().contains("make room"), "{error}");
         assert_eq!(read(&path).0, [short_event()], "nothing of it stays");
     }
     fs::remove_file(&ballast).unwrap();
-    writer.append(3, &[&long_event(30_000)]).unwrap();
+    writer.append_events(3, &[&long_event(30_000)]).unwrap();
     let (events, damages, torn) = read(&path);
     assert_eq!((events.len(), damages.len(), torn), (2, 0, 0));
 }
@@ -84,15 +86,15 @@ fn a_full_disk_takes_nothing_and_the_writer_goes_on_when_there_is_room() {
 fn a_read_only_disk_is_named_and_still_read() {
     let Some(mounted) = Mounted::new("size=64k") else { return };
     let path = mounted.path();
-    let (mut writer, _) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
-    writer.append(1, &[&short_event()]).unwrap();
+    let (mut writer, _) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
+    writer.append_events(1, &[&short_event()]).unwrap();
     drop(writer);
     mounted.remount("remount,ro");
-    let error = Writer::open(&path, Durability::Synced, &settings()).unwrap_err();
-    assert_eq!(error.remedy(), Some(Remedy::GrantWriting), "{error}");
+    let error = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap_err();
+    assert_eq!(error.remedy(), Some(DiskRemedy::GrantWriting), "{error}");
     assert_eq!(fold(&path, &settings()).unwrap().seq, 1);
     mounted.remount("remount,rw");
-    Writer::open(&path, Durability::Synced, &settings()).unwrap();
+    JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
 }
 
 #[test]
@@ -101,20 +103,20 @@ fn a_folder_that_is_gone_is_named() {
     let folder = directory.path().join("project");
     fs::create_dir(&folder).unwrap();
     let path = folder.join("session.jsonl");
-    let (mut writer, _) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
-    writer.append(1, &[&short_event()]).unwrap();
+    let (mut writer, _) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
+    writer.append_events(1, &[&short_event()]).unwrap();
     fs::remove_dir_all(&folder).unwrap();
     // The system would take what is written to a file without a name, and forget it.
     for _ in 0..2 {
-        let error = writer.append(2, &[&short_event()]).unwrap_err();
-        assert_eq!(error.remedy(), Some(Remedy::BringBack), "{error}");
+        let error = writer.append_events(2, &[&short_event()]).unwrap_err();
+        assert_eq!(error.remedy(), Some(DiskRemedy::BringBack), "{error}");
     }
-    let error = Writer::open(&path, Durability::Synced, &settings()).unwrap_err();
-    assert_eq!(error.remedy(), Some(Remedy::BringBack), "{error}");
+    let error = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap_err();
+    assert_eq!(error.remedy(), Some(DiskRemedy::BringBack), "{error}");
     fs::create_dir(&folder).unwrap();
-    let (mut writer, folded) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
+    let (mut writer, folded) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
     assert_eq!(folded.seq, 0);
-    writer.append(3, &[&short_event()]).unwrap();
+    writer.append_events(3, &[&short_event()]).unwrap();
 }
 
 /// The real disk, but some waits for it fail, as a failing disk's would.
@@ -145,8 +147,8 @@ impl DiskFile for FailingFile {
             _ => Err(std::io::Error::from_raw_os_error(5)),
         }
     }
-    fn twin(&self) -> std::io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(Self(self.0.twin()?, Arc::clone(&self.1), Arc::clone(&self.2))))
+    fn try_clone(&self) -> std::io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(Self(self.0.try_clone()?, Arc::clone(&self.1), Arc::clone(&self.2))))
     }
     fn set_len(&mut self, length: u64) -> std::io::Result<()> {
         self.0.set_len(length)
@@ -156,13 +158,13 @@ impl DiskFile for FailingFile {
     }
 }
 
-impl Disk for Failing {
-    fn open(&self, path: &Path, access: Access) -> std::io::Result<Box<dyn DiskFile>> {
+impl JournalDisk for Failing {
+    fn open(&self, path: &Path, access: DiskOpenMode) -> std::io::Result<Box<dyn DiskFile>> {
         let file = RealDisk.open(path, access)?;
         Ok(Box::new(FailingFile(file, Arc::clone(&self.syncs), Arc::clone(&self.fails))))
     }
-    fn is_there(&self, path: &Path) -> bool {
-        RealDisk.is_there(path)
+    fn exists(&self, path: &Path) -> bool {
+        RealDisk.exists(path)
     }
     fn sync_directory_of(&self, path: &Path) -> std::io::Result<()> {
         RealDisk.sync_directory_of(path)
@@ -178,17 +180,18 @@ fn a_file_the_disk_cannot_keep_is_left_and_the_next_one_goes_on() {
     let path = directory.path().join("session.jsonl");
     // The second and the fifth wait fail: two changes of file.
     let disk = Failing { fails: Arc::new(AtomicU64::new(0b1_0010)), ..Failing::default() };
-    let opening = Opening { disk: Arc::new(disk), ..Opening::new(Durability::Synced) };
-    let (mut writer, _) = Writer::open_with(&path, opening, &settings()).unwrap();
+    let opening =
+        JournalOpenOptions { disk: Arc::new(disk), ..JournalOpenOptions::new(Durability::Synced) };
+    let (mut writer, _) = JournalWriter::open_with(&path, opening, &settings()).unwrap();
     let mut troubles = Vec::new();
     for number in 1..=6 {
-        writer.append(number, &[&Event::TimerFired { ticket: Ticket(number) }]).unwrap();
-        troubles.extend(writer.take_troubles());
+        writer.append_events(number, &[&Event::TimerFired { ticket: Ticket(number) }]).unwrap();
+        troubles.extend(writer.take_warnings());
     }
     assert_eq!(troubles.len(), 2, "{troubles:?}");
     assert!(troubles[0].contains("session.2.jsonl"), "{troubles:?}");
     // Still one writer, whichever file is written.
-    let second = Writer::open(&path, Durability::Synced, &settings());
+    let second = JournalWriter::open(&path, Durability::Synced, &settings());
     assert!(matches!(second, Err(JournalError::Busy { .. })));
     drop(writer);
     let numbers = |path: &Path| -> Vec<u64> {
@@ -202,9 +205,9 @@ fn a_file_the_disk_cannot_keep_is_left_and_the_next_one_goes_on() {
     };
     // What the first file still holds of the record that failed there does not count twice.
     assert_eq!(numbers(&path), [1, 2, 3, 4, 5, 6]);
-    let (mut writer, folded) = Writer::open(&path, Durability::Synced, &settings()).unwrap();
+    let (mut writer, folded) = JournalWriter::open(&path, Durability::Synced, &settings()).unwrap();
     assert_eq!(folded.seq, 6);
-    writer.append(7, &[&Event::TimerFired { ticket: Ticket(7) }]).unwrap();
+    writer.append_events(7, &[&Event::TimerFired { ticket: Ticket(7) }]).unwrap();
     drop(writer);
     assert_eq!(numbers(&path), [1, 2, 3, 4, 5, 6, 7]);
     let third = fs::read_to_string(directory.path().join("session.3.jsonl")).unwrap();
@@ -216,10 +219,11 @@ fn a_disk_that_keeps_nothing_ends_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let disk = Failing { fails: Arc::new(AtomicU64::new(u64::MAX)), ..Failing::default() };
-    let opening = Opening { disk: Arc::new(disk), ..Opening::new(Durability::Synced) };
-    let (mut writer, _) = Writer::open_with(&path, opening, &settings()).unwrap();
-    let error = writer.append(1, &[&short_event()]).unwrap_err();
-    assert_eq!(error.remedy(), Some(Remedy::ReplaceDisk), "{error}");
-    let again = writer.append(2, &[&short_event()]).unwrap_err();
+    let opening =
+        JournalOpenOptions { disk: Arc::new(disk), ..JournalOpenOptions::new(Durability::Synced) };
+    let (mut writer, _) = JournalWriter::open_with(&path, opening, &settings()).unwrap();
+    let error = writer.append_events(1, &[&short_event()]).unwrap_err();
+    assert_eq!(error.remedy(), Some(DiskRemedy::ReplaceDisk), "{error}");
+    let again = writer.append_events(2, &[&short_event()]).unwrap_err();
     assert!(again.to_string().contains("earlier write failed"), "{again}");
 }

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use windlass_engine::Event;
 use windlass_journal::{
-    Claimed, Durability, Files, Head, Item, JournalError, NewItem, Reader, Store,
+    ClaimedSession, Durability, FileJournalStore, JournalError, JournalHead, JournalReader,
+    JournalStore, NewRecordItem, RecordItem,
 };
 use windlass_vocabulary::{SessionId, Ticket};
 
@@ -21,11 +22,15 @@ fn event(number: u64) -> Event {
     Event::TimerFired { ticket: Ticket(number) }
 }
 
-fn put(store: &dyn Store, claimed: &Claimed, expected: u64) -> Result<u64, JournalError> {
-    store.append(claimed, expected, 1, &[NewItem::Event(&event(expected + 1))])
+fn put(
+    store: &dyn JournalStore,
+    claimed: &ClaimedSession,
+    expected: u64,
+) -> Result<u64, JournalError> {
+    store.append(claimed, expected, 1, &[NewRecordItem::Event(&event(expected + 1))])
 }
 
-fn numbers(store: &dyn Store, session: &SessionId, after: u64) -> Vec<u64> {
+fn numbers(store: &dyn JournalStore, session: &SessionId, after: u64) -> Vec<u64> {
     let records = store.read_from(session, after).unwrap().map(Result::unwrap);
     records.map(|record| record.seq).collect()
 }
@@ -33,10 +38,10 @@ fn numbers(store: &dyn Store, session: &SessionId, after: u64) -> Vec<u64> {
 #[test]
 fn one_claim_holds_and_appends_are_fenced() {
     let directory = tempfile::tempdir().unwrap();
-    let first = Files::new(directory.path(), Durability::Synced);
-    let second = Files::new(directory.path(), Durability::Synced);
+    let first = FileJournalStore::new(directory.path(), Durability::Synced);
+    let second = FileJournalStore::new(directory.path(), Durability::Synced);
     let session = SessionId::from("one");
-    let head = Head { project: Some("/project".into()), ..Head::default() };
+    let head = JournalHead { project: Some("/project".into()), ..JournalHead::default() };
     let old = first.claim(&session, &head).unwrap();
     assert_eq!((old.epoch, old.seq), (1, 0));
     first.renew(&old).unwrap();
@@ -53,7 +58,7 @@ fn one_claim_holds_and_appends_are_fenced() {
     assert_eq!((new.epoch, new.seq), (2, 2));
     assert!(matches!(put(&first, &old, 2), Err(JournalError::Fenced { ours: 1, .. })));
     assert!(matches!(first.renew(&old), Err(JournalError::Fenced { .. })));
-    let forged = Claimed { epoch: 1, ..new.clone() };
+    let forged = ClaimedSession { epoch: 1, ..new.clone() };
     let fenced = put(&second, &forged, 2);
     assert!(matches!(fenced, Err(JournalError::Fenced { ours: 1, current: 2 })));
     assert_eq!(put(&second, &new, 2).unwrap(), 3);
@@ -67,9 +72,9 @@ fn one_claim_holds_and_appends_are_fenced() {
 #[test]
 fn what_was_written_under_an_older_claim_does_not_count() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Files::new(directory.path(), Durability::Written);
+    let store = FileJournalStore::new(directory.path(), Durability::Written);
     let session = SessionId::from("one");
-    let old = store.claim(&session, &Head::default()).unwrap();
+    let old = store.claim(&session, &JournalHead::default()).unwrap();
     put(&store, &old, 0).unwrap();
     let path = store.path(&session);
     let before = std::fs::read(&path).unwrap();
@@ -77,29 +82,30 @@ fn what_was_written_under_an_older_claim_does_not_count() {
     let late = std::fs::read(&path).unwrap().split_off(before.len());
     store.release(&old);
     std::fs::write(&path, &before).unwrap();
-    let new = store.claim(&session, &Head::default()).unwrap();
-    store.append(&new, 1, 1, &[NewItem::Event(&event(20))]).unwrap();
-    store.append(&new, 2, 1, &[NewItem::Event(&event(30))]).unwrap();
+    let new = store.claim(&session, &JournalHead::default()).unwrap();
+    store.append(&new, 1, 1, &[NewRecordItem::Event(&event(20))]).unwrap();
+    store.append(&new, 2, 1, &[NewRecordItem::Event(&event(30))]).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
     bytes.extend(late);
     std::fs::write(&path, bytes).unwrap();
-    let items: Vec<Item> =
+    let items: Vec<RecordItem> =
         store.read_from(&session, 0).unwrap().map(|record| record.unwrap().item).collect();
-    assert_eq!(items, [1, 20, 30].map(|number| Item::Event(event(number))));
+    assert_eq!(items, [1, 20, 30].map(|number| RecordItem::Event(event(number))));
 }
 
 #[test]
 fn who_waits_sees_what_comes_and_no_longer_than_asked() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Files::new(directory.path(), Durability::Written);
+    let store = FileJournalStore::new(directory.path(), Durability::Written);
     let session = SessionId::from("one");
-    let claimed = store.claim(&session, &Head::default()).unwrap();
+    let claimed = store.claim(&session, &JournalHead::default()).unwrap();
     put(&store, &claimed, 0).unwrap();
-    assert_eq!(store.wait(&session, 0, Duration::from_secs(60)).unwrap(), 1);
-    assert_eq!(store.wait(&session, 1, Duration::ZERO).unwrap(), 1);
-    let reader = Files::new(directory.path(), Durability::Written);
+    assert_eq!(store.wait_for_records(&session, 0, Duration::from_secs(60)).unwrap(), 1);
+    assert_eq!(store.wait_for_records(&session, 1, Duration::ZERO).unwrap(), 1);
+    let reader = FileJournalStore::new(directory.path(), Durability::Written);
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| reader.wait(&session, 1, Duration::from_secs(60)).unwrap());
+        let waits =
+            scope.spawn(|| reader.wait_for_records(&session, 1, Duration::from_secs(60)).unwrap());
         put(&store, &claimed, 1).unwrap();
         assert_eq!(waits.join().unwrap(), 2);
     });
@@ -111,8 +117,8 @@ fn a_killed_writer_leaves_no_lock() {
     const DIRECTORY: &str = "WINDLASS_TEST_JOURNAL_DIRECTORY";
     let session = SessionId::from("one");
     if let Ok(directory) = std::env::var(DIRECTORY) {
-        let store = Files::new(directory, Durability::Written);
-        let claimed = store.claim(&session, &Head::default()).unwrap();
+        let store = FileJournalStore::new(directory, Durability::Written);
+        let claimed = store.claim(&session, &JournalHead::default()).unwrap();
         put(&store, &claimed, 0).unwrap();
         println!("claimed");
         // Until killed: nothing ever comes on the standard input.
@@ -127,11 +133,11 @@ fn a_killed_writer_leaves_no_lock() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let store = Files::new(directory.path(), Durability::Written);
+    let store = FileJournalStore::new(directory.path(), Durability::Written);
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     assert!(lines.any(|line| line.unwrap().contains("claimed")));
     let Err(JournalError::Busy { holder: Some(holder), .. }) =
-        store.claim(&session, &Head::default())
+        store.claim(&session, &JournalHead::default())
     else {
         panic!("it must be held");
     };
@@ -146,8 +152,8 @@ fn a_killed_writer_leaves_no_lock() {
             std::thread::park_timeout(Duration::from_millis(50));
             drop(left);
         });
-        store.claim(&session, &Head::default()).unwrap()
+        store.claim(&session, &JournalHead::default()).unwrap()
     });
     assert_eq!((claimed.epoch, claimed.seq), (2, 1));
-    assert!(Reader::open(&store.path(&session)).is_ok());
+    assert!(JournalReader::open(&store.path(&session)).is_ok());
 }

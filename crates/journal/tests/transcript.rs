@@ -15,14 +15,16 @@ use std::path::Path;
 use serde_json::Value;
 use stage::{recorded, settings};
 use windlass_engine::{Event, Settings};
-use windlass_journal::transcript::{About, agent_path, transcript_path};
-use windlass_journal::{Durability, Reader, Transcriber, TranscriptFile, Writer, replay};
-use windlass_vocabulary::{Block, Mode};
+use windlass_journal::transcript::{TranscriptContext, agent_transcript_path, transcript_path};
+use windlass_journal::{
+    Durability, JournalReader, JournalWriter, Transcriber, TranscriptFile, replay,
+};
+use windlass_vocabulary::{ContentBlock, PermissionMode};
 
 const SESSION: &str = "0d0e7a3c-5b1f-4a6e-9a55-0123456789ab";
 
-fn about() -> About {
-    About {
+fn about() -> TranscriptContext {
+    TranscriptContext {
         session: SESSION.into(),
         cwd: "/home/u/\"project\"".into(),
         branch: Some("main".into()),
@@ -31,18 +33,18 @@ fn about() -> About {
     }
 }
 
-fn lines_of(path: &Path, settings: &Settings, about: About) -> Vec<String> {
+fn lines_of(path: &Path, settings: &Settings, about: TranscriptContext) -> Vec<String> {
     let mut transcriber = Transcriber::new(about);
     let mut lines = Vec::new();
-    let reader = Reader::open(path).unwrap();
-    replay(reader, settings, |step| lines.extend(transcriber.replay(&step))).unwrap();
+    let reader = JournalReader::open(path).unwrap();
+    replay(reader, settings, |step| lines.extend(transcriber.transcribe_step(&step))).unwrap();
     lines
 }
 
 fn written(path: &Path, settings: &Settings, events: &[Event]) {
-    let (mut writer, _) = Writer::open(path, Durability::Written, settings).unwrap();
+    let (mut writer, _) = JournalWriter::open(path, Durability::Written, settings).unwrap();
     for (at, event) in (1_700_000_000_000..).zip(events) {
-        writer.append(at, &[event]).unwrap();
+        writer.append_events(at, &[event]).unwrap();
     }
 }
 
@@ -111,7 +113,7 @@ fn a_transcript_is_completed_whatever_it_lost_and_others_added() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("session.jsonl");
     let mut settings = settings();
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     let events: Vec<Event> =
         stage::conversation("What is it?").into_iter().flat_map(|(events, _)| events).collect();
     written(&path, &settings, &events);
@@ -128,17 +130,23 @@ fn a_transcript_is_completed_whatever_it_lost_and_others_added() {
     let transcript = transcript_path(&config, Path::new("/home/u/project"), SESSION);
     let expected = format!("projects/-home-u-project/{SESSION}.jsonl");
     assert_eq!(transcript, config.join(expected));
-    assert!(agent_path(&transcript, "7").ends_with(format!("{SESSION}/subagents/agent-7.jsonl")));
+    assert!(
+        agent_transcript_path(&transcript, "7")
+            .ends_with(format!("{SESSION}/subagents/agent-7.jsonl"))
+    );
     let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
     for cut in 0..=whole.len() {
         let _ = std::fs::remove_file(&transcript);
         drop(TranscriptFile::open(&transcript).unwrap());
-        let title = Transcriber::new(about()).title("by hand");
+        let title = Transcriber::new(about()).render_title_line("by hand");
         let at = whole.floor_char_boundary(cut);
         std::fs::write(&transcript, format!("{title}\n{}", &whole[..at])).unwrap();
         let mut file = TranscriptFile::open(&transcript).unwrap();
-        file.complete(&lines).unwrap();
-        assert_eq!(TranscriptFile::open(&transcript).unwrap().complete(&lines).unwrap(), [""; 0]);
+        file.append_missing(&lines).unwrap();
+        assert_eq!(
+            TranscriptFile::open(&transcript).unwrap().append_missing(&lines).unwrap(),
+            [""; 0]
+        );
         let text = std::fs::read_to_string(&transcript).unwrap();
         assert!(text.starts_with(&title) && text.ends_with('\n'));
         let ours: Vec<&str> = text.lines().filter(|line| lines.iter().any(|l| l == line)).collect();
@@ -152,10 +160,11 @@ fn what_the_loop_says_is_marked_and_agents_are_set_apart() {
     let path = directory.path().join("session.jsonl");
     let mut settings = settings();
     settings.user_context = Some("be kind".into());
-    let content = vec![Block::Text("hello".into())];
+    let content = vec![ContentBlock::Text("hello".into())];
     let submitted = Event::UserSubmitted { content, pinned: false };
     written(&path, &settings, &[submitted]);
-    let lines = lines_of(&path, &settings, About { agent: Some("7".into()), ..about() });
+    let lines =
+        lines_of(&path, &settings, TranscriptContext { agent: Some("7".into()), ..about() });
     assert_eq!(lines.len(), 2);
     assert!(lines[0].contains(r#""isMeta":true"#), "{}", lines[0]);
     assert!(!lines[1].contains("isMeta"), "{}", lines[1]);

@@ -13,11 +13,11 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use windlass_dialect::{Written, dialect};
+use windlass_dialect::{EncodedRequestCache, dialect};
 use windlass_engine::{Event, Settings};
-use windlass_lab::long::{self, Kind};
-use windlass_lab::session::Session;
-use windlass_vocabulary::{Block, Wire};
+use windlass_lab::long_session::{self, LongSessionKind};
+use windlass_lab::manual_session::ManualSession;
+use windlass_vocabulary::{ContentBlock, WireFormat};
 
 /// Turn 10,000 against turn 100.
 const RATIO_MAX: f64 = 2.0;
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     };
     let mut missed = Vec::new();
     let only = std::env::args().nth(1).filter(|argument| !argument.starts_with('-'));
-    let kinds = [Kind::Roomy, Kind::Real, Kind::Snipped];
+    let kinds = [LongSessionKind::Roomy, LongSessionKind::Real, LongSessionKind::Snipped];
     let is_wanted = |name: &str| only.as_ref().is_none_or(|only| name.contains(only.as_str()));
     for kind in kinds.into_iter().filter(|kind| is_wanted(&format!("{kind:?}"))) {
         let rounds: Vec<Played> = (0..length.rounds).map(|_| play(kind, length)).collect();
@@ -102,8 +102,8 @@ fn main() -> ExitCode {
     if is_measured && !missed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn next(session: &mut Session, kind: Kind, turn: usize) -> Duration {
-    let took = long::turn(session, kind, turn);
+fn next(session: &mut ManualSession, kind: LongSessionKind, turn: usize) -> Duration {
+    let took = long_session::play_turn(session, kind, turn);
     took.unwrap_or_else(|| panic!("{kind:?} ended in turn {turn}: {:?}", session.ending))
 }
 
@@ -113,14 +113,14 @@ struct Played {
     turns: Vec<Duration>,
     /// Bytes held after each thousandth of the turns.
     held: Vec<i64>,
-    session: Session,
+    session: ManualSession,
 }
 
-fn play(kind: Kind, length: Length) -> Played {
+fn play(kind: LongSessionKind, length: Length) -> Played {
     let mut turns = Vec::with_capacity(length.turns);
     let mut held = Vec::with_capacity(16);
     let before = HELD.get();
-    let mut session = kind.begin();
+    let mut session = kind.start_session();
     for turn in 0..length.turns {
         turns.push(next(&mut session, kind, turn));
         if (turn + 1) % (length.turns / 10) == 0 {
@@ -130,7 +130,7 @@ fn play(kind: Kind, length: Length) -> Played {
     Played { turns, held, session }
 }
 
-fn report_time(kind: Kind, length: Length, rounds: &[Played], missed: &mut Vec<String>) {
+fn report_time(kind: LongSessionKind, length: Length, rounds: &[Played], missed: &mut Vec<String>) {
     // Noise only ever adds, so of each turn the least counts.
     let turns: Vec<f64> = (0..length.turns)
         .map(|turn| rounds.iter().filter_map(|round| round.turns.get(turn)).min().copied())
@@ -166,20 +166,23 @@ fn report_time(kind: Kind, length: Length, rounds: &[Played], missed: &mut Vec<S
     if let Some(Played { session, .. }) = rounds.first() {
         let levels = session.state().losses.levels();
         println!("levels acted: {:?} times", levels.map(|level| level.times));
-        let idle =
-            kind.levels().iter().find(|level| levels.get(**level - 1).is_none_or(|l| l.times == 0));
+        let idle = kind
+            .expected_levels()
+            .iter()
+            .find(|level| levels.get(**level - 1).is_none_or(|l| l.times == 0));
         if let Some(level) = idle {
             missed.push(format!("{kind:?}: level {level} never acted"));
         }
     }
 }
 
-fn report_memory(kind: Kind, rounds: &[Played], missed: &mut Vec<String>) {
+fn report_memory(kind: LongSessionKind, rounds: &[Played], missed: &mut Vec<String>) {
     let Some(Played { held, turns, .. }) = rounds.first() else { return };
     let per = (turns.len() / held.len().max(1)) as f64;
     let grown: Vec<f64> =
         held.windows(2).filter_map(|two| Some((two.get(1)? - two.first()?) as f64 / per)).collect();
-    let material = mean(&(0..turns.len()).map(|turn| kind.bytes(turn) as f64).collect::<Vec<_>>());
+    let material =
+        mean(&(0..turns.len()).map(|turn| kind.result_bytes(turn) as f64).collect::<Vec<_>>());
     println!("kept per turn, by tenths after the first, in bytes: {grown:.0?}");
     println!("of which results: {material:.0}");
     let (first, last) = (grown.first().copied(), grown.last().copied());
@@ -193,12 +196,12 @@ fn report_memory(kind: Kind, rounds: &[Played], missed: &mut Vec<String>) {
 
 /// The body of the next request with what was written for the last one at hand: all of it, and what
 /// is left when the plain copy of the bytes is taken off.
-fn report_bodies(kind: Kind, length: Length, missed: &mut Vec<String>) {
-    let Some(dialect) = dialect(Wire::AnthropicMessages) else { return };
+fn report_bodies(kind: LongSessionKind, length: Length, missed: &mut Vec<String>) {
+    let Some(dialect) = dialect(WireFormat::AnthropicMessages) else { return };
     println!("{:<12} {:>10} {:>12} {:>12} {:>12}", "body", "kB", "encode us", "copy us", "rest us");
-    let mut session = kind.begin();
+    let mut session = kind.start_session();
     let mut rests = Vec::new();
-    let mut written = Written::new();
+    let mut written = EncodedRequestCache::new();
     let span = 40.min(length.early / 2);
     for turn in 0..length.turns {
         next(&mut session, kind, turn);
@@ -208,9 +211,9 @@ fn report_bodies(kind: Kind, length: Length, missed: &mut Vec<String>) {
             continue;
         }
         let Some(request) = session.request.as_deref() else { continue };
-        let encode = |written: &mut Written| {
+        let encode = |written: &mut EncodedRequestCache| {
             let began = Instant::now();
-            let encoded = dialect.encode_with(request, dialect.law(), written);
+            let encoded = dialect.encode_cached(request, dialect.rules(), written);
             (began.elapsed().as_secs_f64() * 1e6, encoded)
         };
         let (took, encoded) = encode(&mut written);
@@ -234,7 +237,7 @@ fn report_bodies(kind: Kind, length: Length, missed: &mut Vec<String>) {
         medians.push((took, copy));
     }
     // Where levels act, what they touched is written anew, and bodies are small.
-    let most = if kind == Kind::Roomy { COPIES_MAX } else { f64::INFINITY };
+    let most = if kind == LongSessionKind::Roomy { COPIES_MAX } else { f64::INFINITY };
     if let Some((took, copy)) = medians.last().filter(|(took, copy)| *took > copy * most) {
         missed.push(format!("{kind:?}: a body costs {:.1} copies of itself", took / copy));
     }
@@ -242,16 +245,21 @@ fn report_bodies(kind: Kind, length: Length, missed: &mut Vec<String>) {
 
 /// Everything that happened in a session of so many messages, and what was then asked.
 fn report_opening(length: Length, missed: &mut Vec<String>) {
-    let mut session = Session::new(Kind::Real.settings());
-    let content = vec![Block::Text("Find the fault and mend it.".to_owned())];
+    let mut session = ManualSession::new(LongSessionKind::Real.build_settings());
+    let content = vec![ContentBlock::Text("Find the fault and mend it.".to_owned())];
     let mut events = vec![Event::UserSubmitted { content, pinned: false }];
-    session.take(events[0].clone());
+    session.apply_event(events[0].clone());
     let mut turn = 0;
     while session.state().transcript.entries().len() < length.turns {
-        long::turn_with(&mut session, Kind::Real, turn, &mut |session, event| {
-            events.push(event.clone());
-            session.take(event);
-        });
+        long_session::play_turn_with(
+            &mut session,
+            LongSessionKind::Real,
+            turn,
+            &mut |session, event| {
+                events.push(event.clone());
+                session.apply_event(event);
+            },
+        );
         turn += 1;
     }
     // Noise only ever adds, so of each event the least counts.
@@ -283,17 +291,19 @@ fn report_opening(length: Length, missed: &mut Vec<String>) {
 
 /// What each event took, and then the body of the first request.
 fn opened(settings: &Settings, events: Vec<Event>) -> Vec<(&'static str, Duration)> {
-    let mut session = Session::new(settings.clone());
+    let mut session = ManualSession::new(settings.clone());
     let mut took = Vec::with_capacity(events.len() + 1);
     for event in events {
         let name = name(&event);
         let began = Instant::now();
-        drop(session.take(event));
+        drop(session.apply_event(event));
         took.push((name, began.elapsed()));
     }
-    if let (Some(dialect), Some(request)) = (dialect(Wire::AnthropicMessages), &session.request) {
+    if let (Some(dialect), Some(request)) =
+        (dialect(WireFormat::AnthropicMessages), &session.request)
+    {
         let began = Instant::now();
-        black_box(dialect.encode(request, dialect.law()));
+        black_box(dialect.encode(request, dialect.rules()));
         took.push(("body", began.elapsed()));
     }
     took

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use windlass_engine::{Event, Settings, State, step};
 use windlass_vocabulary::{
-    Block, Delta, Inspection, Json, Mode, ModelFacts, ModelName, Prices, Stop, Ticket, Tokens,
-    ToolCall, ToolCallId, ToolName, ToolOutcome, Usage,
+    ContentBlock, Delta, Json, ModelFacts, ModelName, ModelStopReason, PermissionMode, Prices,
+    Ticket, Tokens, ToolCall, ToolCallId, ToolInspection, ToolName, ToolOutcome, Usage,
 };
 
 /// Over the budget by more than this is a failure.
@@ -62,7 +62,7 @@ fn settings() -> Settings {
         prices: Prices { input: 3, output: 15, cache_write: 4, cache_read: 1 },
     });
     settings.limits.turns_max = u32::MAX;
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     settings
 }
 
@@ -81,7 +81,7 @@ impl Session {
         let state = Some(State::new(&settings));
         let (attempt, ticket) = Default::default();
         let mut session = Self { settings, state, attempt, ticket, calls: 0 };
-        let content = vec![Block::Text("go".to_owned())];
+        let content = vec![ContentBlock::Text("go".to_owned())];
         session.take(Event::UserSubmitted { content, pinned: false });
         session
     }
@@ -108,11 +108,11 @@ impl Session {
         let id = ToolCallId::from(format!("call{}", self.calls).as_str());
         let input = Json::from_checked(&format!("{{\"number\":{}}}", self.calls));
         let call = ToolCall { id, name: ToolName::from("Read"), input, signature: None };
-        let delta = Delta::Call { call, inspection: Inspection::SHARED_READ };
+        let delta = Delta::Call { call, inspection: ToolInspection::SHARED_READ };
         self.take(Event::ModelDelta { attempt, delta });
         let usage = Usage { input: Tokens(100), output: Tokens(20), ..Usage::default() };
-        self.take(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage });
-        let outcome = ToolOutcome::text("some text of a file ".repeat(20));
+        self.take(Event::ModelEnded { attempt, stop: ModelStopReason::EndTurn, usage });
+        let outcome = ToolOutcome::from_text("some text of a file ".repeat(20));
         self.take(Event::ToolEnded { ticket: self.ticket, outcome });
     }
 }

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use windlass_lab::sim::{self, Watch};
+use windlass_lab::sim::{self, SimWatch};
 
 const USAGE: &str = "usage: lab check
        lab sim [--seeds N] [--from N]      fixed seeds (2000 from 1 unless said otherwise)
@@ -12,28 +12,28 @@ const USAGE: &str = "usage: lab check
        lab sim --seed N [--trace]          one seed, event by event";
 
 /// Every so many seeds one is played twice, to see that it is the same both times.
-const AGAIN: u64 = 16;
+const REPLAY_EVERY: u64 = 16;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["check"] => check(),
-        ["sim", options @ ..] => match Options::read(options) {
+        ["check"] => run_check(),
+        ["sim", options @ ..] => match SimOptions::parse(options) {
             Some(options) => simulate(&options),
-            None => usage(),
+            None => print_usage(),
         },
-        _ => usage(),
+        _ => print_usage(),
     }
 }
 
-fn usage() -> ExitCode {
+fn print_usage() -> ExitCode {
     eprintln!("{USAGE}");
     ExitCode::from(2)
 }
 
-fn check() -> ExitCode {
-    match windlass_lab::check::run() {
+fn run_check() -> ExitCode {
+    match windlass_lab::check::run_check() {
         Ok(report) => {
             print!("{report}");
             ExitCode::SUCCESS
@@ -46,16 +46,16 @@ fn check() -> ExitCode {
 }
 
 /// What `sim` was asked for.
-struct Options {
+struct SimOptions {
     first: u64,
     seeds: u64,
-    one: Option<u64>,
+    single_seed: Option<u64>,
     trace: bool,
 }
 
-impl Options {
-    fn read(words: &[&str]) -> Option<Self> {
-        let mut options = Self { first: 1, seeds: 2_000, one: None, trace: false };
+impl SimOptions {
+    fn parse(words: &[&str]) -> Option<Self> {
+        let mut options = Self { first: 1, seeds: 2_000, single_seed: None, trace: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             if *word == "--trace" {
@@ -66,9 +66,9 @@ impl Options {
             match *word {
                 "--seeds" => options.seeds = number,
                 "--from" => options.first = number,
-                "--seed" => options.one = Some(number),
+                "--seed" => options.single_seed = Some(number),
                 "--fresh" => {
-                    options.first = now();
+                    options.first = fresh_seed();
                     options.seeds = number;
                 }
                 _ => return None,
@@ -79,29 +79,29 @@ impl Options {
 }
 
 /// A number that was never a first seed before.
-fn now() -> u64 {
+fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(0)
 }
 
-fn simulate(options: &Options) -> ExitCode {
-    if let Some(seed) = options.one {
-        let watch = Watch { trace: options.trace, fingerprint: false };
-        return match sim::play(seed, watch) {
+fn simulate(options: &SimOptions) -> ExitCode {
+    if let Some(seed) = options.single_seed {
+        let watch = SimWatch { trace: options.trace, fingerprint: false };
+        return match sim::play_seed(seed, watch) {
             Ok(played) => {
                 println!("seed {seed}: {} events, {} runs", played.events, played.runs);
                 ExitCode::SUCCESS
             }
-            Err(words) => broken(seed, &words),
+            Err(words) => report_broken_seed(seed, &words),
         };
     }
     let began = Instant::now();
-    let fleet = sim::fleet(options.first, options.seeds, AGAIN);
+    let fleet = sim::play_seeds(options.first, options.seeds, REPLAY_EVERY);
     if let Some((seed, words)) = fleet.broken.first() {
         for (seed, words) in fleet.broken.iter().skip(1) {
             eprintln!("also seed {seed}: {}", words.chars().take(120).collect::<String>());
         }
-        return broken(*seed, words);
+        return report_broken_seed(*seed, words);
     }
     let seconds = began.elapsed().as_secs_f64().max(0.001);
     println!(
@@ -112,13 +112,13 @@ fn simulate(options: &Options) -> ExitCode {
         fleet.events,
         fleet.runs as f64 * 60.0 / seconds
     );
-    for (name, count) in fleet.reach.iter() {
+    for (name, count) in fleet.coverage.iter() {
         println!("{count:>9}  {name}");
     }
     ExitCode::SUCCESS
 }
 
-fn broken(seed: u64, words: &str) -> ExitCode {
+fn report_broken_seed(seed: u64, words: &str) -> ExitCode {
     eprintln!("seed {seed}: {words}");
     eprintln!("cargo run --release -p windlass-lab -- sim --seed {seed} --trace");
     ExitCode::FAILURE

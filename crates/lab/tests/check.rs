@@ -2,21 +2,21 @@
 
 use windlass_engine::bound::bound;
 use windlass_engine::settings::{Limits, Settings};
-use windlass_lab::check::{self, Graph, SMALL};
+use windlass_lab::check::{self, ControlGraph, SMALL_LIMITS};
 use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 
 /// Everything that must hold on every edge, every transition and terminal reached, and the bound not
 /// only kept but needed by some run.
 #[test]
 fn every_reachable_state_keeps_every_promise() {
-    let report = check::run().unwrap_or_else(|problem| panic!("{problem}"));
+    let report = check::run_check().unwrap_or_else(|problem| panic!("{problem}"));
     println!("{report}");
 }
 
 /// `windlass bound` prints the same numbers, from the same code.
 #[test]
 fn the_printed_bound_is_the_walked_one() {
-    let limits = Limits { auto_compact: false, models: 1, ..SMALL };
+    let limits = Limits { auto_compact: false, models: 1, ..SMALL_LIMITS };
     let mut settings = Settings::new(ModelFacts {
         name: "m".into(),
         window: Tokens(1_000),
@@ -27,10 +27,10 @@ fn the_printed_bound_is_the_walked_one() {
     settings.limits = limits;
     settings.token_budget = Some(Tokens(1_000));
     let printed = bound(&settings);
-    let walk = Graph::explore(&limits).longest(&limits).expect("no cycle");
+    let walk = ControlGraph::explore(&limits).find_longest_run(&limits).expect("no cycle");
     assert_eq!(printed.calls_between_inputs, walk.calls);
     let one = Limits { turns_max: 1, ..limits };
-    let walk = Graph::explore(&one).longest(&one).expect("no cycle");
+    let walk = ControlGraph::explore(&one).find_longest_run(&one).expect("no cycle");
     assert_eq!(printed.calls_between_turns, walk.calls);
     assert_eq!(printed.money.map(|m| m.0), Some(printed.calls_between_inputs * (1_000 + 400)));
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use windlass_lab::long::{self, Kind};
+use windlass_lab::long_session::{self, LongSessionKind};
 
 /// A wrong order of growth is far above this, noise far below.
 const RATIO_MAX: u32 = 4;
@@ -12,15 +12,15 @@ const RATIO_MAX: u32 = 4;
 const ROUNDS: usize = 3;
 
 /// The median of each tenth of a session.
-fn tenths(kind: Kind, turns: usize) -> Vec<Duration> {
+fn tenths(kind: LongSessionKind, turns: usize) -> Vec<Duration> {
     let mut least = vec![Duration::MAX; turns];
     for _ in 0..ROUNDS {
-        let mut session = kind.begin();
+        let mut session = kind.start_session();
         for (turn, least) in least.iter_mut().enumerate() {
-            let took = long::turn(&mut session, kind, turn).expect("the run goes on");
+            let took = long_session::play_turn(&mut session, kind, turn).expect("the run goes on");
             *least = took.min(*least);
         }
-        for level in kind.levels() {
+        for level in kind.expected_levels() {
             let did = session.state().losses.levels()[level - 1];
             assert!(did.times > 0, "{kind:?}: level {level} never acted");
         }
@@ -33,7 +33,7 @@ fn tenths(kind: Kind, turns: usize) -> Vec<Duration> {
     least.chunks(turns / 10).map(median).collect()
 }
 
-fn assert_flat(kind: Kind) {
+fn assert_flat(kind: LongSessionKind) {
     let tenths = tenths(kind, 3_000);
     // In the first tenth the engine of a test build checks what it keeps against what it would make.
     let (early, later) = tenths[1..].split_first().expect("there are ten");
@@ -43,11 +43,11 @@ fn assert_flat(kind: Kind) {
 
 #[test]
 fn a_late_turn_costs_what_an_early_one_costs() {
-    assert_flat(Kind::Roomy);
+    assert_flat(LongSessionKind::Roomy);
 }
 
 /// The window fills up and is emptied again and again; every level that is on by default acts.
 #[test]
 fn a_late_turn_in_a_full_window_costs_what_an_early_one_costs() {
-    assert_flat(Kind::Small);
+    assert_flat(LongSessionKind::Small);
 }

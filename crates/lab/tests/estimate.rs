@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use corpus::{Corpus, Matter};
 use windlass_engine::Settings;
-use windlass_lab::session::{Session, settings};
+use windlass_lab::manual_session::{ManualSession, build_settings};
 use windlass_vocabulary::{
-    Block, Json, Message, ModelRequest, ResultPart, Source, ToolName, ToolSpec,
+    ContentBlock, Json, Message, ModelRequest, RequestSource, ToolName, ToolResultPart, ToolSpec,
 };
 
 /// Promised, in percent: the median over all requests.
@@ -52,15 +52,15 @@ impl Judge {
     }
 
     fn message(message: &Message) -> u64 {
-        let block = |block: &Block| match block {
-            Block::Text(text) => Self::text(text),
-            Block::ToolUse(call) => {
+        let block = |block: &ContentBlock| match block {
+            ContentBlock::Text(text) => Self::text(text),
+            ContentBlock::ToolUse(call) => {
                 PER_CALL + Self::text(call.name.as_str()) + Self::text(call.input.as_str())
             }
-            Block::ToolResult(result) => {
+            ContentBlock::ToolResult(result) => {
                 let parts = result.content.iter().map(|part| match part {
-                    ResultPart::Text(text) => Self::text(text),
-                    ResultPart::Media(_) => 0,
+                    ToolResultPart::Text(text) => Self::text(text),
+                    ToolResultPart::Media(_) => 0,
                 });
                 PER_CALL + parts.sum::<u64>()
             }
@@ -144,7 +144,7 @@ const KINDS: &[Kind] = {
 };
 
 fn started(corpus: &Corpus, kind: &Kind) -> Settings {
-    let mut settings = settings(kind.window, 4_000);
+    let mut settings = build_settings(kind.window, 4_000);
     settings.context.summary_tokens = windlass_vocabulary::Tokens(2_000);
     settings.system_prompt =
         (0..3).map(|n| corpus.piece(Matter::Page, n)).collect::<String>().into();
@@ -163,40 +163,41 @@ fn started(corpus: &Corpus, kind: &Kind) -> Settings {
 /// Plays a session and gives back, request by request, how far off we were, in percent.
 fn errors(corpus: &Corpus, kind: &Kind) -> Vec<f64> {
     let mut judge = Judge::default();
-    let mut session = Session::new(started(corpus, kind));
-    session.says(corpus.piece(Matter::Page, 77));
+    let mut session = ManualSession::new(started(corpus, kind));
+    session.submit(corpus.piece(Matter::Page, 77));
     for turn in 0..TURNS {
         let billed =
             session.request.as_deref().map(|request| judge.request(request) * kind.scale / 100);
         let matter = kind.matters[turn % kind.matters.len()];
-        let says = session.text(corpus.piece(Matter::Page, turn * 3).chars().take(200).collect());
+        let says =
+            session.text_event(corpus.piece(Matter::Page, turn * 3).chars().take(200).collect());
         let input = serde_json::json!({"file_path": format!("/w/src/{turn}/mod.rs"), "limit": 200});
-        let call = session.call("Read", &input.to_string());
-        let end = session.end(billed.expect("a request is out"));
+        let call = session.call_event("Read", &input.to_string());
+        let end = session.end_event(billed.expect("a request is out"));
         for event in [says, call, end] {
-            session.take(event);
+            session.apply_event(event);
         }
-        let result = session.result(corpus.piece(matter, turn).to_owned());
-        session.take(result);
+        let result = session.result_event(corpus.piece(matter, turn).to_owned());
+        session.apply_event(result);
         let summary = corpus.piece(Matter::Page, turn).chars().take(1_500).collect::<String>();
-        if let Some(summary) = session.summarized(&summary) {
-            session.take(summary);
+        if let Some(summary) = session.summary_event(&summary) {
+            session.apply_event(summary);
         }
         if turn % 15 == 14 {
             let billed =
                 session.request.as_deref().map(|request| judge.request(request) * kind.scale / 100);
-            let done = session.text("That is what I found.".to_owned());
-            let end = session.end(billed.expect("a request is out"));
-            session.take(done);
-            session.take(end);
+            let done = session.text_event("That is what I found.".to_owned());
+            let end = session.end_event(billed.expect("a request is out"));
+            session.apply_event(done);
+            session.apply_event(end);
             let matter = if kind.name == "german" { Matter::German } else { Matter::Page };
-            session.says(corpus.piece(matter, turn));
-            if let Some(summary) = session.summarized(&summary) {
-                session.take(summary);
+            session.submit(corpus.piece(matter, turn));
+            if let Some(summary) = session.summary_event(&summary) {
+                session.apply_event(summary);
             }
         }
     }
-    let rows = session.state().ledger.rows().iter().filter(|row| row.source == Source::Main);
+    let rows = session.state().ledger.rows().iter().filter(|row| row.source == RequestSource::Main);
     rows.map(|row| {
         let billed = row.billed.input_total().0 as f64;
         (row.predicted.0 as f64 - billed).abs() / billed * 100.0

@@ -1,6 +1,6 @@
 //! The language of scenarios itself: what is wrong is found, with its line; what is blessed plays.
 
-use windlass_lab::scenario::{parse, run};
+use windlass_lab::scenario::{parse_scenario, run_scenario};
 
 /// A scenario, the line of the first thing wrong with it, and words that say what.
 const WRONG: &[(&str, usize, &str)] = &[
@@ -31,17 +31,17 @@ const WRONG: &[(&str, usize, &str)] = &[
 #[test]
 fn what_is_wrong_is_found_with_its_line() {
     for (text, line, words) in WRONG {
-        let problem = match parse(text) {
+        let problem = match parse_scenario(text) {
             Err(problem) => problem,
             Ok(script) => {
-                let outcome = run(&script);
+                let outcome = run_scenario(&script);
                 let problems = outcome.differences.into_iter().chain(outcome.broken);
                 let first = problems.into_iter().next();
                 first.unwrap_or_else(|| panic!("nothing is wrong with {text:?}"))
             }
         };
-        assert_eq!(problem.line, *line, "{text:?}: {}", problem.words);
-        assert!(problem.words.contains(words), "{text:?}: {}", problem.words);
+        assert_eq!(problem.line, *line, "{text:?}: {}", problem.message);
+        assert!(problem.message.contains(words), "{text:?}: {}", problem.message);
     }
 }
 
@@ -59,11 +59,11 @@ model: text \"Done.\"
 model ends end_turn
 > finish prompt_too_long
 ";
-    let blessed = run(&parse(text).expect("it can be read")).blessed;
+    let blessed = run_scenario(&parse_scenario(text).expect("it can be read")).blessed;
     assert!(blessed.starts_with("# A comment stays.\n"), "{blessed}");
     assert!(blessed.contains("    user: \"long ...\n"), "{blessed}");
     assert!(blessed.ends_with("model ends end_turn\n> finish completed natural\n"), "{blessed}");
-    let again = run(&parse(&blessed).expect("it can be read"));
+    let again = run_scenario(&parse_scenario(&blessed).expect("it can be read"));
     assert!(again.differences.is_empty() && again.broken.is_none(), "{again:?}");
     assert_eq!(again.blessed, blessed);
 }

@@ -7,7 +7,7 @@ use windlass_lab::check::table;
 #[test]
 fn the_page_is_what_the_walk_shows() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/loop.md");
-    let page = table::page();
+    let page = table::render_loop_page();
     if std::env::var_os("WINDLASS_BLESS").is_some() {
         std::fs::write(&path, &page).expect("docs/loop.md can be written");
     }

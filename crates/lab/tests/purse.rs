@@ -10,9 +10,9 @@ use windlass_engine::context::estimate;
 use windlass_engine::revival::revival;
 use windlass_engine::{Effect, Event, Interrupt, Settings, State, step};
 use windlass_vocabulary::{
-    Block, Concurrency, Delta, EffectClass, FailureKind, Inspection, Json, MicroUsd, Mode,
-    ModelFacts, ModelFailure, ModelRequest, Notice, Prices, Stop, Tokens, ToolCall, ToolOutcome,
-    ToolSpec, Usage,
+    Concurrency, ContentBlock, Delta, EffectClass, FailureKind, Json, MicroUsd, ModelFacts,
+    ModelFailure, ModelRequest, ModelStopReason, Notice, PermissionMode, Prices, Tokens, ToolCall,
+    ToolInspection, ToolOutcome, ToolSpec, Usage,
 };
 
 /// Numbers that look like chance and are the same every time.
@@ -101,12 +101,12 @@ impl<'a> World<'a> {
                 self.coming.push(Event::SummaryEnded { ticket, result, usage });
             }
             Effect::StartTool { ticket, allowance, .. } => {
-                let outcome = ToolOutcome::text(format!("result {}", self.names));
+                let outcome = ToolOutcome::from_text(format!("result {}", self.names));
                 let spent = allowance.map_or(MicroUsd(0), |purse| self.nested(purse));
                 let outcome = ToolOutcome { spent, ..outcome };
                 if self.dice.roll(4) == 0 && allowance.is_some() {
                     // It runs on in the background, and its bill comes when it likes.
-                    let left = ToolOutcome { is_left: true, ..ToolOutcome::text("left") };
+                    let left = ToolOutcome { is_left: true, ..ToolOutcome::from_text("left") };
                     self.coming.push(Event::ToolEnded { ticket, outcome: left });
                 }
                 self.coming.push(Event::ToolEnded { ticket, outcome });
@@ -148,7 +148,7 @@ impl<'a> World<'a> {
             // Nonsense, and it wants to be paid for it.
             let wild = Usage { input: Tokens(u64::MAX >> self.dice.roll(50)), ..usage };
             let longest = Usage { output: request.output_max, ..Usage::default() };
-            let dearest = u128::from(self.settings.model.prices.dearest_input());
+            let dearest = u128::from(self.settings.model.prices.max_input_price());
             let sent = (u128::from(most) * dearest).div_ceil(1_000_000);
             self.taken.all += self.cost(&wild);
             self.taken.beyond += self.cost(&wild).saturating_sub(sent + self.cost(&longest));
@@ -183,18 +183,18 @@ impl<'a> World<'a> {
                 input: Json::from_checked(&format!("{{\"n\":{}}}", self.names)),
                 signature: None,
             };
-            let inspection = Inspection {
+            let inspection = ToolInspection {
                 concurrency: Concurrency::Shared,
                 class: EffectClass::Effect,
                 spends: self.dice.roll(2) == 0,
-                ..Inspection::SHARED_READ
+                ..ToolInspection::SHARED_READ
             };
             self.coming
                 .push(Event::ModelDelta { attempt, delta: Delta::Call { call, inspection } });
         }
-        let delta = Delta::Block(Block::Text("Well.".to_owned()));
+        let delta = Delta::Block(ContentBlock::Text("Well.".to_owned()));
         self.coming.push(Event::ModelDelta { attempt, delta });
-        self.coming.push(Event::ModelEnded { attempt, stop: Stop::EndTurn, usage });
+        self.coming.push(Event::ModelEnded { attempt, stop: ModelStopReason::EndTurn, usage });
     }
 
     /// A session inside this one, to its end.
@@ -209,7 +209,7 @@ impl<'a> World<'a> {
     }
 
     fn say(&mut self, words: &str) {
-        let content = vec![Block::Text(words.to_owned())];
+        let content = vec![ContentBlock::Text(words.to_owned())];
         self.is_over = false;
         self.take(Event::UserSubmitted { content, pinned: false });
     }
@@ -248,7 +248,7 @@ fn settings(prices: Prices, limit: u64, output: u64) -> Settings {
         output_max: Tokens(output),
         prices,
     });
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     settings.budget_max = Some(MicroUsd(limit));
     settings.limits.turns_max = 30;
     settings.tools = [ToolSpec {

@@ -12,7 +12,7 @@ fn every_scenario_plays_as_written() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let only = std::env::var("WINDLASS_SCENARIO").unwrap_or_default();
     let bless = std::env::var_os("WINDLASS_BLESS").is_some();
-    let files = scenario::files(&root).expect("scenarios/ can be read");
+    let files = scenario::list_scenario_files(&root).expect("scenarios/ can be read");
     let mut played = 0;
     let mut wrong = 0;
     for path in files {
@@ -21,10 +21,10 @@ fn every_scenario_plays_as_written() {
             continue;
         }
         played += 1;
-        let problems = scenario::play_file(&path, bless).expect("the file can be read");
+        let problems = scenario::play_scenario_file(&path, bless).expect("the file can be read");
         wrong += usize::from(!problems.is_empty());
         for problem in problems {
-            eprintln!("scenarios/{name}:{}: {}", problem.line, problem.words);
+            eprintln!("scenarios/{name}:{}: {}", problem.line, problem.message);
         }
     }
     assert!(played > 0, "no scenario has `{only}` in its name");

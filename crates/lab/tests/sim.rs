@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use windlass_lab::sim::{self, Fleet, Watch};
+use windlass_lab::sim::{self, SimReport, SimWatch};
 
 /// Sessions played on every run of the tests, enough to reach every member of every list.
 const FIXED: u64 = 10_000;
@@ -11,7 +11,7 @@ const FRESH: u64 = 2_000;
 /// Every so many seeds one is played twice.
 const AGAIN: u64 = 8;
 
-fn assert_whole(fleet: &Fleet, seeds: u64) {
+fn assert_whole(fleet: &SimReport, seeds: u64) {
     let broken = fleet.broken.first().map(|(seed, words)| {
         format!(
             "seed {seed}: {words}\n\
@@ -24,9 +24,9 @@ fn assert_whole(fleet: &Fleet, seeds: u64) {
 
 #[test]
 fn fixed_seeds_keep_every_promise_and_reach_every_rule() {
-    let fleet = sim::fleet(1, FIXED, AGAIN);
+    let fleet = sim::play_seeds(1, FIXED, AGAIN);
     assert_whole(&fleet, FIXED);
-    let missing = fleet.reach.missing();
+    let missing = fleet.coverage.missing();
     assert!(missing.is_empty(), "never reached: {missing:?}");
 }
 
@@ -35,25 +35,26 @@ fn fresh_seeds_keep_every_promise() {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is set");
     let first = u64::try_from(since.as_nanos()).expect("the year is before 2554");
     println!("fresh seeds from {first}");
-    assert_whole(&sim::fleet(first, FRESH, AGAIN), FRESH);
+    assert_whole(&sim::play_seeds(first, FRESH, AGAIN), FRESH);
 }
 
 /// Byte for byte: the effects of a session are the same when it is played again.
 #[test]
 fn the_same_seed_plays_the_same_session() {
-    let watch = Watch { fingerprint: true, ..Watch::default() };
+    let watch = SimWatch { fingerprint: true, ..SimWatch::default() };
     for seed in 1..=50 {
-        let first = sim::play(seed, watch).unwrap_or_else(|words| panic!("seed {seed}: {words}"));
-        assert_eq!(Ok(first), sim::play(seed, watch), "seed {seed}");
+        let first =
+            sim::play_seed(seed, watch).unwrap_or_else(|words| panic!("seed {seed}: {words}"));
+        assert_eq!(Ok(first), sim::play_seed(seed, watch), "seed {seed}");
     }
 }
 
 /// Another seed plays another session, or the test above would prove nothing.
 #[test]
 fn other_seeds_play_other_sessions() {
-    let watch = Watch { fingerprint: true, ..Watch::default() };
+    let watch = SimWatch { fingerprint: true, ..SimWatch::default() };
     let prints: std::collections::BTreeSet<String> = (1..=50)
-        .filter_map(|seed| sim::play(seed, watch).ok())
+        .filter_map(|seed| sim::play_seed(seed, watch).ok())
         .map(|played| format!("{:?}", played.fingerprint))
         .collect();
     assert!(prints.len() >= 45, "only {} of 50 sessions differ", prints.len());

@@ -13,11 +13,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::connection::{
-    Asking, CallTerms, Channel, Connection, Era, Host, Question, Reply, ToolFacts,
+    ElicitationFuture, ElicitationReply, ElicitationRequest, McpCallOptions, McpChannel,
+    McpConnection, McpHost, McpToolDescription, ProtocolEra,
 };
-use crate::failure::Failure;
-use crate::login::{Identity, Login, Pass, Vault};
-use crate::transport::http::HttpOrder;
+use crate::failure::McpFailure;
+use crate::login::{LoginStore, OauthAccess, OauthClientIdentity, OauthLogin};
+use crate::transport::http::HttpServerConfig;
 
 const LIMIT: Duration = Duration::from_secs(20);
 /// How often a server may want another login.
@@ -26,8 +27,8 @@ const LOGINS_MAX: usize = 2;
 /// What the runner says besides the address.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Brief {
-    tool_calls: Vec<BriefCall>,
+pub struct ConformanceContext {
+    tool_calls: Vec<ConformanceCall>,
     #[serde(rename = "client_id")]
     client_id: Option<String>,
     #[serde(rename = "client_secret")]
@@ -38,12 +39,12 @@ pub struct Brief {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct BriefCall {
+struct ConformanceCall {
     name: String,
     arguments: Map<String, Value>,
 }
 
-impl Brief {
+impl ConformanceContext {
     /// Reads what the runner says: the context as JSON, and the revision to speak.
     #[must_use]
     pub fn new(context: Option<&str>, revision: Option<&str>) -> Self {
@@ -54,20 +55,20 @@ impl Brief {
 }
 
 /// Says yes to every question, with what the form has ready.
-struct Agreeable;
+struct AcceptingHost;
 
-impl Host for Agreeable {
-    fn can_ask(&self) -> bool {
+impl McpHost for AcceptingHost {
+    fn can_elicit(&self) -> bool {
         true
     }
 
-    fn ask(&self, question: Question) -> Asking {
+    fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
         let schema = question.schema.unwrap_or_default();
         let properties = schema.get("properties").and_then(Value::as_object).cloned();
         let defaults = properties.unwrap_or_default().into_iter();
         let ready = |(name, one): (String, Value)| Some((name, one.get("default")?.clone()));
         let content: Map<String, Value> = defaults.filter_map(ready).collect();
-        Box::pin(std::future::ready(Reply::Accept(Some(Value::Object(content)))))
+        Box::pin(std::future::ready(ElicitationReply::Accept(Some(Value::Object(content)))))
     }
 }
 
@@ -76,92 +77,117 @@ impl Host for Agreeable {
 /// # Errors
 ///
 /// When the server cannot be had, or what must work does not.
-pub async fn run(url: &str, brief: &Brief, vault: &Vault) -> Result<(), Failure> {
-    let order = HttpOrder { url: url.to_owned(), ..HttpOrder::default() };
+pub async fn run(
+    url: &str,
+    brief: &ConformanceContext,
+    vault: &LoginStore,
+) -> Result<(), McpFailure> {
+    let order = HttpServerConfig { url: url.to_owned(), ..HttpServerConfig::default() };
     let mut pass = None;
     for _ in 0..=LOGINS_MAX {
-        let Err(failure) = once(&order, pass.take(), brief).await else { return Ok(()) };
-        let Failure::NeedsLogin { challenge } = failure else { return Err(failure) };
+        let Err(failure) = run_once(&order, pass.take(), brief).await else { return Ok(()) };
+        let McpFailure::NeedsLogin { challenge } = failure else { return Err(failure) };
         pass = Some(log_in(url, brief, &challenge, vault).await?);
     }
     // Somebody who is never content is left alone.
     Ok(())
 }
 
-async fn once(order: &HttpOrder, pass: Option<Pass>, brief: &Brief) -> Result<(), Failure> {
-    let era = if brief.is_handshake { Era::Handshake } else { Era::Unknown };
+async fn run_once(
+    order: &HttpServerConfig,
+    pass: Option<OauthAccess>,
+    brief: &ConformanceContext,
+) -> Result<(), McpFailure> {
+    let era = if brief.is_handshake { ProtocolEra::Handshake } else { ProtocolEra::Unknown };
     let channel = match pass {
-        None => Channel::Http(order),
-        Some(pass) => Channel::HttpAs(order, pass),
+        None => McpChannel::Http(order),
+        Some(pass) => McpChannel::HttpAuthorized(order, pass),
     };
     let connection =
-        Connection::open("conformance", channel, era, Arc::new(Agreeable), LIMIT).await?;
-    let done = use_all(&connection, brief).await;
+        McpConnection::open("conformance", channel, era, Arc::new(AcceptingHost), LIMIT).await?;
+    let done = exercise_server(&connection, brief).await;
     connection.close().await;
     done
 }
 
 /// The user's part: goes where it is told and comes back with what it was given.
-async fn log_in(url: &str, brief: &Brief, challenge: &str, vault: &Vault) -> Result<Pass, Failure> {
-    let identity = Identity {
+async fn log_in(
+    url: &str,
+    brief: &ConformanceContext,
+    challenge: &str,
+    vault: &LoginStore,
+) -> Result<OauthAccess, McpFailure> {
+    let identity = OauthClientIdentity {
         redirect: "http://localhost:3000/callback".to_owned(),
         client_id: brief.client_id.clone(),
         client_secret: brief.client_secret.clone(),
-        page: Some("https://conformance-test.local/client-metadata.json".to_owned()),
+        metadata_url: Some("https://conformance-test.local/client-metadata.json".to_owned()),
     };
-    let login = Login::begin(url, &identity, challenge, vault).await?;
-    let lost = |reason: String| Failure::Unreachable { reason };
+    let login = OauthLogin::begin(url, &identity, challenge, vault).await?;
+    let lost = |reason: String| McpFailure::Unreachable { reason };
     let stays = reqwest::Client::builder().redirect(Policy::none()).no_proxy().build();
     let stays = stays.map_err(|error| lost(error.to_string()))?;
-    let sent = stays.get(login.address()).send().await.map_err(|error| lost(error.to_string()))?;
+    let sent = stays
+        .get(login.authorization_url())
+        .send()
+        .await
+        .map_err(|error| lost(error.to_string()))?;
     let back = sent.headers().get("location").and_then(|back| back.to_str().ok());
     let back = back.ok_or_else(|| lost("the login leads nowhere".to_owned()))?.to_owned();
     login.finish(&back).await
 }
 
-async fn use_all(connection: &Connection, brief: &Brief) -> Result<(), Failure> {
-    let tools = connection.tools(LIMIT).await?;
-    for (name, arguments) in calls(&tools, brief) {
+async fn exercise_server(
+    connection: &McpConnection,
+    brief: &ConformanceContext,
+) -> Result<(), McpFailure> {
+    let tools = connection.list_tools(LIMIT).await?;
+    for (name, arguments) in plan_calls(&tools, brief) {
         // A tool that fails is the scenario's business; that it was called is ours.
-        let called = connection.call(&name, arguments, &CallTerms::within(LIMIT)).await;
+        let called =
+            connection.call_tool(&name, arguments, &McpCallOptions::with_limit(LIMIT)).await;
         if let Err(
-            failure
-            @ (Failure::Gone { .. } | Failure::TimedOut { .. } | Failure::NeedsLogin { .. }),
+            failure @ (McpFailure::Gone { .. }
+            | McpFailure::TimedOut { .. }
+            | McpFailure::NeedsLogin { .. }),
         ) = called
         {
             return Err(failure);
         }
     }
-    for resource in connection.resources(LIMIT).await.unwrap_or_default() {
-        let _ = connection.read(&resource.uri, LIMIT).await;
+    for resource in connection.list_resources(LIMIT).await.unwrap_or_default() {
+        let _ = connection.read_resource(&resource.uri, LIMIT).await;
     }
-    for prompt in connection.prompts(LIMIT).await.unwrap_or_default() {
+    for prompt in connection.list_prompts(LIMIT).await.unwrap_or_default() {
         let arguments = prompt.arguments.iter().map(|(name, _)| (name.clone(), json!("x")));
-        let _ = connection.prompt(&prompt.name, arguments.collect(), LIMIT).await;
+        let _ = connection.get_prompt(&prompt.name, arguments.collect(), LIMIT).await;
     }
     Ok(())
 }
 
 /// The calls the runner asks for, or one of each tool.
-fn calls(tools: &[ToolFacts], brief: &Brief) -> Vec<(String, Map<String, Value>)> {
+fn plan_calls(
+    tools: &[McpToolDescription],
+    brief: &ConformanceContext,
+) -> Vec<(String, Map<String, Value>)> {
     let asked: Vec<_> =
         brief.tool_calls.iter().map(|one| (one.name.clone(), one.arguments.clone())).collect();
     if !asked.is_empty() {
         return asked;
     }
-    tools.iter().map(|tool| (tool.name.clone(), arguments(&tool.schema))).collect()
+    tools.iter().map(|tool| (tool.name.clone(), example_arguments(&tool.schema))).collect()
 }
 
 /// Something of the right kind for each property.
-fn arguments(schema: &Value) -> Map<String, Value> {
+fn example_arguments(schema: &Value) -> Map<String, Value> {
     let properties: BTreeMap<String, Value> = schema
         .get("properties")
         .and_then(|properties| serde_json::from_value(properties.clone()).ok())
         .unwrap_or_default();
-    properties.into_iter().map(|(name, property)| (name, example(&property))).collect()
+    properties.into_iter().map(|(name, property)| (name, example_value(&property))).collect()
 }
 
-fn example(property: &Value) -> Value {
+fn example_value(property: &Value) -> Value {
     let first = property.get("enum").and_then(|all| all.get(0));
     if let Some(ready) = property.get("default").or(first) {
         return ready.clone();

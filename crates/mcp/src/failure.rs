@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Why something could not be had of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum McpFailure {
     /// It did not answer in time.
     TimedOut {
         /// What was waited for.
@@ -36,7 +36,7 @@ pub enum Failure {
         reason: String,
     },
     /// It answered with something that makes no sense.
-    Nonsense {
+    ProtocolViolation {
         /// What.
         reason: String,
     },
@@ -44,7 +44,7 @@ pub enum Failure {
     Cancelled,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for McpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TimedOut { what, after } => {
@@ -54,10 +54,10 @@ impl fmt::Display for Failure {
             Self::Gone { reason } => write!(f, "the connection is gone: {reason}"),
             Self::NeedsLogin { .. } => f.write_str("it needs a login"),
             Self::Unreachable { reason } => write!(f, "it cannot be reached: {reason}"),
-            Self::Nonsense { reason } => write!(f, "it broke the protocol: {reason}"),
+            Self::ProtocolViolation { reason } => write!(f, "it broke the protocol: {reason}"),
             Self::Cancelled => f.write_str("interrupted"),
         }
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for McpFailure {}

@@ -2,31 +2,39 @@
 //!
 //! Reading order: [`connection`] (one server, in our own words), `transport` (how messages get
 //! there), [`server`] (when to connect, and again), `tool` (remote tools as ours), [`servers`] (all of
-//! a session), [`serve`] (the other way round: our tools for others). The official library is used inside `connection` and `transport` and never shown, so
+//! a session), [`tool_server`] (the other way round: our tools for others). The official library is used inside `connection` and `transport` and never shown, so
 //! that its changes stay in there.
 
-pub mod config;
 pub mod conformance;
 pub mod connection;
+pub mod elicitation_form;
+mod elicitation_prompter;
 mod failure;
-pub mod form;
 mod login;
-mod name;
-mod person;
-mod prompt;
-pub mod serve;
+mod prompt_commands;
 pub mod server;
+pub mod server_config;
 mod servers;
 mod tool;
+mod tool_names;
+pub mod tool_server;
 mod transport;
 
-pub use connection::{Asking, CallTerms, Channel, Connection, Era, Host, Question, Reply};
-pub use failure::Failure;
-pub use login::{Identity, Login, Pass, Safe, Vault};
-pub use name::prefix;
-pub use person::{Admitting, Doorman, Person, Seat};
-pub use prompt::PromptCommand;
-pub use server::{Common, Inside, ListMemory, Patience, ServerOrder, Status, Way};
-pub use servers::{ServerStatus, Servers};
-pub use transport::http::HttpOrder;
-pub use transport::process::ProcessOrder;
+pub use connection::{
+    ElicitationFuture, ElicitationReply, ElicitationRequest, McpCallOptions, McpChannel,
+    McpConnection, McpHost, ProtocolEra,
+};
+pub use elicitation_prompter::{
+    ElicitationInterceptor, ElicitationPrompter, InterceptFuture, PrompterSlot,
+};
+pub use failure::McpFailure;
+pub use login::{LoginSecretStore, LoginStore, OauthAccess, OauthClientIdentity, OauthLogin};
+pub use prompt_commands::McpPromptCommand;
+pub use server::{
+    InProcessServer, McpServerConfig, McpServerContext, McpServerStatus, McpServerTransport,
+    McpTimeouts, ServerListCache,
+};
+pub use servers::{McpServerReport, McpServers};
+pub use tool_names::tool_name_prefix;
+pub use transport::http::HttpServerConfig;
+pub use transport::stdio::StdioServerConfig;

@@ -17,13 +17,13 @@ use rmcp::transport::{
     WWWAuthenticateParams,
 };
 
-use crate::connection::short;
-use crate::failure::Failure;
-use crate::name::fingerprint;
-use crate::transport::http::provide;
+use crate::connection::clean_excerpt;
+use crate::failure::McpFailure;
+use crate::tool_names::fingerprint;
+use crate::transport::http::install_crypto_provider;
 
 /// A place that keeps secrets better than a file does. May take its time.
-pub trait Safe: Send + Sync {
+pub trait LoginSecretStore: Send + Sync {
     /// What is kept under this name for this address.
     fn get(&self, name: &str, url: &str) -> Option<String>;
     /// Keeps it. Says whether it is there now.
@@ -34,14 +34,14 @@ pub trait Safe: Send + Sync {
 
 /// Where what a login gave is kept.
 #[derive(Clone)]
-pub struct Vault {
+pub struct LoginStore {
     folder: PathBuf,
-    safe: Option<Arc<dyn Safe>>,
+    secret_store: Option<Arc<dyn LoginSecretStore>>,
 }
 
 /// As whom we ask for a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct OauthClientIdentity {
     /// Where the user is sent back to.
     pub redirect: String,
     /// An id that was given to us beforehand.
@@ -49,38 +49,38 @@ pub struct Identity {
     /// The secret that goes with it.
     pub client_secret: Option<String>,
     /// A page that says who we are.
-    pub page: Option<String>,
+    pub metadata_url: Option<String>,
 }
 
 /// A login under way.
-pub struct Login {
+pub struct OauthLogin {
     state: OAuthState,
-    address: String,
+    authorization_url: String,
 }
 
 /// Proof of who we are, renewed by itself as long as that works.
-pub struct Pass {
+pub struct OauthAccess {
     pub(crate) manager: Box<AuthorizationManager>,
 }
 
-impl Vault {
+impl LoginStore {
     /// One in this folder, which is made when first needed.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), safe: None }
+        Self { folder: folder.into(), secret_store: None }
     }
 
     /// With a safe, which goes before files.
     #[must_use]
-    pub fn with_safe(mut self, safe: Arc<dyn Safe>) -> Self {
-        self.safe = Some(safe);
+    pub fn with_secret_store(mut self, safe: Arc<dyn LoginSecretStore>) -> Self {
+        self.secret_store = Some(safe);
         self
     }
 
     /// Forgets what a login to this server gave. Says whether there was anything.
     #[must_use]
     pub fn forget(&self, url: &str) -> bool {
-        self.shelf(url).remove()
+        self.credential_file(url).remove()
     }
 
     /// The pass to this server, if a login gave one.
@@ -88,27 +88,33 @@ impl Vault {
     /// # Errors
     ///
     /// When it is there but the server of logins cannot be asked about it.
-    pub async fn pass(&self, url: &str) -> Result<Option<Pass>, Failure> {
+    pub async fn load_access(&self, url: &str) -> Result<Option<OauthAccess>, McpFailure> {
         if !self.path(url).exists() {
             return Ok(None);
         }
-        let mut manager = manager(url).await?;
-        manager.set_credential_store(self.shelf(url));
-        let is_there = manager.initialize_from_store().await.map_err(|error| refused(&error))?;
-        Ok(is_there.then(|| Pass { manager: Box::new(manager) }))
+        let mut manager = build_authorization(url).await?;
+        manager.set_credential_store(self.credential_file(url));
+        let is_there =
+            manager.initialize_from_store().await.map_err(|error| login_failure(&error))?;
+        Ok(is_there.then(|| OauthAccess { manager: Box::new(manager) }))
     }
 
     fn path(&self, url: &str) -> PathBuf {
         self.folder.join(format!("{}.json", fingerprint(url)))
     }
 
-    fn shelf(&self, url: &str) -> Shelf {
+    fn credential_file(&self, url: &str) -> LoginCredentialFile {
         let name = format!("mcp-{}", fingerprint(url));
-        Shelf { path: self.path(url), name, url: url.to_owned(), safe: self.safe.clone() }
+        LoginCredentialFile {
+            path: self.path(url),
+            name,
+            url: url.to_owned(),
+            secret_store: self.secret_store.clone(),
+        }
     }
 }
 
-impl Login {
+impl OauthLogin {
     /// Finds out where the user has to go. `challenge` is what the server said when it refused us; the
     /// scopes of an earlier login are kept.
     ///
@@ -117,15 +123,15 @@ impl Login {
     /// When the server does not say where logins are, or what it says cannot be trusted.
     pub async fn begin(
         url: &str,
-        identity: &Identity,
+        identity: &OauthClientIdentity,
         challenge: &str,
-        vault: &Vault,
-    ) -> Result<Self, Failure> {
-        let shelf = vault.shelf(url);
+        vault: &LoginStore,
+    ) -> Result<Self, McpFailure> {
+        let shelf = vault.credential_file(url);
         let mut request = AuthorizationRequest::new(identity.redirect.as_str())
             .with_client_name("Windlass")
             .with_application_type("native");
-        if let Some(page) = &identity.page {
+        if let Some(page) = &identity.metadata_url {
             request = request.with_client_metadata_url(page.as_str());
         }
         if let Some(id) = &identity.client_id {
@@ -137,23 +143,23 @@ impl Login {
         if !challenge.is_empty() {
             request = request.with_challenge(challenge);
             let before = shelf.load().await.ok().flatten().map(|kept| kept.granted_scopes);
-            let scopes = together(before.unwrap_or_default(), url, challenge);
+            let scopes = merge_scopes(before.unwrap_or_default(), url, challenge);
             if !scopes.is_empty() {
                 request = request.with_scopes(scopes);
             }
         }
-        let mut manager = manager(url).await?;
+        let mut manager = build_authorization(url).await?;
         manager.set_credential_store(shelf);
         let mut state = OAuthState::Unauthorized(manager);
-        state.start_authorization(request).await.map_err(|error| refused(&error))?;
-        let address = state.get_authorization_url().await.map_err(|error| refused(&error))?;
-        Ok(Self { state, address })
+        state.start_authorization(request).await.map_err(|error| login_failure(&error))?;
+        let address = state.get_authorization_url().await.map_err(|error| login_failure(&error))?;
+        Ok(Self { state, authorization_url: address })
     }
 
     /// Where the user has to go.
     #[must_use]
-    pub fn address(&self) -> &str {
-        &self.address
+    pub fn authorization_url(&self) -> &str {
+        &self.authorization_url
     }
 
     /// The user came back to this address. What was given is in the vault now.
@@ -161,20 +167,20 @@ impl Login {
     /// # Errors
     ///
     /// When it is not what was asked for, or the server of logins does not give a pass for it.
-    pub async fn finish(mut self, callback: &str) -> Result<Pass, Failure> {
-        let back =
-            AuthorizationCallback::from_redirect_url(callback).map_err(|error| refused(&error))?;
+    pub async fn finish(mut self, callback: &str) -> Result<OauthAccess, McpFailure> {
+        let back = AuthorizationCallback::from_redirect_url(callback)
+            .map_err(|error| login_failure(&error))?;
         let issuer = back.issuer.as_deref();
         let handled = self.state.handle_callback_with_issuer(&back.code, &back.csrf_token, issuer);
-        handled.await.map_err(|error| refused(&error))?;
+        handled.await.map_err(|error| login_failure(&error))?;
         let manager = self.state.into_authorization_manager();
-        let lost = || Failure::Nonsense { reason: "the login was lost".to_owned() };
-        Ok(Pass { manager: Box::new(manager.ok_or_else(lost)?) })
+        let lost = || McpFailure::ProtocolViolation { reason: "the login was lost".to_owned() };
+        Ok(OauthAccess { manager: Box::new(manager.ok_or_else(lost)?) })
     }
 }
 
 /// The scopes of before and those the server now wants besides; none if it wants none.
-fn together(before: Vec<String>, url: &str, challenge: &str) -> Vec<String> {
+fn merge_scopes(before: Vec<String>, url: &str, challenge: &str) -> Vec<String> {
     let Ok(base) = reqwest::Url::parse(url) else { return Vec::new() };
     let params = WWWAuthenticateParams::parse(challenge, &base);
     let Some(wanted) = params.scope.as_ref().filter(|_| params.is_insufficient_scope()) else {
@@ -189,29 +195,29 @@ fn together(before: Vec<String>, url: &str, challenge: &str) -> Vec<String> {
     all
 }
 
-async fn manager(url: &str) -> Result<AuthorizationManager, Failure> {
-    provide();
-    AuthorizationManager::new(url).await.map_err(|error| refused(&error))
+async fn build_authorization(url: &str) -> Result<AuthorizationManager, McpFailure> {
+    install_crypto_provider();
+    AuthorizationManager::new(url).await.map_err(|error| login_failure(&error))
 }
 
-fn refused(error: &AuthError) -> Failure {
-    Failure::Unreachable { reason: short(&format!("the login failed: {error}"), 400) }
+fn login_failure(error: &AuthError) -> McpFailure {
+    McpFailure::Unreachable { reason: clean_excerpt(&format!("the login failed: {error}"), 400) }
 }
 
 /// What is kept of one server.
 #[derive(Clone)]
-struct Shelf {
+struct LoginCredentialFile {
     path: PathBuf,
     name: String,
     url: String,
-    safe: Option<Arc<dyn Safe>>,
+    secret_store: Option<Arc<dyn LoginSecretStore>>,
 }
 
-impl Shelf {
+impl LoginCredentialFile {
     fn get(&self) -> Option<StoredCredentials> {
         let text = std::fs::read_to_string(&self.path).ok()?;
-        let secret = match text.trim() == IN_SAFE {
-            true => self.safe.as_ref()?.get(&self.name, &self.url)?,
+        let secret = match text.trim() == IN_SECRET_STORE {
+            true => self.secret_store.as_ref()?.get(&self.name, &self.url)?,
             false => text,
         };
         serde_json::from_str(&secret).ok()
@@ -219,18 +225,18 @@ impl Shelf {
 
     fn put(&self, credentials: &StoredCredentials) -> std::io::Result<()> {
         let secret = serde_json::to_string(credentials).map_err(std::io::Error::other)?;
-        let safe = self.safe.as_ref();
+        let safe = self.secret_store.as_ref();
         match safe.is_some_and(|safe| safe.put(&self.name, &self.url, &secret)) {
-            true => write(&self.path, IN_SAFE.as_bytes()),
-            false => write(&self.path, secret.as_bytes()),
+            true => write_private_file(&self.path, IN_SECRET_STORE.as_bytes()),
+            false => write_private_file(&self.path, secret.as_bytes()),
         }
     }
 
     /// Says whether there was anything.
     fn remove(&self) -> bool {
         let is_in_safe =
-            std::fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == IN_SAFE);
-        if let Some(safe) = self.safe.as_ref().filter(|_| is_in_safe) {
+            std::fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == IN_SECRET_STORE);
+        if let Some(safe) = self.secret_store.as_ref().filter(|_| is_in_safe) {
             safe.remove(&self.name);
         }
         std::fs::remove_file(&self.path).is_ok()
@@ -238,10 +244,10 @@ impl Shelf {
 }
 
 /// What stands in the file when the rest is in the safe.
-const IN_SAFE: &str = "{\"kept\":\"in the key ring\"}";
+const IN_SECRET_STORE: &str = "{\"kept\":\"in the key ring\"}";
 
 #[async_trait]
-impl CredentialStore for Shelf {
+impl CredentialStore for LoginCredentialFile {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let shelf = self.clone();
         Ok(tokio::task::spawn_blocking(move || shelf.get()).await.ok().flatten())
@@ -263,7 +269,7 @@ impl CredentialStore for Shelf {
 }
 
 /// Through a new file that takes the old one's place, so that nobody sees half of it.
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write_private_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if let Some(folder) = path.parent() {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -275,19 +281,19 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| std::fs::rename(&half, path))
 }
 
-impl std::fmt::Debug for Vault {
+impl std::fmt::Debug for LoginStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Vault").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Login {
+impl std::fmt::Debug for OauthLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Login")
     }
 }
 
-impl std::fmt::Debug for Pass {
+impl std::fmt::Debug for OauthAccess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Pass")
     }

@@ -10,14 +10,16 @@ use std::time::Duration;
 use place::{Place, text};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use windlass_mcp::connection::{Asking, Question, Reply, ReplyPart};
-use windlass_mcp::{CallTerms, Channel, Connection, Era, Failure, Host};
+use windlass_mcp::connection::{
+    ElicitationFuture, ElicitationReply, ElicitationRequest, McpContent,
+};
+use windlass_mcp::{McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost, ProtocolEra};
 
 const LONG: Duration = Duration::from_secs(60);
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
 /// Answers one message as a server inside this process would.
 fn reply(message: &Value) -> Option<Value> {
@@ -51,15 +53,16 @@ async fn a_server_inside_this_process_is_spoken_to_over_values() {
             }
         }
     });
-    let channel = Channel::Values { outgoing, incoming };
-    let open = Connection::open("calc", channel, Era::Handshake, Arc::new(Nobody), LONG);
+    let channel = McpChannel::InProcess { outgoing, incoming };
+    let open = McpConnection::open("calc", channel, ProtocolEra::Handshake, Arc::new(Nobody), LONG);
     let connection = open.await.unwrap();
-    assert_eq!(connection.facts().name, "calculator");
-    let tools = connection.tools(LONG).await.unwrap();
+    assert_eq!(connection.description().name, "calculator");
+    let tools = connection.list_tools(LONG).await.unwrap();
     assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["add"]);
     let arguments = Map::from_iter([("a".to_owned(), json!(2)), ("b".to_owned(), json!(3))]);
-    let reply = connection.call("add", arguments, &CallTerms::within(LONG)).await.unwrap();
-    assert_eq!(reply.parts, [ReplyPart::Text("5".to_owned())]);
+    let reply =
+        connection.call_tool("add", arguments, &McpCallOptions::with_limit(LONG)).await.unwrap();
+    assert_eq!(reply.parts, [McpContent::Text("5".to_owned())]);
 }
 
 #[tokio::test]
@@ -68,7 +71,10 @@ async fn a_process_gets_the_base_environment_and_its_own_entries() {
     let mut order = place.order("good");
     order.environment = vec![("TOKEN".to_owned(), "own".to_owned())];
     let connection = place.connect(&order).await.unwrap();
-    assert_eq!((connection.facts().name.as_str(), connection.era()), ("fault", Era::Handshake));
+    assert_eq!(
+        (connection.description().name.as_str(), connection.era()),
+        ("fault", ProtocolEra::Handshake)
+    );
     let seen = text(&connection, "environment", "").await.unwrap();
     let value = |name: &str| {
         let line = seen.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
@@ -85,25 +91,25 @@ async fn a_process_gets_the_base_environment_and_its_own_entries() {
 #[tokio::test]
 async fn progress_roots_and_questions_go_through() {
     struct Present(PathBuf);
-    impl Host for Present {
+    impl McpHost for Present {
         fn roots(&self) -> Vec<PathBuf> {
             vec![self.0.clone()]
         }
-        fn can_ask(&self) -> bool {
+        fn can_elicit(&self) -> bool {
             true
         }
-        fn ask(&self, question: Question) -> Asking {
+        fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
             let reply = json!({"colour": format!("{} {}", question.server, question.message)});
-            Box::pin(std::future::ready(Reply::Accept(Some(reply))))
+            Box::pin(std::future::ready(ElicitationReply::Accept(Some(reply))))
         }
     }
     let place = Place::new();
     let host = Arc::new(Present(PathBuf::from("/a b")));
     let connection = place.connect_as(&place.order("good"), host).await.unwrap();
     let (said, mut heard) = mpsc::channel(8);
-    let mut terms = CallTerms::within(LONG);
-    terms.progress = windlass_tool::Progress::into_channel(said);
-    connection.call("progress", Map::new(), &terms).await.unwrap();
+    let mut terms = McpCallOptions::with_limit(LONG);
+    terms.progress = windlass_tool::ProgressSender::from_sender(said);
+    connection.call_tool("progress", Map::new(), &terms).await.unwrap();
     drop(terms);
     assert!(heard.recv().await.is_some_and(|words| words.ends_with("/3 working")));
     let roots = text(&connection, "roots", "").await.unwrap();
@@ -117,7 +123,7 @@ async fn an_error_of_the_server_is_told_in_its_words() {
     let place = Place::new();
     let connection = place.connect(&place.order("good")).await.unwrap();
     let refused = text(&connection, "refuse", "").await.unwrap_err();
-    assert_eq!(refused, Failure::Refused { code: -32602, message: "not like this".to_owned() });
+    assert_eq!(refused, McpFailure::Refused { code: -32602, message: "not like this".to_owned() });
     let visit = text(&connection, "visit", "").await.unwrap_err().to_string();
     assert!(visit.contains("not yet; the user has to visit https://x.test/go"), "{visit}");
     let missing = place.connect(&place.named("no-such-program-at-all")).await.unwrap_err();

@@ -9,23 +9,29 @@ use std::time::{Duration, Instant};
 use place::{LONG, Place, text, text_within};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
-use windlass_mcp::server::Server;
-use windlass_mcp::{CallTerms, Common, Failure, Host, Patience, ServerOrder, Status, Way};
-use windlass_tool::Surroundings;
+use windlass_mcp::server::McpServer;
+use windlass_mcp::{
+    McpCallOptions, McpFailure, McpHost, McpServerConfig, McpServerContext, McpServerStatus,
+    McpServerTransport, McpTimeouts,
+};
+use windlass_tool::ToolSessionContext;
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
 /// A server under its actor.
-fn served(place: &Place, mode: &str, patience: Patience) -> Server {
-    let surroundings = Surroundings::new(place.folder(), place.folder().join("spill"));
-    let common = Common::new(surroundings, patience, Arc::new(Nobody));
-    Server::start(ServerOrder::new("fault", Way::Process(place.order(mode))), &common)
+fn served(place: &Place, mode: &str, patience: McpTimeouts) -> McpServer {
+    let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+    let common = McpServerContext::new(surroundings, patience, Arc::new(Nobody));
+    McpServer::start(
+        McpServerConfig::new("fault", McpServerTransport::Process(place.order(mode))),
+        &common,
+    )
 }
 
-fn quick() -> Patience {
-    Patience { restart: Duration::from_millis(1), connect: LONG, ..Patience::default() }
+fn quick() -> McpTimeouts {
+    McpTimeouts { restart_pause: Duration::from_millis(1), connect: LONG, ..McpTimeouts::default() }
 }
 
 fn lives(id: &str) -> bool {
@@ -45,25 +51,25 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 #[tokio::test]
 async fn s1_one_that_never_answers_initialize_fails_in_time() {
     let place = Place::new();
-    let patience = Patience { connect: Duration::from_millis(300), ..quick() };
+    let patience = McpTimeouts { connect: Duration::from_millis(300), ..quick() };
     let server = served(&place, "hang", patience);
-    assert_eq!(server.snapshot().status, Status::Pending);
-    let failure = server.connection().await.unwrap_err();
-    assert!(matches!(failure, Failure::TimedOut { .. }), "{failure}");
-    assert_eq!(server.snapshot().status, Status::Failed);
+    assert_eq!(server.snapshot().status, McpServerStatus::Pending);
+    let failure = server.connect().await.unwrap_err();
+    assert!(matches!(failure, McpFailure::TimedOut { .. }), "{failure}");
+    assert_eq!(server.snapshot().status, McpServerStatus::Failed);
     // Asked for again, it is tried again.
-    assert!(server.connection().await.is_err());
+    assert!(server.connect().await.is_err());
 }
 
 #[tokio::test]
 async fn s2_a_crash_ends_the_call_at_once_and_the_server_is_started_again() {
     let place = Place::new();
     let server = served(&place, "good", quick());
-    let connection = server.connection().await.unwrap();
+    let connection = server.connect().await.unwrap();
     let failure = text(&connection, "crash", "").await.unwrap_err();
     let words = failure.to_string();
     assert!(words.contains("exited with code 3") && words.contains("out of memory"), "{words}");
-    let again = server.connection().await.unwrap();
+    let again = server.connect().await.unwrap();
     assert_eq!(text(&again, "echo", "here again").await.unwrap(), "here again");
 }
 
@@ -72,15 +78,15 @@ async fn s2_one_that_crashes_again_and_again_is_given_up() {
     let place = Place::new();
     let server = served(&place, "good", quick());
     for _ in 0..4 {
-        let connection = server.connection().await.unwrap();
+        let connection = server.connect().await.unwrap();
         text(&connection, "crash", "").await.unwrap_err();
     }
-    until("giving up", || server.snapshot().status == Status::Failed).await;
+    until("giving up", || server.snapshot().status == McpServerStatus::Failed).await;
     let error = server.snapshot().error.unwrap();
     assert!(error.contains("lost 4 times"), "{error}");
     // Somebody who insists gets it all the same.
     server.reconnect().await.unwrap();
-    assert_eq!(server.snapshot().status, Status::Connected);
+    assert_eq!(server.snapshot().status, McpServerStatus::Connected);
 }
 
 #[tokio::test]
@@ -89,7 +95,7 @@ async fn s3_banners_and_stray_answers_are_skipped_but_not_twenty() {
     let connection = place.connect(&place.order("banner")).await.unwrap();
     assert_eq!(text(&connection, "stray", "").await.unwrap(), "first");
     assert_eq!(text(&connection, "garbage", "9").await.unwrap(), "after the garbage");
-    let log = connection.log().join("\n");
+    let log = connection.log_lines().join("\n");
     for noted in ["Welcome to the server!", "987654", "debug: step 8"] {
         assert!(log.contains(noted), "{noted}: {log}");
     }
@@ -110,7 +116,7 @@ async fn s4_a_hundred_megabytes_are_not_kept() {
 async fn s4_a_list_without_end_is_cut() {
     let place = Place::new();
     let connection = place.connect(&place.order("endless")).await.unwrap();
-    assert_eq!(connection.tools(LONG).await.unwrap().len(), 2_000);
+    assert_eq!(connection.list_tools(LONG).await.unwrap().len(), 2_000);
 }
 
 #[tokio::test]
@@ -120,8 +126,8 @@ async fn s4_notifications_without_end_drown_nobody() {
     for _ in 0..5 {
         assert_eq!(text(&connection, "echo", "heard").await.unwrap(), "heard");
     }
-    until("dropping", || connection.dropped() > 1_000).await;
-    let reason = connection.until_gone().await;
+    until("dropping", || connection.dropped_count() > 1_000).await;
+    let reason = connection.wait_until_gone().await;
     assert!(reason.contains("without end"), "{reason}");
 }
 
@@ -129,7 +135,7 @@ async fn s4_notifications_without_end_drown_nobody() {
 async fn s5_a_changed_list_is_fetched_again() {
     let place = Place::new();
     let server = served(&place, "good", quick());
-    let connection = server.connection().await.unwrap();
+    let connection = server.connect().await.unwrap();
     let has = |name: &str| server.snapshot().tools.iter().any(|tool| tool.name == name);
     assert!(has("echo") && !has("newcomer"));
     text(&connection, "change", "").await.unwrap();
@@ -139,17 +145,18 @@ async fn s5_a_changed_list_is_fetched_again() {
 #[tokio::test]
 async fn s6_one_that_ignores_a_cancel_is_ended() {
     let place = Place::new();
-    let patience = Patience { sign: Duration::from_millis(200), ..quick() };
+    let patience = McpTimeouts { ping: Duration::from_millis(200), ..quick() };
     let server = served(&place, "good", patience);
-    let connection = server.connection().await.unwrap();
-    let terms = CallTerms { cancel: CancellationToken::new(), ..CallTerms::within(LONG) };
+    let connection = server.connect().await.unwrap();
+    let terms =
+        McpCallOptions { cancel: CancellationToken::new(), ..McpCallOptions::with_limit(LONG) };
     terms.cancel.cancel();
-    let failure = connection.call("deaf", Map::new(), &terms).await.unwrap_err();
-    assert_eq!(failure, Failure::Cancelled);
-    server.suspect(&connection);
-    let reason = connection.until_gone().await;
+    let failure = connection.call_tool("deaf", Map::new(), &terms).await.unwrap_err();
+    assert_eq!(failure, McpFailure::Cancelled);
+    server.probe_after_cancel(&connection);
+    let reason = connection.wait_until_gone().await;
     assert!(reason.contains("no sign of life"), "{reason}");
-    let again = server.connection().await.unwrap();
+    let again = server.connect().await.unwrap();
     assert_eq!(text(&again, "echo", "anew").await.unwrap(), "anew");
 }
 
@@ -157,29 +164,34 @@ async fn s6_one_that_ignores_a_cancel_is_ended() {
 async fn s6_one_that_hears_a_cancel_is_left_alone() {
     let place = Place::new();
     let server = served(&place, "good", quick());
-    let connection = server.connection().await.unwrap();
-    let terms = CallTerms { cancel: CancellationToken::new(), ..CallTerms::within(LONG) };
+    let connection = server.connect().await.unwrap();
+    let terms =
+        McpCallOptions { cancel: CancellationToken::new(), ..McpCallOptions::with_limit(LONG) };
     terms.cancel.cancel();
-    let failure = connection.call("echo", Map::new(), &terms).await.unwrap_err();
-    assert_eq!(failure, Failure::Cancelled);
-    server.suspect(&connection);
+    let failure = connection.call_tool("echo", Map::new(), &terms).await.unwrap_err();
+    assert_eq!(failure, McpFailure::Cancelled);
+    server.probe_after_cancel(&connection);
     assert!(connection.is_responsive(LONG).await);
     assert_eq!(text(&connection, "echo", "same").await.unwrap(), "same");
-    assert_eq!(connection.gone(), None);
+    assert_eq!(connection.gone_reason(), None);
 }
 
 #[tokio::test]
 async fn s6_an_answer_that_comes_after_a_cancel_is_ignored() {
     let place = Place::new();
     let server = served(&place, "good", quick());
-    let connection = server.connection().await.unwrap();
+    let connection = server.connect().await.unwrap();
     let limit = Duration::from_millis(50);
     let failure = text_within(&connection, "late", "", limit).await.unwrap_err();
-    assert!(matches!(failure, Failure::TimedOut { .. }), "{failure}");
-    server.suspect(&connection);
+    assert!(matches!(failure, McpFailure::TimedOut { .. }), "{failure}");
+    server.probe_after_cancel(&connection);
     assert_eq!(text(&connection, "echo", "mine").await.unwrap(), "mine");
-    assert_eq!(connection.log(), Vec::<String>::new(), "it is neither used nor held against it");
-    assert_eq!(connection.gone(), None);
+    assert_eq!(
+        connection.log_lines(),
+        Vec::<String>::new(),
+        "it is neither used nor held against it"
+    );
+    assert_eq!(connection.gone_reason(), None);
 }
 
 #[tokio::test]

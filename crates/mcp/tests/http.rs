@@ -12,18 +12,18 @@ use asked::{Asked, reply};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use windlass_mcp::server::Server;
+use windlass_mcp::server::McpServer;
 use windlass_mcp::{
-    CallTerms, Channel, Common, Connection, Era, Failure, Host, HttpOrder, Patience, ServerOrder,
-    Way,
+    HttpServerConfig, McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost,
+    McpServerConfig, McpServerContext, McpServerTransport, McpTimeouts, ProtocolEra,
 };
-use windlass_tool::Surroundings;
+use windlass_tool::ToolSessionContext;
 
 const LONG: Duration = Duration::from_secs(60);
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
 type Answers = dyn Fn(&Asked) -> String + Send + Sync;
 
@@ -73,10 +73,17 @@ fn good(asked: &Asked, session: &str) -> String {
     said(asked, &known).replacen("\r\n", &format!("\r\nmcp-session-id: {session}\r\n"), 1)
 }
 
-async fn open(url: &str) -> Result<Connection, Failure> {
+async fn open(url: &str) -> Result<McpConnection, McpFailure> {
     let headers = vec![("authorization".to_owned(), "Bearer secret".to_owned())];
-    let order = HttpOrder { url: url.to_owned(), headers, ..HttpOrder::default() };
-    Connection::open("web", Channel::Http(&order), Era::Handshake, Arc::new(Nobody), LONG).await
+    let order = HttpServerConfig { url: url.to_owned(), headers, ..HttpServerConfig::default() };
+    McpConnection::open(
+        "web",
+        McpChannel::Http(&order),
+        ProtocolEra::Handshake,
+        Arc::new(Nobody),
+        LONG,
+    )
+    .await
 }
 
 #[tokio::test]
@@ -100,7 +107,7 @@ async fn s4_an_answer_over_the_cap_is_not_kept() {
     for kind in ["json", "stream"] {
         let call = async |tool: &str, limit| {
             let arguments = Map::from_iter([("as".to_owned(), json!(kind))]);
-            connection.call(tool, arguments, &CallTerms::within(limit)).await
+            connection.call_tool(tool, arguments, &McpCallOptions::with_limit(limit)).await
         };
         let failure = call("huge", Duration::from_secs(5)).await.unwrap_err().to_string();
         let is_told = failure.contains("over 16 MiB and was dropped");
@@ -119,16 +126,21 @@ async fn a_program_of_the_users_says_headers_for_every_connection() {
     }))
     .await;
     let folder = tempfile::TempDir::new().unwrap();
-    let surroundings = Surroundings::new(folder.path(), folder.path().join("spill"));
-    let common = Common::new(surroundings, Patience::default(), Arc::new(Nobody));
+    let surroundings = ToolSessionContext::new(folder.path(), folder.path().join("spill"));
+    let common = McpServerContext::new(surroundings, McpTimeouts::default(), Arc::new(Nobody));
     let served = |helper: &str| {
         let headers = vec![("X-Team".to_owned(), "red".to_owned())];
         let helper = Some(helper.to_owned());
-        let order = HttpOrder { url: url.clone(), headers, helper, ..HttpOrder::default() };
-        Server::start(ServerOrder::new("web", Way::Http(order)), &common)
+        let order = HttpServerConfig {
+            url: url.clone(),
+            headers,
+            headers_command: helper,
+            ..HttpServerConfig::default()
+        };
+        McpServer::start(McpServerConfig::new("web", McpServerTransport::Http(order)), &common)
     };
     let server = served(r#"echo '{"x-team": "blue", "Authorization": "Bearer fresh"}'"#);
-    server.connection().await.unwrap();
+    server.connect().await.unwrap();
     let all = asked.lock().unwrap().clone();
     let first = all.first().unwrap();
     assert!(first.has("x-team: blue") && first.has("authorization: bearer fresh"), "{first:?}");
@@ -137,7 +149,7 @@ async fn a_program_of_the_users_says_headers_for_every_connection() {
         ("echo nonsense", "does not write an object of texts as JSON"),
         ("echo broken >&2; exit 3", "failed: broken"),
     ] {
-        let failure = served(helper).connection().await.unwrap_err().to_string();
+        let failure = served(helper).connect().await.unwrap_err().to_string();
         assert!(failure.contains(why), "{failure}");
     }
 }
@@ -147,7 +159,7 @@ async fn s7_a_refusal_asks_for_a_login() {
     let refusal = "www-authenticate: Bearer scope=\"read\"\r\n";
     let (url, _) = serve(Arc::new(move |_| reply("401 Unauthorized", refusal, ""))).await;
     let failure = open(&url).await.unwrap_err();
-    assert!(matches!(&failure, Failure::NeedsLogin { challenge } if challenge.contains("read")));
+    assert!(matches!(&failure, McpFailure::NeedsLogin { challenge } if challenge.contains("read")));
 }
 
 #[tokio::test]
@@ -176,7 +188,8 @@ async fn s7_an_expired_session_is_begun_again_once() {
     }))
     .await;
     let connection = open(&url).await.unwrap();
-    let called = connection.call("any", Map::new(), &CallTerms::within(LONG)).await.unwrap();
+    let called =
+        connection.call_tool("any", Map::new(), &McpCallOptions::with_limit(LONG)).await.unwrap();
     assert_eq!(format!("{:?}", called.parts), r#"[Text("s2")]"#);
     assert_eq!(sessions.load(Ordering::SeqCst), 2);
 }
@@ -192,6 +205,6 @@ async fn s7_a_stream_that_is_cut_ends_the_call() {
     .await;
     let connection = open(&url).await.unwrap();
     let limit = Duration::from_secs(2);
-    let failure = connection.call("any", Map::new(), &CallTerms::within(limit)).await;
+    let failure = connection.call_tool("any", Map::new(), &McpCallOptions::with_limit(limit)).await;
     assert!(failure.is_err(), "{failure:?}");
 }

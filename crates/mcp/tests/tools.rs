@@ -9,57 +9,65 @@ use std::time::Duration;
 use place::{LONG, Place};
 use serde_json::{Value, json};
 use windlass_mcp::{
-    Asking, Common, Host, ListMemory, Patience, Person, Question, Reply, Seat, ServerOrder,
-    Servers, Status, Way,
+    ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest, McpHost,
+    McpServerConfig, McpServerContext, McpServerStatus, McpServerTransport, McpServers,
+    McpTimeouts, PrompterSlot, ServerListCache,
 };
-use windlass_permission::{Granted, Opinion, Policy, Rule, Rules, Ruling, decide};
-use windlass_tool::{Job, Registry, Surroundings};
+use windlass_permission::{
+    PermissionDecision, PermissionGrant, Policy, PriorDecision, Rule, Rules, decide,
+};
+use windlass_tool::{ToolCallContext, ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{
-    Concurrency, Inspection, Json, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
+    Concurrency, Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName, ToolOutcome,
+    ToolResultPart,
 };
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
-fn common(place: &Place) -> Common {
-    let surroundings = Surroundings::new(place.folder(), place.folder().join("spill"));
-    Common::new(surroundings, Patience { connect: LONG, ..Patience::default() }, Arc::new(Nobody))
+fn common(place: &Place) -> McpServerContext {
+    let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+    McpServerContext::new(
+        surroundings,
+        McpTimeouts { connect: LONG, ..McpTimeouts::default() },
+        Arc::new(Nobody),
+    )
 }
 
-fn order(place: &Place, name: &str, mode: &str) -> ServerOrder {
-    ServerOrder::new(name, Way::Process(place.order(mode)))
+fn order(place: &Place, name: &str, mode: &str) -> McpServerConfig {
+    McpServerConfig::new(name, McpServerTransport::Process(place.order(mode)))
 }
 
-fn granted(name: &str, input: &Value) -> Granted<ToolCall> {
+fn granted(name: &str, input: &Value) -> PermissionGrant<ToolCall> {
     let call = ToolCall {
         id: ToolCallId::from("call"),
         name: ToolName::from(name),
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    let policy = Policy { mode: Mode::BypassPermissions, ..Policy::default() };
-    match decide(&policy, call, &Inspection::EXCLUSIVE_EFFECT, Opinion::None) {
-        Ruling::Allow(granted) => granted,
+    let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
+    match decide(&policy, call, &ToolInspection::EXCLUSIVE_EFFECT, PriorDecision::None) {
+        PermissionDecision::Allow(granted) => granted,
         other => panic!("not allowed: {other:?}"),
     }
 }
 
 /// A registry with the servers behind it, and a place to run calls in.
 struct World {
-    registry: Registry,
-    job: Job,
-    servers: Servers,
+    registry: ToolRegistry,
+    job: ToolCallContext,
+    servers: McpServers,
     _place: Place,
 }
 
 impl World {
-    fn new(place: Place, orders: Vec<ServerOrder>, common: Common) -> Self {
-        let servers = Servers::start(orders, common, None);
-        let mut registry = Registry::builtin();
+    fn new(place: Place, orders: Vec<McpServerConfig>, common: McpServerContext) -> Self {
+        let servers = McpServers::start(orders, common, None);
+        let mut registry = ToolRegistry::with_builtin_tools();
         servers.attach(&mut registry);
-        let surroundings = Surroundings::new(place.folder(), place.folder().join("spill"));
-        Self { registry, job: Job::new(Arc::new(surroundings)), servers, _place: place }
+        let surroundings = ToolSessionContext::new(place.folder(), place.folder().join("spill"));
+        Self { registry, job: ToolCallContext::new(Arc::new(surroundings)), servers, _place: place }
     }
 
     async fn call(&self, name: &str, input: Value) -> ToolOutcome {
@@ -69,9 +77,9 @@ impl World {
 }
 
 fn text(outcome: &ToolOutcome) -> String {
-    let text = |part: &ResultPart| match part {
-        ResultPart::Text(text) => text.clone(),
-        ResultPart::Media(media) => format!("<{} {}>", media.media_type, media.data),
+    let text = |part: &ToolResultPart| match part {
+        ToolResultPart::Text(text) => text.clone(),
+        ToolResultPart::Media(media) => format!("<{} {}>", media.media_type, media.data),
     };
     outcome.content.iter().map(text).collect::<Vec<_>>().join("|")
 }
@@ -144,16 +152,16 @@ async fn a_search_waits_for_servers_and_offers_their_tools() {
 #[tokio::test]
 async fn resources_and_prompts_are_reached() {
     let world = good();
-    world.servers.settled(LONG).await;
+    world.servers.wait_until_settled(LONG).await;
     let listed = world.call("ListMcpResourcesTool", json!({})).await;
     assert!(text(&listed).contains(r#""server":"my box""#), "{}", text(&listed));
     let read =
         world.call("ReadMcpResourceTool", json!({"server": "my box", "uri": "memo:one"})).await;
     assert_eq!(text(&read), "the first memo");
-    let prompts = world.servers.prompts();
+    let prompts = world.servers.prompt_commands();
     assert_eq!(prompts[0].name, "mcp__my_box__greet");
-    assert_eq!(prompts[0].hint(), "<whom>");
-    let said = |prompt: &'static str| world.servers.expand(prompt);
+    assert_eq!(prompts[0].argument_hint(), "<whom>");
+    let said = |prompt: &'static str| world.servers.expand_prompt(prompt);
     let block = said(" /mcp__my_box__greet all of you").await.unwrap().unwrap();
     assert_eq!(format!("{block:?}"), r#"[Text("Greet \"all of you\".")]"#);
     for (prompt, why) in [
@@ -165,32 +173,39 @@ async fn resources_and_prompts_are_reached() {
     }
     assert!(said("/mcp__other__greet x").await.is_none());
     assert!(said("mcp__my_box__greet x").await.is_none());
-    assert_eq!(world.servers.mentioned("my box:memo:one").await, Some(Ok("the first memo".into())));
-    assert_eq!(world.servers.mentioned("other:memo:one").await, None);
+    assert_eq!(
+        world.servers.read_mentioned_resource("my box:memo:one").await,
+        Some(Ok("the first memo".into()))
+    );
+    assert_eq!(world.servers.read_mentioned_resource("other:memo:one").await, None);
 }
 
 #[tokio::test]
 async fn whoever_sits_in_front_is_asked_and_nobody_says_no() {
     struct Friendly;
-    impl Person for Friendly {
-        fn ask(&self, question: Question) -> Asking {
+    impl ElicitationPrompter for Friendly {
+        fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture {
             assert_eq!((question.server.as_str(), question.url), ("my box", None));
-            let reply = Reply::Accept(Some(json!({"colour": question.message})));
+            let reply = ElicitationReply::Accept(Some(json!({"colour": question.message})));
             Box::pin(std::future::ready(reply))
         }
     }
     for (seat, is_taken, wanted) in [
-        (Seat::kept(), true, r#"{"action":"accept","content":{"colour":"Which colour?"}}"#),
-        (Seat::kept(), false, r#"{"action":"decline"}"#),
-        (Seat::none(), true, r#"{"action":"decline"}"#),
+        (
+            PrompterSlot::reserve(),
+            true,
+            r#"{"action":"accept","content":{"colour":"Which colour?"}}"#,
+        ),
+        (PrompterSlot::reserve(), false, r#"{"action":"decline"}"#),
+        (PrompterSlot::none(), true, r#"{"action":"decline"}"#),
     ] {
         let place = Place::new();
         let orders = vec![order(&place, "my box", "good")];
         let mut common = common(&place);
-        common.seat = seat;
+        common.prompter = seat;
         let world = World::new(place, orders, common);
         if is_taken {
-            world.servers.seat(Arc::new(Friendly));
+            world.servers.set_prompter(Arc::new(Friendly));
         }
         let outcome = world.call("mcp__my_box__ask", json!({})).await;
         assert_eq!(text(&outcome), wanted);
@@ -210,21 +225,26 @@ async fn s5_what_was_allowed_for_a_tool_is_asked_again_when_it_has_changed() {
         let input = Json::from_checked("{}");
         let inspection = world.registry.inspect(echo, &input);
         let (id, name) = (ToolCallId::from("call"), ToolName::from(echo));
-        decide(&policy, ToolCall { id, name, input, signature: None }, &inspection, Opinion::None)
+        decide(
+            &policy,
+            ToolCall { id, name, input, signature: None },
+            &inspection,
+            PriorDecision::None,
+        )
     };
     world.call(echo, json!({"text": "first"})).await;
-    assert!(matches!(ruling(), Ruling::Allow(_)));
+    assert!(matches!(ruling(), PermissionDecision::Allow(_)));
     world.call("mcp__my_box__change", json!({})).await;
     let has_newcomer =
-        || world.servers.status()[0].tools.iter().any(|tool| tool.ends_with("newcomer"));
+        || world.servers.server_reports()[0].tools.iter().any(|tool| tool.ends_with("newcomer"));
     while !has_newcomer() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    let Ruling::Ask(question) = ruling() else { panic!("not asked: {:?}", ruling()) };
+    let PermissionDecision::Ask(question) = ruling() else { panic!("not asked: {:?}", ruling()) };
     assert!(question.view().why.contains("has changed what its tool `echo`"));
     // Whoever says yes says it to the tool as it is now.
     world.call(echo, json!({"text": "second"})).await;
-    assert!(matches!(ruling(), Ruling::Allow(_)));
+    assert!(matches!(ruling(), PermissionDecision::Allow(_)));
 }
 
 #[tokio::test]
@@ -236,22 +256,22 @@ async fn a_server_that_hangs_delays_nobody_else() {
     let outcome = world.call("mcp__fine__echo", json!({"text": "at once"})).await;
     assert_eq!(text(&outcome), "at once");
     let status: Vec<&str> =
-        world.servers.status().iter().map(|server| server.status.word()).collect();
+        world.servers.server_reports().iter().map(|server| server.status.as_str()).collect();
     assert_eq!(status, ["pending", "connected"]);
 }
 
 #[tokio::test]
 async fn one_that_is_switched_off_is_gone_until_switched_on() {
     let world = good();
-    world.servers.settled(LONG).await;
-    world.servers.switch("my box", false).await.unwrap();
-    let is = |status: Status| world.servers.status()[0].status == status;
-    while !is(Status::Disabled) {
+    world.servers.wait_until_settled(LONG).await;
+    world.servers.set_enabled("my box", false).await.unwrap();
+    let is = |status: McpServerStatus| world.servers.server_reports()[0].status == status;
+    while !is(McpServerStatus::Disabled) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert!(world.registry.get("mcp__my_box__echo").is_none());
-    world.servers.switch("my box", true).await.unwrap();
-    while !is(Status::Connected) {
+    world.servers.set_enabled("my box", true).await.unwrap();
+    while !is(McpServerStatus::Connected) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert!(world.registry.get("mcp__my_box__echo").is_some());
@@ -261,43 +281,48 @@ async fn one_that_is_switched_off_is_gone_until_switched_on() {
 #[tokio::test]
 async fn five_hundred_tools_cost_little_and_are_remembered() {
     let place = Place::new();
-    let memory = ListMemory::new(place.folder().join("cache"));
-    let orders: Vec<ServerOrder> =
+    let memory = ServerListCache::new(place.folder().join("cache"));
+    let orders: Vec<McpServerConfig> =
         (0..20).map(|number| order(&place, &format!("server_number_{number}"), "wide")).collect();
     let mut first = common(&place);
-    first.memory = Some(memory.clone());
+    first.list_cache = Some(memory.clone());
     let world = World::new(place, orders.clone(), first);
-    let told = |registry: &Registry| -> usize {
+    let told = |registry: &ToolRegistry| -> usize {
         let specs = registry.specs();
         let bytes = |spec: &windlass_vocabulary::ToolSpec| {
             spec.name.as_str().len() + spec.description.len() + spec.input_schema.as_str().len()
         };
         specs.iter().map(bytes).sum()
     };
-    let bare = told(&Registry::builtin());
+    let bare = told(&ToolRegistry::with_builtin_tools());
     let early = told(&world.registry) - bare;
-    world.servers.settled(LONG).await;
-    let status = world.servers.status();
+    world.servers.wait_until_settled(LONG).await;
+    let status = world.servers.server_reports();
     assert_eq!(status.iter().map(|server| server.tools.len()).sum::<usize>(), 500);
     assert_eq!(told(&world.registry) - bare, early, "what is told does not change");
     // A token is about four bytes.
     assert!(early / 4 < 2_000, "{early} bytes");
     // The next session knows them without starting anybody.
     let mut second = common(&world._place);
-    second.memory = Some(memory);
-    let servers = Servers::start(orders, second, None);
-    assert!(servers.status().iter().all(|one| one.status == Status::Idle && one.tools.len() == 25));
-    let mut registry = Registry::builtin();
+    second.list_cache = Some(memory);
+    let servers = McpServers::start(orders, second, None);
+    assert!(
+        servers
+            .server_reports()
+            .iter()
+            .all(|one| one.status == McpServerStatus::Idle && one.tools.len() == 25)
+    );
+    let mut registry = ToolRegistry::with_builtin_tools();
     servers.attach(&mut registry);
     assert!((told(&registry) - bare) / 4 < 2_000, "{} bytes", told(&registry) - bare);
     let name = "mcp__server_number_7__tool_number_3";
     let tool = registry.get(name).unwrap();
     let outcome = tool.run(granted(name, &json!({})), world.job.clone()).await;
     assert!(text(&outcome).contains("no tool tool_number_3"), "{}", text(&outcome));
-    let status = servers.status();
+    let status = servers.server_reports();
     let started: Vec<&str> = status
         .iter()
-        .filter(|one| one.status == Status::Connected)
+        .filter(|one| one.status == McpServerStatus::Connected)
         .map(|one| one.name.as_str())
         .collect();
     assert_eq!(started, ["server_number_7"]);

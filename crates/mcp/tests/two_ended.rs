@@ -12,13 +12,15 @@ use serde_json::{Map, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use windlass_mcp::{CallTerms, Channel, Connection, Era, Failure, Host, HttpOrder};
+use windlass_mcp::{
+    HttpServerConfig, McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost, ProtocolEra,
+};
 
 const LONG: Duration = Duration::from_secs(60);
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
 /// How a server is.
 #[derive(Clone, Copy)]
@@ -89,20 +91,32 @@ async fn answer(
     let _ = said.send(if is_cut { String::new() } else { event.to_string() });
 }
 
-async fn open(url: &str) -> Result<Connection, Failure> {
+async fn open(url: &str) -> Result<McpConnection, McpFailure> {
     let headers = vec![("authorization".to_owned(), "Bearer secret".to_owned())];
-    let order =
-        HttpOrder { url: url.to_owned(), headers, is_two_ended: true, ..HttpOrder::default() };
+    let order = HttpServerConfig {
+        url: url.to_owned(),
+        headers,
+        is_legacy_sse: true,
+        ..HttpServerConfig::default()
+    };
     // Even where nothing is known of the server yet: it could only be old.
-    Connection::open("old", Channel::Http(&order), Era::Unknown, Arc::new(Nobody), LONG).await
+    McpConnection::open(
+        "old",
+        McpChannel::Http(&order),
+        ProtocolEra::Unknown,
+        Arc::new(Nobody),
+        LONG,
+    )
+    .await
 }
 
 #[tokio::test]
 async fn messages_go_where_the_first_event_says_and_answers_come_as_events() {
     let (url, heard) = serve(GOOD).await;
     let connection = open(&url).await.unwrap();
-    assert_eq!(connection.facts().name, "old");
-    let called = connection.call("any", Map::new(), &CallTerms::within(LONG)).await.unwrap();
+    assert_eq!(connection.description().name, "old");
+    let called =
+        connection.call_tool("any", Map::new(), &McpCallOptions::with_limit(LONG)).await.unwrap();
     assert_eq!(format!("{:?}", called.parts), r#"[Text("from afar")]"#);
     let heard = heard.lock().unwrap().clone();
     let methods: Vec<&str> = heard.iter().map(Asked::method).collect();
@@ -124,11 +138,16 @@ async fn s7_messages_go_to_no_other_origin() {
 async fn a_server_that_never_says_where_messages_go_is_told_of() {
     let (url, _) = serve(Ways { first: "data: 1\n\n", ..GOOD }).await;
     // It goes on with nothing, and is not waited for longer than was said.
-    let order = HttpOrder { url, is_two_ended: true, ..HttpOrder::default() };
+    let order = HttpServerConfig { url, is_legacy_sse: true, ..HttpServerConfig::default() };
     let limit = Duration::from_millis(200);
-    let opening =
-        Connection::open("old", Channel::Http(&order), Era::Unknown, Arc::new(Nobody), limit);
-    assert!(matches!(opening.await.unwrap_err(), Failure::TimedOut { .. }));
+    let opening = McpConnection::open(
+        "old",
+        McpChannel::Http(&order),
+        ProtocolEra::Unknown,
+        Arc::new(Nobody),
+        limit,
+    );
+    assert!(matches!(opening.await.unwrap_err(), McpFailure::TimedOut { .. }));
     let many: String = "data: 1\n\n".repeat(20);
     let (url, _) = serve(Ways { first: many.leak(), ..GOOD }).await;
     let failure = open(&url).await.unwrap_err().to_string();
@@ -139,8 +158,11 @@ async fn a_server_that_never_says_where_messages_go_is_told_of() {
 async fn s7_events_that_are_cut_end_the_call() {
     let (url, _) = serve(Ways { cut_at: "tools/call", ..GOOD }).await;
     let connection = open(&url).await.unwrap();
-    let failure = connection.call("any", Map::new(), &CallTerms::within(LONG)).await.unwrap_err();
-    assert!(matches!(failure, Failure::Gone { .. }), "{failure:?}");
+    let failure = connection
+        .call_tool("any", Map::new(), &McpCallOptions::with_limit(LONG))
+        .await
+        .unwrap_err();
+    assert!(matches!(failure, McpFailure::Gone { .. }), "{failure:?}");
 }
 
 #[tokio::test]
@@ -154,5 +176,5 @@ async fn s7_a_refusal_asks_for_a_login() {
         stream.write_all(reply("401 Unauthorized", refusal, "").as_bytes()).await.unwrap();
     });
     let failure = open(&url).await.unwrap_err();
-    assert!(matches!(&failure, Failure::NeedsLogin { challenge } if challenge.contains("read")));
+    assert!(matches!(&failure, McpFailure::NeedsLogin { challenge } if challenge.contains("read")));
 }

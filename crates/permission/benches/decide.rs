@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use windlass_permission::{Opinion, Policy, Rule, decide};
-use windlass_vocabulary::{Inspection, Json, Mode, ToolCall, ToolCallId, ToolName};
+use windlass_permission::{Policy, PriorDecision, Rule, decide};
+use windlass_vocabulary::{Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName};
 
 /// A ruling on a typical command.
 const RULING_MAX: Duration = Duration::from_micros(200);
@@ -35,7 +35,7 @@ const COMMANDS: &[&str] = &[
 
 fn policy(extra: usize) -> Policy {
     let parse = |text: &str| Rule::parse(text).unwrap_or_else(|error| unreadable(&error));
-    let mut policy = Policy { mode: Mode::Default, can_ask: true, ..Policy::default() };
+    let mut policy = Policy { mode: PermissionMode::Default, can_ask: true, ..Policy::default() };
     policy.directories = vec!["/w/repo".to_owned()];
     let allow =
         ["Bash(cargo test:*)", "Bash(cargo build:*)", "Bash(git add:*)", "Bash(git commit:*)"];
@@ -69,11 +69,11 @@ fn call(command: &str) -> ToolCall {
 }
 
 fn best(rounds: u32, policy: &Policy, command: &str) -> Duration {
-    let facts = Inspection::EXCLUSIVE_EFFECT;
+    let facts = ToolInspection::EXCLUSIVE_EFFECT;
     let timed = (0..rounds).map(|_| {
         let call = call(command);
         let start = Instant::now();
-        black_box(decide(policy, call, &facts, Opinion::None));
+        black_box(decide(policy, call, &facts, PriorDecision::None));
         start.elapsed()
     });
     timed.min().unwrap_or_default()

@@ -7,22 +7,22 @@ use std::io::BufRead as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use windlass_permission::check::answer;
-use windlass_permission::world::{Entry, World};
+use windlass_permission::file_system_view::{FileSystemView, PathEntry};
+use windlass_permission::policy_check::answer_case;
 
 /// The real files.
 struct Disk;
 
-impl World for Disk {
-    fn at(&self, path: &Path) -> Entry {
+impl FileSystemView for Disk {
+    fn entry_at(&self, path: &Path) -> PathEntry {
         match std::fs::symlink_metadata(path) {
             Ok(found) if found.is_symlink() => {
-                std::fs::read_link(path).map_or(Entry::Unknown, Entry::Symlink)
+                std::fs::read_link(path).map_or(PathEntry::Unknown, PathEntry::Symlink)
             }
-            Ok(found) if found.is_dir() => Entry::Directory,
-            Ok(found) if found.is_file() => Entry::File,
-            Ok(_) => Entry::Special,
-            Err(_) => Entry::Missing,
+            Ok(found) if found.is_dir() => PathEntry::Directory,
+            Ok(found) if found.is_file() => PathEntry::File,
+            Ok(_) => PathEntry::Special,
+            Err(_) => PathEntry::Missing,
         }
     }
 }
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         if line.trim().is_empty() {
             continue;
         }
-        let (text, ok) = answer(&line, &Disk);
+        let (text, ok) = answer_case(&line, &Disk);
         is_fine &= ok;
         println!("{text}");
     }

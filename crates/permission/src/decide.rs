@@ -5,30 +5,32 @@
 //! critical removals, protected places, commands that hide from a deny rule); allow rules and a hook's yes; what the mode
 //! allows by itself. What is left asks, or where nobody can be asked, is denied.
 
-use windlass_vocabulary::{Inspection, Mode, ToolCall};
+use windlass_vocabulary::{PermissionMode, ToolCall, ToolInspection};
 
-use crate::command::Touch;
-use crate::demand::{Demand, Outside, answers_itself, asks_outside, demand};
+use crate::ask_reason::{
+    AskReason, SandboxEscape, answers_itself, classify_sandbox_escape, find_ask_reason,
+};
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
 use crate::explain;
-use crate::granted::{Granted, Question};
-use crate::ground::Ground;
-use crate::host::Reach;
-use crate::judge::{Cover, Judge, names};
-use crate::mode::{allows_by_itself, is_pure};
+use crate::fetch_target::HostReach;
+use crate::file_system_view::{FileSystemView, RecordedFileSystem};
+use crate::mode::{is_pure, mode_allows};
+use crate::permission_grant::{PendingPermissionQuestion, PermissionGrant};
 use crate::policy::Policy;
 use crate::rule::{Rule, Rules};
-use crate::scope::Does;
-use crate::subject::{Matter, Subject};
-use crate::suggest::suggestions;
-use crate::world::{Remembered, World};
+use crate::rule_match::RestrictionKind;
+use crate::shell_command::MatchCertainty;
+use crate::suggest_rules::suggest_rules;
+use crate::workspace_roots::WorkspaceRoots;
 
 /// What may happen with a call.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum PermissionDecision {
     /// It may run; here is the proof.
-    Allow(Granted<ToolCall>),
+    Allow(PermissionGrant<ToolCall>),
     /// Somebody must be asked.
-    Ask(Question),
+    Ask(PendingPermissionQuestion),
     /// It may not run.
     Deny {
         /// The call, handed back.
@@ -40,7 +42,7 @@ pub enum Ruling {
 
 /// What a hook, or whoever was asked, said before the rules were asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Opinion {
+pub enum PriorDecision {
     /// Nothing.
     #[default]
     None,
@@ -55,9 +57,9 @@ pub enum Opinion {
 
 /// A ruling before it is put into words for the loop.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum ExplainedDecision {
     Allow { why: String, rule: Option<String> },
-    Ask { demand: Demand },
+    Ask { reason: AskReason },
     Deny { why: String, rule: Option<String> },
 }
 
@@ -65,177 +67,220 @@ pub(crate) enum Verdict {
 pub fn decide(
     policy: &Policy,
     call: ToolCall,
-    inspection: &Inspection,
-    opinion: Opinion,
-) -> Ruling {
-    decide_in(policy, call, inspection, opinion, &Remembered(&inspection.seen))
+    inspection: &ToolInspection,
+    opinion: PriorDecision,
+) -> PermissionDecision {
+    decide_with_file_system(
+        policy,
+        call,
+        inspection,
+        opinion,
+        &RecordedFileSystem(&inspection.seen),
+    )
 }
 
 /// Rules on one call in a world where links can be followed.
-pub fn decide_in(
+pub fn decide_with_file_system(
     policy: &Policy,
     call: ToolCall,
-    inspection: &Inspection,
-    opinion: Opinion,
-    world: &dyn World,
-) -> Ruling {
-    let ground = Ground::new(policy, world);
-    let subject = Subject::new(policy, &ground, &call);
-    match verdict(policy, &ground, &subject, inspection, opinion) {
-        Verdict::Allow { .. } => Ruling::Allow(Granted::new(call)),
-        Verdict::Deny { why, .. } => Ruling::Deny { call, why },
-        Verdict::Ask { demand } => {
+    inspection: &ToolInspection,
+    opinion: PriorDecision,
+    world: &dyn FileSystemView,
+) -> PermissionDecision {
+    let ground = WorkspaceRoots::new(policy, world);
+    let subject = CallSubject::new(policy, &ground, &call);
+    match evaluate_call(policy, &ground, &subject, inspection, opinion) {
+        ExplainedDecision::Allow { .. } => PermissionDecision::Allow(PermissionGrant::new(call)),
+        ExplainedDecision::Deny { why, .. } => PermissionDecision::Deny { call, why },
+        ExplainedDecision::Ask { reason: demand } => {
             let suggestions = match demand.is_default {
-                true => suggestions(policy, &ground, &subject),
+                true => suggest_rules(policy, &ground, &subject),
                 false => Vec::new(),
             };
-            if policy.mode == Mode::DontAsk {
-                return Ruling::Deny {
+            if policy.mode == PermissionMode::DontAsk {
+                return PermissionDecision::Deny {
                     call,
-                    why: explain::dont_ask(&subject, &demand, &suggestions),
+                    why: explain::describe_dont_ask_denial(&subject, &demand, &suggestions),
                 };
             }
             if !policy.can_ask {
-                return Ruling::Deny {
+                return PermissionDecision::Deny {
                     call,
-                    why: explain::nobody_to_ask(&subject, &demand, &suggestions),
+                    why: explain::describe_non_interactive_denial(&subject, &demand, &suggestions),
                 };
             }
-            Ruling::Ask(Question::new(call, demand.why, suggestions))
+            PermissionDecision::Ask(PendingPermissionQuestion::new(call, demand.why, suggestions))
         }
     }
 }
 
-pub(crate) fn verdict(
+pub(crate) fn evaluate_call(
     policy: &Policy,
-    ground: &Ground<'_>,
-    subject: &Subject,
-    inspection: &Inspection,
-    opinion: Opinion,
-) -> Verdict {
+    ground: &WorkspaceRoots<'_>,
+    subject: &CallSubject,
+    inspection: &ToolInspection,
+    opinion: PriorDecision,
+) -> ExplainedDecision {
     if let Some(problem) = &inspection.problem {
-        return Verdict::Deny { why: explain::invalid(problem), rule: None };
+        return ExplainedDecision::Deny {
+            why: explain::describe_invalid_call(problem),
+            rule: None,
+        };
     }
     let opinion = match (&inspection.doubt, opinion) {
-        (Some(why), Opinion::None | Opinion::Allow) => Opinion::Ask(why.as_ref().clone()),
+        (Some(why), PriorDecision::None | PriorDecision::Allow) => {
+            PriorDecision::Ask(why.as_ref().clone())
+        }
         (_, opinion) => opinion,
     };
-    let names = match &subject.matter {
-        Matter::Command(command) => names(command),
+    let names = match &subject.kind {
+        CallSubjectKind::Command(command) => collect_program_names(command),
         _ => Vec::new(),
     };
-    let denial = denied(policy, subject, &names);
-    if let Some((Touch::Yes, rule, what)) = &denial {
-        let why = explain::denied_by_rule(rule, what);
-        return Verdict::Deny { why, rule: Some(rule.to_string()) };
+    let denial = find_deny_match(policy, subject, &names);
+    if let Some((MatchCertainty::Yes, rule, what)) = &denial {
+        let why = explain::describe_rule_denial(rule, what);
+        return ExplainedDecision::Deny { why, rule: Some(rule.to_string()) };
     }
     let perhaps = denial.map(|(_, rule, what)| (rule, what));
-    if let Matter::Address(target) = &subject.matter
-        && target.reach() == Reach::Metadata
+    if let CallSubjectKind::Address(target) = &subject.kind
+        && target.reach() == HostReach::Metadata
     {
-        return Verdict::Deny { why: explain::metadata_address(&target.url), rule: None };
+        return ExplainedDecision::Deny {
+            why: explain::describe_metadata_address(&target.url),
+            rule: None,
+        };
     }
-    if policy.mode == Mode::Plan && !is_pure(subject, inspection) {
-        return Verdict::Deny { why: explain::denied_by_plan(), rule: None };
+    if policy.mode == PermissionMode::Plan && !is_pure(subject, inspection) {
+        return ExplainedDecision::Deny { why: explain::describe_plan_denial(), rule: None };
     }
-    if opinion != Opinion::Answered && answers_itself(subject) {
-        return Verdict::Deny { why: explain::answered_itself(), rule: None };
+    if opinion != PriorDecision::Answered && answers_itself(subject) {
+        return ExplainedDecision::Deny {
+            why: explain::describe_self_answered_question(),
+            rule: None,
+        };
     }
-    let outside = asks_outside(policy, subject);
-    if outside == Outside::Refused {
-        return Verdict::Deny { why: explain::not_outside(), rule: None };
+    let outside = classify_sandbox_escape(policy, subject);
+    if outside == SandboxEscape::Refused {
+        return ExplainedDecision::Deny {
+            why: explain::describe_refused_sandbox_escape(),
+            rule: None,
+        };
     }
-    let allows_hook = matches!(opinion, Opinion::Allow | Opinion::Answered);
-    if let Some(demand) = demand(policy, ground, subject, &names, perhaps, opinion) {
-        return Verdict::Ask { demand };
+    let allows_hook = matches!(opinion, PriorDecision::Allow | PriorDecision::Answered);
+    if let Some(demand) = find_ask_reason(policy, ground, subject, &names, perhaps, opinion) {
+        return ExplainedDecision::Ask { reason: demand };
     }
     let cwd = policy.cwd();
     if let Some(rule) = policy.rules.allow.iter().find(|rule| rule.allows(subject, cwd)) {
-        return Verdict::Allow {
-            why: explain::allowed_by_rule(rule),
+        return ExplainedDecision::Allow {
+            why: explain::describe_rule_allowance(rule),
             rule: Some(rule.to_string()),
         };
     }
-    let by_mode = allows_by_itself(policy, ground, subject, inspection);
-    if allows_hook || policy.mode == Mode::BypassPermissions || by_mode {
-        return Verdict::Allow { why: explain::allowed_by_mode(policy, allows_hook), rule: None };
+    let by_mode = mode_allows(policy, ground, subject, inspection);
+    if allows_hook || policy.mode == PermissionMode::BypassPermissions || by_mode {
+        return ExplainedDecision::Allow {
+            why: explain::describe_mode_allowance(policy, allows_hook),
+            rule: None,
+        };
     }
-    if outside == Outside::No && policy.held.as_ref().is_some_and(|held| held.runs_unasked) {
-        return Verdict::Allow { why: explain::held(), rule: None };
+    if outside == SandboxEscape::Sandboxed
+        && policy.held.as_ref().is_some_and(|held| held.runs_unasked)
+    {
+        return ExplainedDecision::Allow { why: explain::describe_sandboxed(), rule: None };
     }
     let mut why = None;
-    if let Matter::Command(command) = &subject.matter {
-        match all_parts(policy, ground, command) {
+    if let CallSubjectKind::Command(command) = &subject.kind {
+        match check_all_parts(policy, ground, command) {
             Ok(rule) => {
-                return Verdict::Allow { why: explain::allowed_parts(rule.as_deref()), rule };
+                return ExplainedDecision::Allow {
+                    why: explain::describe_covered_parts(rule.as_deref()),
+                    rule,
+                };
             }
             Err(reason) => why = Some(reason),
         }
     }
-    let demand = Demand::by_default(explain::no_rule(policy, ground, subject, why.as_deref()));
-    Verdict::Ask { demand }
+    let demand = AskReason::from_default(explain::describe_missing_rule(
+        policy,
+        ground,
+        subject,
+        why.as_deref(),
+    ));
+    ExplainedDecision::Ask { reason: demand }
 }
 
 /// Does this rule speak of the call, read as a deny rule is read: what might be meant is meant? For
 /// those who want to know before anything is decided.
 #[must_use]
-pub fn speaks_of(rule: &Rule, policy: &Policy, call: &ToolCall, world: &dyn World) -> bool {
+pub fn rule_matches_call(
+    rule: &Rule,
+    policy: &Policy,
+    call: &ToolCall,
+    world: &dyn FileSystemView,
+) -> bool {
     let rules = Rules { deny: vec![rule.clone()], ..Rules::default() };
     let policy = Policy { rules, ..policy.clone() };
-    let ground = Ground::new(&policy, world);
-    let subject = Subject::new(&policy, &ground, call);
-    let (names, is_doubtful) = match &subject.matter {
-        Matter::Command(command) => (names(command), !command.script.doubts.is_empty()),
-        Matter::Unreadable => (Vec::new(), true),
+    let ground = WorkspaceRoots::new(&policy, world);
+    let subject = CallSubject::new(&policy, &ground, call);
+    let (names, is_doubtful) = match &subject.kind {
+        CallSubjectKind::Command(command) => {
+            (collect_program_names(command), !command.script.doubts.is_empty())
+        }
+        CallSubjectKind::Unreadable => (Vec::new(), true),
         _ => (Vec::new(), false),
     };
-    denied(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
+    find_deny_match(&policy, &subject, &names).is_some() || is_doubtful && rule.tool == subject.tool
 }
 
 /// The deny rule that speaks of the call, and of what; the first that does so for certain, or else
 /// the first that may.
-fn denied<'p>(
+fn find_deny_match<'p>(
     policy: &'p Policy,
-    subject: &Subject,
+    subject: &CallSubject,
     names: &[&str],
-) -> Option<(Touch, &'p Rule, String)> {
+) -> Option<(MatchCertainty, &'p Rule, String)> {
     let mut perhaps = None;
     for rule in &policy.rules.deny {
-        let Some(spoken) = rule.touches(subject, policy.cwd(), Does::Deny, names) else { continue };
-        if spoken.touch == Touch::Yes {
-            return Some((Touch::Yes, rule, spoken.what));
+        let Some(spoken) = rule.match_call(subject, policy.cwd(), RestrictionKind::Deny, names)
+        else {
+            continue;
+        };
+        if spoken.certainty == MatchCertainty::Yes {
+            return Some((MatchCertainty::Yes, rule, spoken.what));
         }
-        perhaps = perhaps.or(Some((spoken.touch, rule, spoken.what)));
+        perhaps = perhaps.or(Some((spoken.certainty, rule, spoken.what)));
     }
     perhaps
 }
 
 /// May every part of the command run? Tells the first rule that was needed, or which parts are in the
 /// way, and why.
-fn all_parts(
+fn check_all_parts(
     policy: &Policy,
-    ground: &Ground<'_>,
-    command: &crate::command::Command,
+    ground: &WorkspaceRoots<'_>,
+    command: &crate::shell_command::ParsedCommandLine,
 ) -> Result<Option<String>, String> {
     if let Some(doubt) = command.script.doubts.first() {
-        return Err(explain::doubt(doubt));
+        return Err(explain::describe_doubt(doubt));
     }
-    let judge = Judge::new(policy, ground, command);
+    let judge = CommandChecker::new(policy, ground, command);
     let (mut first, mut open) = (None, Vec::new());
     for part in command.own_parts() {
-        match judge.part(part) {
-            Ok(Cover::Rule(rule)) => first = first.or(Some(rule)),
+        match judge.check_part(part) {
+            Ok(AllowReason::Rule(rule)) => first = first.or(Some(rule)),
             Ok(_) => {}
-            Err(why) => open.push(explain::part_not_covered(&part.text, &why)),
+            Err(why) => open.push(explain::describe_uncovered_part(&part.text, &why)),
         }
     }
     match open.is_empty() {
         true => Ok(first),
-        false => Err(explain::parts_not_covered(open)),
+        false => Err(explain::join_uncovered_parts(open)),
     }
 }
 
 /// A question no rule can answer: the model goes in circles.
-pub fn circle_question(call: ToolCall, why: String) -> Question {
-    Question::new(call, why, Vec::new())
+pub fn build_loop_question(call: ToolCall, why: String) -> PendingPermissionQuestion {
+    PendingPermissionQuestion::new(call, why, Vec::new())
 }

@@ -2,91 +2,100 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::Doubt;
-use crate::demand::Demand;
-use crate::display::visible;
-use crate::ground::Ground;
+use crate::ask_reason::AskReason;
+use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
 use crate::policy::Policy;
 use crate::rule::Rule;
-use crate::subject::{Access, Matter, Subject};
+use crate::sanitize::escape_invisible;
+use crate::shell_command::ParseDoubt;
+use crate::workspace_roots::WorkspaceRoots;
 
-pub(crate) fn invalid(problem: &str) -> String {
+pub(crate) fn describe_invalid_call(problem: &str) -> String {
     format!("The call is not valid, so it was not judged: {problem}")
 }
 
-pub(crate) fn denied_by_rule(rule: &Rule, part: &str) -> String {
-    format!("The deny rule `{rule}` forbids it: it speaks of `{}`.", short(part))
+pub(crate) fn describe_rule_denial(rule: &Rule, part: &str) -> String {
+    format!("The deny rule `{rule}` forbids it: it speaks of `{}`.", truncate_text(part))
 }
 
-pub(crate) fn denied_by_plan() -> String {
+pub(crate) fn describe_plan_denial() -> String {
     "Plan mode allows nothing that may change anything.".to_owned()
 }
 
-pub(crate) fn asked_by_rule(rule: &Rule, part: &str) -> String {
-    format!("The ask rule `{rule}` wants a question: it speaks of `{}`.", short(part))
+pub(crate) fn describe_ask_rule(rule: &Rule, part: &str) -> String {
+    format!("The ask rule `{rule}` wants a question: it speaks of `{}`.", truncate_text(part))
 }
 
-pub(crate) fn asked_by_hook(why: &str) -> String {
+pub(crate) fn describe_hook_question(why: &str) -> String {
     format!("A hook wants a question: {why}")
 }
 
-pub(crate) fn asks_outside() -> String {
+pub(crate) fn describe_sandbox_escape() -> String {
     "It asks to run without the sandbox, with everything the user can reach.".to_owned()
 }
 
-pub(crate) fn not_outside() -> String {
+pub(crate) fn describe_refused_sandbox_escape() -> String {
     "It asks to run without the sandbox, which may not be left here. Leave out \
      dangerouslyDisableSandbox."
         .to_owned()
 }
 
-pub(crate) fn held() -> String {
+pub(crate) fn describe_sandboxed() -> String {
     "The sandbox holds it, and no rule demands a question.".to_owned()
 }
 
-pub(crate) fn needs_a_person(tool: &str) -> String {
+pub(crate) fn describe_user_question(tool: &str) -> String {
     format!("`{tool}` is a question to a person.")
 }
 
-pub(crate) fn critical_removal(target: &str) -> String {
-    format!("Removing `{}` could remove far too much; that is always asked.", short(target))
+pub(crate) fn describe_critical_removal(target: &str) -> String {
+    format!("Removing `{}` could remove far too much; that is always asked.", truncate_text(target))
 }
 
-pub(crate) fn hidden_command(rule: &Rule) -> String {
+pub(crate) fn describe_hidden_command(rule: &Rule) -> String {
     format!("What it runs is known only when it runs, so the deny rule `{rule}` cannot be checked.")
 }
 
-pub(crate) fn doubtful_command(rule: &Rule, doubt: &Doubt) -> String {
-    format!("It is not understood ({}), so the deny rule `{rule}` cannot be checked.", said(doubt))
-}
-
-pub(crate) fn perhaps_denied(rule: &Rule, part: &str) -> String {
-    format!("The deny rule `{rule}` may speak of `{}`; only running it would tell.", short(part))
-}
-
-pub(crate) fn near_address(url: &str) -> String {
+pub(crate) fn describe_doubtful_command(rule: &Rule, doubt: &ParseDoubt) -> String {
     format!(
-        "`{}` is on this machine or in this network; that needs a rule that names it.",
-        short(url)
+        "It is not understood ({}), so the deny rule `{rule}` cannot be checked.",
+        render_doubt(doubt)
     )
 }
 
-pub(crate) fn metadata_address(url: &str) -> String {
-    format!("`{}` is where machines keep their credentials; it is never fetched.", short(url))
+pub(crate) fn describe_possible_denial(rule: &Rule, part: &str) -> String {
+    format!(
+        "The deny rule `{rule}` may speak of `{}`; only running it would tell.",
+        truncate_text(part)
+    )
 }
 
-pub(crate) fn allowed_by_rule(rule: &Rule) -> String {
+pub(crate) fn describe_private_address(url: &str) -> String {
+    format!(
+        "`{}` is on this machine or in this network; that needs a rule that names it.",
+        truncate_text(url)
+    )
+}
+
+pub(crate) fn describe_metadata_address(url: &str) -> String {
+    format!(
+        "`{}` is where machines keep their credentials; it is never fetched.",
+        truncate_text(url)
+    )
+}
+
+pub(crate) fn describe_rule_allowance(rule: &Rule) -> String {
     format!("The allow rule `{rule}` covers it.")
 }
 
-pub(crate) fn allowed_by_mode(policy: &Policy, is_hook: bool) -> String {
+pub(crate) fn describe_mode_allowance(policy: &Policy, is_hook: bool) -> String {
     match is_hook {
         true => "A hook allows it, and no rule demands a question.".to_owned(),
         false => format!("{} mode allows it.", policy.mode.name()),
     }
 }
 
-pub(crate) fn allowed_parts(rule: Option<&str>) -> String {
+pub(crate) fn describe_covered_parts(rule: Option<&str>) -> String {
     match rule {
         Some(rule) => {
             format!("Every part is covered; the allow rule `{rule}` is one that was needed.")
@@ -95,24 +104,24 @@ pub(crate) fn allowed_parts(rule: Option<&str>) -> String {
     }
 }
 
-pub(crate) fn doubt(doubt: &Doubt) -> String {
-    format!("it is not understood: {}", said(doubt))
+pub(crate) fn describe_doubt(doubt: &ParseDoubt) -> String {
+    format!("it is not understood: {}", render_doubt(doubt))
 }
 
-fn said(doubt: &Doubt) -> String {
-    format!("{}, at `{}`", doubt.why, visible(&short(&doubt.text)))
+fn render_doubt(doubt: &ParseDoubt) -> String {
+    format!("{}, at `{}`", doubt.why, escape_invisible(&truncate_text(&doubt.text)))
 }
 
-pub(crate) fn part_not_covered(part: &str, why: &str) -> String {
-    format!("`{}`: {why}", short(part))
+pub(crate) fn describe_uncovered_part(part: &str, why: &str) -> String {
+    format!("`{}`: {why}", truncate_text(part))
 }
 
 /// All of them, each once; of very many the first few.
-pub(crate) fn parts_not_covered(mut parts: Vec<String>) -> String {
+pub(crate) fn join_uncovered_parts(mut parts: Vec<String>) -> String {
     let mut known = BTreeSet::new();
     parts.retain(|part| known.insert(part.clone()));
-    let more = parts.len().saturating_sub(PARTS_TOLD);
-    parts.truncate(PARTS_TOLD);
+    let more = parts.len().saturating_sub(PARTS_SHOWN_MAX);
+    parts.truncate(PARTS_SHOWN_MAX);
     let told = parts.join("; ");
     match more {
         0 => told,
@@ -121,32 +130,32 @@ pub(crate) fn parts_not_covered(mut parts: Vec<String>) -> String {
 }
 
 /// Parts of a command that a question names.
-const PARTS_TOLD: usize = 5;
+const PARTS_SHOWN_MAX: usize = 5;
 
-pub(crate) fn protected_place(name: &str) -> String {
+pub(crate) fn describe_protected_path(name: &str) -> String {
     format!(
         "`{name}` is a protected place: what is written there runs or configures something later."
     )
 }
 
 /// Why nothing allowed the call, and whether a mode for edits would.
-pub(crate) fn no_rule(
+pub(crate) fn describe_missing_rule(
     policy: &Policy,
-    ground: &Ground<'_>,
-    subject: &Subject,
+    ground: &WorkspaceRoots<'_>,
+    subject: &CallSubject,
     command: Option<&str>,
 ) -> (String, bool) {
     let mode = policy.mode.name();
-    let (what, is_edit) = match &subject.matter {
-        Matter::Command(_) => {
+    let (what, is_edit) = match &subject.kind {
+        CallSubjectKind::Command(_) => {
             let why = command.unwrap_or("it may do more than read");
             return (format!("No allow rule covers it, and {mode} mode asks: {why}."), false);
         }
-        Matter::File { meant, access } => {
+        CallSubjectKind::File { path: meant, access } => {
             let path = meant.spelled.display();
-            let deed = if *access == Access::Read { "reading" } else { "changing" };
+            let deed = if *access == PathAccess::Read { "reading" } else { "changing" };
             match ground.is_inside(meant) {
-                true => (format!("{deed} `{path}`"), *access == Access::Write),
+                true => (format!("{deed} `{path}`"), *access == PathAccess::Write),
                 false => (format!("{deed} `{path}`, outside the working directories"), false),
             }
         }
@@ -156,7 +165,7 @@ pub(crate) fn no_rule(
 }
 
 /// What to do where a question to a person finds none.
-fn without_a_person(tool: &str) -> Option<&'static str> {
+fn describe_absent_user(tool: &str) -> Option<&'static str> {
     match tool {
         "AskUserQuestion" => {
             Some("Nobody can be asked here; decide yourself and say what you assumed.")
@@ -168,34 +177,42 @@ fn without_a_person(tool: &str) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn answered_itself() -> String {
+pub(crate) fn describe_self_answered_question() -> String {
     "The field `answers` is for whoever is asked. Leave it out.".to_owned()
 }
 
-pub(crate) fn dont_ask(subject: &Subject, demand: &Demand, suggestions: &[String]) -> String {
-    if let Some(words) = without_a_person(&subject.tool) {
+pub(crate) fn describe_dont_ask_denial(
+    subject: &CallSubject,
+    demand: &AskReason,
+    suggestions: &[String],
+) -> String {
+    if let Some(words) = describe_absent_user(&subject.tool) {
         return words.to_owned();
     }
     format!(
         "{} In dontAsk mode what would be asked is denied.{}",
         demand.why,
-        way_out(demand, suggestions)
+        describe_allowing_rule(demand, suggestions)
     )
 }
 
-pub(crate) fn nobody_to_ask(subject: &Subject, demand: &Demand, suggestions: &[String]) -> String {
-    if let Some(words) = without_a_person(&subject.tool) {
+pub(crate) fn describe_non_interactive_denial(
+    subject: &CallSubject,
+    demand: &AskReason,
+    suggestions: &[String],
+) -> String {
+    if let Some(words) = describe_absent_user(&subject.tool) {
         return words.to_owned();
     }
     format!(
         "{} Nobody can be asked here, so it is denied.{}",
         demand.why,
-        way_out(demand, suggestions)
+        describe_allowing_rule(demand, suggestions)
     )
 }
 
 /// What would have allowed it.
-fn way_out(demand: &Demand, suggestions: &[String]) -> String {
+fn describe_allowing_rule(demand: &AskReason, suggestions: &[String]) -> String {
     let mut way = match suggestions.first() {
         Some(rule) if demand.is_default => {
             format!(
@@ -211,7 +228,7 @@ fn way_out(demand: &Demand, suggestions: &[String]) -> String {
     way
 }
 
-fn short(text: &str) -> String {
+fn truncate_text(text: &str) -> String {
     const CHARS_MAX: usize = 200;
     match text.char_indices().nth(CHARS_MAX) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),

@@ -110,7 +110,7 @@ const WILD: [char; 2] = ['*', '?'];
 
 /// A name's pattern in its widest sense: letter case does not count, and a set of characters is any
 /// character.
-pub(crate) fn widened(part: &str) -> Cow<'_, str> {
+pub(crate) fn widen_pattern(part: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase() && byte != b'[';
     if part.bytes().all(is_plain) {
         return Cow::Borrowed(part);
@@ -119,10 +119,10 @@ pub(crate) fn widened(part: &str) -> Cow<'_, str> {
     let mut rest = part;
     while let Some((before, after)) = rest.split_once('[') {
         wide.push_str(before);
-        let (stands_for, behind) = match set(after) {
-            Set::Ends(behind) => ('?', behind),
-            Set::Unclear => ('*', ""),
-            Set::None => ('[', after),
+        let (stands_for, behind) = match parse_bracket_set(after) {
+            BracketSet::Ends(behind) => ('?', behind),
+            BracketSet::Unclear => ('*', ""),
+            BracketSet::None => ('[', after),
         };
         wide.push(stands_for);
         rest = behind;
@@ -132,7 +132,7 @@ pub(crate) fn widened(part: &str) -> Cow<'_, str> {
 }
 
 /// What an opening bracket begins.
-enum Set<'t> {
+enum BracketSet<'t> {
     /// A set of characters; this follows it.
     Ends(&'t str),
     /// A set whose end shells do not agree on.
@@ -144,24 +144,24 @@ enum Set<'t> {
 /// Reads behind an opening bracket. One that closes stands for itself when it comes first, and
 /// classes such as `[:lower:]` have brackets of their own. Bash looks for the end of sets with
 /// `[=e=]` or `[.e.]` in more than one place.
-fn set(text: &str) -> Set<'_> {
+fn parse_bracket_set(text: &str) -> BracketSet<'_> {
     let text = text.strip_prefix(['!', '^']).unwrap_or(text);
     let mut rest = text.strip_prefix(']').unwrap_or(text);
     let mut is_unclear = false;
     while let Some((before, after)) = rest.split_once([']', '[']) {
         if rest.as_bytes().get(before.len()) == Some(&b']') {
-            return if is_unclear { Set::Unclear } else { Set::Ends(after) };
+            return if is_unclear { BracketSet::Unclear } else { BracketSet::Ends(after) };
         }
         is_unclear |= after.starts_with(['=', '.']);
         let class = after.strip_prefix(':').and_then(|inner| inner.split_once(":]"));
         rest = class.map_or(after, |(_, behind)| behind);
     }
-    Set::None
+    BracketSet::None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{matches_name, matches_text, overlaps, overlaps_with_dots, widened};
+    use super::{matches_name, matches_text, overlaps, overlaps_with_dots, widen_pattern};
 
     #[test]
     fn two_patterns_overlap_when_a_name_fits_both() {
@@ -206,7 +206,7 @@ mod tests {
             ("[É]É", "?é"),
         ];
         for (pattern, wide) in cases {
-            assert_eq!(widened(pattern), wide, "{pattern}");
+            assert_eq!(widen_pattern(pattern), wide, "{pattern}");
         }
     }
 

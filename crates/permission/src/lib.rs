@@ -8,36 +8,39 @@
 //! covered. Deny and ask rules are read widely: what might be meant is meant. So a mistake here
 //! costs a question, not a file.
 //!
-//! Pure: no files, no clock. Only this crate can make a [`Granted`].
+//! Pure: no files, no clock. Only this crate can make a [`PermissionGrant`].
 
-pub mod check;
-pub mod command;
+mod ask_reason;
+mod call_subject;
+mod command_checker;
 pub mod decide;
-mod demand;
-pub mod display;
 mod explain;
+mod fetch_target;
+pub mod file_system_view;
 mod glob;
-pub mod granted;
-mod ground;
-mod held;
-mod host;
-mod judge;
-pub mod layer;
 mod mode;
-pub mod path;
+pub mod path_pattern;
+pub mod permission_grant;
+pub mod permission_layer;
 pub mod policy;
-mod protected;
+pub mod policy_check;
+mod protected_paths;
 pub mod rule;
-mod scope;
-mod subject;
-mod suggest;
-pub mod world;
+mod rule_match;
+mod sandbox_policy;
+pub mod sanitize;
+pub mod shell_command;
+mod suggest_rules;
+mod workspace_roots;
 
-pub use decide::{Opinion, Ruling, circle_question, decide, decide_in, speaks_of};
-pub use granted::{Granted, Question};
-pub use held::{Held, runs_outside};
-pub use host::names_near;
+pub use decide::{
+    PermissionDecision, PriorDecision, build_loop_question, decide, decide_with_file_system,
+    rule_matches_call,
+};
+pub use fetch_target::names_private_host;
+pub use file_system_view::{FileSystemView, PathEntry, VirtualTree};
+pub use permission_grant::{PendingPermissionQuestion, PermissionGrant};
 pub use policy::Policy;
-pub use protected::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
-pub use rule::{Hidden, Rule, RuleError, Rules};
-pub use world::{Entry, VirtualTree, World};
+pub use protected_paths::{DIRECTORIES as PROTECTED_DIRECTORIES, FILES as PROTECTED_FILES};
+pub use rule::{HiddenPaths, Rule, RuleError, Rules};
+pub use sandbox_policy::{SandboxPolicy, is_excluded_from_sandbox};

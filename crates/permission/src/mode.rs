@@ -1,37 +1,37 @@
 //! What each mode allows when no rule speaks.
 
-use windlass_vocabulary::{EffectClass, Inspection, Mode};
+use windlass_vocabulary::{EffectClass, PermissionMode, ToolInspection};
 
-use crate::ground::Ground;
+use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::file_system_view::PathEntry;
 use crate::policy::Policy;
-use crate::subject::{Access, Matter, Subject};
-use crate::world::Entry;
+use crate::workspace_roots::WorkspaceRoots;
 
 /// Reads inside the working directories in every mode; edits there in one. Commands are judged part
 /// by part elsewhere.
-pub(crate) fn allows_by_itself(
+pub(crate) fn mode_allows(
     policy: &Policy,
-    ground: &Ground<'_>,
-    subject: &Subject,
-    inspection: &Inspection,
+    ground: &WorkspaceRoots<'_>,
+    subject: &CallSubject,
+    inspection: &ToolInspection,
 ) -> bool {
     let is_pure = inspection.class == EffectClass::Pure;
-    match &subject.matter {
-        Matter::Command(_) | Matter::Unreadable => false,
-        Matter::File { meant, access: Access::Read } => {
-            is_pure && ground.is_inside(meant) && meant.entry != Entry::Special
+    match &subject.kind {
+        CallSubjectKind::Command(_) | CallSubjectKind::Unreadable => false,
+        CallSubjectKind::File { path: meant, access: PathAccess::Read } => {
+            is_pure && ground.is_inside(meant) && meant.entry != PathEntry::Special
         }
-        Matter::File { meant, access: Access::Write } => {
-            policy.mode == Mode::AcceptEdits
+        CallSubjectKind::File { path: meant, access: PathAccess::Write } => {
+            policy.mode == PermissionMode::AcceptEdits
                 && ground.is_inside(meant)
-                && meant.entry != Entry::Special
+                && meant.entry != PathEntry::Special
         }
         // An agent does nothing by being asked: each of its own calls is judged like ours.
-        Matter::Name(_) | Matter::Other if is_agent(&subject.tool) => true,
-        Matter::Name(_) => is_pure,
+        CallSubjectKind::Name(_) | CallSubjectKind::Other if is_agent(&subject.tool) => true,
+        CallSubjectKind::Name(_) => is_pure,
         // Somebody else's word that a tool only reads, or a look into the network, is not enough.
-        Matter::Address(_) => false,
-        Matter::Other => is_pure && !is_foreign(&subject.tool),
+        CallSubjectKind::Address(_) => false,
+        CallSubjectKind::Other => is_pure && !is_foreign(&subject.tool),
     }
 }
 
@@ -44,9 +44,9 @@ fn is_foreign(tool: &str) -> bool {
 }
 
 /// Does the call change nothing? Of commands we know better than whoever offers them.
-pub(crate) fn is_pure(subject: &Subject, inspection: &Inspection) -> bool {
-    match &subject.matter {
-        Matter::Command(command) => command.only_reads(),
+pub(crate) fn is_pure(subject: &CallSubject, inspection: &ToolInspection) -> bool {
+    match &subject.kind {
+        CallSubjectKind::Command(command) => command.is_read_only(),
         _ => inspection.class == EffectClass::Pure,
     }
 }

@@ -1,16 +1,16 @@
 //! Everything a ruling rests on besides the call itself.
 
 use serde::{Deserialize, Serialize};
-use windlass_vocabulary::Mode;
+use windlass_vocabulary::PermissionMode;
 
-use crate::held::Held;
 use crate::rule::Rules;
+use crate::sandbox_policy::SandboxPolicy;
 
 /// The policy in force. Part of the context a tool result may update.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// What happens when no rule speaks.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// The rules, all layers together.
     pub rules: Rules,
     /// Working directories, absolute, without a slash at the end; the first is where we are.
@@ -22,7 +22,7 @@ pub struct Policy {
     pub can_ask: bool,
     /// How shell commands are held by the kernel, where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<SandboxPolicy>,
 }
 
 impl Policy {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::{PathPattern, Sense};
+use crate::path_pattern::{MatchSense, PathPattern};
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Rules {
 
 /// Paths that may not be read, for tools that walk directories and meet files nobody named.
 #[derive(Debug, Default)]
-pub struct Hidden {
+pub struct HiddenPaths {
     patterns: Vec<PathPattern<'static>>,
     cwd: Option<String>,
 }
@@ -37,19 +37,19 @@ pub struct Hidden {
 impl Rules {
     /// The paths no deny rule lets anybody read.
     #[must_use]
-    pub fn hidden(&self, directories: &[String]) -> Hidden {
+    pub fn build_hidden_paths(&self, directories: &[String]) -> HiddenPaths {
         let pattern = |rule: &Rule| {
             let content = rule.content.as_deref().filter(|_| rule.tool == "Read")?;
-            Some(PathPattern::new(content, Sense::Wide).into_owned())
+            Some(PathPattern::new(content, MatchSense::Wide).into_owned())
         };
-        Hidden {
+        HiddenPaths {
             patterns: self.deny.iter().filter_map(pattern).collect(),
             cwd: directories.first().cloned(),
         }
     }
 }
 
-impl Hidden {
+impl HiddenPaths {
     /// May this absolute path not be read?
     #[must_use]
     pub fn covers(&self, path: &Path) -> bool {
@@ -122,7 +122,7 @@ impl Rule {
 
     /// Why this rule would never allow anything, to warn whoever wrote it.
     #[must_use]
-    pub fn idle_as_allow(&self) -> Option<&'static str> {
+    pub fn explain_idle_allow(&self) -> Option<&'static str> {
         let (before_star, _) = self.tool.split_once('*').unwrap_or((&self.tool, ""));
         let is_glob = before_star.len() != self.tool.len();
         let names_server = before_star.strip_prefix("mcp__").is_some_and(|rest| {

@@ -4,8 +4,8 @@
 //! and `why` beside. Harmless ones must be exactly allowed, all others exactly as expected.
 
 use serde_json::Value;
-use windlass_permission::check::{answer, explain};
-use windlass_permission::world::Blind;
+use windlass_permission::file_system_view::NoFileSystem;
+use windlass_permission::policy_check::{answer_case, render_report};
 
 #[cfg(test)]
 fn cases() -> Vec<Value> {
@@ -18,7 +18,7 @@ fn every_case_is_decided_as_expected() {
     let mut wrong = Vec::new();
     let cases = cases();
     for case in &cases {
-        let (line, ok) = answer(&case.to_string(), &Blind);
+        let (line, ok) = answer_case(&case.to_string(), &NoFileSystem);
         assert!(ok, "{line}");
         let got: Value = serde_json::from_str(&line).unwrap();
         if got["decision"] != case["expected"] {
@@ -45,7 +45,7 @@ fn rank(decision: &Value) -> usize {
 #[test]
 fn no_part_is_stricter_than_the_whole() {
     for case in cases() {
-        let (line, _) = answer(&case.to_string(), &Blind);
+        let (line, _) = answer_case(&case.to_string(), &NoFileSystem);
         let got: Value = serde_json::from_str(&line).unwrap();
         let parts = got["parts"].as_array().unwrap();
         let strictest = parts.iter().map(|part| rank(&part["decision"])).max().unwrap_or(0);
@@ -86,18 +86,19 @@ fn a_line_that_is_no_case_says_what_is_wrong() {
         ("{\"tool\":\"Bash\",\"input\":{},\"files\":{\"a\":{\"x\":1}}}", "files.a"),
         ("{\"tool\":\"Bash\",\"input\":{},\"interactive\":1}", "true or false"),
     ] {
-        let (answer, ok) = answer(line, &Blind);
+        let (answer, ok) = answer_case(line, &NoFileSystem);
         let got: Value = serde_json::from_str(&answer).unwrap();
         assert!(!ok && got["error"].as_str().unwrap().contains(problem), "{line}: {answer}");
     }
-    let (line, ok) = answer("{\"id\":7,\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}", &Blind);
+    let (line, ok) =
+        answer_case("{\"id\":7,\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}", &NoFileSystem);
     assert!(ok && line.contains("\"id\":7"), "{line}");
 }
 
 #[test]
 fn people_get_the_same_in_words() {
     let case = "{\"tool\":\"Bash\",\"input\":{\"command\":\"git log | head; make\\u202ex\"}}";
-    let (line, _) = answer(case, &Blind);
+    let (line, _) = answer_case(case, &NoFileSystem);
     let report: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(report["decision"], "ask");
     let policy = windlass_permission::Policy {
@@ -111,7 +112,11 @@ fn people_get_the_same_in_words() {
         input: windlass_vocabulary::Json::from_checked("{\"command\":\"git log | head; make\"}"),
         signature: None,
     };
-    let text = explain(&windlass_permission::check::report(&policy, &call, &Blind));
+    let text = render_report(&windlass_permission::policy_check::build_report(
+        &policy,
+        &call,
+        &NoFileSystem,
+    ));
     for words in ["ask: ", "allow git log", "allow head", "ask   make", "add: Bash(make:*)"] {
         assert!(text.contains(words), "{words} is not in:\n{text}");
     }
@@ -147,7 +152,7 @@ fn effects_are_those_of_the_command() {
         let case = serde_json::json!({
             "tool": "Bash", "input": {"command": command}, "files": {},
         });
-        let (line, _) = answer(&case.to_string(), &Blind);
+        let (line, _) = answer_case(&case.to_string(), &NoFileSystem);
         let got: Value = serde_json::from_str(&line).unwrap();
         let effects: Vec<&str> = got["parts"][0]["effects"]
             .as_array()

@@ -23,7 +23,7 @@ mod run {
     use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant};
 
-    use windlass_permission::command::{Found, commands};
+    use windlass_permission::shell_command::{CertainCommand, list_certain_commands};
 
     use crate::chance::Chance;
     use crate::grammar::{Writer, soup};
@@ -35,8 +35,9 @@ mod run {
     /// No more new ones are begun after this; a slow machine tries fewer.
     const BOX: Duration = Duration::from_secs(30);
 
-    fn could_be(found: &Found, seen: &Seen) -> bool {
-        let is_here = found.places.is_empty() || found.places.contains(&seen.place);
+    fn could_be(found: &CertainCommand, seen: &Seen) -> bool {
+        let is_here =
+            found.working_directories.is_empty() || found.working_directories.contains(&seen.place);
         let is_long_enough = seen.words.len() >= found.words.len();
         let is_short_enough = found.is_open || seen.words.len() == found.words.len();
         let is_same = found
@@ -47,11 +48,11 @@ mod run {
         is_here && is_long_enough && is_short_enough && is_same
     }
 
-    fn could_write(found: &Found, file: &Path) -> bool {
+    fn could_write(found: &CertainCommand, file: &Path) -> bool {
         found.writes.iter().any(|target| match target {
             None => true,
             Some(target) => {
-                let places = &found.places;
+                let places = &found.working_directories;
                 places.is_empty() || places.iter().any(|place| place.join(target) == *file)
             }
         })
@@ -68,7 +69,7 @@ mod run {
             }
             let text = write(&mut Chance::new(seed));
             let place: PathBuf = stage.next_place();
-            let (found, is_understood) = commands(&text, &place);
+            let (found, is_understood) = list_certain_commands(&text, &place);
             ran += 1;
             if !is_understood {
                 continue;

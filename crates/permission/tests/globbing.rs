@@ -5,8 +5,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use windlass_permission::{Opinion, Policy, Rule, Ruling, decide};
-use windlass_vocabulary::{Inspection, Json, Mode, ToolCall, ToolCallId, ToolName};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, Rule, decide};
+use windlass_vocabulary::{Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName};
 
 /// The files that lie there; every other one is denied.
 const NAMES: &[&str] = &[".env", "secret", "key]", "a[b", "Éa", "x-y", "env", ".e", "secrets"];
@@ -75,8 +75,8 @@ fn is_allowed(policy: &Policy, pattern: &str) -> bool {
         input: Json::from_checked(&input),
         signature: None,
     };
-    let facts = Inspection::EXCLUSIVE_EFFECT;
-    matches!(decide(policy, call, &facts, Opinion::None), Ruling::Allow(_))
+    let facts = ToolInspection::EXCLUSIVE_EFFECT;
+    matches!(decide(policy, call, &facts, PriorDecision::None), PermissionDecision::Allow(_))
 }
 
 #[test]
@@ -86,7 +86,8 @@ fn no_pattern_becomes_a_denied_name_unasked() {
         fs::write(folder.path().join(name), "").unwrap();
     }
     let denied: Vec<&str> = NAMES.iter().copied().step_by(2).collect();
-    let mut policy = Policy { mode: Mode::BypassPermissions, can_ask: true, ..Policy::default() };
+    let mut policy =
+        Policy { mode: PermissionMode::BypassPermissions, can_ask: true, ..Policy::default() };
     policy.directories = vec![folder.path().to_str().unwrap().to_owned()];
     // A bracket of a rule opens a set, as in the shell.
     let rule = |name: &&str| Rule::parse(&format!("Read(./{})", name.replace('[', "[[]")));

@@ -10,7 +10,7 @@
 use std::error::Error;
 use std::io::Write as _;
 
-use windlass_rehearsal::{RecordOptions, Recorder, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{RecordOptions, Recorder, Rehearsal, RehearsalOptions, Script};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -18,12 +18,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("two arguments are needed: the script and the folder to record into".into());
     };
     let script = Script::parse(&std::fs::read_to_string(script)?)?;
-    let rehearsal = Rehearsal::start_blocking(script, StartOptions::default())?;
+    let rehearsal = Rehearsal::start_blocking(script, RehearsalOptions::default())?;
     let recorder = Recorder::start_blocking(RecordOptions::new(rehearsal.url(), folder))?;
     println!("{}", recorder.url());
     std::io::stdout().flush()?;
     std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
-    let summary = recorder.finished_blocking();
+    let summary = recorder.finish_blocking();
     println!("{} exchanges, {} bytes", summary.exchanges, summary.bytes);
     for unrecorded in summary.reasons {
         println!("not recorded: {unrecorded}");

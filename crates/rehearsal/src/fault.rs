@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// One thing that goes wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ScriptedFault {
     /// Refuses before answering.
     Refuse {
         /// HTTP status.
@@ -74,7 +74,7 @@ pub enum Fault {
     BrokenGzip,
 }
 
-impl Fault {
+impl ScriptedFault {
     /// Refuses with a status and the provider's usual error object.
     #[must_use]
     pub fn refuse(status: u16) -> Self {
@@ -122,7 +122,7 @@ impl Fault {
 
     /// Is this a fault that leaves no room for anything the answer says?
     #[must_use]
-    pub(crate) fn silences(&self) -> bool {
+    pub(crate) fn replaces_answer(&self) -> bool {
         matches!(
             self,
             Self::Refuse { .. }

@@ -1,7 +1,7 @@
 //! A model server with a script instead of a model.
 //!
 //! For people who want to see their hooks, rules and budgets at work without spending tokens, for
-//! the demonstration, and for every end-to-end test. Read in this order: [`Script`], [`Fault`],
+//! the demonstration, and for every end-to-end test. Read in this order: [`Script`], [`ScriptedFault`],
 //! [`Rehearsal`], then the files of `wire`. Beside the script there is [`cassette`]: traffic with a
 //! real server, recorded, scrubbed, and played back without it.
 //!
@@ -51,12 +51,12 @@
 pub mod cassette;
 pub mod demo;
 mod fault;
-mod plan;
 mod script;
-mod serve;
+mod server;
+mod socket_plan;
 mod wire;
 
 pub use cassette::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};
-pub use fault::Fault;
-pub use script::{Answer, Script, ScriptError, StopReason};
-pub use serve::{Recorded, Rehearsal, StartError, StartOptions};
+pub use fault::ScriptedFault;
+pub use script::{Script, ScriptError, ScriptedAnswer, StopReason};
+pub use server::{ReceivedRequest, Rehearsal, RehearsalOptions, ServerStartError};

@@ -6,21 +6,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Network, Plan};
-use crate::wanted::Backend;
+use crate::plan::{SandboxNetwork, SandboxPlan};
+use crate::probe_options::SandboxBackend;
 
 /// Why it failed, most likely.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+pub struct SandboxFailure {
     /// What stood in the way.
-    pub cause: Cause,
+    pub cause: SandboxFailureCause,
     /// For people and models: what happened and what can be done.
     pub words: String,
 }
 
 /// What stood in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum SandboxFailureCause {
     /// The sandbox itself could not be entered; the command did not run.
     NotEntered,
     /// A path that may not be written.
@@ -70,63 +70,93 @@ const MEMORY: &[&str] = &[
     "ReserveShadowMemoryRange",
 ];
 
-pub(crate) fn explain(
-    backend: Backend,
-    plan: &Plan,
+pub(crate) fn explain_failure(
+    backend: SandboxBackend,
+    plan: &SandboxPlan,
     exit: Option<i32>,
     stderr: &str,
-) -> Option<Reason> {
+) -> Option<SandboxFailure> {
     let exit = exit.filter(|code| *code != 0)?;
     let mut from = stderr.len().saturating_sub(TAIL);
     while !stderr.is_char_boundary(from) {
         from += 1;
     }
     let tail = stderr.get(from..).unwrap_or_default();
-    tail.lines().rev().find_map(|line| of_line(backend, plan, exit, line))
+    tail.lines().rev().find_map(|line| explain_line(backend, plan, exit, line))
 }
 
-fn of_line(backend: Backend, plan: &Plan, exit: i32, line: &str) -> Option<Reason> {
+fn explain_line(
+    backend: SandboxBackend,
+    plan: &SandboxPlan,
+    exit: i32,
+    line: &str,
+) -> Option<SandboxFailure> {
     let has = |signs: &[&str]| signs.iter().any(|sign| line.contains(sign));
     let ours = line.starts_with("bwrap: ") || line.starts_with("windlass sandbox: ");
     if ours && (exit == 1 || exit == NOT_ENTERED) {
-        return Some(reason(Cause::NotEntered, "The sandbox could not be entered", line));
+        return Some(build_failure(
+            SandboxFailureCause::NotEntered,
+            "The sandbox could not be entered",
+            line,
+        ));
     }
     if has(READ_ONLY) {
-        return Some(reason(Cause::ReadOnly, "The sandbox lets nothing be written there", line));
+        return Some(build_failure(
+            SandboxFailureCause::ReadOnly,
+            "The sandbox lets nothing be written there",
+            line,
+        ));
     }
-    if has(NETWORK) && plan.network != Network::Open {
+    if has(NETWORK) && plan.network != SandboxNetwork::Open {
         let words = match plan.network {
-            Network::Through(_) => "The sandbox lets only listed hosts be reached",
+            SandboxNetwork::ViaProxy(_) => "The sandbox lets only listed hosts be reached",
             _ => "The network is off in the sandbox",
         };
-        return Some(reason(Cause::Network, words, line));
+        return Some(build_failure(SandboxFailureCause::Network, words, line));
     }
     if has(PROCESSES) {
-        return Some(reason(Cause::Processes, "The sandbox bounds the number of processes", line));
+        return Some(build_failure(
+            SandboxFailureCause::Processes,
+            "The sandbox bounds the number of processes",
+            line,
+        ));
     }
     if has(MEMORY) {
-        return Some(reason(Cause::Memory, "The sandbox bounds the memory of a process", line));
+        return Some(build_failure(
+            SandboxFailureCause::Memory,
+            "The sandbox bounds the memory of a process",
+            line,
+        ));
     }
-    if has(DENIED) && is_outside(plan, line) {
-        return Some(reason(Cause::Refused, "The sandbox keeps this path out of reach", line));
+    if has(DENIED) && names_unreachable_path(plan, line) {
+        return Some(build_failure(
+            SandboxFailureCause::Refused,
+            "The sandbox keeps this path out of reach",
+            line,
+        ));
     }
-    if has(FORBIDDEN) && (backend == Backend::Landlock || is_outside(plan, line)) {
-        return Some(reason(Cause::Refused, "The sandbox refuses this call", line));
+    if has(FORBIDDEN) && (backend == SandboxBackend::Landlock || names_unreachable_path(plan, line))
+    {
+        return Some(build_failure(
+            SandboxFailureCause::Refused,
+            "The sandbox refuses this call",
+            line,
+        ));
     }
     None
 }
 
-fn reason(cause: Cause, words: &str, line: &str) -> Reason {
+fn build_failure(cause: SandboxFailureCause, words: &str, line: &str) -> SandboxFailure {
     let line = line.trim();
     let again = match cause {
-        Cause::NotEntered => "The command did not run.",
+        SandboxFailureCause::NotEntered => "The command did not run.",
         _ => "If it is needed, ask for the command to be run without the sandbox.",
     };
-    Reason { cause, words: format!("{words} (\"{line}\"). {again}") }
+    SandboxFailure { cause, words: format!("{words} (\"{line}\"). {again}") }
 }
 
 /// Does the line name a path that may not be written, or no path at all that we could find?
-fn is_outside(plan: &Plan, line: &str) -> bool {
+fn names_unreachable_path(plan: &SandboxPlan, line: &str) -> bool {
     let writable: Vec<&PathBuf> = plan.roots.iter().chain(&plan.scratch).collect();
     let mut words = line.split(|c: char| c.is_whitespace() || "'\"`:;,()‘’".contains(c));
     words.any(|word| {
@@ -143,56 +173,76 @@ mod tests {
 
     #[test]
     fn sandbox_reasons_are_told_from_others() {
-        let mut plan = Plan::new("/w/repo", Some(Path::new("/home/u")));
-        let cause = |plan: &Plan, backend, exit, line: &str| {
-            explain(backend, plan, Some(exit), line).map(|reason| reason.cause)
+        let mut plan = SandboxPlan::new("/w/repo", Some(Path::new("/home/u")));
+        let cause = |plan: &SandboxPlan, backend, exit, line: &str| {
+            explain_failure(backend, plan, Some(exit), line).map(|reason| reason.cause)
         };
-        use Backend::{Bubblewrap, Landlock};
+        use SandboxBackend::{Bubblewrap, Landlock};
         for (backend, exit, line, expected) in [
             (
                 Bubblewrap,
                 1,
                 "touch: cannot touch '/etc/x': Read-only file system",
-                Some(Cause::ReadOnly),
+                Some(SandboxFailureCause::ReadOnly),
             ),
             (
                 Bubblewrap,
                 1,
                 "error: Read-only file system (os error 30)\nmake: *** [all] Error 1",
-                Some(Cause::ReadOnly),
+                Some(SandboxFailureCause::ReadOnly),
             ),
             (Bubblewrap, 0, "touch: cannot touch '/etc/x': Read-only file system", None),
-            (Bubblewrap, 6, "curl: (6) Could not resolve host: example.org", Some(Cause::Network)),
+            (
+                Bubblewrap,
+                6,
+                "curl: (6) Could not resolve host: example.org",
+                Some(SandboxFailureCause::Network),
+            ),
             (
                 Bubblewrap,
                 2,
                 "bash: fork: retry: Resource temporarily unavailable",
-                Some(Cause::Processes),
+                Some(SandboxFailureCause::Processes),
             ),
             (
                 Bubblewrap,
                 1,
                 "bwrap: No permissions to create a new namespace",
-                Some(Cause::NotEntered),
+                Some(SandboxFailureCause::NotEntered),
             ),
             (Bubblewrap, 7, "bwrap: said somebody else", None),
-            (Bubblewrap, 1, "cat: /home/u/.ssh/id_rsa: Permission denied", Some(Cause::Refused)),
+            (
+                Bubblewrap,
+                1,
+                "cat: /home/u/.ssh/id_rsa: Permission denied",
+                Some(SandboxFailureCause::Refused),
+            ),
             (Bubblewrap, 1, "bash: line 1: ./run.sh: Permission denied", None),
             (Bubblewrap, 1, "bash: /w/repo/run.sh: Permission denied", None),
-            (Landlock, 1, "touch: cannot touch '/etc/x': Permission denied", Some(Cause::Refused)),
+            (
+                Landlock,
+                1,
+                "touch: cannot touch '/etc/x': Permission denied",
+                Some(SandboxFailureCause::Refused),
+            ),
             (
                 Landlock,
                 1,
                 "chmod: changing permissions of 'a': Operation not permitted",
-                Some(Cause::Refused),
+                Some(SandboxFailureCause::Refused),
             ),
-            (Landlock, 125, "windlass sandbox: no filter", Some(Cause::NotEntered)),
-            (Bubblewrap, 1, "Out of memory in perl:util:safesysmalloc", Some(Cause::Memory)),
+            (Landlock, 125, "windlass sandbox: no filter", Some(SandboxFailureCause::NotEntered)),
+            (
+                Bubblewrap,
+                1,
+                "Out of memory in perl:util:safesysmalloc",
+                Some(SandboxFailureCause::Memory),
+            ),
             (Bubblewrap, 1, "error[E0308]: mismatched types", None),
         ] {
             assert_eq!(cause(&plan, backend, exit, line), expected, "{line}");
         }
-        plan.network = Network::Open;
+        plan.network = SandboxNetwork::Open;
         assert_eq!(cause(&plan, Bubblewrap, 6, "curl: (6) Could not resolve host: a"), None);
     }
 }

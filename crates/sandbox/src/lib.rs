@@ -1,9 +1,9 @@
 //! Runs other people's programs where the kernel holds them to the policy.
 //!
-//! A [`Plan`] says what one command may touch. [`Sandbox::probe`] finds out, once, what this machine
+//! A [`SandboxPlan`] says what one command may touch. [`Sandbox::probe`] finds out, once, what this machine
 //! can hold it with: bubblewrap, or Landlock where that is missing or forbidden. Then
-//! [`Sandbox::command`] prepares a command, [`Launch::spawn`] starts it the caller's way, and
-//! [`Launch::settle`] makes sure that nothing of it is left.
+//! [`Sandbox::prepare_command`] prepares a command, [`SandboxLaunch::spawn`] starts it the caller's way, and
+//! [`SandboxLaunch::clean_up`] makes sure that nothing of it is left.
 //!
 //! Whether a command may run at all is decided elsewhere. Nothing here asks anybody, and nothing
 //! falls back to running without a sandbox: what cannot be held does not start.
@@ -13,30 +13,30 @@
     allow(dead_code, reason = "what holds and explains is there before it is used")
 )]
 
+mod error;
 mod failure;
 #[cfg(target_os = "linux")]
 mod linux;
-mod names;
-#[cfg(not(target_os = "linux"))]
-mod other;
 mod plan;
+mod probe_options;
+mod protected_names;
 pub mod proxy;
-mod refusal;
 pub mod seatbelt;
 pub mod secrets;
-mod wanted;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
 
 use std::ffi::OsString;
 
-pub use failure::{Cause, Reason};
+pub use error::{SandboxPlanRefused, SandboxUnavailable};
+pub use failure::{SandboxFailure, SandboxFailureCause};
 #[cfg(target_os = "linux")]
-pub use linux::{Launch, Sandbox, Settled, TakenBack};
+pub use linux::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
+pub use plan::{SandboxLimits, SandboxNetwork, SandboxPlan};
+pub use probe_options::{EntryProgram, SandboxBackend, SandboxProbeOptions};
+pub use proxy::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
 #[cfg(not(target_os = "linux"))]
-pub use other::{Launch, Sandbox, Settled, TakenBack};
-pub use plan::{Limits, Network, Plan};
-pub use proxy::{Allowed, Gate, Hosts, Proxy};
-pub use refusal::{Refused, Unavailable};
-pub use wanted::{Backend, Entry, Wanted};
+pub use unsupported::{RevertedProtectedFile, Sandbox, SandboxCleanup, SandboxLaunch};
 
 /// What a hidden subcommand of the binary calls with the arguments after its own name, as the very
 /// first thing it does. The result is the exit code of the process; usually it becomes the command
@@ -46,5 +46,5 @@ pub fn enter(arguments: &[OsString]) -> i32 {
     #[cfg(target_os = "linux")]
     return linux::enter::enter(arguments);
     #[cfg(not(target_os = "linux"))]
-    return other::enter(arguments);
+    return unsupported::enter(arguments);
 }

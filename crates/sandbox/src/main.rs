@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use windlass_sandbox::{Backend, Network, Plan, Sandbox, Settled, Wanted};
+use windlass_sandbox::{
+    Sandbox, SandboxBackend, SandboxCleanup, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
+};
 
 const USAGE: &str = "usage: windlass-sandbox run [option value ...] -- program [argument ...]
   --backend bubblewrap|landlock   only this one
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let code = match arguments.split_first() {
         Some((word, rest)) if word == "enter" => windlass_sandbox::enter(rest),
-        Some((word, rest)) if word == "run" => run(rest).unwrap_or_else(|problem| {
+        Some((word, rest)) if word == "run" => run_command(rest).unwrap_or_else(|problem| {
             eprintln!("windlass-sandbox: {problem}");
             125
         }),
@@ -51,24 +53,25 @@ fn main() -> ExitCode {
 }
 
 /// What the options say.
-struct Options {
-    wanted: Wanted,
-    plan: Plan,
+struct SandboxRunOptions {
+    wanted: SandboxProbeOptions,
+    plan: SandboxPlan,
     limit: Duration,
     wants_report: bool,
     command: Vec<OsString>,
 }
 
-fn run(arguments: &[OsString]) -> Result<i32, String> {
-    let Options { wanted, plan, limit, wants_report, command } = read(arguments)?;
+fn run_command(arguments: &[OsString]) -> Result<i32, String> {
+    let SandboxRunOptions { wanted, plan, limit, wants_report, command } =
+        parse_options(arguments)?;
     let sandbox = Sandbox::probe(&wanted).map_err(|error| error.to_string())?;
     if wants_report {
         eprintln!("{}", sandbox.report());
     }
     for _ in 0..TRIES {
-        let (status, settled) = attempt(&sandbox, &plan, &command, limit)?;
-        for taken in &settled.taken_back {
-            let kept = taken.kept_as.as_deref().unwrap_or(Path::new("nothing"));
+        let (status, settled) = try_command(&sandbox, &plan, &command, limit)?;
+        for taken in &settled.reverted {
+            let kept = taken.moved_to.as_deref().unwrap_or(Path::new("nothing"));
             eprintln!("taken back: {} (now {})", taken.path.display(), kept.display());
         }
         if let Some(problem) = settled.problem {
@@ -86,29 +89,29 @@ fn run(arguments: &[OsString]) -> Result<i32, String> {
     Err("it was never entered".into())
 }
 
-fn attempt(
+fn try_command(
     sandbox: &Sandbox,
-    plan: &Plan,
+    plan: &SandboxPlan,
     command: &[OsString],
     limit: Duration,
-) -> Result<(Option<ExitStatus>, Settled), String> {
+) -> Result<(Option<ExitStatus>, SandboxCleanup), String> {
     let (program, arguments) = command.split_first().ok_or(USAGE)?;
     let launch = match arguments {
         [option, script] if option == "-c" && program == "bash" => {
-            sandbox.shell(plan, Path::new("/bin/bash"), script)
+            sandbox.prepare_shell(plan, Path::new("/bin/bash"), script)
         }
-        _ => sandbox.command(plan, program, arguments),
+        _ => sandbox.prepare_command(plan, program, arguments),
     };
     let mut launch = launch.map_err(|error| error.to_string())?;
     let mut child = launch
         .spawn(|mut command| command.process_group(0).stdin(Stdio::null()).spawn())
         .map_err(|error| format!("the launcher: {error}"))?;
-    let status = wait(&mut child, limit);
-    Ok((status, launch.settle()))
+    let status = wait_until_deadline(&mut child, limit);
+    Ok((status, launch.clean_up()))
 }
 
 /// Past the limit the whole group is killed, which the sandbox must not survive.
-fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+fn wait_until_deadline(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     loop {
         if let Ok(Some(status)) = child.try_wait() {
@@ -136,10 +139,10 @@ fn kill_group(child: &mut Child) {
     let _ = child.kill();
 }
 
-fn read(arguments: &[OsString]) -> Result<Options, String> {
+fn parse_options(arguments: &[OsString]) -> Result<SandboxRunOptions, String> {
     let us = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut wanted = Wanted::any(us, ["enter"]);
-    let mut plan = Plan::new("/", None);
+    let mut wanted = SandboxProbeOptions::best_available(us, ["enter"]);
+    let mut plan = SandboxPlan::new("/", None);
     plan.roots.clear();
     let mut directory = None;
     let (mut limit, mut wants_report) = (Duration::from_secs(60), false);
@@ -149,13 +152,15 @@ fn read(arguments: &[OsString]) -> Result<Options, String> {
             let first = plan.roots.first().cloned().unwrap_or_else(|| "/".into());
             plan.directory = directory.unwrap_or(first);
             let command = list.cloned().collect();
-            return Ok(Options { wanted, plan, limit, wants_report, command });
+            return Ok(SandboxRunOptions { wanted, plan, limit, wants_report, command });
         }
         let value = list.next().ok_or(USAGE)?;
         let number = || value.to_str().and_then(|text| text.parse::<u64>().ok()).ok_or(USAGE);
         match word.to_str().unwrap_or_default() {
-            "--backend" if value == "landlock" => wanted.backend = Some(Backend::Landlock),
-            "--backend" if value == "bubblewrap" => wanted.backend = Some(Backend::Bubblewrap),
+            "--backend" if value == "landlock" => wanted.backend = Some(SandboxBackend::Landlock),
+            "--backend" if value == "bubblewrap" => {
+                wanted.backend = Some(SandboxBackend::Bubblewrap)
+            }
             "--bubblewrap" => wanted.bubblewrap = Some(value.into()),
             "--entry" => wanted.entry.program = value.into(),
             "--directory" => directory = Some(PathBuf::from(value)),
@@ -164,17 +169,19 @@ fn read(arguments: &[OsString]) -> Result<Options, String> {
             "--read" => plan.readable.push(value.into()),
             "--protect" => plan.protected.push(value.into()),
             "--hide" => plan.hidden.push(value.into()),
-            "--home" => plan.hidden.extend(windlass_sandbox::secrets::of_home(Path::new(value))),
+            "--home" => {
+                plan.hidden.extend(windlass_sandbox::secrets::list_home_secrets(Path::new(value)))
+            }
             "--env" => {
                 plan.environment.extend(std::env::var_os(value).map(|set| (value.clone(), set)));
             }
-            "--network" if value == "off" => plan.network = Network::Off,
-            "--network" if value == "open" => plan.network = Network::Open,
-            "--network" => plan.network = Network::Through(value.into()),
+            "--network" if value == "off" => plan.network = SandboxNetwork::Off,
+            "--network" if value == "open" => plan.network = SandboxNetwork::Open,
+            "--network" => plan.network = SandboxNetwork::ViaProxy(value.into()),
             "--processes" => plan.limits.processes = number()?,
             "--memory" => plan.limits.memory = number()?,
-            "--metadata" => plan.metadata = value == "yes",
-            "--lasting" => plan.is_lasting = value == "yes",
+            "--metadata" => plan.may_change_metadata = value == "yes",
+            "--lasting" => plan.is_background = value == "yes",
             "--seconds" => limit = Duration::from_secs(number()?),
             "--report" => wants_report = value == "yes",
             _ => return Err(USAGE.into()),

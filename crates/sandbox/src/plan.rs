@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// What one command may touch. Everything else on the machine is read-only or out of reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct SandboxPlan {
     /// Where the command starts; absolute.
     pub directory: PathBuf,
     /// Directories it may write to, chosen by the user. What [`windlass_permission`] protects by
@@ -26,32 +26,32 @@ pub struct Plan {
     /// The whole environment of the command.
     pub environment: Vec<(OsString, OsString)>,
     /// Whom it may talk to.
-    pub network: Network,
+    pub network: SandboxNetwork,
     /// How much it may use.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// May it change modes, owners and times? Only Landlock asks: it cannot tell a file inside the
     /// roots from one outside there, so without leave it refuses all of these calls.
-    pub metadata: bool,
+    pub may_change_metadata: bool,
     /// Will it go on running beside other work, like a server? Then nobody can tell afterwards who
     /// made a file: protected ones that did not exist when it started are left alone.
-    pub is_lasting: bool,
+    pub is_background: bool,
 }
 
 /// Whom a command may talk to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Network {
+pub enum SandboxNetwork {
     /// Nobody.
     #[default]
     Off,
     /// The hosts that a [`Proxy`](crate::Proxy) listening on this socket lets through.
-    Through(PathBuf),
+    ViaProxy(PathBuf),
     /// Anybody: the network is that of the machine.
     Open,
 }
 
 /// How much a command may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Processes and threads at one time.
     pub processes: u64,
     /// Bytes of memory that one process may have for itself, and all of them together where there
@@ -63,7 +63,7 @@ pub struct Limits {
     pub processor_seconds: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             processes: 2048,
@@ -74,7 +74,7 @@ impl Default for Limits {
     }
 }
 
-impl Plan {
+impl SandboxPlan {
     /// A plan for a command in a directory that it may write to: no network, no environment, and
     /// the usual secrets of this home hidden.
     #[must_use]
@@ -86,12 +86,12 @@ impl Plan {
             scratch: Vec::new(),
             readable: Vec::new(),
             protected: Vec::new(),
-            hidden: home.map(crate::secrets::of_home).unwrap_or_default(),
+            hidden: home.map(crate::secrets::list_home_secrets).unwrap_or_default(),
             environment: Vec::new(),
-            network: Network::Off,
-            limits: Limits::default(),
-            metadata: false,
-            is_lasting: false,
+            network: SandboxNetwork::Off,
+            limits: SandboxLimits::default(),
+            may_change_metadata: false,
+            is_background: false,
         }
     }
 }

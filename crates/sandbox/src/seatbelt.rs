@@ -6,50 +6,50 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::names::{guarded, is_git};
-use crate::plan::{Network, Plan};
+use crate::plan::{SandboxNetwork, SandboxPlan};
+use crate::protected_names::{is_git_directory, list_protected_names};
 
 /// The profile for a plan: everything may be read but the hidden, the roots may be written but the
 /// protected, and the network is off unless it goes through a local socket.
 #[must_use]
-pub fn profile(plan: &Plan) -> String {
+pub fn render_profile(plan: &SandboxPlan) -> String {
     let mut text = String::from(
         "(version 1)\n(deny default)\n(allow process*)\n(allow signal (target same-sandbox))\n\
          (allow sysctl-read)\n(allow mach-lookup (global-name \"com.apple.system.logger\"))\n\
          (allow file-read*)\n(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\"))\n",
     );
     for root in plan.roots.iter().chain(&plan.scratch) {
-        rule(&mut text, "allow file-write*", "subpath", root);
+        push_rule(&mut text, "allow file-write*", "subpath", root);
     }
     for root in &plan.roots {
-        for name in guarded() {
-            if !is_git(name) {
-                rule(&mut text, "deny file-write*", "subpath", &root.join(name));
+        for name in list_protected_names() {
+            if !is_git_directory(name) {
+                push_rule(&mut text, "deny file-write*", "subpath", &root.join(name));
             }
         }
-        for inside in crate::names::IN_GIT {
-            rule(&mut text, "deny file-write*", "subpath", &root.join(".git").join(inside));
+        for inside in crate::protected_names::PROTECTED_IN_GIT {
+            push_rule(&mut text, "deny file-write*", "subpath", &root.join(".git").join(inside));
         }
         // The directory itself can be neither renamed nor removed; what is in it can be written.
-        rule(&mut text, "deny file-write-unlink", "literal", &root.join(".git"));
+        push_rule(&mut text, "deny file-write-unlink", "literal", &root.join(".git"));
     }
     for path in &plan.protected {
-        rule(&mut text, "deny file-write*", "subpath", path);
+        push_rule(&mut text, "deny file-write*", "subpath", path);
     }
     for path in &plan.hidden {
-        rule(&mut text, "deny file-read* file-write*", "subpath", path);
+        push_rule(&mut text, "deny file-read* file-write*", "subpath", path);
     }
     match &plan.network {
-        Network::Off => {}
-        Network::Through(socket) => {
-            rule(&mut text, "allow network-outbound", "literal", socket);
+        SandboxNetwork::Off => {}
+        SandboxNetwork::ViaProxy(socket) => {
+            push_rule(&mut text, "allow network-outbound", "literal", socket);
         }
-        Network::Open => text.push_str("(allow network*)\n"),
+        SandboxNetwork::Open => text.push_str("(allow network*)\n"),
     }
     text
 }
 
-fn rule(text: &mut String, what: &str, filter: &str, path: &Path) {
+fn push_rule(text: &mut String, what: &str, filter: &str, path: &Path) {
     let quoted = path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
     // Writing to a string cannot fail.
     let _ = writeln!(text, "({what} ({filter} \"{quoted}\"))");
@@ -59,15 +59,15 @@ fn rule(text: &mut String, what: &str, filter: &str, path: &Path) {
 mod tests {
     use super::*;
 
-    fn plan() -> Plan {
-        let mut plan = Plan::new("/w/re\"po", None);
+    fn plan() -> SandboxPlan {
+        let mut plan = SandboxPlan::new("/w/re\"po", None);
         plan.hidden.push("/home/u/.ssh".into());
         plan
     }
 
     #[test]
     fn later_rules_take_back_what_earlier_ones_gave() {
-        let text = profile(&plan());
+        let text = render_profile(&plan());
         let at = |piece: &str| text.find(piece).unwrap_or_else(|| panic!("no {piece} in {text}"));
         let root = at("(allow file-write* (subpath \"/w/re\\\"po\"))");
         assert!(root < at("(deny file-write* (subpath \"/w/re\\\"po/.git/hooks\"))"));
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn the_network_is_off_unless_said_otherwise() {
         let mut plan = plan();
-        assert!(!profile(&plan).contains("network"));
-        plan.network = Network::Through("/s/proxy".into());
-        assert!(profile(&plan).contains("(allow network-outbound (literal \"/s/proxy\"))"));
-        assert!(!profile(&plan).contains("(allow network*)"));
-        plan.network = Network::Open;
-        assert!(profile(&plan).contains("(allow network*)"));
+        assert!(!render_profile(&plan).contains("network"));
+        plan.network = SandboxNetwork::ViaProxy("/s/proxy".into());
+        assert!(render_profile(&plan).contains("(allow network-outbound (literal \"/s/proxy\"))"));
+        assert!(!render_profile(&plan).contains("(allow network*)"));
+        plan.network = SandboxNetwork::Open;
+        assert!(render_profile(&plan).contains("(allow network*)"));
     }
 }

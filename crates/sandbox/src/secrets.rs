@@ -57,6 +57,6 @@ const OF_HOME: &[&str] = &[
 
 /// The usual places of keys below a home directory.
 #[must_use]
-pub fn of_home(home: &Path) -> Vec<PathBuf> {
+pub fn list_home_secrets(home: &Path) -> Vec<PathBuf> {
     OF_HOME.iter().map(|name| home.join(name)).collect()
 }

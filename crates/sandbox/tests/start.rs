@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use windlass_sandbox::{Backend, Plan, Sandbox, Wanted};
+use windlass_sandbox::{Sandbox, SandboxBackend, SandboxPlan, SandboxProbeOptions};
 
 /// Enough for figures that stand still while the machine is busy.
 const ROUNDS: usize = 16;
@@ -100,20 +100,21 @@ fn a_start_costs_at_most_a_third_more_than_bubblewraps_own() {
         assert!(command.current_dir("/").status().unwrap().success(), "as nobody");
     }
     let project = tempfile::tempdir().unwrap();
-    let mut wanted = Wanted::any(runner, ["enter"]);
-    wanted.backend = Some(Backend::Bubblewrap);
+    let mut wanted = SandboxProbeOptions::best_available(runner, ["enter"]);
+    wanted.backend = Some(SandboxBackend::Bubblewrap);
     let sandbox = Sandbox::probe(&wanted).unwrap();
-    let plan = Plan::new(project.path(), Some(project.path()));
+    let plan = SandboxPlan::new(project.path(), Some(project.path()));
     let plain = || {
         let mut command = Command::new("/usr/bin/bwrap");
         command.args(PLAIN).env_clear().stdin(Stdio::null());
         assert!(command.status().unwrap().success());
     };
     let ours = || {
-        let mut launch = sandbox.shell(&plan, Path::new("/bin/bash"), OsStr::new("true")).unwrap();
+        let mut launch =
+            sandbox.prepare_shell(&plan, Path::new("/bin/bash"), OsStr::new("true")).unwrap();
         let mut child = launch.spawn(|mut command| command.stdin(Stdio::null()).spawn()).unwrap();
         assert!(child.wait().unwrap().success());
-        assert_eq!(launch.settle().problem, None);
+        assert_eq!(launch.clean_up().problem, None);
     };
     let series = (0..SERIES_MAX).map(|_| ratio(plain, ours));
     let seen: Vec<f64> = series.take_while(|ratio| *ratio > RATIO_MAX).collect();

@@ -1,49 +1,52 @@
 //! Settings files: which are read, what they say together, and what of it the user trusted.
 //!
-//! One door, [`load`]: places in, [`Loaded`] out. Layers from low to high are the user's, the
+//! One door, [`load_settings`]: places in, [`LoadedSettings`] out. Layers from low to high are the user's, the
 //! project's, the machine's own of the project, the command line's, and the administrator's. A value
 //! of the highest layer counts; objects are merged key by key; lists add up. Where each value came
 //! from is kept.
 //!
 //! Two things are never given up. What a project brings along may forbid before the user trusted it,
-//! and nothing else: [`Trust`] says what was left out and takes the user's yes. And a file that cannot
+//! and nothing else: [`ProjectTrust`] says what was left out and takes the user's yes. And a file that cannot
 //! be read loosens nothing: as its deny rules are not known, everything asks until it is mended.
 //!
 //! Hooks and servers are handed on as they are written, with the layer they come from: what they mean
 //! is known to those who run them. Nothing is run here.
 
-mod digest;
-mod disk;
-mod file;
-mod keep;
-mod key;
-mod layered;
-mod load;
-mod loaded;
-mod merge;
-mod place;
-mod problem;
+mod append_rules;
+mod atomic_edit;
+mod bounded_file;
+mod json_spans;
+mod load_settings;
+mod loaded_settings;
+mod mcp_server_files;
+mod merge_layers;
 mod prune;
-mod rules;
+mod rule_files;
 #[cfg(test)]
 mod schema;
-mod server;
 pub mod settings;
-mod text;
+mod settings_key;
+mod settings_layer;
+mod settings_location;
+mod settings_problem;
+mod settings_watcher;
+mod sha256;
 pub mod trust;
-mod watch;
-mod write;
+mod write_setting;
 
-pub use keep::{ServerShelf, keep_server, keep_setting};
-pub use load::load;
-pub use loaded::{FileRead, Loaded, Sourced, State};
-pub use place::{Given, Places, Request, Sources};
-pub use problem::{Place, Problem, Severity};
-pub use rules::{
-    RuleChange, WrittenRule, add_rule, remember, remove_rule, rule_file, written_rules,
+pub use append_rules::{RuleList, SettingsWriteError, append_rules};
+pub use load_settings::load_settings;
+pub use loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState, SourcedValue};
+pub use rule_files::{
+    RuleChange, WrittenRule, add_local_allow_rules, add_rule, list_written_rules, remove_rule,
+    rule_file_path,
 };
-pub use settings::Settings;
-pub use trust::{Trust, TrustState, Withheld};
-pub use watch::{FileChanged, Watch};
-pub use windlass_permission::layer::Source;
-pub use write::{RuleList, WriteError, append_rules};
+pub use settings::SettingsFile;
+pub use settings_location::{
+    CommandLineSettings, EnabledSources, SettingsLocations, SettingsRequest,
+};
+pub use settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
+pub use settings_watcher::{SettingsFileChanged, SettingsWatcher};
+pub use trust::{ProjectTrust, TrustItem, TrustState};
+pub use windlass_permission::permission_layer::SettingsSource;
+pub use write_setting::{McpServerScope, write_mcp_server, write_setting};

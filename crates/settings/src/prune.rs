@@ -3,26 +3,26 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::key;
-use crate::problem::Severity;
-use crate::settings::Settings;
-use crate::text::step;
+use crate::json_spans::push_pointer_key;
+use crate::settings::SettingsFile;
+use crate::settings_key;
+use crate::settings_problem::ProblemSeverity;
 
 /// Something that was cut, by its JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct PrunedEntry {
     pub(crate) pointer: String,
     pub(crate) what: String,
-    pub(crate) severity: Severity,
+    pub(crate) severity: ProblemSeverity,
 }
 
 /// What fits, and what was cut.
-pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<Cut>) {
+pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<PrunedEntry>) {
     let mut cuts = Vec::new();
-    let mut kept = known(settings, "", &mut cuts);
+    let mut kept = drop_unknown_keys(settings, "", &mut cuts);
     kept.retain(|_, value| !value.is_null());
-    let fits = |value: &Value| serde_json::from_value::<Settings>(value.clone()).map(drop);
-    let kept = match fitting(Value::Object(kept), &fits, "", &mut cuts) {
+    let fits = |value: &Value| serde_json::from_value::<SettingsFile>(value.clone()).map(drop);
+    let kept = match drop_unfitting(Value::Object(kept), &fits, "", &mut cuts) {
         Some(Value::Object(kept)) => kept,
         _ => Map::new(),
     };
@@ -30,23 +30,29 @@ pub(crate) fn prune(settings: &Map<String, Value>) -> (Map<String, Value>, Vec<C
 }
 
 /// Without the keys nobody knows.
-fn known(object: &Map<String, Value>, pointer: &str, cuts: &mut Vec<Cut>) -> Map<String, Value> {
-    let names = key::known(pointer);
+fn drop_unknown_keys(
+    object: &Map<String, Value>,
+    pointer: &str,
+    cuts: &mut Vec<PrunedEntry>,
+) -> Map<String, Value> {
+    let names = settings_key::known_keys(pointer);
     let mut kept = Map::new();
     for (name, value) in object {
-        let below = step(pointer, name);
+        let below = push_pointer_key(pointer, name);
         if names.as_ref().is_some_and(|names| !names.contains(name)) {
-            if key::is_elsewhere(&dotted(&below)) {
+            if settings_key::is_foreign_key(&to_dotted_key(&below)) {
                 continue;
             }
-            let near = names.as_ref().and_then(|names| nearest(name, names));
+            let near = names.as_ref().and_then(|names| find_nearest_key(name, names));
             let advice = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let what = format!("there is no setting `{}`{advice}", dotted(&below));
-            cuts.push(Cut { pointer: below, what, severity: Severity::Idle });
+            let what = format!("there is no setting `{}`{advice}", to_dotted_key(&below));
+            cuts.push(PrunedEntry { pointer: below, what, severity: ProblemSeverity::Idle });
             continue;
         }
         let value = match value {
-            Value::Object(inner) if names.is_some() => Value::Object(known(inner, &below, cuts)),
+            Value::Object(inner) if names.is_some() => {
+                Value::Object(drop_unknown_keys(inner, &below, cuts))
+            }
             other => other.clone(),
         };
         kept.insert(name.clone(), value);
@@ -54,10 +60,15 @@ fn known(object: &Map<String, Value>, pointer: &str, cuts: &mut Vec<Cut>) -> Map
     kept
 }
 
-type Check<'a> = &'a dyn Fn(&Value) -> Result<(), serde_json::Error>;
+type ValueCheck<'a> = &'a dyn Fn(&Value) -> Result<(), serde_json::Error>;
 
 /// The value without the entries that do not fit. Entries of objects and lists are tried one by one.
-fn fitting(value: Value, fits: Check<'_>, pointer: &str, cuts: &mut Vec<Cut>) -> Option<Value> {
+fn drop_unfitting(
+    value: Value,
+    fits: ValueCheck<'_>,
+    pointer: &str,
+    cuts: &mut Vec<PrunedEntry>,
+) -> Option<Value> {
     let Err(why) = fits(&value) else { return Some(value) };
     match value {
         Value::Object(entries) if fits(&json!({})).is_ok() => {
@@ -68,7 +79,9 @@ fn fitting(value: Value, fits: Check<'_>, pointer: &str, cuts: &mut Vec<Cut>) ->
                     one.insert(key.clone(), value.clone());
                     fits(&Value::Object(one))
                 };
-                if let Some(value) = fitting(value, &alone, &step(pointer, &key), cuts) {
+                if let Some(value) =
+                    drop_unfitting(value, &alone, &push_pointer_key(pointer, &key), cuts)
+                {
                     kept.insert(key, value);
                 }
             }
@@ -78,21 +91,25 @@ fn fitting(value: Value, fits: Check<'_>, pointer: &str, cuts: &mut Vec<Cut>) ->
             let mut kept = Vec::new();
             for (index, item) in items.into_iter().enumerate() {
                 let alone = |item: &Value| fits(&Value::Array(vec![item.clone()]));
-                kept.extend(fitting(item, &alone, &format!("{pointer}/{index}"), cuts));
+                kept.extend(drop_unfitting(item, &alone, &format!("{pointer}/{index}"), cuts));
             }
             Some(Value::Array(kept))
         }
         _ => {
-            let why = plainly(&why.to_string());
-            let what = format!("`{}` does not fit and is left out: {why}", dotted(pointer));
-            cuts.push(Cut { pointer: pointer.to_owned(), what, severity: Severity::Entry });
+            let why = reword_serde_error(&why.to_string());
+            let what = format!("`{}` does not fit and is left out: {why}", to_dotted_key(pointer));
+            cuts.push(PrunedEntry {
+                pointer: pointer.to_owned(),
+                what,
+                severity: ProblemSeverity::Entry,
+            });
             None
         }
     }
 }
 
 /// What does not fit, in the words of JSON and not in those of our types.
-fn plainly(why: &str) -> String {
+fn reword_serde_error(why: &str) -> String {
     let Some((found, wanted)) = why.split_once(", expected ") else { return why.to_owned() };
     let wanted = match wanted {
         "a sequence" => "a list",
@@ -107,13 +124,13 @@ fn plainly(why: &str) -> String {
 }
 
 /// A pointer as people write it.
-pub(crate) fn dotted(pointer: &str) -> String {
+pub(crate) fn to_dotted_key(pointer: &str) -> String {
     let steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
     steps.collect::<Vec<_>>().join(".")
 }
 
 /// A known key that differs only in case, by one letter, or by two that are swapped.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+fn find_nearest_key<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
     };

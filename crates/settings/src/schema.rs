@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::settings::Settings;
+use crate::settings::SettingsFile;
 
 #[test]
 fn the_schema_in_docs_is_that_of_the_types() {
-    let mut schema = schemars::schema_for!(Settings);
+    let mut schema = schemars::schema_for!(SettingsFile);
     schema.insert("title".to_owned(), "Windlass settings".into());
     let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.schema.json");

@@ -13,12 +13,12 @@ use serde_json::{Map, Number, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Settings {
+pub struct SettingsFile {
     /// The schema this file is checked against by an editor.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// What may run.
-    pub permissions: Option<Permissions>,
+    pub permissions: Option<PermissionSettings>,
     /// Programs of the user's, run at fixed points: event, then matchers and handlers.
     pub hooks: Option<Map<String, Value>>,
     /// Run no hooks.
@@ -64,7 +64,7 @@ pub struct Settings {
     /// Servers of `.mcp.json` not to use.
     pub disabled_mcpjson_servers: Option<Vec<String>>,
     /// The fence around shell commands.
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<SandboxSettings>,
     /// Plugins, by `name@marketplace`.
     pub enabled_plugins: Option<Map<String, Value>>,
     /// Where plugins come from.
@@ -88,7 +88,7 @@ pub struct Settings {
     /// Where such notes are kept, instead of beside the transcripts.
     pub auto_memory_directory: Option<String>,
     /// What is seen to when a run is over, each by one more call of the small model.
-    pub after_run: Option<AfterRun>,
+    pub after_run: Option<AfterRunSettings>,
     /// Do not run the shell snippets of skills and commands.
     pub disable_skill_shell_execution: Option<bool>,
 }
@@ -98,7 +98,8 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct AfterRun {
+#[cfg_attr(test, schemars(rename = "AfterRun"))]
+pub struct AfterRunSettings {
     /// Ask for a name of the session.
     pub title: Option<bool>,
     /// Ask what the user may want to say next.
@@ -115,7 +116,8 @@ pub struct AfterRun {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Permissions {
+#[cfg_attr(test, schemars(rename = "Permissions"))]
+pub struct PermissionSettings {
     /// These run without a question.
     pub allow: Option<Vec<String>>,
     /// These always ask.
@@ -153,7 +155,7 @@ pub enum EffortLevel {
 pub struct StatusLine {
     /// Always `command`.
     #[serde(rename = "type")]
-    pub kind: StatusKind,
+    pub kind: StatusLineKind,
     /// The program.
     pub command: String,
     /// Space around it.
@@ -165,7 +167,8 @@ pub struct StatusLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum StatusKind {
+#[cfg_attr(test, schemars(rename = "StatusKind"))]
+pub enum StatusLineKind {
     /// A program.
     Command,
 }
@@ -196,7 +199,8 @@ pub struct Attribution {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Sandbox {
+#[cfg_attr(test, schemars(rename = "Sandbox"))]
+pub struct SandboxSettings {
     /// Hold shell commands.
     pub enabled: Option<bool>,
     /// Run nothing where no sandbox can be had.
@@ -208,9 +212,9 @@ pub struct Sandbox {
     /// A command may ask to run outside.
     pub allow_unsandboxed_commands: Option<bool>,
     /// The network.
-    pub network: Option<Network>,
+    pub network: Option<SandboxNetworkSettings>,
     /// Files.
-    pub filesystem: Option<Filesystem>,
+    pub filesystem: Option<SandboxFilesystemSettings>,
     /// Make do with less inside a container.
     pub enable_weaker_nested_sandbox: Option<bool>,
 }
@@ -219,7 +223,8 @@ pub struct Sandbox {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Network {
+#[cfg_attr(test, schemars(rename = "Network"))]
+pub struct SandboxNetworkSettings {
     /// Hosts that may be reached.
     pub allowed_domains: Option<Vec<String>>,
     /// Hosts that may not.
@@ -238,7 +243,8 @@ pub struct Network {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
-pub struct Filesystem {
+#[cfg_attr(test, schemars(rename = "Filesystem"))]
+pub struct SandboxFilesystemSettings {
     /// More places to write.
     pub allow_write: Option<Vec<String>>,
     /// Places not to write.

@@ -17,7 +17,8 @@ use serde_json::json;
 use windlass_permission::Rule;
 use windlass_settings::trust::TrustStore;
 use windlass_settings::{
-    Given, Loaded, Request, Severity, Source, Sources, State, TrustState, load,
+    CommandLineSettings, EnabledSources, LoadedSettings, ProblemSeverity, SettingsFileState,
+    SettingsRequest, SettingsSource, TrustState, load_settings,
 };
 
 fn texts(rules: &[Rule]) -> Vec<String> {
@@ -50,17 +51,17 @@ fn every_layer_is_read_and_the_highest_wins() {
         house.write(name, json!({"model": model, "permissions": {"deny": [deny]}}));
         let mut request = house.request();
         wanted.push(deny);
-        assert_eq!(load(&request).settings.model.as_deref(), Some(*model));
-        let loaded = load(&request);
+        assert_eq!(load_settings(&request).settings.model.as_deref(), Some(*model));
+        let loaded = load_settings(&request);
         assert_eq!(loaded.origin("model"), [house.path(name).display().to_string()]);
         assert_eq!(texts(&loaded.rules.deny), wanted);
         // The command line stands over files, and under the administrator.
-        request.given = Some(Given::parse(r#"{"model": "flag"}"#));
+        request.command_line = Some(CommandLineSettings::parse(r#"{"model": "flag"}"#));
         let is_managed = name.starts_with("etc");
-        let loaded = load(&request);
+        let loaded = load_settings(&request);
         assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "flag" }));
-        request.given_managed = Some(r#"{"model": "host"}"#.to_owned());
-        let loaded = load(&request);
+        request.command_line_managed = Some(r#"{"model": "host"}"#.to_owned());
+        let loaded = load_settings(&request);
         assert_eq!(loaded.settings.model.as_deref(), Some(if is_managed { model } else { "host" }));
         assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
     }
@@ -78,11 +79,13 @@ fn sources_can_be_left_out_but_not_the_administrators() {
         (" user , local ", &["U", "L", "M"]),
         ("", &["M"]),
     ] {
-        let request =
-            Request { sources: Sources::parse(list).expect("sources"), ..house.request() };
-        assert_eq!(texts(&load(&request).rules.deny), wanted, "{list}");
+        let request = SettingsRequest {
+            sources: EnabledSources::parse(list).expect("sources"),
+            ..house.request()
+        };
+        assert_eq!(texts(&load_settings(&request).rules.deny), wanted, "{list}");
     }
-    assert_eq!(Sources::parse("user,projects"), Err("projects".to_owned()));
+    assert_eq!(EnabledSources::parse("user,projects"), Err("projects".to_owned()));
 }
 
 #[test]
@@ -109,8 +112,8 @@ fn a_broken_file_is_named_with_its_place_and_makes_everything_ask() {
             let loaded = house.load();
             assert!(texts(&loaded.rules.ask).contains(&"*".to_owned()), "{name}: {text}");
             let problem = &loaded.problems[0];
-            assert_eq!(problem.severity, Severity::File, "{problem}");
-            let found = problem.place.map(|place| (place.line, place.column));
+            assert_eq!(problem.severity, ProblemSeverity::File, "{problem}");
+            let found = problem.position.map(|place| (place.line, place.column));
             assert_eq!(found, place, "{problem}");
             assert_eq!(problem.name, house.path(name).display().to_string());
             assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
@@ -126,7 +129,7 @@ fn what_cannot_be_read_is_broken_too() {
     std::os::unix::fs::symlink("nowhere", house.path(LOCAL)).expect("a link");
     fs::write(house.path(MANAGED), [b'{', 0xff, b'}']).expect("written");
     let loaded = house.load();
-    let broken = loaded.files.iter().filter(|file| file.state == State::Broken).count();
+    let broken = loaded.files.iter().filter(|file| file.state == SettingsFileState::Broken).count();
     assert_eq!(broken, 4, "{:?}", loaded.files);
     assert_eq!(loaded.problems.len(), 4, "{:?}", loaded.problems);
 }
@@ -159,21 +162,21 @@ fn one_wrong_entry_is_left_out_alone() {
     assert_eq!(loaded.hooks.len(), 1);
     assert_eq!(texts(&loaded.rules.allow), ["Read"]);
     assert!(loaded.rules.ask.is_empty());
-    let told: Vec<(usize, Severity)> = loaded
+    let told: Vec<(usize, ProblemSeverity)> = loaded
         .problems
         .iter()
-        .map(|problem| (problem.place.map_or(0, |place| place.line), problem.severity))
+        .map(|problem| (problem.position.map_or(0, |place| place.line), problem.severity))
         .collect();
     for (line, severity) in [
-        (2, Severity::Entry),
-        (3, Severity::Entry),
-        (4, Severity::Entry),
-        (5, Severity::Entry),
-        (6, Severity::Entry),
-        (7, Severity::Entry),
-        (9, Severity::Idle),
-        (10, Severity::Entry),
-        (10, Severity::Idle),
+        (2, ProblemSeverity::Entry),
+        (3, ProblemSeverity::Entry),
+        (4, ProblemSeverity::Entry),
+        (5, ProblemSeverity::Entry),
+        (6, ProblemSeverity::Entry),
+        (7, ProblemSeverity::Entry),
+        (9, ProblemSeverity::Idle),
+        (10, ProblemSeverity::Entry),
+        (10, ProblemSeverity::Idle),
     ] {
         assert!(told.contains(&(line, severity)), "{line}: {:#?}", loaded.problems);
     }
@@ -191,23 +194,23 @@ const WANTS: &str = r#"{
   "outputStyle": "Terse"
 }"#;
 
-fn assert_nothing(loaded: &Loaded) {
+fn assert_nothing(loaded: &LoadedSettings) {
     assert!(loaded.rules.allow.is_empty() && loaded.directories.is_empty());
     assert!(loaded.settings.env.is_none() && loaded.settings.api_key_helper.is_none());
     assert!(loaded.hooks.is_empty() && loaded.mcp_servers.is_empty());
     // What forbids and what harms nobody applies.
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
     assert_eq!(loaded.settings.output_style.as_deref(), Some("Terse"));
-    assert!(loaded.trust.warning().is_some());
+    assert!(loaded.trust.render_warning().is_some());
 }
 
-fn assert_everything(loaded: &Loaded) {
+fn assert_everything(loaded: &LoadedSettings) {
     assert_eq!(texts(&loaded.rules.allow), ["Bash"]);
     assert_eq!(loaded.directories.len(), 1);
     assert!(loaded.settings.env.is_some() && loaded.settings.api_key_helper.is_some());
     assert_eq!((loaded.hooks.len(), loaded.mcp_servers.len()), (1, 1));
     assert_eq!(texts(&loaded.rules.deny), ["Edit"]);
-    assert_eq!(loaded.trust.warning(), None);
+    assert_eq!(loaded.trust.render_warning(), None);
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn nothing_of_a_project_takes_effect_before_it_is_trusted() {
         house.write("project/.claude/hooks/guard.sh", "exit 0");
         assert_nothing(&house.load());
         assert_eq!(house.load().trust.state, TrustState::Never);
-        assert_everything(&load(&Request { is_trusted: true, ..house.request() }));
+        assert_everything(&load_settings(&SettingsRequest { is_trusted: true, ..house.request() }));
         // For one run only.
         assert_nothing(&house.load());
         house.trust();
@@ -264,10 +267,16 @@ fn trust_is_the_real_paths() {
     house.write("project/.mcp.json", json!({"mcpServers": {"a": {"command": "x"}}}));
     house.trust();
     std::os::unix::fs::symlink(house.path("project"), house.path("linked")).expect("a link");
-    assert_everything(&load(&Request { cwd: house.path("linked"), ..house.request() }));
+    assert_everything(&load_settings(&SettingsRequest {
+        cwd: house.path("linked"),
+        ..house.request()
+    }));
     // The same contents elsewhere are another project.
     copy(&house.path("project"), &house.path("copied"));
-    assert_nothing(&load(&Request { cwd: house.path("copied"), ..house.request() }));
+    assert_nothing(&load_settings(&SettingsRequest {
+        cwd: house.path("copied"),
+        ..house.request()
+    }));
     let store = TrustStore::new(&house.path("state"));
     assert_eq!(store.list().expect("a list").len(), 1);
     assert!(store.forget(&house.path("project")).expect("forgotten"));
@@ -310,17 +319,19 @@ fn only_what_restricts_is_taken_when_nothing_else_is_wanted() {
     for name in [USER, PROJECT] {
         house.write(name, WANTS);
     }
-    let request = Request {
+    let request = SettingsRequest {
         only_restricts: true,
-        given: Some(Given::parse(r#"{"permissions": {"allow": ["Read"]}, "model": "m"}"#)),
+        command_line: Some(CommandLineSettings::parse(
+            r#"{"permissions": {"allow": ["Read"]}, "model": "m"}"#,
+        )),
         ..house.request()
     };
-    let loaded = load(&request);
+    let loaded = load_settings(&request);
     assert_eq!(texts(&loaded.rules.allow), ["Read"]);
     assert_eq!(texts(&loaded.rules.deny), ["Edit", "Edit"]);
     assert!(loaded.hooks.is_empty() && loaded.settings.env.is_none());
     assert_eq!(loaded.settings.model.as_deref(), Some("m"));
-    assert_eq!(loaded.trust.warning(), None);
+    assert_eq!(loaded.trust.render_warning(), None);
 }
 
 #[test]
@@ -330,15 +341,17 @@ fn the_administrator_has_the_last_word_on_hooks_and_rules() {
     house
         .write(USER, json!({"hooks": hooks, "permissions": {"allow": ["Bash"], "deny": ["Edit"]}}));
     house.write(MANAGED, json!({"hooks": hooks, "allowManagedHooksOnly": true}));
-    let sources =
-        |loaded: Loaded| -> Vec<Source> { loaded.hooks.iter().map(|one| one.source).collect() };
-    assert_eq!(sources(house.load()), [Source::Managed]);
+    let sources = |loaded: LoadedSettings| -> Vec<SettingsSource> {
+        loaded.hooks.iter().map(|one| one.source).collect()
+    };
+    assert_eq!(sources(house.load()), [SettingsSource::Managed]);
     house.write(MANAGED, json!({"hooks": hooks}));
-    assert_eq!(sources(house.load()), [Source::User, Source::Managed]);
+    assert_eq!(sources(house.load()), [SettingsSource::User, SettingsSource::Managed]);
     // The user may switch off the user's, not the administrator's.
-    let off = Given::parse(r#"{"disableAllHooks": true, "allowManagedHooksOnly": false}"#);
-    let request = Request { given: Some(off), ..house.request() };
-    assert_eq!(sources(load(&request)), [Source::Managed]);
+    let off =
+        CommandLineSettings::parse(r#"{"disableAllHooks": true, "allowManagedHooksOnly": false}"#);
+    let request = SettingsRequest { command_line: Some(off), ..house.request() };
+    assert_eq!(sources(load_settings(&request)), [SettingsSource::Managed]);
     house.write(MANAGED, json!({"hooks": hooks, "disableAllHooks": true}));
     assert!(sources(house.load()).is_empty());
     house.write(
@@ -362,20 +375,20 @@ fn servers_come_from_where_people_keep_them() {
             "/elsewhere": {"mcpServers": {"e": {}}},
         }}),
     );
-    let names = |loaded: &Loaded| -> Vec<(Source, Vec<String>)> {
-        let one = |one: &windlass_settings::Sourced<serde_json::Map<String, serde_json::Value>>| {
-            (one.source, one.value.keys().cloned().collect())
-        };
+    let names = |loaded: &LoadedSettings| -> Vec<(SettingsSource, Vec<String>)> {
+        let one = |one: &windlass_settings::SourcedValue<
+            serde_json::Map<String, serde_json::Value>,
+        >| { (one.source, one.value.keys().cloned().collect()) };
         loaded.mcp_servers.iter().map(one).collect()
     };
     let own = |text: &str| vec![text.to_owned()];
     // Another program's word for trust is not taken: it is bound to no contents.
-    let untrusted = [(Source::User, own("u")), (Source::Local, own("l"))];
+    let untrusted = [(SettingsSource::User, own("u")), (SettingsSource::Local, own("l"))];
     assert_eq!(names(&house.load()), untrusted);
     house.write(USER, json!({"disabledMcpjsonServers": ["q"]}));
     house.trust();
     let [user, local] = untrusted;
-    assert_eq!(names(&house.load()), [user, (Source::Project, own("p")), local]);
+    assert_eq!(names(&house.load()), [user, (SettingsSource::Project, own("p")), local]);
     house.write("project/.mcp.json", "{\n\"mcpServers\": [}");
     let loaded = house.load();
     assert_eq!(loaded.mcp_servers.len(), 2);
@@ -387,9 +400,9 @@ fn servers_come_from_where_people_keep_them() {
 fn the_file_of_the_home_is_not_a_projects() {
     let house = House::new();
     house.write(USER, WANTS);
-    let loaded = load(&Request { cwd: house.path("home"), ..house.request() });
+    let loaded = load_settings(&SettingsRequest { cwd: house.path("home"), ..house.request() });
     assert_eq!(loaded.hooks.len(), 1);
-    assert_eq!(loaded.trust.state, TrustState::Needless);
+    assert_eq!(loaded.trust.state, TrustState::NotNeeded);
 }
 
 #[test]
@@ -413,12 +426,12 @@ fn rules_are_found_where_they_stand() {
 fn a_page_that_runs_something_needs_trust_and_is_told_of_when_it_is_used() {
     let house = House::new();
     house.write("project/.claude/commands/talk.md", "Talk.");
-    assert_eq!(house.load().trust.state, TrustState::Needless);
+    assert_eq!(house.load().trust.state, TrustState::NotNeeded);
     house.write("project/.claude/skills/a/SKILL.md", "---\nallowed-tools: Bash\n---\n");
     house.write("project/.claude/commands/b/run.md", "!`id`");
     let trust = house.load().trust;
     assert_eq!((trust.state, trust.items.len()), (TrustState::Never, 2));
-    assert_eq!(trust.warning(), None);
+    assert_eq!(trust.render_warning(), None);
     house.trust();
     assert!(house.load().trust.is_given());
     house.write("project/.claude/commands/b/run.md", "!`id -u`");
@@ -445,15 +458,15 @@ fn a_file_that_everybody_may_write_only_forbids() {
 
 #[test]
 fn a_project_that_is_not_trusted_only_makes_the_mode_stricter() {
-    use windlass_vocabulary::Mode;
+    use windlass_vocabulary::PermissionMode;
     let cases = [
-        (None, "plan", Some(Mode::Plan)),
+        (None, "plan", Some(PermissionMode::Plan)),
         (None, "acceptEdits", None),
-        (Some("plan"), "default", Some(Mode::Plan)),
-        (Some("plan"), "dontAsk", Some(Mode::Plan)),
-        (Some("acceptEdits"), "default", Some(Mode::Default)),
-        (Some("bypassPermissions"), "acceptEdits", Some(Mode::AcceptEdits)),
-        (Some("dontAsk"), "bypassPermissions", Some(Mode::DontAsk)),
+        (Some("plan"), "default", Some(PermissionMode::Plan)),
+        (Some("plan"), "dontAsk", Some(PermissionMode::Plan)),
+        (Some("acceptEdits"), "default", Some(PermissionMode::Default)),
+        (Some("bypassPermissions"), "acceptEdits", Some(PermissionMode::AcceptEdits)),
+        (Some("dontAsk"), "bypassPermissions", Some(PermissionMode::DontAsk)),
     ];
     for (user, project, wanted) in cases {
         let house = House::new();

@@ -7,10 +7,12 @@ use std::fs;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use windlass_permission::check::{Decision, report};
+use windlass_permission::policy_check::{PermissionDecisionKind, build_report};
 use windlass_permission::{Policy, VirtualTree};
-use windlass_settings::{Given, Loaded, Places, Request, load};
-use windlass_vocabulary::{Json, Mode, ToolCall};
+use windlass_settings::{
+    CommandLineSettings, LoadedSettings, SettingsLocations, SettingsRequest, load_settings,
+};
+use windlass_vocabulary::{Json, PermissionMode, ToolCall};
 
 const LAYERS: &[&str] =
     &["user/settings.json", "cwd/.claude/settings.json", "cwd/.claude/settings.local.json"];
@@ -62,7 +64,7 @@ fn settings() -> impl Strategy<Value = String> {
 struct House(TempDir);
 
 impl House {
-    fn load(&self, texts: &[Option<String>], flag: Option<&str>, managed: &str) -> Loaded {
+    fn load(&self, texts: &[Option<String>], flag: Option<&str>, managed: &str) -> LoadedSettings {
         let path = |name: &str| self.0.path().join(name);
         for (name, text) in LAYERS.iter().zip(texts) {
             let path = path(name);
@@ -74,24 +76,24 @@ impl House {
         }
         fs::create_dir_all(path("etc")).expect("a folder");
         fs::write(path("etc/managed-settings.json"), managed).expect("written");
-        load(&Request {
-            places: Places {
+        load_settings(&SettingsRequest {
+            locations: SettingsLocations {
                 managed: vec![path("etc")],
                 user: vec![path("user")],
                 home: Some(path("user")),
-                ..Places::default()
+                ..SettingsLocations::default()
             },
             cwd: path("cwd"),
-            given: flag.map(|text| Given::Text(text.to_owned())),
+            command_line: flag.map(|text| CommandLineSettings::Text(text.to_owned())),
             is_trusted: true,
-            ..Request::default()
+            ..SettingsRequest::default()
         })
     }
 }
 
-fn decide(loaded: &Loaded, tool: &str, input: &Value) -> Decision {
+fn decide(loaded: &LoadedSettings, tool: &str, input: &Value) -> PermissionDecisionKind {
     let policy = Policy {
-        mode: loaded.mode.unwrap_or(Mode::Default),
+        mode: loaded.mode.unwrap_or(PermissionMode::Default),
         rules: loaded.rules.clone(),
         directories: vec!["/w".to_owned()],
         can_ask: true,
@@ -103,7 +105,7 @@ fn decide(loaded: &Loaded, tool: &str, input: &Value) -> Decision {
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    report(&policy, &call, &VirtualTree::default()).decision
+    build_report(&policy, &call, &VirtualTree::default()).decision
 }
 
 fn calls() -> Vec<(&'static str, Value)> {
@@ -130,7 +132,7 @@ proptest! {
         let house = House(TempDir::new().expect("a folder"));
         let loaded = house.load(&texts, flag.as_deref(), MANAGED);
         for (tool, input) in calls() {
-            prop_assert_eq!(decide(&loaded, tool, &input), Decision::Deny, "{} {}", tool, input);
+            prop_assert_eq!(decide(&loaded, tool, &input), PermissionDecisionKind::Deny, "{} {}", tool, input);
         }
     }
 
@@ -147,7 +149,7 @@ proptest! {
         let loaded = house.load(&texts, flag.as_deref(), "{}");
         prop_assert!(loaded.is_broken());
         for (tool, input) in calls() {
-            prop_assert_ne!(decide(&loaded, tool, &input), Decision::Allow, "{} {}", tool, input);
+            prop_assert_ne!(decide(&loaded, tool, &input), PermissionDecisionKind::Allow, "{} {}", tool, input);
         }
     }
 }

@@ -13,7 +13,10 @@ use std::path::PathBuf;
 
 use house::House;
 use serde_json::json;
-use windlass_settings::{FileChanged, Loaded, Request, Source, TrustState, Watch, load};
+use windlass_settings::{
+    LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
+    TrustState, load_settings,
+};
 
 const USER: &str = "home/.claude/settings.json";
 const PROJECT: &str = "project/.claude/settings.json";
@@ -21,11 +24,11 @@ const LOCAL: &str = "project/.claude/settings.local.json";
 const MANAGED: &str = "etc/managed-settings.json";
 const DROPPED: &str = "etc/managed-settings.d/10-more.json";
 
-fn watched(request: &Request) -> Watch {
-    Watch::new(request, &load(request))
+fn watched(request: &SettingsRequest) -> SettingsWatcher {
+    SettingsWatcher::new(request, &load_settings(request))
 }
 
-fn denied(loaded: &Loaded) -> Vec<String> {
+fn denied(loaded: &LoadedSettings) -> Vec<String> {
     loaded.rules.deny.iter().map(ToString::to_string).collect()
 }
 
@@ -36,17 +39,17 @@ fn denying(rule: &str) -> serde_json::Value {
 #[test]
 fn what_changed_is_named_once_with_its_layer() {
     for (name, source) in [
-        (USER, Source::User),
-        (PROJECT, Source::Project),
-        (LOCAL, Source::Local),
-        (MANAGED, Source::Managed),
-        (DROPPED, Source::Managed),
+        (USER, SettingsSource::User),
+        (PROJECT, SettingsSource::Project),
+        (LOCAL, SettingsSource::Local),
+        (MANAGED, SettingsSource::Managed),
+        (DROPPED, SettingsSource::Managed),
     ] {
         let house = House::new();
         let request = house.request();
         let mut watch = watched(&request);
         assert!(!watch.is_stale(&request), "{name}");
-        let wanted = vec![FileChanged { source, path: house.path(name) }];
+        let wanted = vec![SettingsFileChanged { source, path: house.path(name) }];
         // It comes, it is another, it goes.
         for (text, rules) in [
             (Some(denying("Bash")), vec!["Bash"]),
@@ -58,8 +61,8 @@ fn what_changed_is_named_once_with_its_layer() {
                 None => fs::remove_file(house.path(name)).expect("removed"),
             }
             assert!(watch.is_stale(&request), "{name}");
-            assert_eq!(watch.changed(&request), wanted, "{name}");
-            let (loaded, lines) = watch.read(&request, &[]);
+            assert_eq!(watch.find_changed_files(&request), wanted, "{name}");
+            let (loaded, lines) = watch.reload(&request, &[]);
             assert_eq!(
                 (denied(&loaded), lines),
                 (rules.into_iter().map(str::to_owned).collect(), vec![])
@@ -80,7 +83,7 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
         let request = house.request();
         let mut watch = watched(&request);
         house.write(USER, broken);
-        let (loaded, lines) = watch.read(&request, &[]);
+        let (loaded, lines) = watch.reload(&request, &[]);
         assert_eq!(denied(&loaded), ["Bash"], "{broken}");
         assert!(loaded.rules.ask.is_empty() && loaded.problems.is_empty(), "{broken} {loaded:?}");
         assert_eq!(lines.len(), 1, "{broken} {lines:?}");
@@ -88,10 +91,10 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
         // It is told once, and another file that changes does not take it back.
         assert!(!watch.is_stale(&request));
         house.write(LOCAL, denying("WebFetch"));
-        let (loaded, lines) = watch.read(&request, &[]);
+        let (loaded, lines) = watch.reload(&request, &[]);
         assert_eq!((denied(&loaded).len(), lines.len()), (2, 0), "{broken}");
         house.write(USER, denying("NotebookEdit"));
-        let (loaded, _) = watch.read(&request, &[]);
+        let (loaded, _) = watch.reload(&request, &[]);
         assert_eq!(denied(&loaded), ["NotebookEdit", "WebFetch"], "{broken}");
     }
     // One that was never any good makes everything ask, as at the start.
@@ -99,11 +102,11 @@ fn a_file_that_breaks_goes_on_saying_what_it_said() {
     let request = house.request();
     let mut watch = watched(&request);
     house.write(USER, "{");
-    let (loaded, lines) = watch.read(&request, &[]);
+    let (loaded, lines) = watch.reload(&request, &[]);
     assert!(loaded.is_broken() && !loaded.rules.ask.is_empty() && lines.is_empty());
     // And goes on doing so, if somebody refuses that it is mended.
     house.write(USER, "{}");
-    let (loaded, _) = watch.read(&request, &[house.path(USER)]);
+    let (loaded, _) = watch.reload(&request, &[house.path(USER)]);
     assert!(loaded.is_broken() && !loaded.rules.ask.is_empty());
 }
 
@@ -115,12 +118,12 @@ fn what_was_refused_stays_out_until_it_changes_again() {
     let mut watch = watched(&request);
     let refused: Vec<PathBuf> = vec![house.path(USER)];
     house.write(USER, denying("NotebookEdit"));
-    assert_eq!(denied(&watch.read(&request, &refused).0), ["Bash"]);
+    assert_eq!(denied(&watch.reload(&request, &refused).0), ["Bash"]);
     assert!(!watch.is_stale(&request));
     house.write(MANAGED, denying("WebFetch"));
-    assert_eq!(denied(&watch.read(&request, &[]).0), ["Bash", "WebFetch"]);
+    assert_eq!(denied(&watch.reload(&request, &[]).0), ["Bash", "WebFetch"]);
     house.write(USER, denying("Write(x)"));
-    assert_eq!(denied(&watch.read(&request, &[]).0), ["Write(x)", "WebFetch"]);
+    assert_eq!(denied(&watch.reload(&request, &[]).0), ["Write(x)", "WebFetch"]);
 }
 
 #[test]
@@ -131,15 +134,15 @@ fn trust_is_asked_for_again_and_what_is_said_elsewhere_is_heard() {
     house.trust();
     let request = house.request();
     let mut watch = watched(&request);
-    assert_eq!(load(&request).hooks.len(), 1);
+    assert_eq!(load_settings(&request).hooks.len(), 1);
     house.write(PROJECT, hooked("false"));
-    let (loaded, _) = watch.read(&request, &[]);
+    let (loaded, _) = watch.reload(&request, &[]);
     assert_eq!((loaded.hooks.len(), loaded.trust.state), (0, TrustState::Changed));
     // Somebody says yes in another window.
     assert!(!watch.is_stale(&request));
     house.trust();
     assert!(watch.is_stale(&request));
-    let (loaded, _) = watch.read(&request, &[]);
+    let (loaded, _) = watch.reload(&request, &[]);
     assert_eq!((loaded.hooks.len(), loaded.trust.state), (1, TrustState::Given));
 }
 
@@ -148,20 +151,20 @@ fn trust_for_one_run_is_trust_in_what_was_there() {
     let house = House::new();
     let wish = json!({"permissions": {"allow": ["Bash"]}});
     house.write(PROJECT, &wish);
-    let request = Request { is_trusted: true, ..house.request() };
+    let request = SettingsRequest { is_trusted: true, ..house.request() };
     let mut watch = watched(&request);
-    assert_eq!(load(&request).rules.allow.len(), 1);
+    assert_eq!(load_settings(&request).rules.allow.len(), 1);
     // What "don't ask again" writes down takes nothing away.
     house.write(LOCAL, json!({"permissions": {"allow": ["WebFetch"]}}));
-    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 2);
+    assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 2);
     house.write(PROJECT, json!({"permissions": {"allow": ["Bash", "Edit"]}}));
-    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 0);
+    assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 0);
     house.write(PROJECT, &wish);
-    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 2);
+    assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 2);
     // Nor is what comes into a project that wanted nothing.
     let house = House::new();
-    let request = Request { is_trusted: true, ..house.request() };
+    let request = SettingsRequest { is_trusted: true, ..house.request() };
     let mut watch = watched(&request);
     house.write(PROJECT, &wish);
-    assert_eq!(watch.read(&request, &[]).0.rules.allow.len(), 0);
+    assert_eq!(watch.reload(&request, &[]).0.rules.allow.len(), 0);
 }

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass_terminal::About;
+use windlass_terminal::TuiSessionFacts;
 use windlass_terminal::app::App;
-use windlass_terminal::input::{Key, Parser, Typed};
+use windlass_terminal::input::{InputKey, InputParser, TerminalInput};
 use windlass_terminal::painter::Painter;
 use windlass_terminal::theme::Theme;
 use windlass_terminal::view;
-use windlass_vocabulary::{AttemptId, Delta, Message, MessageId, Mode, Notice, Origin};
+use windlass_vocabulary::{
+    AttemptId, Delta, Message, MessageId, MessageOrigin, Notice, PermissionMode,
+};
 
 /// Keys pressed, and pieces that arrive between two frames at that rate.
 const KEYS: usize = 2_000;
@@ -21,22 +23,26 @@ const ECHO_MAX: Duration = Duration::from_millis(16);
 const BYTES_MAX: usize = 20_000;
 
 fn main() {
-    let about = About { model: "bench".to_owned(), window: 200_000, ..About::default() };
-    let mut app = App::new(about, Mode::Default, (120, 40));
+    let about = TuiSessionFacts {
+        model: "bench".to_owned(),
+        context_window: 200_000,
+        ..TuiSessionFacts::default()
+    };
+    let mut app = App::new(about, PermissionMode::Default, (120, 40));
     let mut painter = Painter::new(Theme::Dark, 120);
     for number in 0..10_000_u64 {
         let message = Message::user_text(
             MessageId(number),
-            Origin::User,
+            MessageOrigin::User,
             format!("message {number} with some words"),
         );
-        app.notice(&Notice::MessageAdded(Arc::new(message)));
+        app.handle_notice(&Notice::MessageAdded(Arc::new(message)));
         if number % 500 == 0 {
             frame(&mut app, &mut painter);
         }
     }
-    app.notice(&Notice::RunStarted);
-    let mut parser = Parser::default();
+    app.handle_notice(&Notice::RunStarted);
+    let mut parser = InputParser::default();
     let (mut spans, mut bytes) = (Vec::with_capacity(KEYS), Vec::with_capacity(KEYS));
     for number in 0..KEYS {
         let began = Instant::now();
@@ -44,18 +50,18 @@ fn main() {
         for piece in 0..PIECES {
             let text = if piece % 40 == 0 { "words.\n\n" } else { "words " };
             let delta = Delta::Text(text.to_owned());
-            app.notice(&Notice::Streamed { attempt: AttemptId(1), delta });
+            app.handle_notice(&Notice::Streamed { attempt: AttemptId(1), delta });
         }
         app.now = Duration::from_millis(12 * number as u64);
         for typed in parser.feed(if number % 60 == 59 { b"\x15" } else { b"x" }) {
-            if let Typed::Key(key) = typed {
-                app.key(key);
+            if let TerminalInput::Key(key) = typed {
+                app.handle_key(key);
             }
         }
         bytes.push(frame(&mut app, &mut painter));
         spans.push(began.elapsed());
     }
-    app.key(Key::Escape);
+    app.handle_key(InputKey::Escape);
     spans.sort();
     bytes.sort_unstable();
     let at = |percent: usize| spans.get(KEYS * percent / 100).copied().unwrap_or_default();
@@ -71,14 +77,14 @@ fn main() {
 
 /// Draws, and says how many bytes that took.
 fn frame(app: &mut App, painter: &mut Painter) -> usize {
-    app.settle();
-    let finished = app.take_finished(150);
-    let (live, cursor) = view::live(app);
+    app.draw_answer();
+    let finished = app.take_scrollback(150);
+    let (live, cursor) = view::render_live(app);
     painter.paint(&finished, &live, cursor).len()
 }
 
 fn idle_key(app: &mut App, painter: &mut Painter) -> usize {
     frame(app, painter);
-    app.key(Key::Letter('x'));
+    app.handle_key(InputKey::Char('x'));
     frame(app, painter)
 }

@@ -3,123 +3,134 @@
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
-use windlass_permission::display;
+use windlass_permission::sanitize;
 
-use crate::line::{Line, Role};
+use crate::styled_line::{StyledLine, TextStyle};
 
 /// What a finished edit changed, hunk by hunk.
 #[must_use]
-pub fn patch(hunks: &[Value], width: usize, lines_max: usize) -> Vec<Line> {
+pub fn render_patch(hunks: &[Value], width: usize, lines_max: usize) -> Vec<StyledLine> {
     let all = hunks.iter().filter_map(|hunk| hunk.get("lines")?.as_array()).flatten();
-    let all: Vec<(Sign, &str)> = all.filter_map(Value::as_str).filter_map(signed).collect();
-    drawn(&all, width, lines_max)
+    let all: Vec<(DiffLineKind, &str)> =
+        all.filter_map(Value::as_str).filter_map(parse_diff_line).collect();
+    render_diff_lines(&all, width, lines_max)
 }
 
 /// What would become of a text.
 #[must_use]
-pub fn between(before: &str, after: &str, width: usize, lines_max: usize) -> Vec<Line> {
+pub fn render_diff(before: &str, after: &str, width: usize, lines_max: usize) -> Vec<StyledLine> {
     if before.len().saturating_add(after.len()) > BYTES_MAX {
-        return vec![Line::of("  (too long to compare here)", Role::Quiet)];
+        return vec![StyledLine::from_text("  (too long to compare here)", TextStyle::Dim)];
     }
     let diff = TextDiff::from_lines(before, after);
-    let mut all: Vec<(Sign, &str)> = Vec::new();
-    for group in diff.grouped_ops(AROUND) {
+    let mut all: Vec<(DiffLineKind, &str)> = Vec::new();
+    for group in diff.grouped_ops(CONTEXT_LINES) {
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
             let sign = match change.tag() {
-                ChangeTag::Equal => Sign::Same,
-                ChangeTag::Delete => Sign::Gone,
-                ChangeTag::Insert => Sign::New,
+                ChangeTag::Equal => DiffLineKind::Context,
+                ChangeTag::Delete => DiffLineKind::Removed,
+                ChangeTag::Insert => DiffLineKind::Added,
             };
             all.push((sign, change.value().trim_end_matches('\n')));
         }
     }
-    drawn(&all, width, lines_max)
+    render_diff_lines(&all, width, lines_max)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
-    Same,
-    Gone,
-    New,
+enum DiffLineKind {
+    Context,
+    Removed,
+    Added,
 }
 
-fn signed(line: &str) -> Option<(Sign, &str)> {
+fn parse_diff_line(line: &str) -> Option<(DiffLineKind, &str)> {
     let mut letters = line.chars();
     Some(match letters.next() {
-        Some('+') => (Sign::New, letters.as_str()),
-        Some('-') => (Sign::Gone, letters.as_str()),
-        Some(' ') => (Sign::Same, letters.as_str()),
+        Some('+') => (DiffLineKind::Added, letters.as_str()),
+        Some('-') => (DiffLineKind::Removed, letters.as_str()),
+        Some(' ') => (DiffLineKind::Context, letters.as_str()),
         Some('\\') => return None,
-        _ => (Sign::Same, line),
+        _ => (DiffLineKind::Context, line),
     })
 }
 
-fn drawn(all: &[(Sign, &str)], width: usize, lines_max: usize) -> Vec<Line> {
+fn render_diff_lines(
+    all: &[(DiffLineKind, &str)],
+    width: usize,
+    lines_max: usize,
+) -> Vec<StyledLine> {
     let mut lines = Vec::new();
     let mut at = 0;
     while at < all.len() && lines.len() < lines_max {
         let rest = all.get(at..).unwrap_or_default();
-        let count = |sign| move |(own, _): &&(Sign, &str)| *own == sign;
-        let gone = rest.iter().take_while(count(Sign::Gone)).count();
-        let new = rest.iter().skip(gone).take_while(count(Sign::New)).count();
+        let count = |sign| move |(own, _): &&(DiffLineKind, &str)| *own == sign;
+        let gone = rest.iter().take_while(count(DiffLineKind::Removed)).count();
+        let new = rest.iter().skip(gone).take_while(count(DiffLineKind::Added)).count();
         if gone > 0 && gone == new {
             // As many come as go: each is compared with the one in its place.
             let (before, after) = rest.split_at(gone);
-            let pairs: Vec<(Line, Line)> =
-                before.iter().zip(after).map(|(one, other)| words(one.1, other.1)).collect();
-            lines.extend(pairs.iter().map(|(one, _)| one.cut(width)));
-            lines.extend(pairs.iter().map(|(_, other)| other.cut(width)));
+            let pairs: Vec<(StyledLine, StyledLine)> = before
+                .iter()
+                .zip(after)
+                .map(|(one, other)| render_word_diff(one.1, other.1))
+                .collect();
+            lines.extend(pairs.iter().map(|(one, _)| one.truncate_to_width(width)));
+            lines.extend(pairs.iter().map(|(_, other)| other.truncate_to_width(width)));
             at += gone + new;
             continue;
         }
         if let Some((sign, text)) = rest.first() {
             let (mark, role) = match sign {
-                Sign::Same => (" ", Role::Quiet),
-                Sign::Gone => ("-", Role::Bad),
-                Sign::New => ("+", Role::Good),
+                DiffLineKind::Context => (" ", TextStyle::Dim),
+                DiffLineKind::Removed => ("-", TextStyle::Failure),
+                DiffLineKind::Added => ("+", TextStyle::Success),
             };
-            lines.push(Line::of(format!("  {mark}{}", clean(text)), role).cut(width));
+            lines.push(
+                StyledLine::from_text(format!("  {mark}{}", make_visible(text)), role)
+                    .truncate_to_width(width),
+            );
         }
         at += 1;
     }
     if at < all.len() {
         lines.truncate(lines_max);
         let more = all.len() - lines_max.min(all.len());
-        lines.push(Line::of(format!("  … {more} more lines"), Role::Quiet));
+        lines.push(StyledLine::from_text(format!("  … {more} more lines"), TextStyle::Dim));
     }
     lines
 }
 
 /// Two lines, with the words that changed marked in both.
-fn words(before: &str, after: &str) -> (Line, Line) {
-    let (before, after) = (clean(before), clean(after));
-    let mut one = Line::of("  -", Role::Bad);
-    let mut other = Line::of("  +", Role::Good);
+fn render_word_diff(before: &str, after: &str) -> (StyledLine, StyledLine) {
+    let (before, after) = (make_visible(before), make_visible(after));
+    let mut one = StyledLine::from_text("  -", TextStyle::Failure);
+    let mut other = StyledLine::from_text("  +", TextStyle::Success);
     if before.len().saturating_add(after.len()) > WORDS_MAX {
-        one.push(before, Role::Bad);
-        other.push(after, Role::Good);
+        one.push(before, TextStyle::Failure);
+        other.push(after, TextStyle::Success);
         return (one, other);
     }
     let diff = TextDiff::from_words(before.as_str(), after.as_str());
     for change in diff.iter_all_changes() {
         match change.tag() {
             ChangeTag::Equal => {
-                one.push(change.value(), Role::Bad);
-                other.push(change.value(), Role::Good);
+                one.push(change.value(), TextStyle::Failure);
+                other.push(change.value(), TextStyle::Success);
             }
-            ChangeTag::Delete => one.push(change.value(), Role::BadWord),
-            ChangeTag::Insert => other.push(change.value(), Role::GoodWord),
+            ChangeTag::Delete => one.push(change.value(), TextStyle::RemovedWord),
+            ChangeTag::Insert => other.push(change.value(), TextStyle::AddedWord),
         }
     }
     (one, other)
 }
 
 /// Every letter of what is shown before it is allowed can be seen.
-fn clean(text: &str) -> String {
-    display::visible(text).replace('\t', "    ").replace('\n', " ")
+fn make_visible(text: &str) -> String {
+    sanitize::escape_invisible(text).replace('\t', "    ").replace('\n', " ")
 }
 
-const AROUND: usize = 2;
+const CONTEXT_LINES: usize = 2;
 const BYTES_MAX: usize = 256 * 1024;
 /// Of longer lines nobody sees the words that change.
 const WORDS_MAX: usize = 2_000;
@@ -130,13 +141,13 @@ mod tests {
 
     #[test]
     fn only_the_words_that_change_are_marked() {
-        let lines = between("a\nlet x = one;\nz\n", "a\nlet x = two;\nz\n", 40, 10);
+        let lines = render_diff("a\nlet x = one;\nz\n", "a\nlet x = two;\nz\n", 40, 10);
         let marked: Vec<(String, String)> = lines
             .iter()
             .map(|line| {
-                let is_word = |role| matches!(role, Role::BadWord | Role::GoodWord);
-                let words = line.spans.iter().filter(|span| is_word(span.role));
-                (line.words(), words.map(|span| span.text.as_str()).collect())
+                let is_word = |role| matches!(role, TextStyle::RemovedWord | TextStyle::AddedWord);
+                let words = line.spans.iter().filter(|span| is_word(span.style));
+                (line.plain_text(), words.map(|span| span.text.as_str()).collect())
             })
             .collect();
         let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
@@ -150,6 +161,6 @@ mod tests {
             "{marked:?}"
         );
         assert!(marked.contains(&pair("   a", "")), "{marked:?}");
-        assert_eq!(between("", &"x\n".repeat(50), 40, 10).len(), 11);
+        assert_eq!(render_diff("", &"x\n".repeat(50), 40, 10).len(), 11);
     }
 }

@@ -9,17 +9,20 @@ pub fn score(wanted: &str, name: &str) -> Option<i64> {
     }
     let last_part = name.rfind('/').map_or(0, |at| at + 1);
     // Letters that stand in the last part alone are worth more than the same spread over folders.
-    let in_last = name.get(last_part..).and_then(|last| walk(wanted, last)).map(|fit| fit + LAST);
-    let anywhere = walk(wanted, name);
+    let in_last = name
+        .get(last_part..)
+        .and_then(|last| score_letters(wanted, last))
+        .map(|fit| fit + LAST_PART_BONUS);
+    let anywhere = score_letters(wanted, name);
     let best = in_last.max(anywhere)?;
     let length = i64::try_from(name.len()).unwrap_or(i64::MAX);
     Some(best.saturating_mul(64).saturating_sub(length))
 }
 
-fn walk(wanted: &str, name: &str) -> Option<i64> {
+fn score_letters(wanted: &str, name: &str) -> Option<i64> {
     let is_front = name.chars().next().map(char::to_lowercase).into_iter().flatten().next()
         == wanted.chars().flat_map(char::to_lowercase).next();
-    let (mut fit, mut run) = (if is_front { FRONT } else { 0 }, 0);
+    let (mut fit, mut run) = (if is_front { FRONT_BONUS } else { 0 }, 0);
     let mut before = '/';
     let mut letters = wanted.chars().flat_map(char::to_lowercase).peekable();
     for letter in name.chars() {
@@ -29,7 +32,7 @@ fn walk(wanted: &str, name: &str) -> Option<i64> {
             run += 1;
             let is_start =
                 !before.is_alphanumeric() || (before.is_lowercase() && letter.is_uppercase());
-            fit += 1 + 3 * run + if is_start { START } else { 0 };
+            fit += 1 + 3 * run + if is_start { WORD_START_BONUS } else { 0 };
         } else {
             run = 0;
         }
@@ -40,7 +43,11 @@ fn walk(wanted: &str, name: &str) -> Option<i64> {
 
 /// The best of many, the best first.
 #[must_use]
-pub fn best<'a>(wanted: &str, names: impl Iterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
+pub fn find_best_matches<'a>(
+    wanted: &str,
+    names: impl Iterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
     let fitting = names.filter_map(|name| score(wanted, name).map(|score| (score, name)));
     let mut fitting: Vec<(i64, &str)> = fitting.collect();
     let order = |one: &(i64, &str), other: &(i64, &str)| {
@@ -55,10 +62,10 @@ pub fn best<'a>(wanted: &str, names: impl Iterator<Item = &'a str>, count: usize
 }
 
 /// What the beginning of a word is worth, and the last part of a path.
-const START: i64 = 6;
-const LAST: i64 = 4;
+const WORD_START_BONUS: i64 = 6;
+const LAST_PART_BONUS: i64 = 4;
 /// What the very beginning is worth.
-const FRONT: i64 = 3;
+const FRONT_BONUS: i64 = 3;
 
 #[cfg(test)]
 mod tests {
@@ -82,9 +89,13 @@ mod tests {
             ("dmi", "docs/manual/index.md"),
             ("man", "src/my_app_notes.rs"),
         ] {
-            assert_eq!(best(wanted, names.into_iter(), 3).first(), Some(&first), "{wanted}");
+            assert_eq!(
+                find_best_matches(wanted, names.into_iter(), 3).first(),
+                Some(&first),
+                "{wanted}"
+            );
         }
-        assert!(best("zzz", names.into_iter(), 3).is_empty());
-        assert_eq!(best("", names.into_iter(), 2).len(), 2);
+        assert!(find_best_matches("zzz", names.into_iter(), 3).is_empty());
+        assert_eq!(find_best_matches("", names.into_iter(), 2).len(), 2);
     }
 }

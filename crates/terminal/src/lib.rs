@@ -3,36 +3,39 @@
 //! Four parts, of which only the last touches anything: keys and notices change what is the case
 //! ([`app`]), what is the case becomes lines ([`view`]), lines become bytes ([`painter`]), and `run`
 //! carries bytes, keys and wishes between the terminal and the session. What is typed as a command is
-//! understood by whoever holds the session: see [`Host`].
+//! understood by whoever holds the session: see [`TuiHost`].
 
-pub mod answer;
 pub mod app;
-pub mod approval;
 pub mod composer;
 pub mod diff;
-pub mod draft;
-pub mod entry;
-pub mod field;
-mod files;
+mod event_loop;
+mod file_search;
 pub mod fuzzy;
 pub mod input;
-pub mod line;
-pub mod linear;
-pub mod menu;
+pub mod linear_painter;
+pub mod markdown_stream;
 pub mod pager;
 pub mod painter;
+pub mod permission_prompt;
 pub mod picker;
-mod run;
 mod screen;
+pub mod slash_command_menu;
+pub mod streaming_answer;
+pub mod styled_line;
 pub mod text;
 pub mod theme;
-pub mod tool;
+pub mod tool_call_view;
+pub mod transcript;
+pub mod validated_input;
 pub mod view;
 
-pub use app::About;
-pub use field::{Check, Field, Remark};
-pub use files::Found;
-pub use menu::Hint;
-pub use picker::{Item, Picker};
-pub use run::{Asked, Earlier, Facts, Host, Looks, Order, Ordering, Stage, choose, run};
+pub use app::TuiSessionFacts;
+pub use event_loop::{
+    EarlierMessage, PromptAction, PromptActionFuture, StatusLineFacts, StatusLineFuture,
+    TuiDisplayOptions, TuiHost, TuiSetup, run_picker, run_tui,
+};
+pub use file_search::FileNameMatches;
+pub use picker::{Picker, PickerItem};
+pub use slash_command_menu::SlashCommandHint;
 pub use theme::Theme;
+pub use validated_input::{InputFeedback, InputValidator, ValidatedInput};

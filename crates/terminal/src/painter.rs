@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::line::Line;
+use crate::styled_line::StyledLine;
 use crate::theme::Theme;
 
 /// What stands on the screen now.
@@ -18,9 +18,9 @@ pub struct Painter {
     theme: Theme,
     width: usize,
     /// The live lines as they stand, each at most as wide as the screen.
-    live: Vec<Line>,
+    live: Vec<StyledLine>,
     /// The row of the live lines the cursor is in.
-    row: usize,
+    cursor_row: usize,
 }
 
 /// Where the cursor stands among the live lines.
@@ -36,29 +36,35 @@ impl Painter {
     /// On a screen of this width, with nothing on it yet.
     #[must_use]
     pub fn new(theme: Theme, width: usize) -> Self {
-        Self { theme, width: width.max(1), live: Vec::new(), row: 0 }
+        Self { theme, width: width.max(1), live: Vec::new(), cursor_row: 0 }
     }
 
     /// The bytes that put finished lines above the live ones, and make the live ones these. Nothing,
     /// if nothing changed.
-    pub fn paint(&mut self, finished: &[Line], live: &[Line], cursor: Cursor) -> String {
-        let live: Vec<Line> = live.iter().map(|line| line.cut(self.width)).collect();
+    pub fn paint(
+        &mut self,
+        finished: &[StyledLine],
+        live: &[StyledLine],
+        cursor: Cursor,
+    ) -> String {
+        let live: Vec<StyledLine> =
+            live.iter().map(|line| line.truncate_to_width(self.width)).collect();
         let mut out = String::new();
         if finished.is_empty() {
-            self.change(&mut out, &live);
+            self.repaint_changed(&mut out, &live);
         } else {
-            self.seek(&mut out, 0);
+            self.move_to_row(&mut out, 0);
             out.push_str("\r\x1b[J");
             for line in finished {
-                self.write(&mut out, &line.cut(self.width));
+                self.write_line(&mut out, &line.truncate_to_width(self.width));
                 out.push_str("\r\n");
             }
-            self.fresh(&mut out, &live);
+            self.write_all_live(&mut out, &live);
         }
         let last = live.len().saturating_sub(1);
         self.live = live;
         let before = out.len();
-        self.seek(&mut out, cursor.row.min(last));
+        self.move_to_row(&mut out, cursor.row.min(last));
         let _ = write!(out, "\r");
         if cursor.column > 0 {
             let _ = write!(out, "\x1b[{}C", cursor.column.min(self.width.saturating_sub(1)));
@@ -74,11 +80,11 @@ impl Painter {
     /// counted anew, wiped and written again by the next painting.
     pub fn resize(&mut self, width: usize) -> String {
         let width = width.max(1);
-        let rows = |line: &Line| line.width().div_ceil(width).max(1);
-        let above: usize = self.live.iter().take(self.row).map(rows).sum();
+        let rows = |line: &StyledLine| line.width().div_ceil(width).max(1);
+        let above: usize = self.live.iter().take(self.cursor_row).map(rows).sum();
         self.width = width;
         self.live.clear();
-        self.row = 0;
+        self.cursor_row = 0;
         let mut out = String::new();
         if above > 0 {
             let _ = write!(out, "\x1b[{above}A");
@@ -90,7 +96,7 @@ impl Painter {
     /// The bytes that take the live lines away, so that a shell finds its place.
     pub fn clear(&mut self) -> String {
         let mut out = String::new();
-        self.seek(&mut out, 0);
+        self.move_to_row(&mut out, 0);
         out.push_str("\r\x1b[J");
         self.live.clear();
         out
@@ -104,75 +110,75 @@ impl Painter {
     /// The bytes that make a whole screen of one into another; only rows that differ are written.
     /// No line is wider than the screen.
     #[must_use]
-    pub fn page(&self, before: &[Line], now: &[Line]) -> String {
+    pub fn paint_page(&self, before: &[StyledLine], now: &[StyledLine]) -> String {
         let mut out = String::new();
         for (row, line) in now.iter().enumerate() {
             if before.get(row) != Some(line) {
                 let _ = write!(out, "\x1b[{};1H", row + 1);
-                self.spans(&mut out, line);
+                self.write_spans(&mut out, line);
                 out.push_str("\x1b[K");
             }
         }
         out
     }
 
-    fn change(&mut self, out: &mut String, live: &[Line]) {
+    fn repaint_changed(&mut self, out: &mut String, live: &[StyledLine]) {
         if self.live.is_empty() {
-            return self.fresh(out, live);
+            return self.write_all_live(out, live);
         }
         for (row, line) in live.iter().enumerate().take(self.live.len()) {
             if self.live.get(row) != Some(line) {
-                self.seek(out, row);
+                self.move_to_row(out, row);
                 out.push('\r');
-                self.write(out, line);
+                self.write_line(out, line);
                 out.push_str("\x1b[K");
             }
         }
         if live.len() > self.live.len() {
-            self.seek(out, self.live.len() - 1);
+            self.move_to_row(out, self.live.len() - 1);
             for line in live.iter().skip(self.live.len()) {
                 out.push_str("\r\n");
-                self.write(out, line);
-                self.row += 1;
+                self.write_line(out, line);
+                self.cursor_row += 1;
             }
         } else if live.len() < self.live.len() {
-            self.seek(out, live.len());
+            self.move_to_row(out, live.len());
             out.push_str("\r\x1b[J");
             // There is always a line for the cursor to stand in.
             if live.is_empty() {
-                self.row = 0;
+                self.cursor_row = 0;
             }
         }
     }
 
-    fn fresh(&mut self, out: &mut String, live: &[Line]) {
+    fn write_all_live(&mut self, out: &mut String, live: &[StyledLine]) {
         for (row, line) in live.iter().enumerate() {
             if row > 0 {
                 out.push_str("\r\n");
             }
-            self.write(out, line);
+            self.write_line(out, line);
         }
-        self.row = live.len().saturating_sub(1);
+        self.cursor_row = live.len().saturating_sub(1);
     }
 
-    fn seek(&mut self, out: &mut String, row: usize) {
-        if row < self.row {
-            let _ = write!(out, "\x1b[{}A", self.row - row);
-        } else if row > self.row {
-            let _ = write!(out, "\x1b[{}B", row - self.row);
+    fn move_to_row(&mut self, out: &mut String, row: usize) {
+        if row < self.cursor_row {
+            let _ = write!(out, "\x1b[{}A", self.cursor_row - row);
+        } else if row > self.cursor_row {
+            let _ = write!(out, "\x1b[{}B", row - self.cursor_row);
         }
-        self.row = row;
+        self.cursor_row = row;
     }
 
-    fn write(&self, out: &mut String, line: &Line) {
-        self.spans(out, line);
+    fn write_line(&self, out: &mut String, line: &StyledLine) {
+        self.write_spans(out, line);
         // A line that fills the screen leaves the cursor beyond it; the next move settles that.
         debug_assert!(line.width() <= self.width || self.width < "…".width());
     }
 
-    fn spans(&self, out: &mut String, line: &Line) {
+    fn write_spans(&self, out: &mut String, line: &StyledLine) {
         for span in &line.spans {
-            let begin = self.theme.begin(span.role);
+            let begin = self.theme.start_sequence(span.style);
             out.push_str(begin);
             out.push_str(&span.text);
             if !begin.is_empty() {

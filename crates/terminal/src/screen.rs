@@ -9,64 +9,65 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 
 /// A terminal in our hands. Dropping it gives it back.
 #[derive(Debug)]
-pub(crate) struct Screen {
+pub(crate) struct RawTerminal {
     /// Without any sequence that steers it.
-    is_bare: bool,
+    has_no_sequences: bool,
 }
 
 /// Gives the modes of the terminal back, if nobody did. Writes nothing: it may be that nobody reads.
-pub(crate) fn give_modes_back() {
-    if let Some((before, _)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
+pub(crate) fn restore_modes() {
+    if let Some((before, _)) = ORIGINAL_MODES.lock().unwrap_or_else(PoisonError::into_inner).take()
+    {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
     }
 }
 
 /// How the terminal was before we came, and whether no sequence steers it. There is one terminal, so
 /// there is one place for it; a panic anywhere finds it here.
-static BEFORE: Mutex<Option<(Termios, bool)>> = Mutex::new(None);
+static ORIGINAL_MODES: Mutex<Option<(Termios, bool)>> = Mutex::new(None);
 /// Is the other screen shown, on which nothing stays?
-static IS_ASIDE: AtomicBool = AtomicBool::new(false);
+static IS_ALTERNATE_SCREEN: AtomicBool = AtomicBool::new(false);
 
-impl Screen {
+impl RawTerminal {
     /// Takes the terminal in hand.
     pub(crate) fn open(is_bare: bool) -> io::Result<Self> {
-        static PANIC: Once = Once::new();
-        PANIC.call_once(|| {
+        static PANIC_HOOK: Once = Once::new();
+        PANIC_HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                restore();
+                restore_terminal();
                 before(panic);
             }));
         });
-        let screen = Self { is_bare };
-        screen.take()?;
+        let screen = Self { has_no_sequences: is_bare };
+        screen.enter_raw_mode()?;
         Ok(screen)
     }
 
     /// Takes it in hand again.
-    pub(crate) fn take(&self) -> io::Result<()> {
+    pub(crate) fn enter_raw_mode(&self) -> io::Result<()> {
         let mut modes = tcgetattr(io::stdin())?;
-        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        before.get_or_insert_with(|| (modes.clone(), self.is_bare));
+        let mut before = ORIGINAL_MODES.lock().unwrap_or_else(PoisonError::into_inner);
+        before.get_or_insert_with(|| (modes.clone(), self.has_no_sequences));
         drop(before);
         modes.make_raw();
         tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
-        if !self.is_bare {
-            write(PASTE_ON)?;
+        if !self.has_no_sequences {
+            write_stdout(PASTE_ON)?;
         }
         Ok(())
     }
 
     /// Gives it back for a while.
-    pub(crate) fn leave(&self) {
-        restore();
+    pub(crate) fn leave_raw_mode(&self) {
+        restore_terminal();
     }
 
     /// Shows the other screen, or ours again.
-    pub(crate) fn aside(&self, on: bool) -> io::Result<()> {
-        match IS_ASIDE.swap(on, Ordering::Relaxed) == on {
+    pub(crate) fn set_alternate_screen(&self, on: bool) -> io::Result<()> {
+        match IS_ALTERNATE_SCREEN.swap(on, Ordering::Relaxed) == on {
             true => Ok(()),
-            false => write(if on { ASIDE_ON } else { ASIDE_OFF }),
+            false => write_stdout(if on { ALTERNATE_SCREEN_ON } else { ALTERNATE_SCREEN_OFF }),
         }
     }
 
@@ -82,33 +83,34 @@ impl Screen {
 
     /// Writes bytes that are meant for a terminal.
     pub(crate) fn write(&self, bytes: &str) -> io::Result<()> {
-        if bytes.is_empty() { Ok(()) } else { write(bytes) }
+        if bytes.is_empty() { Ok(()) } else { write_stdout(bytes) }
     }
 }
 
-impl Drop for Screen {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
-        restore();
+        restore_terminal();
     }
 }
 
-fn write(bytes: &str) -> io::Result<()> {
+fn write_stdout(bytes: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes.as_bytes())?;
     out.flush()
 }
 
 /// Gives the terminal back, if it is in our hands. Nothing can be done about a terminal that is gone.
-fn restore() {
-    let Some((before, is_bare)) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take()
+fn restore_terminal() {
+    let Some((before, is_bare)) =
+        ORIGINAL_MODES.lock().unwrap_or_else(PoisonError::into_inner).take()
     else {
         return;
     };
-    if IS_ASIDE.swap(false, Ordering::Relaxed) {
-        let _ = write(ASIDE_OFF);
+    if IS_ALTERNATE_SCREEN.swap(false, Ordering::Relaxed) {
+        let _ = write_stdout(ALTERNATE_SCREEN_OFF);
     }
     if !is_bare {
-        let _ = write(PASTE_OFF);
+        let _ = write_stdout(PASTE_OFF);
     }
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
 }
@@ -116,8 +118,8 @@ fn restore() {
 const PASTE_ON: &str = "\x1b[?2004h";
 /// Also shows the cursor and ends colours, in case we were interrupted in the middle.
 const PASTE_OFF: &str = "\x1b[?2004l\x1b[0m\x1b[?25h";
-const ASIDE_ON: &str = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
-const ASIDE_OFF: &str = "\x1b[?1049l\x1b[?25h";
+const ALTERNATE_SCREEN_ON: &str = "\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
+const ALTERNATE_SCREEN_OFF: &str = "\x1b[?1049l\x1b[?25h";
 
 #[cfg(test)]
 mod tests {
@@ -135,10 +137,10 @@ mod tests {
     #[test]
     fn child_that_panics() {
         if std::env::var_os(CHILD).is_some() {
-            let screen = Screen::open(false).unwrap();
+            let screen = RawTerminal::open(false).unwrap();
             let modes = tcgetattr(io::stdin()).unwrap();
             assert!(!modes.local_modes.contains(LocalModes::ICANON));
-            screen.aside(true).unwrap();
+            screen.set_alternate_screen(true).unwrap();
             // Not even dropped: the hook alone must do it.
             std::mem::forget(screen);
             panic!("on purpose");

@@ -1,21 +1,22 @@
 //! What is painted is what stands on a screen, whatever was there before.
 
 use proptest::prelude::*;
-use windlass_terminal::line::{Line, Role};
 use windlass_terminal::painter::{Cursor, Painter};
+use windlass_terminal::styled_line::{StyledLine, TextStyle};
 use windlass_terminal::theme::Theme;
 
 const ROWS: u16 = 12;
 const COLUMNS: u16 = 20;
 
-fn line() -> impl Strategy<Value = Line> {
+fn line() -> impl Strategy<Value = StyledLine> {
     let text = prop_oneof!["[a-z ]{0,30}", "[日本語é ]{0,12}"];
-    let role = prop_oneof![Just(Role::Plain), Just(Role::Bad), Just(Role::Chosen)];
-    (text, role).prop_map(|(text, role)| Line::of(text, role))
+    let role =
+        prop_oneof![Just(TextStyle::Plain), Just(TextStyle::Failure), Just(TextStyle::Selected)];
+    (text, role).prop_map(|(text, role)| StyledLine::from_text(text, role))
 }
 
 /// One painting: lines for good, live lines, a cursor.
-fn step() -> impl Strategy<Value = (Vec<Line>, Vec<Line>, usize, usize)> {
+fn step() -> impl Strategy<Value = (Vec<StyledLine>, Vec<StyledLine>, usize, usize)> {
     let finished = prop::collection::vec(line(), 0..3);
     let live = prop::collection::vec(line(), 1..6);
     (finished, live, 0_usize..6, 0_usize..25)
@@ -45,7 +46,7 @@ proptest! {
         for (finished, live, row, column) in steps {
             let cursor = Cursor { row, column };
             parser.process(painter.paint(&finished, &live, cursor).as_bytes());
-            let words = |line: &Line| line.cut(COLUMNS.into()).words().trim_end().to_owned();
+            let words = |line: &StyledLine| line.truncate_to_width(COLUMNS.into()).plain_text().trim_end().to_owned();
             history.extend(finished.iter().map(words));
             let mut expected: Vec<String> = history.clone();
             expected.extend(live.iter().map(words));
@@ -77,10 +78,10 @@ proptest! {
 #[test]
 fn one_changed_line_costs_one_line() {
     let mut painter = Painter::new(Theme::Plain, 200);
-    let mut live: Vec<Line> =
-        (0..40).map(|row| Line::of("x".repeat(100 + row), Role::Plain)).collect();
+    let mut live: Vec<StyledLine> =
+        (0..40).map(|row| StyledLine::from_text("x".repeat(100 + row), TextStyle::Plain)).collect();
     painter.paint(&[], &live, Cursor::default());
-    live[20] = Line::of("changed", Role::Plain);
+    live[20] = StyledLine::from_text("changed", TextStyle::Plain);
     let bytes = painter.paint(&[], &live, Cursor::default());
     assert!(bytes.len() < 80, "{bytes:?}");
 }

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use windlass_terminal::About;
+use windlass_terminal::TuiSessionFacts;
 use windlass_terminal::app::App;
-use windlass_terminal::input::Key;
-use windlass_terminal::line::Line;
+use windlass_terminal::input::InputKey;
 use windlass_terminal::painter::Painter;
+use windlass_terminal::styled_line::StyledLine;
 use windlass_terminal::theme::Theme;
 use windlass_terminal::view;
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, Message, MessageId, Mode, Notice, Origin, Role,
+    AttemptId, ContentBlock, Delta, Message, MessageId, MessageOrigin, Notice, PermissionMode, Role,
 };
 
 const LINES_MAX: usize = 150;
@@ -27,26 +27,26 @@ struct Screen {
 
 impl Screen {
     fn new() -> Self {
-        let app = App::new(About::default(), Mode::Default, (WIDTH, ROWS));
+        let app = App::new(TuiSessionFacts::default(), PermissionMode::Default, (WIDTH, ROWS));
         let painter = Painter::new(Theme::Dark, WIDTH);
         Self { app, painter, shown: Vec::new(), most_bytes: 0 }
     }
 
     /// Draws once, as the run loop does; gives the bytes it took.
     fn frame(&mut self) -> usize {
-        self.app.settle();
-        let finished = self.app.take_finished(LINES_MAX);
+        self.app.draw_answer();
+        let finished = self.app.take_scrollback(LINES_MAX);
         assert!(finished.len() <= LINES_MAX);
-        let (live, cursor) = view::live(&self.app);
+        let (live, cursor) = view::render_live(&self.app);
         assert!(live.len() <= ROWS);
         let bytes = self.painter.paint(&finished, &live, cursor).len();
-        self.shown.extend(finished.iter().map(Line::words));
+        self.shown.extend(finished.iter().map(StyledLine::plain_text));
         self.most_bytes = self.most_bytes.max(bytes);
         bytes
     }
 
     fn tell(&mut self, notice: &Notice) {
-        self.app.notice(notice);
+        self.app.handle_notice(notice);
     }
 }
 
@@ -59,11 +59,11 @@ fn a_frame_is_bounded_and_everything_is_shown_once() {
     let mut screen = Screen::new();
     for number in 0..10_000_u64 {
         let words = format!("message {number} with some words");
-        let message = Message::user_text(MessageId(number), Origin::User, words);
+        let message = Message::user_text(MessageId(number), MessageOrigin::User, words);
         screen.tell(&Notice::MessageAdded(Arc::new(message)));
     }
     let mut frames = 0;
-    while !screen.app.is_shown() {
+    while !screen.app.is_fully_shown() {
         screen.frame();
         frames += 1;
     }
@@ -75,14 +75,14 @@ fn a_frame_is_bounded_and_everything_is_shown_once() {
         text.push_str(&piece);
         screen.tell(&Notice::Streamed { attempt: AttemptId(1), delta: Delta::Text(piece) });
         if number % 100 == 99 {
-            screen.app.key(Key::Letter('x'));
+            screen.app.handle_key(InputKey::Char('x'));
             screen.frame();
         }
     }
-    let mut message = Message::user_text(MessageId(1), Origin::User, "");
-    (message.role, message.content) = (Role::Assistant, vec![Block::Text(text)]);
+    let mut message = Message::user_text(MessageId(1), MessageOrigin::User, "");
+    (message.role, message.content) = (Role::Assistant, vec![ContentBlock::Text(text)]);
     screen.tell(&Notice::MessageAdded(Arc::new(message)));
-    while !screen.app.is_shown() {
+    while !screen.app.is_fully_shown() {
         screen.frame();
     }
     let parts: Vec<&String> =
@@ -99,9 +99,9 @@ fn a_frame_is_bounded_and_everything_is_shown_once() {
     // Slices and a screen, each line with its colours.
     assert!(screen.most_bytes < (LINES_MAX + ROWS) * (WIDTH + 60), "{}", screen.most_bytes);
     // A key costs its line, with all that behind it.
-    screen.app.key(Key::Letter('y'));
+    screen.app.handle_key(InputKey::Char('y'));
     let bytes = screen.frame();
     assert!(bytes < 2 * WIDTH + 100, "{bytes}");
     // What is kept to be unfolded is bounded, too.
-    assert!(screen.app.entries.kept_bytes() < 7 * 1024 * 1024);
+    assert!(screen.app.transcript.size_bytes() < 7 * 1024 * 1024);
 }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
-use windlass_tool::{Job, Registry, Surroundings};
-use windlass_vocabulary::{Inspection, Json, Mode, ToolCall, ToolCallId, ToolName};
+use windlass_permission::{PermissionDecision, PermissionGrant, Policy, PriorDecision, decide};
+use windlass_tool::{ToolCallContext, ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName};
 
 /// What may be added to the shell's own time, to a command that only reads and to any other.
 const ADDED_MAX: [Duration; 2] = [Duration::from_millis(3), Duration::from_millis(8)];
@@ -28,13 +28,13 @@ fn main() -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    let registry = Arc::new(Registry::builtin());
-    let surroundings = Arc::new(Surroundings::new(place.path(), place.path().join("spill")));
+    let registry = Arc::new(ToolRegistry::with_builtin_tools());
+    let surroundings = Arc::new(ToolSessionContext::new(place.path(), place.path().join("spill")));
     let run = async |command: &'static str| {
         let (Some(tool), Some(granted)) = (registry.get("Bash"), granted(command)) else {
             return;
         };
-        tool.run(granted, Job::new(Arc::clone(&surroundings))).await;
+        tool.run(granted, ToolCallContext::new(Arc::clone(&surroundings))).await;
     };
     println!("{:<28} {:>10} {:>10} {:>10}", "command", "shell", "ours", "added");
     let mut is_missed = false;
@@ -86,16 +86,16 @@ fn middle(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-fn granted(command: &str) -> Option<Granted<ToolCall>> {
+fn granted(command: &str) -> Option<PermissionGrant<ToolCall>> {
     let call = ToolCall {
         id: ToolCallId::from("call"),
         name: ToolName::from("Bash"),
         input: Json::from_checked(&json!({ "command": command }).to_string()),
         signature: None,
     };
-    let policy = Policy { mode: Mode::BypassPermissions, ..Policy::default() };
-    match decide(&policy, call, &Inspection::EXCLUSIVE_EFFECT, Opinion::None) {
-        Ruling::Allow(granted) => Some(granted),
+    let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
+    match decide(&policy, call, &ToolInspection::EXCLUSIVE_EFFECT, PriorDecision::None) {
+        PermissionDecision::Allow(granted) => Some(granted),
         _ => None,
     }
 }

@@ -11,9 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use windlass_permission::{Opinion, Policy, Ruling, decide};
-use windlass_tool::{Job, Registry, Surroundings};
-use windlass_vocabulary::{Inspection, Json, Mode, ToolCall, ToolCallId, ToolName, ToolOutcome};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide};
+use windlass_tool::{ToolCallContext, ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{
+    Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName, ToolOutcome,
+};
 
 /// At most so many times what ripgrep takes.
 const RATIO_MAX: f64 = 1.2;
@@ -44,8 +46,8 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let bench = Bench {
-        registry: Registry::builtin(),
-        surroundings: Arc::new(Surroundings::new(&root, place.path().join("spill"))),
+        registry: ToolRegistry::with_builtin_tools(),
+        surroundings: Arc::new(ToolSessionContext::new(&root, place.path().join("spill"))),
         runtime,
     };
     println!("{:<28} {:>10} {:>10} {:>7}", "search", "ours", "rg", "ratio");
@@ -139,8 +141,8 @@ fn plant(root: &Path, directories: usize) -> std::io::Result<()> {
 }
 
 struct Bench {
-    registry: Registry,
-    surroundings: Arc<Surroundings>,
+    registry: ToolRegistry,
+    surroundings: Arc<ToolSessionContext>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -152,13 +154,15 @@ impl Bench {
             input: Json::from_checked(&case.input.to_string()),
             signature: None,
         };
-        let policy = Policy { mode: Mode::BypassPermissions, ..Policy::default() };
-        let ruling = decide(&policy, call, &Inspection::SHARED_READ, Opinion::None);
-        let (Ruling::Allow(granted), Some(tool)) = (ruling, self.registry.get(case.tool)) else {
+        let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
+        let ruling = decide(&policy, call, &ToolInspection::SHARED_READ, PriorDecision::None);
+        let (PermissionDecision::Allow(granted), Some(tool)) =
+            (ruling, self.registry.get(case.tool))
+        else {
             return Duration::MAX;
         };
         let began = Instant::now();
-        let job = Job::new(Arc::clone(&self.surroundings));
+        let job = ToolCallContext::new(Arc::clone(&self.surroundings));
         let outcome: ToolOutcome = self.runtime.block_on(tool.run(granted, job));
         let took = began.elapsed();
         if outcome.is_error {

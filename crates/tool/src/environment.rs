@@ -5,25 +5,28 @@ use std::ffi::{OsStr, OsString};
 
 /// What children may know of our environment: no credentials, no telemetry settings, and nothing
 /// that would page, prompt or open an editor.
-pub fn child_environment(
+pub fn build_child_environment(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
     let mut environment: Vec<_> = ours
         .into_iter()
-        .filter(|(name, _)| !is_hidden(name))
-        .filter(|(name, _)| !QUIET.iter().any(|(quiet, _)| OsStr::new(quiet) == name))
+        .filter(|(name, _)| !is_never_passed(name))
+        .filter(|(name, _)| {
+            !NON_INTERACTIVE_SETTINGS.iter().any(|(quiet, _)| OsStr::new(quiet) == name)
+        })
         .collect();
-    environment.extend(QUIET.iter().map(|(name, value)| (name.into(), value.into())));
+    environment
+        .extend(NON_INTERACTIVE_SETTINGS.iter().map(|(name, value)| (name.into(), value.into())));
     environment
 }
 
 /// What the shell has exported or unset, compared with the environment it began with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Exported(BTreeMap<OsString, Option<OsString>>);
+pub(crate) struct ExportedVariables(BTreeMap<OsString, Option<OsString>>);
 
-impl Exported {
+impl ExportedVariables {
     /// The difference a command made, except for what must stay as it is.
-    pub(crate) fn between(base: &[(OsString, OsString)], left: &[(OsString, OsString)]) -> Self {
+    pub(crate) fn diff(base: &[(OsString, OsString)], left: &[(OsString, OsString)]) -> Self {
         let before: BTreeMap<_, _> = base.iter().map(|(name, value)| (name, value)).collect();
         let after: BTreeMap<_, _> = left.iter().map(|(name, value)| (name, value)).collect();
         let set = after
@@ -34,11 +37,13 @@ impl Exported {
             .keys()
             .filter(|name| !after.contains_key(*name))
             .map(|name| ((*name).clone(), None));
-        Self(set.chain(unset).filter(|(name, _)| may_be_kept(name)).take(VARIABLES_MAX).collect())
+        Self(
+            set.chain(unset).filter(|(name, _)| may_carry_over(name)).take(VARIABLES_MAX).collect(),
+        )
     }
 
     /// The environment with the difference made.
-    pub(crate) fn over(&self, base: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    pub(crate) fn apply_to(&self, base: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let mut environment: Vec<_> =
             base.iter().filter(|(name, _)| !self.0.contains_key(name)).cloned().collect();
         let set = self.0.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
@@ -46,7 +51,7 @@ impl Exported {
         environment
     }
 
-    pub(crate) fn list(&self) -> Vec<(OsString, Option<OsString>)> {
+    pub(crate) fn to_list(&self) -> Vec<(OsString, Option<OsString>)> {
         self.0.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
@@ -56,11 +61,11 @@ const VARIABLES_MAX: usize = 1_000;
 
 /// Not what we set ourselves, nor what makes every later program run something else first: that
 /// would outlive the command that was judged.
-fn may_be_kept(name: &OsStr) -> bool {
+fn may_carry_over(name: &OsStr) -> bool {
     let bytes = name.as_encoded_bytes();
-    !is_hidden(name)
-        && !QUIET.iter().any(|(quiet, _)| OsStr::new(quiet) == name)
-        && !PASSING.iter().any(|passing| OsStr::new(passing) == name)
+    !is_never_passed(name)
+        && !NON_INTERACTIVE_SETTINGS.iter().any(|(quiet, _)| OsStr::new(quiet) == name)
+        && !NEVER_CARRIED_OVER.iter().any(|passing| OsStr::new(passing) == name)
         && !bytes.starts_with(b"BASH_")
         && !bytes.starts_with(b"LD_PRELOAD")
         && !bytes.starts_with(b"LD_AUDIT")
@@ -68,7 +73,7 @@ fn may_be_kept(name: &OsStr) -> bool {
         && !bytes.starts_with(b"GIT_CONFIG")
 }
 
-const PASSING: &[&str] = &[
+const NEVER_CARRIED_OVER: &[&str] = &[
     "_",
     "PWD",
     "SHLVL",
@@ -85,13 +90,13 @@ const PASSING: &[&str] = &[
     "GIT_PROXY_COMMAND",
 ];
 
-fn is_hidden(name: &OsStr) -> bool {
+fn is_never_passed(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"OTEL_")
-        || HIDDEN.iter().any(|hidden| OsStr::new(hidden) == name)
+        || NEVER_PASSED.iter().any(|hidden| OsStr::new(hidden) == name)
 }
 
 /// Ours alone; never a child's.
-const HIDDEN: &[&str] = &[
+const NEVER_PASSED: &[&str] = &[
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "OPENAI_API_KEY",
@@ -102,7 +107,7 @@ const HIDDEN: &[&str] = &[
     "ENV",
 ];
 
-const QUIET: &[(&str, &str)] = &[
+const NON_INTERACTIVE_SETTINGS: &[(&str, &str)] = &[
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("MANPAGER", "cat"),

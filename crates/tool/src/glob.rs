@@ -9,20 +9,20 @@ use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
-use crate::action::{Action, Doing, Done};
-use crate::input::Wrong;
-use crate::surroundings::lock;
-use crate::tool::{Job, blocking};
-use crate::walk::Walk;
+use crate::file_walk::FileWalk;
+use crate::input::InputError;
+use crate::tool::{ToolCallContext, run_blocking};
+use crate::tool_session_context::lock;
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Glob;
+pub(crate) struct GlobTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct GlobInput {
     /// For example `**/*.rs` or `src/*.ts`, relative to path.
     pattern: String,
     /// The directory to search: the working directory unless given.
@@ -36,25 +36,25 @@ const DESCRIPTION: &str = "Finds files whose path matches a pattern, newest firs
 const FILES_MAX: usize = 100;
 const RESULT_BYTES_MAX: usize = 100_000;
 
-impl Action for Glob {
-    type Input = Input;
+impl TypedTool for GlobTool {
+    type Input = GlobInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Glob", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
-        matcher(&input.pattern).map(|_| Inspection::SHARED_READ)
+    fn check_input(&self, input: &GlobInput) -> Result<ToolInspection, InputError> {
+        build_matcher(&input.pattern).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
-        Box::pin(blocking(job, move |job| perform(&input, &job)))
+    fn run(&self, input: GlobInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(job, move |job| perform(&input, &job)))
     }
 }
 
 /// Patterns stay below the directory that was judged.
-fn matcher(pattern: &str) -> Result<GlobMatcher, Wrong> {
-    let wrong = |why: &str| Wrong::field("pattern", why);
+fn build_matcher(pattern: &str) -> Result<GlobMatcher, InputError> {
+    let wrong = |why: &str| InputError::field("pattern", why);
     if pattern.starts_with('/') || pattern.starts_with('~') {
         return Err(wrong("it must be relative; give the directory in `path`"));
     }
@@ -68,28 +68,33 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, Wrong> {
         .map_err(|error| wrong(&error.to_string()))
 }
 
-fn perform(input: &Input, job: &Job) -> Done {
+fn perform(input: &GlobInput, job: &ToolCallContext) -> TypedToolResult {
     let began = Instant::now();
-    let matcher = matcher(&input.pattern).map_err(|wrong| wrong.told("Glob"))?;
-    let walk = Walk::new(job, input.path.as_deref())?;
-    let found: Mutex<Vec<Newest>> = Mutex::default();
+    let matcher = build_matcher(&input.pattern).map_err(|wrong| wrong.to_message("Glob"))?;
+    let walk = FileWalk::new(job, input.path.as_deref())?;
+    let found: Mutex<Vec<NewestFiles>> = Mutex::default();
     let total = AtomicUsize::new(0);
     let is_all = matches!(input.pattern.as_str(), "**" | "**/*");
-    walk.each(|| {
-        let mut batch = Batch { all: &found, own: Newest::default(), seen: 0, total: &total };
-        let mut clock = walk.clock();
+    walk.visit_files(|| {
+        let mut batch = GlobThreadBatch {
+            all: &found,
+            newest: NewestFiles::default(),
+            matched_count: 0,
+            total_count: &total,
+        };
+        let mut clock = walk.modified_time_reader();
         let (matcher, walk) = (&matcher, &walk);
         move |path: &Path| {
-            if is_all || matcher.is_match(walk.below(path)) {
-                batch.seen += 1;
-                batch.own.take(clock.modified(path), path);
+            if is_all || matcher.is_match(walk.relative_path(path)) {
+                batch.matched_count += 1;
+                batch.newest.push(clock.modified_time(path), path);
             }
             true
         }
     });
     let total = total.load(Ordering::Relaxed);
-    let mut found = Newest::all(std::mem::take(&mut *lock(&found)));
-    found.sort_by(newest_first);
+    let mut found = NewestFiles::merge(std::mem::take(&mut *lock(&found)));
+    found.sort_by(compare_newest_first);
     let names: Vec<String> =
         found.into_iter().map(|(_, path)| path.to_string_lossy().into_owned()).collect();
     let mut text = names.join("\n");
@@ -102,7 +107,7 @@ fn perform(input: &Input, job: &Job) -> Done {
     if total > names.len() {
         text.push_str(&format!("\n[The newest {FILES_MAX} of {total} files]"));
     }
-    if let Some(remark) = walk.remark() {
+    if let Some(remark) = walk.render_remark() {
         text.push('\n');
         text.push_str(&remark);
     }
@@ -114,63 +119,63 @@ fn perform(input: &Input, job: &Job) -> Done {
         "filenames": names,
     });
     let structured = Some(Json::from_checked(&structured.to_string()));
-    Ok(ToolOutcome { structured, ..ToolOutcome::text(text) })
+    Ok(ToolOutcome { structured, ..ToolOutcome::from_text(text) })
 }
 
-type Dated = (SystemTime, PathBuf);
+type DatedPath = (SystemTime, PathBuf);
 
-fn newest_first((a, one): &Dated, (b, other): &Dated) -> std::cmp::Ordering {
+fn compare_newest_first((a, one): &DatedPath, (b, other): &DatedPath) -> std::cmp::Ordering {
     b.cmp(a).then_with(|| one.cmp(other))
 }
 
 /// The newest of many files. Those that are too old to be shown are not even remembered.
 #[derive(Default)]
-struct Newest {
-    kept: Vec<Dated>,
+struct NewestFiles {
+    files: Vec<DatedPath>,
     /// Nothing older than this is wanted.
-    least: Option<SystemTime>,
+    oldest_wanted: Option<SystemTime>,
 }
 
-impl Newest {
-    fn take(&mut self, modified: SystemTime, path: &Path) {
-        if self.least.is_some_and(|least| modified < least) {
+impl NewestFiles {
+    fn push(&mut self, modified: SystemTime, path: &Path) {
+        if self.oldest_wanted.is_some_and(|least| modified < least) {
             return;
         }
-        self.kept.push((modified, path.to_path_buf()));
+        self.files.push((modified, path.to_path_buf()));
         // Put in order now and then, when as many again have come.
-        if self.kept.len() >= 2 * FILES_MAX {
-            self.cut();
+        if self.files.len() >= 2 * FILES_MAX {
+            self.truncate_to_newest();
         }
     }
 
-    fn cut(&mut self) {
-        if self.kept.len() > FILES_MAX {
-            self.kept.select_nth_unstable_by(FILES_MAX - 1, newest_first);
-            self.kept.truncate(FILES_MAX);
-            self.least = self.kept.iter().map(|(modified, _)| *modified).min();
+    fn truncate_to_newest(&mut self) {
+        if self.files.len() > FILES_MAX {
+            self.files.select_nth_unstable_by(FILES_MAX - 1, compare_newest_first);
+            self.files.truncate(FILES_MAX);
+            self.oldest_wanted = self.files.iter().map(|(modified, _)| *modified).min();
         }
     }
 
     /// The newest of all.
-    fn all(several: Vec<Self>) -> Vec<Dated> {
-        let kept = several.into_iter().flat_map(|one| one.kept).collect();
-        let mut newest = Self { kept, least: None };
-        newest.cut();
-        newest.kept
+    fn merge(several: Vec<Self>) -> Vec<DatedPath> {
+        let kept = several.into_iter().flat_map(|one| one.files).collect();
+        let mut newest = Self { files: kept, oldest_wanted: None };
+        newest.truncate_to_newest();
+        newest.files
     }
 }
 
 /// What one thread found, put to the rest when it is done.
-struct Batch<'a> {
-    all: &'a Mutex<Vec<Newest>>,
-    own: Newest,
-    seen: usize,
-    total: &'a AtomicUsize,
+struct GlobThreadBatch<'a> {
+    all: &'a Mutex<Vec<NewestFiles>>,
+    newest: NewestFiles,
+    matched_count: usize,
+    total_count: &'a AtomicUsize,
 }
 
-impl Drop for Batch<'_> {
+impl Drop for GlobThreadBatch<'_> {
     fn drop(&mut self) {
-        self.total.fetch_add(self.seen, Ordering::Relaxed);
-        lock(self.all).push(std::mem::take(&mut self.own));
+        self.total_count.fetch_add(self.matched_count, Ordering::Relaxed);
+        lock(self.all).push(std::mem::take(&mut self.newest));
     }
 }

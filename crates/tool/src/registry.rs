@@ -7,43 +7,43 @@
 
 use std::sync::Arc;
 
-use windlass_vocabulary::{Inspection, Json, ToolName, ToolSpec};
+use windlass_vocabulary::{Json, ToolInspection, ToolName, ToolSpec};
 
-use crate::action::tool;
-use crate::background::{Monitor, TaskStop};
-use crate::bash::Bash;
-use crate::edit::Edit;
-use crate::glob::Glob;
-use crate::grep::Grep;
-use crate::lists::{TaskCreate, TaskGet, TaskList, TaskUpdate, TodoWrite};
-use crate::notebook::NotebookEdit;
-use crate::plan::{EnterPlanMode, ExitPlanMode};
-use crate::question::AskUserQuestion;
-use crate::read::Read;
-use crate::search::ToolSearch;
-use crate::skill::Skill;
-use crate::source::{Outlet, Source};
-use crate::surroundings::Surroundings;
+use crate::ask_user_question::AskUserQuestionTool;
+use crate::background::{MonitorTool, TaskStopTool};
+use crate::bash::BashTool;
+use crate::edit::EditTool;
+use crate::glob::GlobTool;
+use crate::grep::GrepTool;
+use crate::notebook::NotebookEditTool;
+use crate::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
+use crate::read::ReadTool;
+use crate::skill::SkillTool;
+use crate::task_lists::{TaskCreateTool, TaskGetTool, TaskListTool, TaskUpdateTool, TodoWriteTool};
 use crate::tool::Tool;
-use crate::web::{WebFetch, WebSearch};
-use crate::write::Write;
+use crate::tool_search::ToolSearchTool;
+use crate::tool_session_context::ToolSessionContext;
+use crate::tool_source::{RestrictedToolSource, ToolSource};
+use crate::typed_tool::into_tool;
+use crate::web::{WebFetchTool, WebSearchTool};
+use crate::write::WriteTool;
 
 /// The tools of a session.
 #[derive(Clone, Default)]
-pub struct Registry {
-    tools: Vec<Entry>,
+pub struct ToolRegistry {
+    tools: Vec<RegisteredTool>,
     /// Finds what is not offered from the start; there while there is something to find.
-    search: Option<Arc<dyn Tool>>,
-    source: Option<Outlet>,
+    search_tool: Option<Arc<dyn Tool>>,
+    source: Option<RestrictedToolSource>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct RegisteredTool {
     tool: Arc<dyn Tool>,
     is_deferred: bool,
 }
 
-impl Registry {
+impl ToolRegistry {
     /// No tools.
     #[must_use]
     pub fn empty() -> Self {
@@ -52,61 +52,65 @@ impl Registry {
 
     /// The built-in tools. The rarely used ones are deferred.
     #[must_use]
-    pub fn builtin() -> Self {
+    pub fn with_builtin_tools() -> Self {
         let mut registry = Self::default();
         let offered = [
-            tool(Bash::new()),
-            tool(Read),
-            tool(Edit),
-            tool(Write),
-            tool(Glob),
-            tool(Grep),
-            tool(WebFetch),
-            tool(TodoWrite),
-            tool(Monitor),
-            tool(TaskStop),
+            into_tool(BashTool::new()),
+            into_tool(ReadTool),
+            into_tool(EditTool),
+            into_tool(WriteTool),
+            into_tool(GlobTool),
+            into_tool(GrepTool),
+            into_tool(WebFetchTool),
+            into_tool(TodoWriteTool),
+            into_tool(MonitorTool),
+            into_tool(TaskStopTool),
         ];
         let deferred = [
-            tool(NotebookEdit),
-            tool(TaskCreate),
-            tool(TaskGet),
-            tool(TaskList),
-            tool(TaskUpdate),
-            tool(EnterPlanMode),
-            tool(ExitPlanMode),
-            tool(AskUserQuestion),
+            into_tool(NotebookEditTool),
+            into_tool(TaskCreateTool),
+            into_tool(TaskGetTool),
+            into_tool(TaskListTool),
+            into_tool(TaskUpdateTool),
+            into_tool(EnterPlanModeTool),
+            into_tool(ExitPlanModeTool),
+            into_tool(AskUserQuestionTool),
         ];
-        registry.tools.extend(offered.map(|tool| Entry { tool, is_deferred: false }));
-        registry.tools.extend(deferred.map(|tool| Entry { tool, is_deferred: true }));
-        registry.settle();
+        registry.tools.extend(offered.map(|tool| RegisteredTool { tool, is_deferred: false }));
+        registry.tools.extend(deferred.map(|tool| RegisteredTool { tool, is_deferred: true }));
+        registry.refresh_search_tool();
         registry
     }
 
     /// Adds the tool that loads skills, behind the others, where there are folders with skills.
-    pub fn insert_skills(&mut self, surroundings: &Surroundings) {
-        if !surroundings.skills.is_empty() {
-            self.insert(tool(Skill::new(surroundings)));
+    pub fn insert_skills(&mut self, surroundings: &ToolSessionContext) {
+        if !surroundings.skill_directories.is_empty() {
+            self.insert(into_tool(SkillTool::new(surroundings)));
         }
     }
 
     /// Adds the tool that searches the web, for a session whose provider does that. Searched for
     /// before it is offered: most sessions need it never.
     pub fn insert_web_search(&mut self) {
-        self.insert_deferred(tool(WebSearch));
+        self.insert_deferred(into_tool(WebSearchTool));
     }
 
     /// Adds a tool behind the others. One of the same name is replaced where it stands, and
     /// returned.
     pub fn insert(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
-        self.put(tool, false)
+        self.insert_or_replace(tool, false)
     }
 
     /// Adds a tool that is only offered once it was searched for.
     pub fn insert_deferred(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
-        self.put(tool, true)
+        self.insert_or_replace(tool, true)
     }
 
-    fn put(&mut self, tool: Arc<dyn Tool>, is_deferred: bool) -> Option<Arc<dyn Tool>> {
+    fn insert_or_replace(
+        &mut self,
+        tool: Arc<dyn Tool>,
+        is_deferred: bool,
+    ) -> Option<Arc<dyn Tool>> {
         let name = &tool.spec().name;
         let known = self.tools.iter_mut().find(|entry| entry.tool.spec().name == *name);
         let replaced = match known {
@@ -115,11 +119,11 @@ impl Registry {
                 Some(std::mem::replace(&mut known.tool, tool))
             }
             None => {
-                self.tools.push(Entry { tool, is_deferred });
+                self.tools.push(RegisteredTool { tool, is_deferred });
                 None
             }
         };
-        self.settle();
+        self.refresh_search_tool();
         replaced
     }
 
@@ -128,77 +132,78 @@ impl Registry {
         for entry in &mut self.tools {
             entry.is_deferred = is_deferred(entry.tool.spec());
         }
-        self.settle();
+        self.refresh_search_tool();
     }
 
     /// Takes tools out, for a session that may not even know of them.
     pub fn retain(&mut self, keep: impl Fn(&ToolSpec) -> bool) {
         self.tools.retain(|entry| keep(entry.tool.spec()));
-        self.settle();
+        self.refresh_search_tool();
     }
 
     /// Leaves only these tools, and of a source only these and those of the servers named.
-    pub fn narrow(&mut self, names: &[ToolName]) {
+    pub fn restrict_to(&mut self, names: &[ToolName]) {
         if let Some(source) = &mut self.source {
-            source.narrow(names);
+            source.restrict_to(names);
         }
         self.retain(|spec| names.contains(&spec.name));
     }
 
     /// Lets more tools be found and called that are not known yet.
-    pub fn attach(&mut self, source: Arc<dyn Source>) {
-        self.source = Some(Outlet::new(source));
-        self.settle();
+    pub fn attach_source(&mut self, source: Arc<dyn ToolSource>) {
+        self.source = Some(RestrictedToolSource::new(source));
+        self.refresh_search_tool();
     }
 
     /// What the model is told from the start, in the order that stays.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         let offered = self.tools.iter().filter(|entry| !entry.is_deferred).map(|entry| &entry.tool);
-        offered.chain(&self.search).map(|tool| tool.spec().clone()).collect()
+        offered.chain(&self.search_tool).map(|tool| tool.spec().clone()).collect()
     }
 
     /// What the model can find by searching.
     #[must_use]
-    pub fn deferred(&self) -> Vec<ToolSpec> {
+    pub fn deferred_specs(&self) -> Vec<ToolSpec> {
         let deferred = self.tools.iter().filter(|entry| entry.is_deferred);
         deferred.map(|entry| entry.tool.spec().clone()).collect()
     }
 
     /// Every tool's name, offered or not.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search);
+        let all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search_tool);
         all.map(|tool| tool.spec().name.as_str())
     }
 
     /// Searching is offered while there is something to find.
-    fn settle(&mut self) {
-        let deferred = self.deferred();
+    fn refresh_search_tool(&mut self) {
+        let deferred = self.deferred_specs();
         let is_needed = !deferred.is_empty() || self.source.is_some();
-        self.search = is_needed.then(|| tool(ToolSearch::new(deferred, self.source.clone())));
+        self.search_tool =
+            is_needed.then(|| into_tool(ToolSearchTool::new(deferred, self.source.clone())));
     }
 
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let mut all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search);
+        let mut all = self.tools.iter().map(|entry| &entry.tool).chain(&self.search_tool);
         let known = all.find(|tool| tool.spec().name.as_str() == name).cloned();
-        known.or_else(|| self.source.as_ref()?.tool(name))
+        known.or_else(|| self.source.as_ref()?.find_tool(name))
     }
 
     /// What can be said of a call without running it.
     #[must_use]
-    pub fn inspect(&self, name: &str, input: &Json) -> Inspection {
+    pub fn inspect(&self, name: &str, input: &Json) -> ToolInspection {
         match self.get(name) {
             Some(tool) => tool.inspect(input),
-            None => Inspection::refused(self.unknown(name)),
+            None => ToolInspection::from_problem(self.explain_unknown_tool(name)),
         }
     }
 
-    fn unknown(&self, name: &str) -> String {
+    fn explain_unknown_tool(&self, name: &str) -> String {
         let names = || self.names();
         let nearest = names()
-            .map(|known| (distance(&known.to_lowercase(), &name.to_lowercase()), known))
+            .map(|known| (edit_distance(&known.to_lowercase(), &name.to_lowercase()), known))
             .filter(|(far, known)| *far <= known.len().div_ceil(3))
             .min_by_key(|(far, _)| *far);
         match nearest {
@@ -211,7 +216,7 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Registry {
+impl std::fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }
@@ -219,7 +224,7 @@ impl std::fmt::Debug for Registry {
 
 /// Letters to change, add or drop to make one name of the other. Names are short; a name of any
 /// length from outside is cut first.
-fn distance(known: &str, asked: &str) -> usize {
+fn edit_distance(known: &str, asked: &str) -> usize {
     const LETTERS_MAX: usize = 128;
     let asked: Vec<char> = asked.chars().take(LETTERS_MAX).collect();
     let mut row: Vec<usize> = (0..=asked.len()).collect();

@@ -17,11 +17,11 @@ pub struct Secrets(Arc<RwLock<Vec<String>>>);
 /// Shorter ones would be found in ordinary words.
 const CHARS_MIN: usize = 8;
 
-const INSTEAD: &str = "[key removed]";
+const REPLACEMENT: &str = "[key removed]";
 
 impl Secrets {
     /// One more.
-    pub fn note(&self, secret: &str) {
+    pub fn add(&self, secret: &str) {
         let secret = secret.trim();
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if secret.len() >= CHARS_MIN && !list.iter().any(|known| known == secret) {
@@ -33,21 +33,21 @@ impl Secrets {
 
     /// The text without them.
     #[must_use]
-    pub fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut clean = Cow::Borrowed(text);
         for secret in list.iter() {
             if memmem::find(clean.as_bytes(), secret.as_bytes()).is_some() {
-                clean = Cow::Owned(clean.replace(secret.as_str(), INSTEAD));
+                clean = Cow::Owned(clean.replace(secret.as_str(), REPLACEMENT));
             }
         }
         clean
     }
 
     /// A stream without them.
-    pub(crate) fn stream(&self) -> Redaction {
+    pub(crate) fn redact_stream(&self) -> StreamRedactor {
         let list = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Redaction { list, held: Vec::new() }
+        StreamRedactor { secrets: list, pending: Vec::new() }
     }
 }
 
@@ -59,41 +59,42 @@ impl fmt::Debug for Secrets {
 
 /// A stream in pieces, with a key perhaps across two of them.
 #[derive(Default)]
-pub(crate) struct Redaction {
-    list: Vec<String>,
+pub(crate) struct StreamRedactor {
+    secrets: Vec<String>,
     /// What may turn out to be the beginning of one.
-    held: Vec<u8>,
+    pending: Vec<u8>,
 }
 
-impl fmt::Debug for Redaction {
+impl fmt::Debug for StreamRedactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redaction(hidden)")
     }
 }
 
-impl Redaction {
+impl StreamRedactor {
     /// What of it may be passed on now.
-    pub(crate) fn pass<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        if self.list.is_empty() {
+    pub(crate) fn redact_chunk<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.secrets.is_empty() {
             return Cow::Borrowed(bytes);
         }
-        let mut all = std::mem::take(&mut self.held);
+        let mut all = std::mem::take(&mut self.pending);
         all.extend_from_slice(bytes);
-        for secret in &self.list {
-            all = replaced(all, secret.as_bytes());
+        for secret in &self.secrets {
+            all = replace_secret(all, secret.as_bytes());
         }
-        let open = self.list.iter().map(|secret| beginning(&all, secret.as_bytes())).max();
-        self.held = all.split_off(all.len() - open.unwrap_or(0));
+        let open =
+            self.secrets.iter().map(|secret| partial_match_len(&all, secret.as_bytes())).max();
+        self.pending = all.split_off(all.len() - open.unwrap_or(0));
         Cow::Owned(all)
     }
 
     /// What was held back when the stream has ended: no key after all.
-    pub(crate) fn rest(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held)
+    pub(crate) fn take_rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.pending)
     }
 }
 
-fn replaced(all: Vec<u8>, secret: &[u8]) -> Vec<u8> {
+fn replace_secret(all: Vec<u8>, secret: &[u8]) -> Vec<u8> {
     if memmem::find(&all, secret).is_none() {
         return all;
     }
@@ -101,7 +102,7 @@ fn replaced(all: Vec<u8>, secret: &[u8]) -> Vec<u8> {
     let mut from = 0;
     for at in memmem::find_iter(&all, secret) {
         clean.extend_from_slice(all.get(from..at).unwrap_or_default());
-        clean.extend_from_slice(INSTEAD.as_bytes());
+        clean.extend_from_slice(REPLACEMENT.as_bytes());
         from = at + secret.len();
     }
     clean.extend_from_slice(all.get(from..).unwrap_or_default());
@@ -109,7 +110,7 @@ fn replaced(all: Vec<u8>, secret: &[u8]) -> Vec<u8> {
 }
 
 /// How many bytes at the end could begin the secret.
-fn beginning(all: &[u8], secret: &[u8]) -> usize {
+fn partial_match_len(all: &[u8], secret: &[u8]) -> usize {
     let most = secret.len().saturating_sub(1).min(all.len());
     (1..=most)
         .rev()
@@ -124,25 +125,25 @@ mod tests {
     #[test]
     fn keys_are_taken_out_however_they_are_cut() {
         let secrets = Secrets::default();
-        secrets.note("sk-canary-1234");
-        secrets.note("sk-canary-1234-longer");
-        secrets.note("short");
+        secrets.add("sk-canary-1234");
+        secrets.add("sk-canary-1234-longer");
+        secrets.add("short");
         let text = "a sk-canary-1234 b sk-canary-1234-longer c short sk-canary";
         let clean = "a [key removed] b [key removed] c short sk-canary";
-        assert_eq!(secrets.redacted(text), clean);
+        assert_eq!(secrets.redact(text), clean);
         assert_eq!(format!("{secrets:?}"), "Secrets(hidden)");
         for size in 1..text.len() {
-            let mut stream = secrets.stream();
+            let mut stream = secrets.redact_stream();
             let mut got = Vec::new();
             for piece in text.as_bytes().chunks(size) {
-                got.extend_from_slice(&stream.pass(piece));
+                got.extend_from_slice(&stream.redact_chunk(piece));
             }
-            got.extend(stream.rest());
+            got.extend(stream.take_rest());
             // A longer key may be cut where a shorter one ends; nothing of either is left.
             let got = String::from_utf8(got).unwrap();
             assert!(!got.contains("1234"), "{size}: {got}");
             assert!(got.ends_with("c short sk-canary"), "{size}: {got}");
         }
-        assert_eq!(Secrets::default().redacted(text), text);
+        assert_eq!(Secrets::default().redact(text), text);
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::git::Git;
+use crate::git::GitRunner;
 
 /// Writing out a large repository takes its time.
 const CHECKOUT_MAX: Duration = Duration::from_secs(300);
@@ -21,15 +21,15 @@ const CHECKOUT_MAX: Duration = Duration::from_secs(300);
 #[derive(Clone, Debug)]
 pub struct Worktree {
     /// Where the repository's own files are.
-    top: PathBuf,
+    repository_root: PathBuf,
     path: PathBuf,
     /// The commit it began with.
-    base: String,
+    base_commit: String,
 }
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum WorktreeOutcome {
     /// Nothing was changed; it is gone.
     Removed,
     /// It is kept: why, in words.
@@ -42,13 +42,13 @@ impl Worktree {
     ///
     /// # Errors
     /// Why there is none, in words for the model: no git, no repository, no commit, no room.
-    pub async fn add(
+    pub async fn create(
         directory: PathBuf,
         path: PathBuf,
         cancel: CancellationToken,
     ) -> Result<Self, String> {
         let made = spawn_blocking(move || {
-            let made = make(&directory, path)?;
+            let made = create_worktree(&directory, path)?;
             if cancel.is_cancelled() {
                 made.remove();
                 return Err("Interrupted before it began.".to_owned());
@@ -60,8 +60,8 @@ impl Worktree {
 
     /// Where the repository it was made of has its own files.
     #[must_use]
-    pub fn top(&self) -> &Path {
-        &self.top
+    pub fn repository_root(&self) -> &Path {
+        &self.repository_root
     }
 
     /// Where it is.
@@ -72,9 +72,9 @@ impl Worktree {
 
     /// The same directory in here; `None` for one outside the repository.
     #[must_use]
-    pub fn counterpart(&self, directory: &Path) -> Option<PathBuf> {
+    pub fn map_directory(&self, directory: &Path) -> Option<PathBuf> {
         let real = directory.canonicalize().ok()?;
-        let below = real.strip_prefix(&self.top).ok()?;
+        let below = real.strip_prefix(&self.repository_root).ok()?;
         Some(match below.as_os_str().is_empty() {
             true => self.path.clone(),
             false => self.path.join(below),
@@ -82,34 +82,34 @@ impl Worktree {
     }
 
     /// Removes it if nothing happened in it. What cannot be made sure of is kept.
-    pub async fn settle(self) -> Settled {
-        let settled = spawn_blocking(move || match self.changes() {
+    pub async fn remove_if_unchanged(self) -> WorktreeOutcome {
+        let settled = spawn_blocking(move || match self.describe_changes() {
             Ok(None) => {
                 self.remove();
-                Settled::Removed
+                WorktreeOutcome::Removed
             }
-            Ok(Some(changes)) => Settled::Kept(changes),
-            Err(problem) => Settled::Kept(problem),
+            Ok(Some(changes)) => WorktreeOutcome::Kept(changes),
+            Err(problem) => WorktreeOutcome::Kept(problem),
         });
-        settled.await.unwrap_or_else(|error| Settled::Kept(error.to_string()))
+        settled.await.unwrap_or_else(|error| WorktreeOutcome::Kept(error.to_string()))
     }
 
     /// The same for one that nobody looks after any more, because whoever made it was killed. What it
     /// began with is not known then: a commit that no branch has is its own.
-    pub async fn settle_left(path: PathBuf) -> Settled {
-        let found = spawn_blocking(move || found(path)).await;
+    pub async fn remove_orphan_if_unchanged(path: PathBuf) -> WorktreeOutcome {
+        let found = spawn_blocking(move || open_existing(path)).await;
         match found.unwrap_or_else(|error| Err(error.to_string())) {
-            Ok(worktree) => worktree.settle().await,
-            Err(problem) => Settled::Kept(problem),
+            Ok(worktree) => worktree.remove_if_unchanged().await,
+            Err(problem) => WorktreeOutcome::Kept(problem),
         }
     }
 
     /// What happened in it, in words.
-    fn changes(&self) -> Result<Option<String>, String> {
-        let git = git(&self.path)?;
-        let changed = run(&git, "status", &["--porcelain"])?.lines().count();
-        let head = line(&git, "rev-parse", &["HEAD"])?;
-        Ok(match (head == self.base, changed) {
+    fn describe_changes(&self) -> Result<Option<String>, String> {
+        let git = open_git(&self.path)?;
+        let changed = run_git(&git, "status", &["--porcelain"])?.lines().count();
+        let head = run_git_line(&git, "rev-parse", &["HEAD"])?;
+        Ok(match (head == self.base_commit, changed) {
             (true, 0) => None,
             (true, _) => Some(format!("files changed: {changed}")),
             (false, _) => Some(format!("its last commit is {head}, files changed: {changed}")),
@@ -119,18 +119,18 @@ impl Worktree {
     fn remove(&self) {
         let path = self.path.to_string_lossy();
         // What git does not want to remove lies in a folder of our own and harms nobody.
-        let _ = git(&self.top)
-            .and_then(|git| run(&git, "worktree", &["remove", "--force", "--force", &*path]));
+        let _ = open_git(&self.repository_root)
+            .and_then(|git| run_git(&git, "worktree", &["remove", "--force", "--force", &*path]));
     }
 }
 
-fn make(directory: &Path, path: PathBuf) -> Result<Worktree, String> {
-    let here = git(directory)?;
-    let top = line(&here, "rev-parse", &["--show-toplevel"]).map_err(|problem| {
+fn create_worktree(directory: &Path, path: PathBuf) -> Result<Worktree, String> {
+    let here = open_git(directory)?;
+    let top = run_git_line(&here, "rev-parse", &["--show-toplevel"]).map_err(|problem| {
         format!("`{}` is not in a git repository: {problem}", directory.display())
     })?;
     let top = PathBuf::from(top);
-    let base = line(&here, "rev-parse", &["--verify", "HEAD^{commit}"])
+    let base = run_git_line(&here, "rev-parse", &["--verify", "HEAD^{commit}"])
         .map_err(|problem| format!("The repository has no commit to begin with: {problem}"))?;
     if let Some(folder) = path.parent() {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -141,11 +141,11 @@ fn make(directory: &Path, path: PathBuf) -> Result<Worktree, String> {
     };
     // Nothing is written out yet: which filters there are may depend on where it lies.
     let add = ["add", "--quiet", "--no-checkout", "--detach", place, &base];
-    run(&git(&top)?, "worktree", &add)?;
-    let worktree = Worktree { top, path, base };
-    let filled = git(&worktree.path).and_then(|mut there| {
-        there.within = CHECKOUT_MAX;
-        run(&there, "reset", &["--quiet", "--hard", "HEAD"])
+    run_git(&open_git(&top)?, "worktree", &add)?;
+    let worktree = Worktree { repository_root: top, path, base_commit: base };
+    let filled = open_git(&worktree.path).and_then(|mut there| {
+        there.timeout = CHECKOUT_MAX;
+        run_git(&there, "reset", &["--quiet", "--hard", "HEAD"])
     });
     match filled {
         Ok(_) => Ok(worktree),
@@ -157,23 +157,27 @@ fn make(directory: &Path, path: PathBuf) -> Result<Worktree, String> {
 }
 
 /// One that is there, with what nobody would lose as its beginning.
-fn found(path: PathBuf) -> Result<Worktree, String> {
-    let git = git(&path)?;
+fn open_existing(path: PathBuf) -> Result<Worktree, String> {
+    let git = open_git(&path)?;
     let absolute = ["--path-format=absolute", "--git-common-dir"];
-    let common = PathBuf::from(line(&git, "rev-parse", &absolute)?);
+    let common = PathBuf::from(run_git_line(&git, "rev-parse", &absolute)?);
     let top = common.parent().map(Path::to_owned).unwrap_or(common);
-    let head = line(&git, "rev-parse", &["HEAD"])?;
+    let head = run_git_line(&git, "rev-parse", &["HEAD"])?;
     let contains = ["--count=1", "--contains", &head];
-    let is_elsewhere = !line(&git, "for-each-ref", &contains)?.is_empty();
-    Ok(Worktree { top, path, base: if is_elsewhere { head } else { String::new() } })
+    let is_elsewhere = !run_git_line(&git, "for-each-ref", &contains)?.is_empty();
+    Ok(Worktree {
+        repository_root: top,
+        path,
+        base_commit: if is_elsewhere { head } else { String::new() },
+    })
 }
 
-fn git(directory: &Path) -> Result<Git, String> {
-    Git::in_directory(directory).map_err(|failure| format!("{failure}."))
+fn open_git(directory: &Path) -> Result<GitRunner, String> {
+    GitRunner::in_directory(directory).map_err(|failure| format!("{failure}."))
 }
 
 /// What it prints, or why it failed.
-fn run(git: &Git, sub: &str, arguments: &[&str]) -> Result<String, String> {
+fn run_git(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, String> {
     let end = git.run(sub, arguments).map_err(|failure| format!("{failure}."))?;
     match end.code {
         Some(0) => Ok(String::from_utf8_lossy(&end.stdout).into_owned()),
@@ -181,6 +185,6 @@ fn run(git: &Git, sub: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-fn line(git: &Git, sub: &str, arguments: &[&str]) -> Result<String, String> {
-    run(git, sub, arguments).map(|said| said.trim_end_matches('\n').to_owned())
+fn run_git_line(git: &GitRunner, sub: &str, arguments: &[&str]) -> Result<String, String> {
+    run_git(git, sub, arguments).map(|said| said.trim_end_matches('\n').to_owned())
 }

@@ -7,20 +7,20 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
-use crate::action::{Action, Doing, Done};
-use crate::edit::{ORIGINAL_BYTES_MAX, has_only_crlf, line_ends};
-use crate::file::{self, Content, Encoding};
-use crate::input::Wrong;
-use crate::tool::{Job, finished};
+use crate::edit::{ORIGINAL_BYTES_MAX, convert_line_ends, has_only_crlf};
+use crate::file::{self, FileContent, TextEncoding};
+use crate::input::InputError;
+use crate::tool::{ToolCallContext, run_to_completion};
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Write;
+pub(crate) struct WriteTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct WriteInput {
     /// Absolute path of the file.
     file_path: String,
     /// All of its new content.
@@ -32,45 +32,47 @@ have read. Prefer Edit for changing a part.";
 
 const RESULT_BYTES_MAX: usize = 10_000;
 
-impl Action for Write {
-    type Input = Input;
+impl TypedTool for WriteTool {
+    type Input = WriteInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Write", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, _: &Input) -> Result<Inspection, Wrong> {
-        Ok(Inspection::EXCLUSIVE_EFFECT)
+    fn check_input(&self, _: &WriteInput) -> Result<ToolInspection, InputError> {
+        Ok(ToolInspection::EXCLUSIVE_EFFECT)
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
-        Box::pin(finished(job, move |job| perform(&input, &job)))
+    fn run(&self, input: WriteInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_to_completion(job, move |job| perform(&input, &job)))
     }
 }
 
-fn perform(input: &Input, job: &Job) -> Done {
-    let surroundings = &job.surroundings;
-    let path = file::path_of(surroundings, &input.file_path)?;
-    let old: Option<Content> = match std::fs::symlink_metadata(&path) {
+fn perform(input: &WriteInput, job: &ToolCallContext) -> TypedToolResult {
+    let surroundings = &job.tool_context;
+    let path = file::resolve_path(surroundings, &input.file_path)?;
+    let old: Option<FileContent> = match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        _ => Some(file::known_content(surroundings, &path)?),
+        _ => Some(file::read_for_change(surroundings, &path)?),
     };
-    let parted = file::parted(old.as_ref().map(|old| &old.metadata));
+    let parted = file::render_hard_link_note(old.as_ref().map(|old| &old.metadata));
     let kept = match &old {
-        Some(old) => Kept::of(&old.bytes),
-        None => Kept { encoding: Encoding::Utf8, mark: &[], crlf: false },
+        Some(old) => FileTextFormat::detect(&old.bytes),
+        None => {
+            FileTextFormat { encoding: TextEncoding::Utf8, byte_order_mark: &[], has_crlf: false }
+        }
     };
-    let (content, note) = kept.written(&input.content);
+    let (content, note) = kept.encode(&input.content);
     let content = content.as_slice();
     let metadata =
-        file::write(surroundings, &path, old.as_ref().map(|old| &old.metadata), content)?;
-    surroundings.remember(path.clone(), file::written(&metadata, content));
+        file::write_file(surroundings, &path, old.as_ref().map(|old| &old.metadata), content)?;
+    surroundings.remember_file(path.clone(), file::known_file_from_content(&metadata, content));
     let original = old.as_ref().map(|old| kept.encoding.decode(&old.bytes).into_owned());
     let (kind, said) = match original {
         Some(_) => ("update", "Replaced"),
         None => ("create", "Created"),
     };
-    let patch = original.as_deref().map(|old| file::hunks(old, &input.content));
+    let patch = original.as_deref().map(|old| file::diff_hunks(old, &input.content));
     let structured = json!({
         "type": kind,
         "filePath": path.to_string_lossy(),
@@ -81,34 +83,34 @@ fn perform(input: &Input, job: &Job) -> Done {
     Ok(ToolOutcome {
         changed_workspace: true,
         structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::text(format!("{said} `{}`.{note}{parted}", path.display()))
+        ..ToolOutcome::from_text(format!("{said} `{}`.{note}{parted}", path.display()))
     })
 }
 
 /// What of a file a reader is not shown, and who replaces all of it cannot mean to change.
-struct Kept<'a> {
-    encoding: Encoding,
-    mark: &'a [u8],
-    crlf: bool,
+struct FileTextFormat<'a> {
+    encoding: TextEncoding,
+    byte_order_mark: &'a [u8],
+    has_crlf: bool,
 }
 
-impl<'a> Kept<'a> {
-    fn of(old: &'a [u8]) -> Self {
-        let encoding = Encoding::of(old);
-        let crlf = has_only_crlf(&encoding.decode(old));
-        Self { encoding, mark: encoding.mark(old), crlf }
+impl<'a> FileTextFormat<'a> {
+    fn detect(old: &'a [u8]) -> Self {
+        let encoding = TextEncoding::detect(old);
+        let has_crlf = has_only_crlf(&encoding.decode(old));
+        Self { encoding, byte_order_mark: encoding.byte_order_mark(old), has_crlf }
     }
 
     /// The bytes of the new content, and what was kept, in words.
-    fn written(&self, content: &str) -> (Vec<u8>, String) {
-        let crlf = self.crlf && !content.contains('\r') && content.contains('\n');
-        let content = line_ends(content, crlf);
+    fn encode(&self, content: &str) -> (Vec<u8>, String) {
+        let crlf = self.has_crlf && !content.contains('\r') && content.contains('\n');
+        let content = convert_line_ends(content, crlf);
         let Ok(encoded) = self.encoding.encode(&content) else {
             let note = format!(" It is UTF-8 now: not all of it fits {}.", self.encoding.name());
             return (content.as_bytes().to_vec(), note);
         };
         let mut kept = Vec::new();
-        if self.encoding != Encoding::Utf8 {
+        if self.encoding != TextEncoding::Utf8 {
             kept.push(format!("encoding {}", self.encoding.name()));
         }
         if crlf {
@@ -118,8 +120,8 @@ impl<'a> Kept<'a> {
             true => String::new(),
             false => format!(" Kept: {}.", kept.join(", ")),
         };
-        let has_mark = self.mark.is_empty() || encoded.starts_with(self.mark);
-        let mark = if has_mark { &[] } else { self.mark };
+        let has_mark = self.byte_order_mark.is_empty() || encoded.starts_with(self.byte_order_mark);
+        let mark = if has_mark { &[] } else { self.byte_order_mark };
         ([mark, &encoded].concat(), note)
     }
 }

@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::ToolCallId;
 use crate::json::Json;
-use crate::model::Wire;
+use crate::model::WireFormat;
 use crate::tool::ToolCall;
 
 /// One block of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Block {
+pub enum ContentBlock {
     /// Plain text.
     Text(String),
     /// Reasoning, which goes back only to the model that wrote it, unaltered.
-    Thinking(Thinking),
+    Thinking(ThinkingBlock),
     /// The model asks for a tool.
     ToolUse(ToolCall),
     /// What a tool answered.
     ToolResult(ToolResult),
     /// An image or a document.
-    Media(Media),
+    Media(MediaContent),
     /// A block only its own provider understands; kept verbatim for replay.
     Provider(ProviderBlock),
 }
 
 /// Reasoning text with the provider's seal on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thinking {
+pub struct ThinkingBlock {
     /// May be empty: some models send only the signature.
     pub text: String,
     /// Bound to the model that wrote it.
@@ -42,23 +42,23 @@ pub struct ToolResult {
     /// The call this answers.
     pub call: ToolCallId,
     /// Text and media, in order.
-    pub content: Vec<ResultPart>,
+    pub content: Vec<ToolResultPart>,
     /// A failure is content for the model, marked as such.
     pub is_error: bool,
 }
 
 /// One part of a tool's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ResultPart {
+pub enum ToolResultPart {
     /// Text.
     Text(String),
     /// An image or a document.
-    Media(Media),
+    Media(MediaContent),
 }
 
 /// An image or a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Media {
+pub struct MediaContent {
     /// For example `image/png`.
     pub media_type: Arc<str>,
     /// Base64.
@@ -71,7 +71,7 @@ pub struct Media {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderBlock {
     /// The wire it came over.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// The provider's own type name.
     pub kind: Arc<str>,
     /// It holds nothing but reasoning, and alone is no answer.
@@ -84,18 +84,18 @@ pub struct ProviderBlock {
 impl ToolResult {
     /// A result that is one piece of text.
     #[must_use]
-    pub fn text(call: ToolCallId, text: impl Into<String>, is_error: bool) -> Self {
-        Self { call, content: alloc::vec![ResultPart::Text(text.into())], is_error }
+    pub fn from_text(call: ToolCallId, text: impl Into<String>, is_error: bool) -> Self {
+        Self { call, content: alloc::vec![ToolResultPart::Text(text.into())], is_error }
     }
 
     /// Bytes of text and media, the measure every budget starts from.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.content.iter().map(ResultPart::bytes).sum()
+        self.content.iter().map(ToolResultPart::bytes).sum()
     }
 }
 
-impl ResultPart {
+impl ToolResultPart {
     /// Bytes of this part.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -3,10 +3,10 @@
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
-use crate::content::Block;
+use crate::content::ContentBlock;
 use crate::id::ToolCallId;
 use crate::json::Json;
-use crate::tool::{Inspection, ToolCall, ToolName};
+use crate::tool::{ToolCall, ToolInspection, ToolName};
 use crate::usage::{Tokens, Usage};
 
 /// One piece of a streaming answer. Pieces of text are for showing; a block counts only when its
@@ -27,13 +27,13 @@ pub enum Delta {
     /// A piece of the arguments of the call that began last.
     CallInput(String),
     /// A block that is not a tool call is complete, as it must be sent back.
-    Block(Block),
+    Block(ContentBlock),
     /// A tool call is complete. The driver has had the registry look at it.
     Call {
         /// The call.
         call: ToolCall,
         /// What the registry says of it.
-        inspection: Inspection,
+        inspection: ToolInspection,
     },
     /// Usage so far; cumulative.
     Usage(Usage),
@@ -51,7 +51,7 @@ pub enum Delta {
 /// Why a model stopped, in one form for every wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum ModelStopReason {
     /// It is done. Whether it asked for tools is read off the blocks.
     EndTurn,
     /// The output limit cut it.

@@ -1,6 +1,6 @@
 //! Why a model call failed, sorted by what the failure demands of the loop.
 //!
-//! The loop branches on [`FailureKind`] and [`Demand`], never on a provider's words.
+//! The loop branches on [`FailureKind`] and [`RecoveryAction`], never on a provider's words.
 
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub enum FailureKind {
 
 /// What a failure demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Demand {
+pub enum RecoveryAction {
     /// Wait and try again.
     Wait,
     /// Send less.
@@ -80,19 +80,21 @@ impl FailureKind {
     /// What this failure demands. (An overloaded model demands a wait first; the third in a row
     /// is a switch, which the engine counts.)
     #[must_use]
-    pub fn demand(self) -> Demand {
+    pub fn recovery_action(self) -> RecoveryAction {
         match self {
-            Self::PromptTooLong | Self::MediaTooLarge => Demand::Shrink,
+            Self::PromptTooLong | Self::MediaTooLarge => RecoveryAction::Shrink,
             Self::Overloaded | Self::RateLimited | Self::ServerFault | Self::Transport => {
-                Demand::Wait
+                RecoveryAction::Wait
             }
-            Self::ModelGone => Demand::Switch,
-            Self::BadImage | Self::InvalidRequest | Self::ForeignSignature => Demand::Repair,
+            Self::ModelGone => RecoveryAction::Switch,
+            Self::BadImage | Self::InvalidRequest | Self::ForeignSignature => {
+                RecoveryAction::Repair
+            }
             Self::Unauthorised
             | Self::Quota
             | Self::Refused
             | Self::OutputLimit
-            | Self::Misconfigured => Demand::Stop,
+            | Self::Misconfigured => RecoveryAction::Stop,
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Json;
 use crate::time::Millis;
-use crate::tool::Inspection;
+use crate::tool::ToolInspection;
 use crate::usage::MicroUsd;
 
 /// The moments of the loop at which hooks run and are waited for, or are only told.
@@ -42,7 +42,7 @@ pub struct HookReport {
     /// Text for the model, beside the verdict.
     pub context: Vec<String>,
     /// A changed tool input with what the registry says of it; permission is asked again.
-    pub updated: Option<(Json, Inspection)>,
+    pub updated: Option<(Json, ToolInspection)>,
     /// After a tool: what the model sees instead of what the tool returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,

@@ -7,11 +7,11 @@
 extern crate alloc;
 
 pub mod content;
+pub mod context_usage;
 pub mod delta;
 pub mod failure;
 pub mod hook;
 pub mod id;
-pub mod inventory;
 pub mod json;
 pub mod message;
 pub mod messages;
@@ -24,22 +24,24 @@ pub mod time;
 pub mod tool;
 pub mod usage;
 
-pub use content::{Block, Media, ProviderBlock, ResultPart, Thinking, ToolResult};
-pub use delta::{Delta, Stop};
-pub use failure::{Demand, FailureKind, ModelFailure};
+pub use content::{
+    ContentBlock, MediaContent, ProviderBlock, ThinkingBlock, ToolResult, ToolResultPart,
+};
+pub use delta::{Delta, ModelStopReason};
+pub use failure::{FailureKind, ModelFailure, RecoveryAction};
 pub use hook::{HookNotice, HookOutcome, HookPoint, HookReport, HookVerdict};
 pub use id::{AgentId, AttemptId, MessageId, SessionId, Ticket, ToolCallId};
 pub use json::Json;
-pub use message::{AttachmentKind, Message, MetaKind, Origin, Role};
+pub use message::{AttachmentKind, Message, MessageOrigin, MetaKind, Role};
 pub use messages::Messages;
-pub use model::{Effort, ModelFacts, ModelName, Prices, ThinkingMode, Wire};
+pub use model::{Effort, ModelFacts, ModelName, Prices, ThinkingMode, WireFormat};
 pub use notice::Notice;
-pub use permission::{Answer, Mode, PermissionQuestion};
+pub use permission::{PermissionAnswer, PermissionMode, PermissionQuestion};
 pub use reason::{Outcome, Terminal, Transition};
-pub use request::{Chore, Clearing, ModelRequest, Source};
+pub use request::{Chore, ModelRequest, RequestSource, ToolResultClearing};
 pub use time::Millis;
 pub use tool::{
-    Concurrency, ContextUpdate, EffectClass, Inspection, Seen, ToolCall, ToolName, ToolOutcome,
-    ToolSpec,
+    Concurrency, ContextUpdate, EffectClass, PathKind, ToolCall, ToolInspection, ToolName,
+    ToolOutcome, ToolSpec,
 };
 pub use usage::{MicroUsd, Tokens, Usage};

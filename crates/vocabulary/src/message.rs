@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::content::{Block, ToolResult};
+use crate::content::{ContentBlock, ToolResult};
 use crate::id::MessageId;
 use crate::model::ModelName;
 use crate::tool::ToolCall;
@@ -20,7 +20,7 @@ pub enum Role {
 
 /// Where a message comes from. Decides what may drop it, move it, or show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Origin {
+pub enum MessageOrigin {
     /// Typed by a person or sent by a client.
     User,
     /// Written by a model.
@@ -79,9 +79,9 @@ pub struct Message {
     /// Side of the conversation.
     pub role: Role,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: MessageOrigin,
     /// What it says.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// The model that wrote it; reasoning is bound to it.
     pub model: Option<ModelName>,
     /// Survives every context level verbatim.
@@ -91,29 +91,29 @@ pub struct Message {
 impl Message {
     /// A message from the user's side that is one piece of text.
     #[must_use]
-    pub fn user_text(id: MessageId, origin: Origin, text: impl Into<String>) -> Self {
+    pub fn user_text(id: MessageId, origin: MessageOrigin, text: impl Into<String>) -> Self {
         Self {
             id,
             role: Role::User,
             origin,
-            content: alloc::vec![Block::Text(text.into())],
+            content: alloc::vec![ContentBlock::Text(text.into())],
             model: None,
             pinned: false,
         }
     }
 
     /// The tool calls in this message, in order.
-    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
-            Block::ToolUse(call) => Some(call),
+            ContentBlock::ToolUse(call) => Some(call),
             _ => None,
         })
     }
 
     /// The tool results in this message, in order.
-    pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
+    pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
         self.content.iter().filter_map(|block| match block {
-            Block::ToolResult(result) => Some(result),
+            ContentBlock::ToolResult(result) => Some(result),
             _ => None,
         })
     }
@@ -123,7 +123,7 @@ impl Message {
     pub fn text(&self) -> String {
         let mut joined = String::new();
         for block in &self.content {
-            if let Block::Text(text) = block {
+            if let ContentBlock::Text(text) = block {
                 joined.push_str(text);
             }
         }

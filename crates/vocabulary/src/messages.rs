@@ -1,7 +1,7 @@
 //! The messages of a request: a list that grows at its end and is shared, not copied.
 //!
 //! A session of ten thousand messages sends nearly the same list ten thousand times. Here a copy
-//! costs one count per [`CHUNK`] messages, and two lists that grew from one another are compared
+//! costs one count per [`CHUNK_LEN`] messages, and two lists that grew from one another are compared
 //! by looking at the chunks they share.
 
 use alloc::sync::Arc;
@@ -17,14 +17,14 @@ pub struct Messages {
 }
 
 /// Messages in one chunk: what a push copies at most, and what a copy counts once.
-const CHUNK: usize = 128;
+const CHUNK_LEN: usize = 128;
 
 impl Messages {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         let last = self.chunks.last().map_or(0, |chunk| chunk.len());
-        self.chunks.len().saturating_sub(1) * CHUNK + last
+        self.chunks.len().saturating_sub(1) * CHUNK_LEN + last
     }
 
     /// Are there none?
@@ -36,15 +36,15 @@ impl Messages {
     /// Adds one at the end.
     pub fn push(&mut self, message: Arc<Message>) {
         match self.chunks.last_mut() {
-            Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(message),
+            Some(chunk) if chunk.len() < CHUNK_LEN => Arc::make_mut(chunk).push(message),
             _ => self.chunks.push(Arc::new(alloc::vec![message])),
         }
     }
 
     /// Keeps the first so many.
     pub fn truncate(&mut self, len: usize) {
-        self.chunks.truncate(len.div_ceil(CHUNK));
-        let whole = self.chunks.len().saturating_sub(1) * CHUNK;
+        self.chunks.truncate(len.div_ceil(CHUNK_LEN));
+        let whole = self.chunks.len().saturating_sub(1) * CHUNK_LEN;
         if let Some(chunk) = self.chunks.last_mut()
             && chunk.len() > len - whole
         {
@@ -55,7 +55,7 @@ impl Messages {
     /// The one at this place.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&Arc<Message>> {
-        self.chunks.get(place / CHUNK)?.get(place % CHUNK)
+        self.chunks.get(place / CHUNK_LEN)?.get(place % CHUNK_LEN)
     }
 
     /// The newest.
@@ -71,19 +71,19 @@ impl Messages {
 
     /// Those from this place on.
     pub fn iter_from(&self, place: usize) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
-        let chunks = self.chunks.get(place / CHUNK..).unwrap_or_default();
+        let chunks = self.chunks.get(place / CHUNK_LEN..).unwrap_or_default();
         chunks.iter().enumerate().flat_map(move |(index, chunk)| {
-            let skipped = if index == 0 { place % CHUNK } else { 0 };
+            let skipped = if index == 0 { place % CHUNK_LEN } else { 0 };
             chunk.get(skipped..).unwrap_or_default()
         })
     }
 
     /// How many messages at the beginning are the same in both.
     #[must_use]
-    pub fn common_len(&self, other: &Self) -> usize {
+    pub fn shared_prefix_len(&self, other: &Self) -> usize {
         let mut pairs = self.chunks.iter().zip(&other.chunks);
         let shared = pairs.by_ref().take_while(|(one, two)| Arc::ptr_eq(one, two)).count();
-        let start = shared * CHUNK;
+        let start = shared * CHUNK_LEN;
         let rest = self.iter_from(start).zip(other.iter_from(start));
         let same = rest.take_while(|(one, two)| Arc::ptr_eq(one, two) || one == two).count();
         // A shared last chunk may be shorter than a full one.
@@ -103,10 +103,10 @@ impl FromIterator<Arc<Message>> for Messages {
 mod tests {
     use super::*;
     use crate::id::MessageId;
-    use crate::message::Origin;
+    use crate::message::MessageOrigin;
 
     fn message(id: u64) -> Arc<Message> {
-        Arc::new(Message::user_text(MessageId(id), Origin::User, "x"))
+        Arc::new(Message::user_text(MessageId(id), MessageOrigin::User, "x"))
     }
 
     #[test]
@@ -114,11 +114,11 @@ mod tests {
         for len in [0, 1, 127, 128, 129, 300] {
             let old: Messages = (0..len).map(message).collect();
             let mut new = old.clone();
-            assert_eq!(old.common_len(&new), old.len());
+            assert_eq!(old.shared_prefix_len(&new), old.len());
             new.push(message(len));
             assert_eq!((old.len() as u64, new.len() as u64), (len, len + 1));
-            assert_eq!(old.common_len(&new), old.len(), "{len}");
-            assert_eq!(new.common_len(&old), old.len(), "{len}");
+            assert_eq!(old.shared_prefix_len(&new), old.len(), "{len}");
+            assert_eq!(new.shared_prefix_len(&old), old.len(), "{len}");
             assert_eq!(new.get(old.len()), new.last());
             let ids = |from| new.iter_from(from).map(|m| m.id.0).collect::<Vec<_>>();
             for from in [0, 1, 126, 127, 128, 200, 301] {
@@ -147,7 +147,7 @@ mod tests {
         let one: Messages = (0..300).map(message).collect();
         for at in [0, 5, 128, 299] {
             let two: Messages = (0..300).map(|n| message(if n == at { 999 } else { n })).collect();
-            assert_eq!(one.common_len(&two) as u64, at);
+            assert_eq!(one.shared_prefix_len(&two) as u64, at);
         }
     }
 }

@@ -14,7 +14,7 @@ text_id!(
 /// The languages spoken to model servers, named by wire and never by company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wire {
+pub enum WireFormat {
     /// `POST /v1/messages`.
     AnthropicMessages,
     /// `POST /v1/responses`.
@@ -125,7 +125,7 @@ impl Prices {
 
     /// The dearest way to send one token in.
     #[must_use]
-    pub fn dearest_input(&self) -> u64 {
+    pub fn max_input_price(&self) -> u64 {
         self.input.max(self.cache_write).max(self.cache_read)
     }
 }

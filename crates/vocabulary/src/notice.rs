@@ -88,7 +88,7 @@ pub enum Notice {
     /// A question is withdrawn; an answer to it would be ignored.
     PermissionWithdrawn(Ticket),
     /// We wait before we try again.
-    Waiting {
+    RetryScheduled {
         /// What happened.
         failure: ModelFailure,
         /// This try.
@@ -129,7 +129,7 @@ pub enum Notice {
         turn: u32,
     },
     /// A hook said something.
-    HookSpoke {
+    HookMessage {
         /// When.
         point: HookPoint,
         /// Which.
@@ -142,11 +142,11 @@ pub enum Notice {
     /// A short label for the last batch of tools.
     ToolsLabelled(String),
     /// The session has a name now.
-    Titled(String),
+    SessionTitled(String),
     /// What the user may want to say next. After a run; decoration.
-    Suggested(String),
+    PromptSuggested(String),
     /// A question beside the conversation was answered, or why it was not.
-    QuestionAnswered(Result<String, String>),
+    SideQuestionAnswered(Result<String, String>),
     /// Input is kept for later.
     InputQueued(String),
     /// A request was paid for.
@@ -171,7 +171,7 @@ pub enum Notice {
     },
     /// A session that a call started tells something: when its run begins and ends, its messages, its
     /// tools. Its questions come as if they were this session's own.
-    Nested {
+    SubagentNotice {
         /// The call.
         call: ToolCallId,
         /// Who speaks.
@@ -180,12 +180,12 @@ pub enum Notice {
         notice: Box<Notice>,
     },
     /// The run is over. The last notice of a run, exactly once.
-    RunEnded(Ending),
+    RunEnded(RunEnding),
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct RunEnding {
     /// The reason.
     pub terminal: Terminal,
     /// How, when it completed.

@@ -13,7 +13,7 @@ use crate::tool::ToolCall;
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "camelCase")]
-pub enum Mode {
+pub enum PermissionMode {
     /// Reads inside the working directories run, everything else asks.
     #[default]
     Default,
@@ -27,7 +27,7 @@ pub enum Mode {
     BypassPermissions,
 }
 
-impl Mode {
+impl PermissionMode {
     /// The name people write.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -42,7 +42,7 @@ impl Mode {
 
     /// The mode of that name; `manual` is another word for the default.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "default" | "manual" => Self::Default,
             "acceptEdits" => Self::AcceptEdits,
@@ -70,7 +70,7 @@ pub struct PermissionQuestion {
 
 /// What was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
+pub enum PermissionAnswer {
     /// Run it.
     Allow {
         /// The input was changed by the answerer; judged and inspected again.

@@ -30,30 +30,30 @@ pub struct ModelRequest {
     /// Effort; the provider's own default when nothing was asked for.
     pub effort: Option<Effort>,
     /// Who asks, for the ledger and for attribution.
-    pub source: Source,
+    pub source: RequestSource,
     /// Which agent asks.
     pub agent: AgentId,
     /// Old tool results that the provider is asked to take out on its side.
-    pub clear_results: Option<Clearing>,
+    pub clear_results: Option<ToolResultClearing>,
     /// The provider refused reasoning before: it is neither sent back nor asked for.
     pub without_reasoning: bool,
 }
 
 /// When a provider takes old tool results out on its side, and how many it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clearing {
+pub struct ToolResultClearing {
     /// Input over this.
-    pub over: Tokens,
+    pub trigger_tokens: Tokens,
     /// The latest results that stay.
-    pub kept: u32,
+    pub keep_latest: u32,
     /// Less than this is not worth a break of the cached prefix.
-    pub at_least: Tokens,
+    pub clear_at_least: Tokens,
 }
 
 /// Why a request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum RequestSource {
     /// The loop itself.
     Main,
     /// A summary that replaces history.
@@ -67,7 +67,7 @@ pub enum Source {
     Chore(Chore),
 }
 
-impl Source {
+impl RequestSource {
     /// Every one there is.
     pub fn all() -> impl Iterator<Item = Self> {
         let own = [Self::Main, Self::Compaction, Self::ToolLabel, Self::Aside];

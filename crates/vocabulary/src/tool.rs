@@ -5,10 +5,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::content::ResultPart;
+use crate::content::ToolResultPart;
 use crate::id::{ToolCallId, text_id};
 use crate::json::Json;
-use crate::permission::Mode;
+use crate::permission::PermissionMode;
 use crate::time::Millis;
 use crate::usage::MicroUsd;
 use core::fmt;
@@ -46,7 +46,7 @@ pub struct ToolCall {
 
 /// What the registry says of a call without running it. Facts for the engine's rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Inspection {
+pub struct ToolInspection {
     /// Unknown tool or invalid input, in words the model can act on.
     pub problem: Option<String>,
     /// May it run beside others?
@@ -57,7 +57,7 @@ pub struct Inspection {
     pub spends: bool,
     /// What lies at the paths it names, absolute, as far as somebody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seen: Vec<(Arc<str>, Seen)>,
+    pub seen: Vec<(Arc<str>, PathKind)>,
     /// Somebody should be asked, whatever is allowed: why. The tool is not what it was when that was
     /// said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct Inspection {
 /// What lies at a path, without following a link at its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Seen {
+pub enum PathKind {
     /// Nothing.
     Missing,
     /// A regular file.
@@ -104,7 +104,7 @@ pub enum EffectClass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// For the model. Errors are plain text here; the engine adds the error tags.
-    pub content: Vec<ResultPart>,
+    pub content: Vec<ToolResultPart>,
     /// It failed.
     pub is_error: bool,
     /// It is known to have changed files of the workspace.
@@ -130,7 +130,7 @@ pub struct ToolOutcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUpdate {
     /// A new permission mode (plan mode entered or left).
-    pub mode: Option<Mode>,
+    pub mode: Option<PermissionMode>,
     /// More working directories.
     pub directories: Vec<Arc<str>>,
     /// Tools to offer from now on, after those already there.
@@ -143,7 +143,7 @@ pub struct ContextUpdate {
     pub tasks: Option<Arc<str>>,
 }
 
-impl Inspection {
+impl ToolInspection {
     /// A call that may run, alone, and changes the world: the safe assumption.
     pub const EXCLUSIVE_EFFECT: Self = Self {
         problem: None,
@@ -166,7 +166,7 @@ impl Inspection {
 
     /// A call that cannot run.
     #[must_use]
-    pub fn refused(problem: impl Into<String>) -> Self {
+    pub fn from_problem(problem: impl Into<String>) -> Self {
         Self { problem: Some(problem.into()), ..Self::SHARED_READ }
     }
 }
@@ -174,9 +174,9 @@ impl Inspection {
 impl ToolOutcome {
     /// A plain text outcome.
     #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn from_text(text: impl Into<String>) -> Self {
         Self {
-            content: alloc::vec![ResultPart::Text(text.into())],
+            content: alloc::vec![ToolResultPart::Text(text.into())],
             is_error: false,
             changed_workspace: false,
             files: Vec::new(),
@@ -191,6 +191,6 @@ impl ToolOutcome {
     /// A failure, told to the model.
     #[must_use]
     pub fn failure(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self { is_error: true, ..Self::from_text(text) }
     }
 }

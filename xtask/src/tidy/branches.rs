@@ -6,19 +6,19 @@
 //! down, is fine. A branch is recognised by what stands around the name: an arrow, a comparison, or
 //! `matches!`.
 
-use super::source::{split, without_tests};
-use super::{Finding, Tree};
+use super::source::{blank_tests, split_source};
+use super::{Finding, RepositoryTree};
 
 /// Families whose members only the engine may tell apart.
-const FAMILIES: &[&str] = &["Transition::", "Terminal::"];
+const ENGINE_ONLY_FAMILIES: &[&str] = &["Transition::", "Terminal::"];
 
 /// Looks at every source file of the driver.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.below("crates/driver/src").filter(|file| file.path.ends_with(".rs")) {
-        let code = without_tests(&split(&file.text).code);
-        for family in FAMILIES {
+    for file in tree.files_below("crates/driver/src").filter(|file| file.path.ends_with(".rs")) {
+        let code = blank_tests(&split_source(&file.text).code);
+        for family in ENGINE_ONLY_FAMILIES {
             for (at, _) in code.match_indices(family) {
                 let (before, after) = code.split_at_checked(at).unwrap_or((&code, ""));
                 let member = after.strip_prefix(family).unwrap_or(after);

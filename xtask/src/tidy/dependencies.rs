@@ -17,7 +17,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::licence::is_allowed;
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
 /// Cargo answers in a second, or waits for another cargo; past this it is stuck.
 const METADATA_DEADLINE: Duration = Duration::from_secs(120);
@@ -30,7 +30,7 @@ const REGISTRY: &str = "/crates.io-index";
 
 /// What `deny.toml` says.
 #[derive(Debug, Default)]
-pub struct Policy {
+pub struct DependencyPolicy {
     /// Licences anybody may bring in.
     pub licences: Vec<String>,
     /// Licences one package may bring in.
@@ -41,13 +41,13 @@ pub struct Policy {
     pub target: String,
 }
 
-impl Policy {
+impl DependencyPolicy {
     /// Reads `deny.toml`.
     ///
     /// # Errors
     ///
     /// When it is not TOML.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let table = text.parse::<toml::Table>().map_err(|error| error.to_string())?;
         let rows = |section: &str, key: &str| {
             let value = table.get(section).and_then(|section| section.get(key));
@@ -79,51 +79,52 @@ impl Policy {
 
 /// Judges the graph of this workspace.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let Some(file) = tree.file("deny.toml") else {
-        return vec![Finding::at("deny.toml", "is missing; it holds the dependency policy")];
+        return vec![Finding::new("deny.toml", "is missing; it holds the dependency policy")];
     };
-    let judged = Policy::read(&file.text)
-        .and_then(|policy| Ok(judge(&metadata(&tree.root, &policy.target)?, &policy)));
-    judged.unwrap_or_else(|problem| vec![Finding::at("deny.toml", problem)])
+    let judged = DependencyPolicy::parse(&file.text).and_then(|policy| {
+        Ok(check_metadata(&load_cargo_metadata(&tree.root, &policy.target)?, &policy))
+    });
+    judged.unwrap_or_else(|problem| vec![Finding::new("deny.toml", problem)])
 }
 
 /// Judges a graph, given as `cargo metadata` prints it.
 #[must_use]
-pub fn judge(metadata: &Value, policy: &Policy) -> Vec<Finding> {
+pub fn check_metadata(metadata: &Value, policy: &DependencyPolicy) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let built = built(metadata);
-    for package in packages(metadata) {
+    let built = collect_built_package_ids(metadata);
+    for package in used_packages(metadata) {
         // A package without a source is one of ours.
         let Some(source) = package.get("source").and_then(Value::as_str) else {
             continue;
         };
-        let name = text(package, "name");
-        let version = text(package, "version");
+        let name = text_field(package, "name");
+        let version = text_field(package, "version");
         let place = format!("{name}@{version}");
         if !source.ends_with(REGISTRY) {
-            findings.push(Finding::at(&place, format!("comes from {source}, not the registry")));
+            findings.push(Finding::new(&place, format!("comes from {source}, not the registry")));
         }
-        let licence = text(package, "license");
+        let licence = text_field(package, "license");
         let mut allowed = policy.licences.clone();
         let exceptions = policy.exceptions.iter().filter(|(excepted, _)| excepted == name);
         allowed.extend(exceptions.flat_map(|(_, more)| more.iter().cloned()));
         if !is_allowed(licence, &allowed) {
             let problem = format!("licence `{licence}` is not allowed by deny.toml");
-            findings.push(Finding::at(&place, problem));
+            findings.push(Finding::new(&place, problem));
         }
-        if built.contains(text(package, "id")) {
+        if built.contains(text_field(package, "id")) {
             versions.entry(name).or_default().insert(version);
         }
     }
-    duplicates(&versions, policy, &mut findings);
+    check_duplicates(&versions, policy, &mut findings);
     findings
 }
 
-fn duplicates(
+fn check_duplicates(
     versions: &BTreeMap<&str, BTreeSet<&str>>,
-    policy: &Policy,
+    policy: &DependencyPolicy,
     findings: &mut Vec<Finding>,
 ) {
     let is_skipped = |name: &str, version: &str| {
@@ -139,42 +140,45 @@ fn duplicates(
                 counted.len(),
                 counted.join(", ")
             );
-            findings.push(Finding::at(*name, problem));
+            findings.push(Finding::new(*name, problem));
         }
     }
     for (spec, reason) in &policy.skipped {
         if reason.split_whitespace().count() < 4 {
-            findings.push(Finding::at("deny.toml", format!("{spec} is skipped without a reason")));
+            findings.push(Finding::new("deny.toml", format!("{spec} is skipped without a reason")));
         }
         let (name, version) = spec.split_once('@').unwrap_or((spec, ""));
         let is_duplicate =
             versions.get(name).is_some_and(|all| all.len() > 1 && all.contains(version));
         if !is_duplicate {
             let problem = format!("{spec} is no longer a duplicate; take the exception out");
-            findings.push(Finding::at("deny.toml", problem));
+            findings.push(Finding::new("deny.toml", problem));
         }
     }
 }
 
 /// The packages of the graph; those of other platforms are listed too, but are not in `resolve`.
-fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
-    let used: BTreeSet<&str> = nodes(metadata).map(|node| text(node, "id")).collect();
-    list(metadata, "/packages").filter(move |package| used.contains(text(package, "id")))
+fn used_packages(metadata: &Value) -> impl Iterator<Item = &Value> {
+    let used: BTreeSet<&str> =
+        dependency_nodes(metadata).map(|node| text_field(node, "id")).collect();
+    array_items(metadata, "/packages")
+        .filter(move |package| used.contains(text_field(package, "id")))
 }
 
 /// The ids of everything that is built without tests, our own crates included.
-fn built(metadata: &Value) -> BTreeSet<&str> {
-    let edges: BTreeMap<&str, Vec<&str>> = nodes(metadata)
+fn collect_built_package_ids(metadata: &Value) -> BTreeSet<&str> {
+    let edges: BTreeMap<&str, Vec<&str>> = dependency_nodes(metadata)
         .map(|node| {
-            let deps = list(node, "/deps").filter(|dep| {
-                list(dep, "/dep_kinds").any(|kind| kind.pointer("/kind") != Some(&"dev".into()))
+            let deps = array_items(node, "/deps").filter(|dep| {
+                array_items(dep, "/dep_kinds")
+                    .any(|kind| kind.pointer("/kind") != Some(&"dev".into()))
             });
-            (text(node, "id"), deps.map(|dep| text(dep, "pkg")).collect())
+            (text_field(node, "id"), deps.map(|dep| text_field(dep, "pkg")).collect())
         })
         .collect();
     let mut found = BTreeSet::new();
     let mut waiting: Vec<&str> =
-        list(metadata, "/workspace_members").filter_map(Value::as_str).collect();
+        array_items(metadata, "/workspace_members").filter_map(Value::as_str).collect();
     while let Some(id) = waiting.pop() {
         if found.insert(id) {
             waiting.extend(edges.get(id).into_iter().flatten());
@@ -183,20 +187,20 @@ fn built(metadata: &Value) -> BTreeSet<&str> {
     found
 }
 
-fn nodes(metadata: &Value) -> impl Iterator<Item = &Value> {
-    list(metadata, "/resolve/nodes")
+fn dependency_nodes(metadata: &Value) -> impl Iterator<Item = &Value> {
+    array_items(metadata, "/resolve/nodes")
 }
 
-fn list<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn array_items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+fn text_field<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Asks cargo for the graph. Its complaints go to the terminal as they are.
-fn metadata(root: &Path, target: &str) -> Result<Value, String> {
+fn load_cargo_metadata(root: &Path, target: &str) -> Result<Value, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target])

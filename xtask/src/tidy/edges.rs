@@ -4,10 +4,10 @@
 //! `permission`, `mcp` and `hook` see `tool`, and all who start programs see `sandbox`. Tests may see a little more, because they need a world
 //! to run in, but never the other way round: what stands in for the world is not shipped.
 
-use super::{Crate, Finding, Tree};
+use super::{Finding, RepositoryTree, WorkspaceCrate};
 
 /// Each crate and what it may depend on.
-pub const EDGES: &[(&str, &[&str])] = &[
+pub const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("vocabulary", &[]),
     ("permission", &["vocabulary"]),
     ("engine", &["vocabulary", "permission"]),
@@ -53,51 +53,55 @@ pub const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// What tests of any crate but `xtask` may see besides: the stand-ins for the world.
-pub const STAND_INS: &[&str] = &["lab", "rehearsal"];
+pub const TEST_SUPPORT_CRATES: &[&str] = &["lab", "rehearsal"];
 
 /// What tests of one crate may see besides, because the type under test is made elsewhere.
-pub const TEST_EDGES: &[(&str, &[&str])] = &[
+pub const ALLOWED_TEST_DEPENDENCIES: &[(&str, &[&str])] = &[
     // A journal is tested with settings, and settings hold a policy.
     ("journal", &["permission"]),
 ];
 
 /// Refuses every edge that is not in the table, and every crate that has no row in it.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in &tree.crates {
         let place = format!("{}/Cargo.toml", one.folder);
-        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == one.name) else {
+        let Some((_, allowed)) = ALLOWED_DEPENDENCIES.iter().find(|(name, _)| *name == one.name)
+        else {
             findings
-                .push(Finding::at(place, "no row in the floor table (xtask/src/tidy/edges.rs)"));
+                .push(Finding::new(place, "no row in the floor table (xtask/src/tidy/edges.rs)"));
             continue;
         };
-        for (section, name) in ours(one) {
+        for (section, name) in collect_workspace_dependencies(one) {
             let is_test = section == "dev-dependencies";
-            if allowed.contains(&name.as_str()) || (is_test && is_for_tests(&one.name, &name)) {
+            if allowed.contains(&name.as_str())
+                || (is_test && may_depend_in_tests(&one.name, &name))
+            {
                 continue;
             }
             let problem =
                 format!("`{}` may not see `{name}` ({section}); see ARCHITECTURE.md", one.name);
-            findings.push(Finding::at(&place, problem));
+            findings.push(Finding::new(&place, problem));
         }
     }
-    for (name, _) in EDGES {
+    for (name, _) in ALLOWED_DEPENDENCIES {
         if !tree.crates.iter().any(|one| one.name == *name) {
-            findings.push(Finding::at(*name, "has a row in the floor table but no folder"));
+            findings.push(Finding::new(*name, "has a row in the floor table but no folder"));
         }
     }
     findings
 }
 
-fn is_for_tests(seer: &str, seen: &str) -> bool {
-    let besides = TEST_EDGES.iter().filter(|(name, _)| *name == seer);
+fn may_depend_in_tests(seer: &str, seen: &str) -> bool {
+    let besides = ALLOWED_TEST_DEPENDENCIES.iter().filter(|(name, _)| *name == seer);
     seer != "xtask"
-        && (STAND_INS.contains(&seen) || besides.into_iter().any(|(_, more)| more.contains(&seen)))
+        && (TEST_SUPPORT_CRATES.contains(&seen)
+            || besides.into_iter().any(|(_, more)| more.contains(&seen)))
 }
 
 /// Every dependency of this crate on a crate of ours, by section, by the folder's name.
-fn ours(one: &Crate) -> Vec<(&'static str, String)> {
+fn collect_workspace_dependencies(one: &WorkspaceCrate) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let mut tables = vec![&one.manifest];
     if let Some(targets) = one.manifest.get("target").and_then(toml::Value::as_table) {

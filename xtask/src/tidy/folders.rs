@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Tree};
+use super::{Finding, RepositoryTree};
 
-struct Family {
+struct ScenarioFamily {
     /// Folder name, here and below `scenarios`.
     name: &'static str,
     /// The crate that holds it.
@@ -17,46 +17,46 @@ struct Family {
     prefix: &'static str,
 }
 
-const FAMILIES: &[Family] = &[
-    Family { name: "transition", owner: "engine", prefix: "" },
-    Family { name: "terminal", owner: "engine", prefix: "" },
-    Family { name: "context", owner: "engine", prefix: "level_" },
-    Family { name: "normalize", owner: "dialect", prefix: "step_" },
+const FAMILIES: &[ScenarioFamily] = &[
+    ScenarioFamily { name: "transition", owner: "engine", prefix: "" },
+    ScenarioFamily { name: "terminal", owner: "engine", prefix: "" },
+    ScenarioFamily { name: "context", owner: "engine", prefix: "level_" },
+    ScenarioFamily { name: "normalize", owner: "dialect", prefix: "step_" },
 ];
 
 /// Compares source files and scenarios of every family whose crate has been begun. Scenarios are
 /// run by `lab`; until that is begun there is nothing they could be compared with.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for Family { name, owner, prefix } in FAMILIES {
+    for ScenarioFamily { name, owner, prefix } in FAMILIES {
         if !tree.is_begun(owner) || !tree.is_begun("lab") {
             continue;
         }
         let source = format!("crates/{owner}/src/{name}");
         let scenarios = format!("scenarios/{name}");
-        let mut members = stems(tree, &source, ".rs");
+        let mut members = collect_file_stems(tree, &source, ".rs");
         members.remove("mod");
         members.retain(|stem| stem.starts_with(prefix));
-        let told = stems(tree, &scenarios, ".txt");
+        let told = collect_file_stems(tree, &scenarios, ".txt");
         if members.is_empty() {
-            findings.push(Finding::at(&source, "a family without members"));
+            findings.push(Finding::new(&source, "a family without members"));
         }
         for stem in members.difference(&told) {
             let problem = format!("no scenario {scenarios}/{stem}.txt");
-            findings.push(Finding::at(format!("{source}/{stem}.rs"), problem));
+            findings.push(Finding::new(format!("{source}/{stem}.rs"), problem));
         }
         for stem in told.difference(&members) {
             let problem = format!("no member {source}/{stem}.rs; variations go to regression/");
-            findings.push(Finding::at(format!("{scenarios}/{stem}.txt"), problem));
+            findings.push(Finding::new(format!("{scenarios}/{stem}.txt"), problem));
         }
     }
     findings
 }
 
 /// File names directly in this folder, without their ending.
-fn stems(tree: &Tree, folder: &str, ending: &str) -> BTreeSet<String> {
-    tree.below(folder)
+fn collect_file_stems(tree: &RepositoryTree, folder: &str, ending: &str) -> BTreeSet<String> {
+    tree.files_below(folder)
         .filter_map(|file| file.path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(ending))
         .filter(|stem| !stem.contains('/'))
         .map(str::to_owned)

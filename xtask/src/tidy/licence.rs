@@ -6,39 +6,39 @@
 pub fn is_allowed(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader { words: words.into_iter().peekable(), allowed };
-    reader.any().unwrap_or(false) && reader.words.peek().is_none()
+    let mut reader = LicenceParser { words: words.into_iter().peekable(), allowed };
+    reader.parse_or().unwrap_or(false) && reader.words.peek().is_none()
 }
 
-struct Reader<'a> {
+struct LicenceParser<'a> {
     words: std::iter::Peekable<std::vec::IntoIter<&'a str>>,
     allowed: &'a [String],
 }
 
-impl Reader<'_> {
+impl LicenceParser<'_> {
     /// Terms joined by `OR`. Nothing when the text is malformed.
-    fn any(&mut self) -> Option<bool> {
-        let mut verdict = self.all()?;
+    fn parse_or(&mut self) -> Option<bool> {
+        let mut verdict = self.parse_and()?;
         while self.words.next_if_eq(&"OR").is_some() {
-            verdict |= self.all()?;
+            verdict |= self.parse_and()?;
         }
         Some(verdict)
     }
 
     /// Terms joined by `AND`, which binds tighter.
-    fn all(&mut self) -> Option<bool> {
-        let mut verdict = self.one()?;
+    fn parse_and(&mut self) -> Option<bool> {
+        let mut verdict = self.parse_term()?;
         while self.words.next_if_eq(&"AND").is_some() {
-            verdict &= self.one()?;
+            verdict &= self.parse_term()?;
         }
         Some(verdict)
     }
 
     /// A name, a name with an exception, or a group.
-    fn one(&mut self) -> Option<bool> {
+    fn parse_term(&mut self) -> Option<bool> {
         let word = self.words.next()?;
         if word == "(" {
-            let verdict = self.any()?;
+            let verdict = self.parse_or()?;
             return self.words.next_if_eq(&")").map(|_| verdict);
         }
         if ["AND", "OR", "WITH", ")"].contains(&word) {

@@ -5,22 +5,22 @@
 
 use std::collections::BTreeSet;
 
-use super::edges::EDGES;
-use super::{Finding, Tree};
+use super::edges::ALLOWED_DEPENDENCIES;
+use super::{Finding, RepositoryTree};
 
-const MAP: &str = "ARCHITECTURE.md";
+const MAP_PAGE: &str = "ARCHITECTURE.md";
 
 /// A backticked word that starts with one of these is a path from the root.
-const ROOTS: &[&str] =
+const PATH_PREFIXES: &[&str] =
     &["crates/", "scenarios/", "cassettes/", "docs/", "xtask/", ".ci/", ".cargo/"];
 
 /// Compares the documents with the tree.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    match tree.file(MAP) {
-        Some(map) => table(tree, &map.text, &mut findings),
-        None => findings.push(Finding::at(MAP, "is missing")),
+    match tree.file(MAP_PAGE) {
+        Some(map) => check_crate_table(tree, &map.text, &mut findings),
+        None => findings.push(Finding::new(MAP_PAGE, "is missing")),
     }
     for file in &tree.files {
         let is_document = file.path.starts_with("docs/") || !file.path.contains('/');
@@ -29,7 +29,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         }
         for (index, line) in file.text.lines().enumerate() {
             for word in line.split('`').skip(1).step_by(2) {
-                if ROOTS.iter().any(|root| word.starts_with(root)) && !exists(tree, word) {
+                if PATH_PREFIXES.iter().any(|root| word.starts_with(root))
+                    && !path_exists(tree, word)
+                {
                     let problem = format!("`{word}` is not there");
                     findings.push(Finding::on_line(&file.path, index, problem));
                 }
@@ -39,7 +41,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn table(tree: &Tree, map: &str, findings: &mut Vec<Finding>) {
+fn check_crate_table(tree: &RepositoryTree, map: &str, findings: &mut Vec<Finding>) {
     let rows: Vec<Vec<&str>> = map
         .lines()
         .skip_while(|line| !line.starts_with("| crate |"))
@@ -50,42 +52,46 @@ fn table(tree: &Tree, map: &str, findings: &mut Vec<Finding>) {
     let mut listed = BTreeSet::new();
     for row in &rows {
         let [name, _, sees, ..] = row.as_slice() else {
-            findings.push(Finding::at(MAP, "a row of the crate table is too short"));
+            findings.push(Finding::new(MAP_PAGE, "a row of the crate table is too short"));
             continue;
         };
         let name = name.trim_matches('`');
         listed.insert(name);
         let written: BTreeSet<&str> = sees.split('`').skip(1).step_by(2).collect();
-        let allowed = EDGES.iter().find(|(other, _)| *other == name).map(|(_, edges)| *edges);
+        let allowed =
+            ALLOWED_DEPENDENCIES.iter().find(|(other, _)| *other == name).map(|(_, edges)| *edges);
         if allowed.is_some_and(|edges| edges.iter().copied().collect::<BTreeSet<_>>() != written) {
             let problem = format!("what `{name}` may see differs from xtask/src/tidy/edges.rs");
-            findings.push(Finding::at(MAP, problem));
+            findings.push(Finding::new(MAP_PAGE, problem));
         }
     }
     let members: BTreeSet<&str> = tree.crates.iter().map(|one| one.name.as_str()).collect();
     for name in members.difference(&listed) {
-        findings.push(Finding::at(MAP, format!("the crate table lacks `{name}`")));
+        findings.push(Finding::new(MAP_PAGE, format!("the crate table lacks `{name}`")));
     }
     for name in listed.difference(&members) {
-        findings.push(Finding::at(MAP, format!("the crate table has `{name}`, the tree has not")));
+        findings.push(Finding::new(
+            MAP_PAGE,
+            format!("the crate table has `{name}`, the tree has not"),
+        ));
     }
 }
 
 /// Is there a file or folder like this? `*` stands for any part of a name, `<…>` for any name.
-fn exists(tree: &Tree, pattern: &str) -> bool {
+fn path_exists(tree: &RepositoryTree, pattern: &str) -> bool {
     let parts: Vec<&str> = pattern.trim_end_matches('/').split('/').collect();
-    if waits(tree, &parts) {
+    if is_not_begun(tree, &parts) {
         return true;
     }
     tree.files.iter().any(|file| {
         let names: Vec<&str> = file.path.split('/').collect();
         names.len() >= parts.len()
-            && parts.iter().zip(&names).all(|(part, name)| matches(part, name))
+            && parts.iter().zip(&names).all(|(part, name)| matches_pattern(part, name))
     })
 }
 
 /// Does this path belong to something that is not begun yet?
-fn waits(tree: &Tree, parts: &[&str]) -> bool {
+fn is_not_begun(tree: &RepositoryTree, parts: &[&str]) -> bool {
     match parts {
         ["crates", name, _, ..] => {
             tree.crates.iter().any(|one| one.name == *name) && !tree.is_begun(name)
@@ -96,7 +102,7 @@ fn waits(tree: &Tree, parts: &[&str]) -> bool {
     }
 }
 
-fn matches(part: &str, name: &str) -> bool {
+fn matches_pattern(part: &str, name: &str) -> bool {
     if part.starts_with('<') {
         return true;
     }

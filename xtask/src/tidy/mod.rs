@@ -1,6 +1,6 @@
 //! The tidy rules: what a reader of this repository relies on, checked instead of hoped for.
 //!
-//! Each rule is one file with one `check`. A rule sees the whole [`Tree`] and returns what is wrong
+//! Each rule is one file with one `check`. A rule sees the whole [`RepositoryTree`] and returns what is wrong
 //! with it; it never changes anything. `sizes` is not in the list: it reports and fails nothing,
 //! because a long file asks for a second look, not for a red build.
 
@@ -23,78 +23,78 @@ pub mod words;
 
 use std::fmt;
 
-pub use tree::{Crate, File, Tree};
+pub use tree::{RepositoryTree, TextFile, WorkspaceCrate};
 
 /// One rule.
-pub struct Rule {
+pub struct TidyRule {
     /// What to call it on the command line.
     pub name: &'static str,
     /// What a reader may rely on because of it.
-    pub promise: &'static str,
+    pub description: &'static str,
     /// Everything in the tree that breaks it.
-    pub check: fn(&Tree) -> Vec<Finding>,
+    pub check: fn(&RepositoryTree) -> Vec<Finding>,
 }
 
 /// Every rule that can fail a build.
-pub const RULES: &[Rule] = &[
-    Rule {
+pub const RULES: &[TidyRule] = &[
+    TidyRule {
         name: "edges",
-        promise: "crates see only what the floor table lets them see",
+        description: "crates see only what the floor table lets them see",
         check: edges::check,
     },
-    Rule {
+    TidyRule {
         name: "purity",
-        promise: "pure crates have no clock, no files, no threads, no random order",
+        description: "pure crates have no clock, no files, no threads, no random order",
         check: purity::check,
     },
-    Rule {
+    TidyRule {
         name: "branches",
-        promise: "the driver never branches on why the loop goes on or stops",
+        description: "the driver never branches on why the loop goes on or stops",
         check: branches::check,
     },
-    Rule {
+    TidyRule {
         name: "lints",
-        promise: "every crate obeys the workspace lints and has no features",
+        description: "every crate obeys the workspace lints and has no features",
         check: lints::check,
     },
-    Rule {
+    TidyRule {
         name: "headers",
-        promise: "every source file opens by saying what it is for",
+        description: "every source file opens by saying what it is for",
         check: headers::check,
     },
-    Rule {
+    TidyRule {
         name: "words",
-        promise: "no vague names, no leftovers, no switched-off tests",
+        description: "no vague names, no leftovers, no switched-off tests",
         check: words::check,
     },
-    Rule {
+    TidyRule {
         name: "paths",
-        promise: "no machine's paths, no private registry, nothing that looks like a key",
+        description: "no machine's paths, no private registry, nothing that looks like a key",
         check: paths::check,
     },
-    Rule {
+    TidyRule {
         name: "folders",
-        promise: "each family has one file and one scenario per member",
+        description: "each family has one file and one scenario per member",
         check: folders::check,
     },
-    Rule {
+    TidyRule {
         name: "map",
-        promise: "the map names the crates and files that exist",
+        description: "the map names the crates and files that exist",
         check: map::check,
     },
-    Rule {
+    TidyRule {
         name: "pages",
-        promise: "decisions are numbered and listed, the glossary and the changelog keep their form",
+        description: "decisions are numbered and listed, the glossary and the changelog keep their form",
         check: pages::check,
     },
-    Rule {
+    TidyRule {
         name: "faults",
-        promise: "every known fault names tests that exist",
+        description: "every known fault names tests that exist",
         check: faults::check,
     },
-    Rule {
+    TidyRule {
         name: "dependencies",
-        promise: "known licences, one source, and a reason for every duplicate",
+        description: "known licences, one source, and a reason for every duplicate",
         check: dependencies::check,
     },
 ];
@@ -103,25 +103,25 @@ pub const RULES: &[Rule] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// A path from the root, with a line number where there is one.
-    pub place: String,
+    pub location: String,
     /// What is wrong and what to do about it.
     pub problem: String,
 }
 
 impl Finding {
     /// A finding about a whole file or folder.
-    pub fn at(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into() }
+    pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { location: place.into(), problem: problem.into() }
     }
 
     /// A finding about one line, counted from zero as iterators do and shown from one as people do.
     pub fn on_line(path: &str, index: usize, problem: impl Into<String>) -> Self {
-        Self { place: format!("{path}:{}", index + 1), problem: problem.into() }
+        Self { location: format!("{path}:{}", index + 1), problem: problem.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.problem)
+        write!(f, "{}: {}", self.location, self.problem)
     }
 }

@@ -2,56 +2,58 @@
 //!
 //! A decision nobody can find is taken again, differently; a noun defined twice means two things.
 
-use super::{File, Finding, Tree};
+use super::{Finding, RepositoryTree, TextFile};
 
 const DECISIONS: &str = "docs/decisions";
 
 /// Every decision page answers these, in this order.
-const QUESTIONS: &[&str] = &["## Context", "## Decision", "## Road not taken", "## Consequence"];
+const DECISION_HEADINGS: &[&str] =
+    &["## Context", "## Decision", "## Road not taken", "## Consequence"];
 
 /// What a line of the changelog starts with.
-const KINDS: &[&str] = &["Added:", "Changed:", "Fixed:", "Removed:", "Security:"];
+const CHANGELOG_PREFIXES: &[&str] = &["Added:", "Changed:", "Fixed:", "Removed:", "Security:"];
 
 /// Looks at the three kinds of page.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    decisions(tree, &mut findings);
+    check_decisions(tree, &mut findings);
     match tree.file("docs/glossary.md") {
-        Some(file) => glossary(file, &mut findings),
-        None => findings.push(Finding::at("docs/glossary.md", "is missing")),
+        Some(file) => check_glossary(file, &mut findings),
+        None => findings.push(Finding::new("docs/glossary.md", "is missing")),
     }
     match tree.file("CHANGELOG.md") {
-        Some(file) => changelog(file, &mut findings),
-        None => findings.push(Finding::at("CHANGELOG.md", "is missing")),
+        Some(file) => check_changelog(file, &mut findings),
+        None => findings.push(Finding::new("CHANGELOG.md", "is missing")),
     }
     findings
 }
 
-fn decisions(tree: &Tree, findings: &mut Vec<Finding>) {
+fn check_decisions(tree: &RepositoryTree, findings: &mut Vec<Finding>) {
     let index_path = format!("{DECISIONS}/README.md");
     let index = tree.file(&index_path).map_or("", |file| file.text.as_str());
-    let pages = tree.below(DECISIONS).filter(|file| file.path != index_path);
+    let pages = tree.files_below(DECISIONS).filter(|file| file.path != index_path);
     for (position, page) in pages.enumerate() {
         let name = page.path.rsplit('/').next().unwrap_or(&page.path);
         if !name.starts_with(&format!("{:04}-", position + 1)) || !name.ends_with(".md") {
             let problem =
                 format!("decision pages are numbered without gaps; {:04} was due", position + 1);
-            findings.push(Finding::at(&page.path, problem));
+            findings.push(Finding::new(&page.path, problem));
         }
         if !index.contains(&format!("({name})")) {
-            findings.push(Finding::at(&index_path, format!("does not link {name}")));
+            findings.push(Finding::new(&index_path, format!("does not link {name}")));
         }
         let headings: Vec<&str> =
             page.text.lines().filter(|line| line.starts_with("## ")).collect();
-        if headings != QUESTIONS {
-            let problem = format!("must have exactly the headings {}", QUESTIONS.join(", "));
-            findings.push(Finding::at(&page.path, problem));
+        if headings != DECISION_HEADINGS {
+            let problem =
+                format!("must have exactly the headings {}", DECISION_HEADINGS.join(", "));
+            findings.push(Finding::new(&page.path, problem));
         }
     }
 }
 
-fn glossary(file: &File, findings: &mut Vec<Finding>) {
+fn check_glossary(file: &TextFile, findings: &mut Vec<Finding>) {
     let mut last = String::new();
     for (index, line) in file.text.lines().enumerate() {
         let Some(entry) = line.strip_prefix("- **") else {
@@ -72,13 +74,13 @@ fn glossary(file: &File, findings: &mut Vec<Finding>) {
     }
 }
 
-fn changelog(file: &File, findings: &mut Vec<Finding>) {
+fn check_changelog(file: &TextFile, findings: &mut Vec<Finding>) {
     for (index, line) in file.text.lines().enumerate() {
         let Some(entry) = line.strip_prefix("- ") else {
             continue;
         };
-        if !KINDS.iter().any(|kind| entry.starts_with(kind)) {
-            let problem = format!("a line starts with one of {}", KINDS.join(" "));
+        if !CHANGELOG_PREFIXES.iter().any(|kind| entry.starts_with(kind)) {
+            let problem = format!("a line starts with one of {}", CHANGELOG_PREFIXES.join(" "));
             findings.push(Finding::on_line(&file.path, index, problem));
         }
     }

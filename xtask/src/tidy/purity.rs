@@ -5,15 +5,15 @@
 //! run to run, and a dependency that brings the world in by the back door. `permission` may use
 //! the standard library, because a real shell grammar does, but not the parts that touch the world.
 
-use super::source::{split, without_tests, words};
-use super::{File, Finding, Tree};
+use super::source::{blank_tests, identifiers, split_source};
+use super::{Finding, RepositoryTree, TextFile};
 
 /// Crates that must declare `#![no_std]`.
-pub const WITHOUT_STD: &[&str] = &["vocabulary", "engine", "dialect"];
+pub const NO_STD_CRATES: &[&str] = &["vocabulary", "engine", "dialect"];
 
 /// Every pure crate, and the packages from outside that it may use. A new one is looked at here
 /// first: does it read a clock, a file, the network, or draw a random number?
-pub const PURE: &[(&str, &[&str])] = &[
+pub const PURE_CRATES: &[(&str, &[&str])] = &[
     ("vocabulary", &["serde"]),
     ("engine", &["serde"]),
     ("dialect", &["serde", "serde_json", "memchr"]),
@@ -21,58 +21,59 @@ pub const PURE: &[(&str, &[&str])] = &[
 ];
 
 /// Parts of the standard library that touch the world.
-const WORLDLY: &[&str] = &["fs", "net", "thread", "time", "process", "env", "io", "os"];
+const IMPURE_STD_MODULES: &[&str] = &["fs", "net", "thread", "time", "process", "env", "io", "os"];
 
 /// Collections whose order is drawn at random.
-const UNORDERED: &[&str] = &["HashMap", "HashSet"];
+const UNORDERED_COLLECTIONS: &[&str] = &["HashMap", "HashSet"];
 
 /// Looks at every pure crate.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, packages) in PURE {
+    for (name, packages) in PURE_CRATES {
         if !tree.is_begun(name) {
             continue;
         }
         let folder = format!("crates/{name}");
-        let has_std = !WITHOUT_STD.contains(name);
+        let has_std = !NO_STD_CRATES.contains(name);
         let library = format!("{folder}/src/lib.rs");
-        let declared =
-            tree.file(&library).is_some_and(|file| split(&file.text).code.contains("#![no_std]"));
+        let declared = tree
+            .file(&library)
+            .is_some_and(|file| split_source(&file.text).code.contains("#![no_std]"));
         if !has_std && !declared {
-            findings.push(Finding::at(&library, "must declare #![no_std]"));
+            findings.push(Finding::new(&library, "must declare #![no_std]"));
         }
-        for file in tree.below(&format!("{folder}/src")) {
+        for file in tree.files_below(&format!("{folder}/src")) {
             if file.path.ends_with(".rs") && !file.path.ends_with("/tests.rs") {
-                read(file, has_std, &mut findings);
+                check_file(file, has_std, &mut findings);
             }
         }
-        for package in outside(tree, name) {
+        for package in external_packages(tree, name) {
             if !packages.contains(&package.as_str()) {
                 let problem = format!(
                     "`{package}` is not among the packages a pure crate may use; if it touches no \
                      clock, file, network or random number, add it to xtask/src/tidy/purity.rs"
                 );
-                findings.push(Finding::at(format!("{folder}/Cargo.toml"), problem));
+                findings.push(Finding::new(format!("{folder}/Cargo.toml"), problem));
             }
         }
     }
     findings
 }
 
-fn read(file: &File, has_std: bool, findings: &mut Vec<Finding>) {
-    let code = without_tests(&split(&file.text).code);
-    for (line, word) in words(&code) {
-        if UNORDERED.contains(&word) {
+fn check_file(file: &TextFile, has_std: bool, findings: &mut Vec<Finding>) {
+    let code = blank_tests(&split_source(&file.text).code);
+    for (line, word) in identifiers(&code) {
+        if UNORDERED_COLLECTIONS.contains(&word) {
             let problem = format!("{word} has a random order; use the BTree one");
             findings.push(Finding::on_line(&file.path, line, problem));
         }
     }
-    for (line, part) in parts_of_std(&code) {
+    for (line, part) in find_std_uses(&code) {
         if !has_std {
             let problem = format!("std::{part} in a crate without std; use core or alloc");
             findings.push(Finding::on_line(&file.path, line, problem));
-        } else if WORLDLY.contains(&part.as_str()) {
+        } else if IMPURE_STD_MODULES.contains(&part.as_str()) {
             let problem = format!("std::{part} touches the world, which a pure crate may not");
             findings.push(Finding::on_line(&file.path, line, problem));
         }
@@ -80,7 +81,7 @@ fn read(file: &File, has_std: bool, findings: &mut Vec<Finding>) {
 }
 
 /// Each use of a part of the standard library, grouped imports taken apart, with its line.
-fn parts_of_std(code: &str) -> Vec<(usize, String)> {
+fn find_std_uses(code: &str) -> Vec<(usize, String)> {
     let mut parts = Vec::new();
     for (at, _) in code.match_indices("std::") {
         let (before, after) = code.split_at_checked(at).unwrap_or((code, ""));
@@ -90,7 +91,9 @@ fn parts_of_std(code: &str) -> Vec<(usize, String)> {
         let line = before.matches('\n').count();
         let path = after.strip_prefix("std::").unwrap_or(after);
         match path.strip_prefix('{') {
-            Some(group) => parts.extend(members(group).into_iter().map(|part| (line, part))),
+            Some(group) => {
+                parts.extend(parse_import_group(group).into_iter().map(|part| (line, part)))
+            }
             None => parts.push((line, leading_word(path))),
         }
     }
@@ -101,7 +104,7 @@ fn parts_of_std(code: &str) -> Vec<(usize, String)> {
 }
 
 /// The names directly inside a group, not those of groups within it.
-fn members(group: &str) -> Vec<String> {
+fn parse_import_group(group: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut depth = 0_usize;
     let mut piece = String::new();
@@ -123,7 +126,7 @@ fn leading_word(path: &str) -> String {
 }
 
 /// The packages this crate depends on that are not ours; those of its tests do not count.
-fn outside(tree: &Tree, name: &str) -> Vec<String> {
+fn external_packages(tree: &RepositoryTree, name: &str) -> Vec<String> {
     let Some(one) = tree.crates.iter().find(|one| one.name == name) else {
         return Vec::new();
     };

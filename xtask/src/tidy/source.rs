@@ -5,7 +5,7 @@
 //! words and lengths needs, and it works on files that do not compile.
 
 /// Two views of one file, each as long as the file in lines.
-pub struct Source {
+pub struct SplitSource {
     /// The code, with comments and the insides of literals blanked.
     pub code: String,
     /// The comments, with everything else blanked.
@@ -14,16 +14,16 @@ pub struct Source {
 
 /// Takes a file apart.
 #[must_use]
-pub fn split(text: &str) -> Source {
-    let mut source = Source { code: String::new(), comments: String::new() };
+pub fn split_source(text: &str) -> SplitSource {
+    let mut source = SplitSource { code: String::new(), comments: String::new() };
     let mut rest = text;
     while !rest.is_empty() {
-        let (bytes, kind) = piece(rest);
+        let (bytes, kind) = scan_piece(rest);
         let (taken, after) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
         for character in taken.chars() {
             let blank = if character == '\n' { '\n' } else { ' ' };
-            source.code.push(if kind == Kind::Code { character } else { blank });
-            source.comments.push(if kind == Kind::Comment { character } else { blank });
+            source.code.push(if kind == SourceTextKind::Code { character } else { blank });
+            source.comments.push(if kind == SourceTextKind::Comment { character } else { blank });
         }
         rest = after;
     }
@@ -32,7 +32,7 @@ pub fn split(text: &str) -> Source {
 
 /// The code with every item under `#[cfg(test)]` blanked.
 #[must_use]
-pub fn without_tests(code: &str) -> String {
+pub fn blank_tests(code: &str) -> String {
     const MARK: &str = "#[cfg(test)]";
     let mut kept = String::new();
     let mut rest = code;
@@ -48,16 +48,16 @@ pub fn without_tests(code: &str) -> String {
 }
 
 /// The identifiers of a piece of code, each with the line it stands on, counted from zero.
-pub fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
+pub fn identifiers(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.lines().enumerate().flat_map(|(index, line)| {
-        line.split(|character: char| !is_word(character))
+        line.split(|character: char| !is_word_char(character))
             .filter(|word| !word.is_empty())
             .map(move |word| (index, word))
     })
 }
 
 /// A function: the line it starts on, its name, and how many lines of code its body has.
-pub struct Function<'a> {
+pub struct RustFunction<'a> {
     /// Counted from zero.
     pub line: usize,
     /// What it is called.
@@ -68,15 +68,15 @@ pub struct Function<'a> {
 
 /// The functions of a piece of code that have a body.
 #[must_use]
-pub fn functions(code: &str) -> Vec<Function<'_>> {
+pub fn find_functions(code: &str) -> Vec<RustFunction<'_>> {
     let mut found = Vec::new();
     for (start, _) in code.match_indices("fn ") {
         let (before, after) = code.split_at_checked(start).unwrap_or((code, ""));
-        if before.chars().next_back().is_some_and(is_word) {
+        if before.chars().next_back().is_some_and(is_word_char) {
             continue;
         }
         let signature = after.strip_prefix("fn ").unwrap_or(after);
-        let name = signature.split(|c: char| !is_word(c)).next().unwrap_or("");
+        let name = signature.split(|c: char| !is_word_char(c)).next().unwrap_or("");
         let Some(end) = signature.find(['{', ';']) else {
             continue;
         };
@@ -89,41 +89,41 @@ pub fn functions(code: &str) -> Vec<Function<'_>> {
         let (body, _) = body.split_at_checked(braced_bytes(body)).unwrap_or((body, ""));
         let lines = body.lines().filter(|line| !line.trim().is_empty()).count();
         let line = before.matches('\n').count();
-        found.push(Function { line, name, lines: lines.saturating_sub(2) });
+        found.push(RustFunction { line, name, lines: lines.saturating_sub(2) });
     }
     found
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SourceTextKind {
     Code,
     Comment,
     Literal,
 }
 
 /// How many bytes the next piece has, and what it is.
-fn piece(rest: &str) -> (usize, Kind) {
+fn scan_piece(rest: &str) -> (usize, SourceTextKind) {
     if rest.starts_with("//") {
-        return (rest.find('\n').unwrap_or(rest.len()), Kind::Comment);
+        return (rest.find('\n').unwrap_or(rest.len()), SourceTextKind::Comment);
     }
     if rest.starts_with("/*") {
-        return (block_comment_bytes(rest), Kind::Comment);
+        return (block_comment_bytes(rest), SourceTextKind::Comment);
     }
     if let Some(bytes) = raw_string_bytes(rest) {
-        return (bytes, Kind::Literal);
+        return (bytes, SourceTextKind::Literal);
     }
     if let Some(inside) = rest.strip_prefix('"') {
-        return (1 + quoted_bytes(inside, '"'), Kind::Literal);
+        return (1 + quoted_bytes(inside, '"'), SourceTextKind::Literal);
     }
     if let Some(inside) = rest.strip_prefix('\'') {
         return match character_bytes(inside) {
-            Some(bytes) => (1 + bytes, Kind::Literal),
-            None => (1, Kind::Code),
+            Some(bytes) => (1 + bytes, SourceTextKind::Literal),
+            None => (1, SourceTextKind::Code),
         };
     }
-    let word = rest.find(|character| !is_word(character)).unwrap_or(rest.len());
+    let word = rest.find(|character| !is_word_char(character)).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(1, char::len_utf8);
-    (word.max(first), Kind::Code)
+    (word.max(first), SourceTextKind::Code)
 }
 
 fn block_comment_bytes(rest: &str) -> usize {
@@ -212,6 +212,6 @@ fn braced_bytes(body: &str) -> usize {
     body.len()
 }
 
-fn is_word(character: char) -> bool {
+fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }

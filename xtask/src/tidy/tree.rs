@@ -15,20 +15,20 @@ const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const SKIPPED_FOLDERS: &[&str] = &["target", ".git", ".venv", "node_modules"];
 
 /// In a worktree, a file that says where its repository is.
-const WORKTREE: &str = ".git";
+const WORKTREE_LINK: &str = ".git";
 
 /// The repository.
-pub struct Tree {
+pub struct RepositoryTree {
     /// Where it is.
     pub root: std::path::PathBuf,
     /// Every text file, sorted by path.
-    pub files: Vec<File>,
+    pub files: Vec<TextFile>,
     /// Every crate of the workspace, sorted by folder.
-    pub crates: Vec<Crate>,
+    pub crates: Vec<WorkspaceCrate>,
 }
 
 /// One text file.
-pub struct File {
+pub struct TextFile {
     /// From the root, with forward slashes.
     pub path: String,
     /// Its text.
@@ -36,7 +36,7 @@ pub struct File {
 }
 
 /// One crate of the workspace.
-pub struct Crate {
+pub struct WorkspaceCrate {
     /// The folder's name, which is what the floor table and the map call the crate.
     pub name: String,
     /// The folder, from the root.
@@ -45,7 +45,7 @@ pub struct Crate {
     pub manifest: toml::Table,
 }
 
-impl Tree {
+impl RepositoryTree {
     /// Reads the repository at `root`.
     ///
     /// # Errors
@@ -65,26 +65,26 @@ impl Tree {
                 .parse::<toml::Table>()
                 .map_err(|error| format!("{}: not a manifest: {error}", file.path))?;
             let name = folder.rsplit('/').next().unwrap_or(folder).to_owned();
-            crates.push(Crate { name, folder: folder.to_owned(), manifest });
+            crates.push(WorkspaceCrate { name, folder: folder.to_owned(), manifest });
         }
         Ok(Self { root: root.to_owned(), files, crates })
     }
 
     /// The file at this path, if it is there.
     #[must_use]
-    pub fn file(&self, path: &str) -> Option<&File> {
+    pub fn file(&self, path: &str) -> Option<&TextFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// The files below this folder, which is given without a closing slash.
-    pub fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a File> {
+    pub fn files_below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a TextFile> {
         self.files.iter().filter(move |file| {
             file.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
         })
     }
 
     /// Rust files of the whole tree.
-    pub fn rust(&self) -> impl Iterator<Item = &File> {
+    pub fn rust_files(&self) -> impl Iterator<Item = &TextFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
@@ -93,7 +93,7 @@ impl Tree {
     #[must_use]
     pub fn is_begun(&self, name: &str) -> bool {
         let folder = format!("crates/{name}/src");
-        let sources: Vec<&File> = self.below(&folder).collect();
+        let sources: Vec<&TextFile> = self.files_below(&folder).collect();
         match sources.as_slice() {
             [] => false,
             [only] => only.text.lines().filter(|line| !line.trim().is_empty()).count() > 3,
@@ -113,7 +113,7 @@ fn crate_folder(path: &str) -> Option<&str> {
     is_member.then_some(folder)
 }
 
-fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), String> {
+fn walk(folder: &Path, prefix: &str, files: &mut Vec<TextFile>) -> Result<(), String> {
     let wrong = |error: io::Error| format!("{}: cannot be read: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
@@ -125,12 +125,12 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<(), String
                 walk(&entry.path(), &path, files)?;
             }
         } else if kind.is_file()
-            && name != WORKTREE
+            && name != WORKTREE_LINK
             && entry.metadata().map_err(wrong)?.len() <= FILE_BYTES_MAX
         {
             let bytes = fs::read(entry.path()).map_err(wrong)?;
             if let Ok(text) = String::from_utf8(bytes) {
-                files.push(File { path, text });
+                files.push(TextFile { path, text });
             }
         }
     }

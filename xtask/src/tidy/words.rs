@@ -3,11 +3,11 @@
 //! A folder called after nothing in particular collects everything in particular. A note to do
 //! something later is never read later; a test that is switched off asserts nothing.
 
-use super::source::{split, words};
-use super::{File, Finding, Tree};
+use super::source::{identifiers, split_source};
+use super::{Finding, RepositoryTree, TextFile};
 
 /// Names that say nothing, refused as a whole name or as a part of one.
-const VAGUE: &[&str] = &[
+const VAGUE_NAMES: &[&str] = &[
     "core",
     "common",
     "util",
@@ -24,28 +24,28 @@ const VAGUE: &[&str] = &[
 ];
 
 /// Notes to do something later.
-const LATER: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
+const TODO_MARKERS: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
 
 /// Code that is not finished, or tests that do not run.
-const UNFINISHED: &[&str] = &["dbg!", "todo!", "unimplemented!", "#[ignore"];
+const UNFINISHED_MARKERS: &[&str] = &["dbg!", "todo!", "unimplemented!", "#[ignore"];
 
 /// Looks at every name and every line that people write.
 #[must_use]
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check(tree: &RepositoryTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for one in &tree.crates {
-        name(&one.folder, &one.name, &mut findings);
+        check_name(&one.folder, &one.name, &mut findings);
     }
     for file in &tree.files {
         if file.path.ends_with(".rs") {
             for part in source_names(&file.path) {
-                name(&file.path, part, &mut findings);
+                check_name(&file.path, part, &mut findings);
             }
-            rust(file, &mut findings);
+            check_rust(file, &mut findings);
         } else if file.path.ends_with(".md") {
-            prose(file, &mut findings);
+            check_markdown(file, &mut findings);
         } else if file.path.ends_with(".toml") || file.path.starts_with(".ci/") {
-            later(&file.path, &file.text, &mut findings);
+            check_todo_markers(&file.path, &file.text, &mut findings);
         }
     }
     findings
@@ -59,37 +59,37 @@ fn source_names(path: &str) -> impl Iterator<Item = &str> {
         .skip(1)
 }
 
-fn name(place: &str, name: &str, findings: &mut Vec<Finding>) {
+fn check_name(place: &str, name: &str, findings: &mut Vec<Finding>) {
     for part in name.split(['_', '-']) {
-        if VAGUE.contains(&part) {
+        if VAGUE_NAMES.contains(&part) {
             let problem = format!("`{part}` says nothing; name it after what it is or does");
-            findings.push(Finding::at(place, problem));
+            findings.push(Finding::new(place, problem));
         }
     }
     let version = name.rsplit_once("_v").map(|(_, number)| number);
     if version.is_some_and(|number| number.parse::<u32>().is_ok()) {
-        findings.push(Finding::at(place, "a second version beside the first; replace it instead"));
+        findings.push(Finding::new(place, "a second version beside the first; replace it instead"));
     }
 }
 
-fn rust(file: &File, findings: &mut Vec<Finding>) {
-    let source = split(&file.text);
-    later(&file.path, &source.comments, findings);
+fn check_rust(file: &TextFile, findings: &mut Vec<Finding>) {
+    let source = split_source(&file.text);
+    check_todo_markers(&file.path, &source.comments, findings);
     for (index, line) in source.code.lines().enumerate() {
-        for leftover in UNFINISHED {
-            if stands_alone(line, leftover) {
+        for leftover in UNFINISHED_MARKERS {
+            if occurs_at_word_start(line, leftover) {
                 let problem = format!("`{leftover}` is not for the main branch");
                 findings.push(Finding::on_line(&file.path, index, problem));
             }
         }
-        if let Some(module) = declared_module(line) {
-            name(&format!("{}:{}", file.path, index + 1), module, findings);
+        if let Some(module) = parse_module_declaration(line) {
+            check_name(&format!("{}:{}", file.path, index + 1), module, findings);
         }
     }
 }
 
 /// Is this text here, and not merely the end of a longer word?
-fn stands_alone(line: &str, text: &str) -> bool {
+fn occurs_at_word_start(line: &str, text: &str) -> bool {
     line.match_indices(text).any(|(at, _)| {
         let before = line.split_at_checked(at).map_or("", |(before, _)| before);
         !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
@@ -97,7 +97,7 @@ fn stands_alone(line: &str, text: &str) -> bool {
 }
 
 /// The module a line declares.
-fn declared_module(line: &str) -> Option<&str> {
+fn parse_module_declaration(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let declared = match line.strip_prefix("pub") {
         Some(rest) => rest
@@ -110,7 +110,7 @@ fn declared_module(line: &str) -> Option<&str> {
 }
 
 /// Prose may speak of these notes between backticks, as this rule's own documentation must.
-fn prose(file: &File, findings: &mut Vec<Finding>) {
+fn check_markdown(file: &TextFile, findings: &mut Vec<Finding>) {
     let mut is_fenced = false;
     let mut plain = String::new();
     for line in file.text.lines() {
@@ -120,12 +120,12 @@ fn prose(file: &File, findings: &mut Vec<Finding>) {
         }
         plain.push('\n');
     }
-    later(&file.path, &plain, findings);
+    check_todo_markers(&file.path, &plain, findings);
 }
 
-fn later(path: &str, text: &str, findings: &mut Vec<Finding>) {
-    for (line, word) in words(text) {
-        if LATER.contains(&word) {
+fn check_todo_markers(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    for (line, word) in identifiers(text) {
+        if TODO_MARKERS.contains(&word) {
             let problem = format!("`{word}`: do it, or write down why not in docs/decisions");
             findings.push(Finding::on_line(path, line, problem));
         }

@@ -34,7 +34,7 @@ pub(crate) struct HeadlessArgs {
     pub(crate) permission_prompt_tool: Option<String>,
     /// `none` denies what would be asked.
     #[arg(long, value_name = "WHEN", value_enum)]
-    pub(crate) permission_prompts: Option<PromptsArg>,
+    pub(crate) permission_prompts: Option<PermissionPromptsArg>,
     /// The mode bypassPermissions may be switched on later.
     #[arg(long)]
     pub(crate) allow_dangerously_skip_permissions: bool,
@@ -82,15 +82,15 @@ pub(crate) struct HeadlessArgs {
 
 impl HeadlessArgs {
     /// Is there a person or a program that answers questions about calls?
-    pub(crate) fn can_ask(&self) -> bool {
+    pub(crate) fn can_prompt_for_permission(&self) -> bool {
         let is_client = self.input_format == InputFormat::StreamJson
             && self.permission_prompt_tool.as_deref() == Some("stdio");
-        let is_somebody = is_client || self.asked_tool().is_some();
+        let is_somebody = is_client || self.permission_prompt_mcp_tool().is_some();
         self.is_attended || self.permission_prompts.is_none() && is_somebody
     }
 
     /// The server and the tool that are asked about calls.
-    pub(crate) fn asked_tool(&self) -> Option<(&str, &str)> {
+    pub(crate) fn permission_prompt_mcp_tool(&self) -> Option<(&str, &str)> {
         self.permission_prompt_tool.as_deref()?.strip_prefix("mcp__")?.split_once("__")
     }
 }
@@ -116,7 +116,7 @@ pub(crate) enum ThinkingDisplay {
 
 /// When people are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PromptsArg {
+pub(crate) enum PermissionPromptsArg {
     /// Never.
     None,
 }

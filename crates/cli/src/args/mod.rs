@@ -5,13 +5,13 @@
 mod headless;
 mod hooks;
 mod key;
+mod mcp;
 mod model;
 mod permission;
-mod policy;
-mod remote;
+mod permission_command;
+mod rehearsal;
 mod session;
 mod settings;
-mod side;
 
 use std::ffi::OsString;
 
@@ -20,18 +20,22 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 pub(crate) use headless::{HeadlessArgs, InputFormat, ThinkingDisplay};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
-pub(crate) use model::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};
-pub(crate) use permission::{PermissionArgs, PermissionMode, SandboxArg};
-pub(crate) use policy::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs};
-pub(crate) use remote::{
-    AddArgs, AddJsonArgs, McpArgs, McpCommand, RemoteArgs, Scope, ServeArgs, TransportArg,
+pub(crate) use mcp::{
+    McpAddArgs, McpAddJsonArgs, McpArgs, McpCommand, McpConfigArgs, McpScopeArg, McpServeArgs,
+    McpTransportArg,
 };
+pub(crate) use model::{EffortArg, LimitArgs, ModelArgs, ThinkingArg};
+pub(crate) use permission::{PermissionArgs, PermissionModeArg, SandboxArg};
+pub(crate) use permission_command::{
+    PermissionCommand, PermissionCommandArgs, PermissionExplainArgs, PermissionRememberArgs,
+};
+pub(crate) use rehearsal::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 pub(crate) use session::{
-    BugreportArgs, CostArgs, Division, ExportFormat, ListArgs, OneArgs, ReplayArgs, ResumeArgs,
-    RewindArgs, SearchArgs, SessionArgs, SessionsArgs, SessionsCommand, WhyArgs,
+    BugreportArgs, CostArgs, CostGrouping, ReplayArgs, ResumeArgs, RewindArgs, SessionArgs,
+    SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs, SessionsSearchArgs,
+    SingleSessionArgs, WhyArgs,
 };
 pub(crate) use settings::{DoctorArgs, SettingsArgs, TrustArgs};
-pub(crate) use side::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 
 /// An agent you can leave alone: it asks a model, runs the tools the model wants, and stops for a
 /// reason it can name.
@@ -44,9 +48,9 @@ pub(crate) use side::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs}
     override_usage = "windlass [PROMPT] [OPTIONS]\n       windlass -p [PROMPT] [OPTIONS]\n       windlass <COMMAND>",
     after_help = include_str!("../text/help/windlass.txt"),
 )]
-pub(crate) struct Args {
+pub(crate) struct CliArgs {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Print the version.
@@ -56,7 +60,7 @@ pub(crate) struct Args {
 
 /// The commands beside asking.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Watch the real engine mend a small project, with a rehearsed model; needs no key.
     #[command(after_help = include_str!("../text/help/demo.txt"))]
     Demo(DemoArgs),
@@ -92,16 +96,16 @@ pub(crate) enum Command {
     Bugreport(BugreportArgs),
     /// Draw what fills the window of a session, and what was left out to make room.
     #[command(after_help = include_str!("../text/help/context.txt"))]
-    Context(OneArgs),
+    Context(SingleSessionArgs),
     /// Tell how well tokens and cache were foreseen, request by request.
     #[command(after_help = include_str!("../text/help/stats.txt"))]
-    Stats(OneArgs),
+    Stats(SingleSessionArgs),
     /// Tell what sessions cost: one of them, or all by day, model and project.
     #[command(after_help = include_str!("../text/help/cost.txt"))]
     Cost(CostArgs),
     /// Test policies like code, and see why a command would run, ask or be denied.
     #[command(after_help = include_str!("../text/help/permission.txt"))]
-    Permission(PolicyArgs),
+    Permission(PermissionCommandArgs),
     /// Show and trust what the project brings along: hooks, variables, servers, allow rules.
     #[command(after_help = include_str!("../text/help/trust.txt"))]
     Trust(TrustArgs),
@@ -125,9 +129,9 @@ pub(crate) enum Command {
     Key(KeyArgs),
 }
 
-impl Command {
+impl CliCommand {
     /// Their names, to find what a mistyped one was meant to be.
-    pub(crate) const NAMES: &[&str] = &[
+    pub(crate) const SUBCOMMAND_NAMES: &[&str] = &[
         "demo",
         "rehearse",
         "record",
@@ -168,29 +172,29 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
     /// Say this to the model instead of our own system prompt.
-    #[arg(long, value_name = "TEXT", help_heading = SAID)]
+    #[arg(long, value_name = "TEXT", help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) system_prompt: Option<String>,
     /// Add this to the system prompt.
-    #[arg(long, value_name = "TEXT", help_heading = SAID)]
+    #[arg(long, value_name = "TEXT", help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) append_system_prompt: Option<String>,
     /// What to print: the answer, one JSON object with everything about the run, or one object a line
     /// while it happens.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = SAID)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) output_format: OutputFormat,
     /// Tell on standard error what happens on the way.
-    #[arg(long, help_heading = SAID)]
+    #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) verbose: bool,
     /// Read no instructions, skills, notes or agents of the user's or the project's, and of their
     /// settings only the rules that deny or ask.
-    #[arg(long, help_heading = SAID)]
+    #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) bare: bool,
     /// In a terminal: line by line, nothing drawn twice, for a screen reader.
-    #[arg(long, help_heading = SAID)]
+    #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) screen_reader: bool,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) mcp: McpConfigArgs,
     #[command(flatten)]
     pub(crate) headless: HeadlessArgs,
     #[command(flatten)]
@@ -204,7 +208,7 @@ impl RunArgs {
     }
 
     /// Do prompts come line by line?
-    pub(crate) fn is_stream_in(&self) -> bool {
+    pub(crate) fn reads_stream_json(&self) -> bool {
         self.headless.input_format == InputFormat::StreamJson
     }
 }
@@ -222,7 +226,7 @@ pub(crate) enum OutputFormat {
 }
 
 /// Where flags stand in the help that are neither about the model nor about limits.
-const SAID: &str = "Prompt and output";
+const PROMPT_AND_OUTPUT_HEADING: &str = "Prompt and output";
 
 #[cfg(test)]
 mod tests {
@@ -231,16 +235,16 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         use clap::CommandFactory;
-        Args::command().debug_assert();
-        for name in Command::NAMES.iter().filter(|name| **name != "help") {
-            assert!(Args::command().find_subcommand(name).is_some(), "{name}");
+        CliArgs::command().debug_assert();
+        for name in CliCommand::SUBCOMMAND_NAMES.iter().filter(|name| **name != "help") {
+            assert!(CliArgs::command().find_subcommand(name).is_some(), "{name}");
         }
     }
 
     #[test]
     fn every_example_of_the_help_is_understood() {
         use clap::CommandFactory;
-        let command = Args::command();
+        let command = CliArgs::command();
         let pages = std::iter::once(&command).chain(command.get_subcommands());
         let mut examples = 0;
         for page in pages.filter(|page| page.get_name() != "help" && !page.is_hide_set()) {
@@ -249,7 +253,7 @@ mod tests {
                 assert!(line.chars().count() <= 100, "{line}");
                 let typed = line.trim().split("   ").next().unwrap();
                 let typed = typed.split(['|', '<', '>']).next().unwrap().trim();
-                Args::try_parse_from(crate::expansion::parts(typed))
+                CliArgs::try_parse_from(crate::prompt_expansion::split_arguments(typed))
                     .unwrap_or_else(|error| panic!("{typed}: {error}"));
                 examples += 1;
             }
@@ -259,10 +263,10 @@ mod tests {
 
     #[test]
     fn a_prompt_after_p_may_be_called_like_a_command() {
-        let args = Args::try_parse_from(["windlass", "-p", "demo", "--verbose"]).unwrap();
+        let args = CliArgs::try_parse_from(["windlass", "-p", "demo", "--verbose"]).unwrap();
         assert!(args.command.is_none());
         assert_eq!(args.run.print, Some(Some("demo".into())));
-        let args = Args::try_parse_from(["windlass", "-p", "--verbose", "fix it"]).unwrap();
+        let args = CliArgs::try_parse_from(["windlass", "-p", "--verbose", "fix it"]).unwrap();
         assert_eq!(args.run.print, Some(None));
         assert_eq!(args.run.prompt, Some("fix it".into()));
     }

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use windlass_vocabulary::{MicroUsd, Prices};
 
-use crate::config::amount::micro_dollars;
+use crate::config::dollars::parse_micro_dollars;
 use crate::config::model;
 
 /// Which model.
@@ -28,7 +28,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) thinking: Option<ThinkingArg>,
     /// Dollars per million tokens, for a model whose price is not known here.
-    #[arg(long, value_name = "IN,OUT[,CACHE_WRITE,CACHE_READ]", value_parser = price)]
+    #[arg(long, value_name = "IN,OUT[,CACHE_WRITE,CACHE_READ]", value_parser = parse_prices)]
     pub(crate) price: Option<Prices>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Never spend more than this many dollars. Checked before each request, not after.
-    #[arg(long, value_name = "USD", value_parser = limit_usd)]
+    #[arg(long, value_name = "USD", value_parser = parse_budget_usd)]
     pub(crate) max_budget_usd: Option<MicroUsd>,
     /// Try a failed request again at most so often; 0 is never. [default: 10]
     #[arg(long, value_name = "N")]
@@ -71,18 +71,18 @@ pub(crate) enum ThinkingArg {
     Disabled,
 }
 
-fn limit_usd(text: &str) -> Result<MicroUsd, String> {
-    match micro_dollars(text)? {
+fn parse_budget_usd(text: &str) -> Result<MicroUsd, String> {
+    match parse_micro_dollars(text)? {
         0 => Err("must be more than 0".to_owned()),
         micros => Ok(MicroUsd(micros)),
     }
 }
 
-fn price(text: &str) -> Result<Prices, String> {
-    let parts: Vec<u64> = text.split(',').map(micro_dollars).collect::<Result<_, _>>()?;
+fn parse_prices(text: &str) -> Result<Prices, String> {
+    let parts: Vec<u64> = text.split(',').map(parse_micro_dollars).collect::<Result<_, _>>()?;
     match *parts.as_slice() {
         [0, 0, ..] => Err("a price of nothing limits nothing".to_owned()),
-        [input, output] => Ok(model::prices(input, output)),
+        [input, output] => Ok(model::build_prices(input, output)),
         [input, output, cache_write, cache_read] => {
             Ok(Prices { input, output, cache_write, cache_read })
         }

@@ -11,7 +11,7 @@ pub(crate) struct PermissionArgs {
     /// What happens to a call that no rule of --allowedTools or --disallowedTools fits. [default:
     /// default]
     #[arg(long, value_name = "MODE", value_enum)]
-    pub(crate) permission_mode: Option<PermissionMode>,
+    pub(crate) permission_mode: Option<PermissionModeArg>,
     /// Let every call run. Rules of --disallowedTools still hold.
     #[arg(long, conflicts_with = "permission_mode")]
     pub(crate) dangerously_skip_permissions: bool,
@@ -52,7 +52,7 @@ pub(crate) enum SandboxArg {
 /// What happens when no rule speaks, as it is spelled on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
-pub(crate) enum PermissionMode {
+pub(crate) enum PermissionModeArg {
     /// Reading in the working directories runs, the rest is denied.
     #[value(alias = "manual")]
     Default,

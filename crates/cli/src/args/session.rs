@@ -55,23 +55,23 @@ pub(crate) struct SessionsArgs {
 pub(crate) enum SessionsCommand {
     /// List the sessions of this directory, the newest first.
     #[command(alias = "ls")]
-    List(ListArgs),
+    List(SessionsListArgs),
     /// Show what was said in a session.
-    Show(OneArgs),
+    Show(SingleSessionArgs),
     /// Find sessions in which something was said.
-    Search(SearchArgs),
+    Search(SessionsSearchArgs),
     /// Print a whole session, for people or for programs.
-    Export(ExportArgs),
+    Export(SessionsExportArgs),
     /// Delete a session with everything that belongs to it. Needs the whole id.
     #[command(alias = "rm")]
-    Delete(DeleteArgs),
+    Delete(SessionsDeleteArgs),
     /// Give a session a name; an empty one takes it away.
-    Rename(RenameArgs),
+    Rename(SessionsRenameArgs),
 }
 
 /// `windlass sessions list`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct SessionsListArgs {
     /// Those of all directories.
     #[arg(long)]
     pub(crate) all: bool,
@@ -85,7 +85,7 @@ pub(crate) struct ListArgs {
 
 /// `windlass sessions show`, `context` and `stats`: one session.
 #[derive(Debug, clap::Args)]
-pub(crate) struct OneArgs {
+pub(crate) struct SingleSessionArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
     /// Print one JSON object.
@@ -95,7 +95,7 @@ pub(crate) struct OneArgs {
 
 /// `windlass sessions search`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SearchArgs {
+pub(crate) struct SessionsSearchArgs {
     /// What was said, whatever the case of its letters.
     pub(crate) words: String,
     /// In those of all directories.
@@ -111,17 +111,17 @@ pub(crate) struct SearchArgs {
 
 /// `windlass sessions export`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ExportArgs {
+pub(crate) struct SessionsExportArgs {
     /// Its id, the beginning of its id, or its name. [default: the newest of this directory]
     pub(crate) session: Option<String>,
     /// In which form.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
-    pub(crate) format: ExportFormat,
+    pub(crate) format: SessionExportFormat,
 }
 
 /// How a session is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
+pub(crate) enum SessionExportFormat {
     /// For people.
     #[default]
     Markdown,
@@ -131,7 +131,7 @@ pub(crate) enum ExportFormat {
 
 /// `windlass sessions delete`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct DeleteArgs {
+pub(crate) struct SessionsDeleteArgs {
     /// The whole id.
     pub(crate) id: String,
     /// Print one JSON object.
@@ -141,7 +141,7 @@ pub(crate) struct DeleteArgs {
 
 /// `windlass sessions rename`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct RenameArgs {
+pub(crate) struct SessionsRenameArgs {
     /// Its id, the beginning of its id, or its name.
     pub(crate) session: String,
     /// The new name.
@@ -162,7 +162,7 @@ pub(crate) struct CostArgs {
     pub(crate) all: bool,
     /// How the sum is divided.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
-    pub(crate) by: Division,
+    pub(crate) by: CostGrouping,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -170,7 +170,7 @@ pub(crate) struct CostArgs {
 
 /// How a sum is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Division {
+pub(crate) enum CostGrouping {
     /// Each model.
     #[default]
     Model,

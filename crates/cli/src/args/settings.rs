@@ -31,7 +31,7 @@ pub(crate) struct SettingsArgs {
 
 impl SettingsArgs {
     /// Where what the project brings along is looked for.
-    pub(crate) fn root(&self, cwd: &Path) -> PathBuf {
+    pub(crate) fn resolve_project_root(&self, cwd: &Path) -> PathBuf {
         self.project_config_root.as_ref().map_or_else(|| cwd.to_owned(), |root| cwd.join(root))
     }
 }

@@ -3,15 +3,15 @@
 use windlass_vocabulary::{Effort, ModelFacts, ModelName, Prices, Tokens};
 
 use super::Config;
-use super::entry::Entry;
-use super::mistake::Mistake;
-use crate::nearest::nearest;
+use super::config_error::ConfigError;
+use super::entry::ConfigEntry;
+use crate::similar_name::find_similar_name;
 
 /// A model's row. What it does not say is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Model {
+pub(crate) struct ModelConfig {
     /// The row that fills the gaps of this one.
-    pub(super) like: Option<String>,
+    pub(super) inherits_from: Option<String>,
     /// Tokens of input and output together.
     pub(crate) window: Option<u64>,
     /// Asked for when nothing else is said.
@@ -27,7 +27,7 @@ pub(crate) struct Model {
     /// Does the provider cache prompts?
     pub(crate) cache: Option<bool>,
     /// Can it think, and can that be switched off?
-    pub(crate) thinking: Option<Thinking>,
+    pub(crate) thinking: Option<ThinkingSupport>,
     /// Which efforts it knows.
     pub(crate) effort: Option<Vec<Effort>>,
     /// Images and documents in one request.
@@ -38,7 +38,7 @@ pub(crate) struct Model {
 
 /// Whether a model thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thinking {
+pub(crate) enum ThinkingSupport {
     /// It cannot be asked to.
     None,
     /// It can be switched on and off.
@@ -47,11 +47,11 @@ pub(crate) enum Thinking {
     Always,
 }
 
-impl Model {
+impl ModelConfig {
     /// This row, with its gaps filled from another.
-    pub(crate) fn over(self, base: &Self) -> Self {
+    pub(crate) fn with_defaults_from(self, base: &Self) -> Self {
         Self {
-            like: self.like.or_else(|| base.like.clone()),
+            inherits_from: self.inherits_from.or_else(|| base.inherits_from.clone()),
             window: self.window.or(base.window),
             output_default: self.output_default.or(base.output_default),
             output_max: self.output_max.or(base.output_max),
@@ -67,12 +67,12 @@ impl Model {
     }
 
     /// What the loop must know, with cautious values for what is unknown.
-    pub(crate) fn facts(&self, name: &str) -> ModelFacts {
-        let window = self.window.unwrap_or(WINDOW);
+    pub(crate) fn to_model_facts(&self, name: &str) -> ModelFacts {
+        let window = self.window.unwrap_or(WINDOW_DEFAULT);
         // An answer that could fill the whole window would leave no room for a question.
         let room = (window / 2).max(1);
-        let output_max = self.output_max.unwrap_or_else(|| OUTPUT_MAX.min(room));
-        let wish = if self.output_max.is_some() { OUTPUT_WISH } else { OUTPUT_WISH_UNKNOWN };
+        let output_max = self.output_max.unwrap_or_else(|| OUTPUT_MAX_DEFAULT.min(room));
+        let wish = if self.output_max.is_some() { OUTPUT_DEFAULT } else { OUTPUT_DEFAULT_UNLISTED };
         ModelFacts {
             name: ModelName::from(name),
             window: Tokens(window),
@@ -85,7 +85,7 @@ impl Model {
 
 /// Prices of input and output, with the cache at the usual shares of the input price: writing costs
 /// a quarter more, reading a tenth.
-pub(crate) fn prices(input: u64, output: u64) -> Prices {
+pub(crate) fn build_prices(input: u64, output: u64) -> Prices {
     Prices {
         input,
         output,
@@ -95,74 +95,79 @@ pub(crate) fn prices(input: u64, output: u64) -> Prices {
 }
 
 /// Reads one row.
-pub(super) fn read(entry: &Entry<'_>, config: &Config) -> Result<Model, Mistake> {
-    known_provider(entry, config)?;
-    let table = entry.table("a model")?;
-    table.only(KEYS)?;
-    let tokens = |key: &str| table.read(key, |entry| entry.number(1..=TOKENS_MAX));
-    let flag = |key: &str| table.read(key, |entry| entry.flag());
-    Ok(Model {
-        like: table.read("like", |entry| other_row(&entry, config))?,
+pub(super) fn parse_model(
+    entry: &ConfigEntry<'_>,
+    config: &Config,
+) -> Result<ModelConfig, ConfigError> {
+    check_provider(entry, config)?;
+    let table = entry.parse_table("a model")?;
+    table.check_keys(KEYS)?;
+    let tokens = |key: &str| table.read_key(key, |entry| entry.parse_number(1..=TOKENS_MAX));
+    let flag = |key: &str| table.read_key(key, |entry| entry.parse_flag());
+    Ok(ModelConfig {
+        inherits_from: table.read_key("like", |entry| parse_inherits_from(&entry, config))?,
         window: tokens("window")?,
         output_default: tokens("output_default")?,
         output_max: tokens("output_max")?,
-        price: table.read("price", |entry| price(&entry))?,
+        price: table.read_key("price", |entry| parse_price(&entry))?,
         tools: flag("tools")?,
         images: flag("images")?,
         cache: flag("cache")?,
-        thinking: table.read("thinking", |entry| entry.word(THINKING))?,
-        effort: table.read("effort", |entry| {
-            entry.list()?.iter().map(|entry| entry.word(EFFORTS)).collect()
+        thinking: table.read_key("thinking", |entry| entry.parse_keyword(THINKING_KEYWORDS))?,
+        effort: table.read_key("effort", |entry| {
+            entry.parse_list()?.iter().map(|entry| entry.parse_keyword(EFFORT_KEYWORDS)).collect()
         })?,
-        media_max: table.read("media_max", |entry| entry.number(0..=100_000))?,
+        media_max: table.read_key("media_max", |entry| entry.parse_number(0..=100_000))?,
         clears_results: flag("clears_results")?,
     })
 }
 
-fn known_provider(entry: &Entry<'_>, config: &Config) -> Result<(), Mistake> {
+fn check_provider(entry: &ConfigEntry<'_>, config: &Config) -> Result<(), ConfigError> {
     let Some((provider, name)) = entry.key.split_once('/').filter(|(_, name)| !name.is_empty())
     else {
         let problem = format!("\"{}\" does not say whose model it is", entry.key.escape_debug());
-        return Err(Mistake::new(entry.key_at, problem, "write [model.\"provider/name\"]"));
+        return Err(ConfigError::new(entry.key_offset, problem, "write [model.\"provider/name\"]"));
     };
     if config.providers.contains_key(provider) {
         return Ok(());
     }
     let known = config.providers.keys().map(String::as_str);
-    let remedy = match nearest(provider, known.clone()) {
+    let remedy = match find_similar_name(provider, known.clone()) {
         Some(near) => format!("did you mean \"{near}/{name}\"?"),
         None => {
             format!("add [provider.{provider}], or use {}", known.collect::<Vec<_>>().join(", "))
         }
     };
-    Err(Mistake::new(entry.key_at, format!("there is no provider `{provider}`"), remedy))
+    Err(ConfigError::new(entry.key_offset, format!("there is no provider `{provider}`"), remedy))
 }
 
-fn other_row(entry: &Entry<'_>, config: &Config) -> Result<String, Mistake> {
-    let name = entry.text()?;
+fn parse_inherits_from(entry: &ConfigEntry<'_>, config: &Config) -> Result<String, ConfigError> {
+    let name = entry.parse_text()?;
     match config.models.contains_key(&name) {
         true => Ok(name),
         false => {
             let problem = format!("`like` names a row that is not there, \"{name}\"");
-            let remedy = match nearest(&name, config.models.keys().map(String::as_str)) {
+            let remedy = match find_similar_name(&name, config.models.keys().map(String::as_str)) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "name one that stands above; `windlass models` lists them".to_owned(),
             };
-            Err(Mistake::new(entry.at, problem, remedy))
+            Err(ConfigError::new(entry.offset, problem, remedy))
         }
     }
 }
 
-fn price(entry: &Entry<'_>) -> Result<Prices, Mistake> {
-    let table = entry.table("`price`").map_err(|_| {
-        entry.must("a table, such as { input = 2, output = 10 }, in dollars per million tokens")
+fn parse_price(entry: &ConfigEntry<'_>) -> Result<Prices, ConfigError> {
+    let table = entry.parse_table("`price`").map_err(|_| {
+        entry.invalid_value(
+            "a table, such as { input = 2, output = 10 }, in dollars per million tokens",
+        )
     })?;
-    table.only(&["input", "output", "cache_read", "cache_write"])?;
-    let dollars = |key: &str| table.read(key, |entry| entry.dollars());
+    table.check_keys(&["input", "output", "cache_read", "cache_write"])?;
+    let dollars = |key: &str| table.read_key(key, |entry| entry.parse_dollars());
     let (Some(input), Some(output)) = (dollars("input")?, dollars("output")?) else {
-        return Err(entry.must("a table with `input` and `output`"));
+        return Err(entry.invalid_value("a table with `input` and `output`"));
     };
-    let usual = prices(input, output);
+    let usual = build_prices(input, output);
     Ok(Prices {
         cache_read: dollars("cache_read")?.unwrap_or(usual.cache_read),
         cache_write: dollars("cache_write")?.unwrap_or(usual.cache_write),
@@ -170,9 +175,12 @@ fn price(entry: &Entry<'_>) -> Result<Prices, Mistake> {
     })
 }
 
-const THINKING: &[(&str, Thinking)] =
-    &[("none", Thinking::None), ("optional", Thinking::Optional), ("always", Thinking::Always)];
-const EFFORTS: &[(&str, Effort)] = &[
+const THINKING_KEYWORDS: &[(&str, ThinkingSupport)] = &[
+    ("none", ThinkingSupport::None),
+    ("optional", ThinkingSupport::Optional),
+    ("always", ThinkingSupport::Always),
+];
+const EFFORT_KEYWORDS: &[(&str, Effort)] = &[
     ("low", Effort::Low),
     ("medium", Effort::Medium),
     ("high", Effort::High),
@@ -195,8 +203,8 @@ const KEYS: &[&str] = &[
 ];
 const TOKENS_MAX: u64 = 100_000_000;
 /// For a model nobody has described.
-const WINDOW: u64 = 200_000;
-const OUTPUT_MAX: u64 = 32_000;
-const OUTPUT_WISH_UNKNOWN: u64 = 8_000;
+const WINDOW_DEFAULT: u64 = 200_000;
+const OUTPUT_MAX_DEFAULT: u64 = 32_000;
+const OUTPUT_DEFAULT_UNLISTED: u64 = 8_000;
 /// Asked for when a model can give more.
-const OUTPUT_WISH: u64 = 32_000;
+const OUTPUT_DEFAULT: u64 = 32_000;

@@ -8,31 +8,31 @@ use std::io::IsTerminal;
 
 use windlass_vocabulary::{Notice, ToolCall};
 
-use super::call::described;
-use super::output::{Output, Target};
-use super::progress::{Level, Progress};
-use super::stream_json::Stamped;
-use super::{harmless, unless_signalled};
+use super::output_writer::{OutputTarget, OutputWriter};
+use super::progress_log::{ProgressLevel, ProgressLog};
+use super::stream_json::ConversationFrame;
+use super::tool_call_summary::summarize_tool_call;
+use super::{await_unless_signalled, strip_control_characters};
 use crate::args::OutputFormat;
+use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::refusal::Refusal;
-use crate::signals::{Caught, Signals};
+use crate::signals::{ExitSignal, SignalListener};
 
 /// What is printed of a run.
 #[derive(Debug)]
 pub(crate) struct Printer {
     format: OutputFormat,
     /// What is told on the way.
-    pub(crate) progress: Progress,
+    pub(crate) progress: ProgressLog,
     denials: Vec<(ToolCall, String)>,
-    ended: Option<Ended>,
+    result: Option<PrintedResult>,
 }
 
 /// How it ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct PrintedResult {
     /// The result as clients read it.
-    pub(crate) result: Stamped,
+    pub(crate) result: ConversationFrame,
     /// The final answer.
     pub(crate) text: String,
     /// What people should know of the end, and what to do.
@@ -44,67 +44,75 @@ pub(crate) struct Ended {
 impl Printer {
     /// Prints in this format; `None` if every frame is wanted, as it comes.
     pub(crate) fn new(format: OutputFormat, verbose: bool) -> Option<Self> {
-        let printer =
-            || Self { format, progress: Progress::new(verbose), denials: Vec::new(), ended: None };
+        let printer = || Self {
+            format,
+            progress: ProgressLog::new(verbose),
+            denials: Vec::new(),
+            result: None,
+        };
         (format != OutputFormat::StreamJson).then(printer)
     }
 
     /// Something happened.
-    pub(crate) fn notice(&mut self, notice: &Notice) {
-        self.progress.notice(notice);
+    pub(crate) fn on_notice(&mut self, notice: &Notice) {
+        self.progress.on_notice(notice);
         if let Notice::ToolDenied { call, why } = notice {
             self.denials.push((call.clone(), why.clone()));
         }
     }
 
     /// A prompt ended. Of several the last one counts.
-    pub(crate) fn ended(&mut self, ended: Ended) {
-        self.ended = Some(ended);
+    pub(crate) fn set_result(&mut self, ended: PrintedResult) {
+        self.result = Some(ended);
     }
 
     /// Prints what there is.
-    pub(crate) async fn close(mut self, caught: Option<Caught>, signals: &mut Signals) -> Exit {
-        let Some(ended) = self.ended.take() else {
+    pub(crate) async fn print_result(
+        mut self,
+        caught: Option<ExitSignal>,
+        signals: &mut SignalListener,
+    ) -> Exit {
+        let Some(ended) = self.result.take() else {
             self.progress.finish().await;
-            return caught.map_or(Exit::FAILED, Caught::exit);
+            return caught.map_or(Exit::FAILURE, ExitSignal::exit);
         };
-        let mut output = Output::new(Target::Stdout);
+        let mut output = OutputWriter::new(OutputTarget::Stdout);
         // If nobody reads it, the code still tells.
-        let _ = output.write(self.rendered(&ended));
+        let _ = output.write(self.render_result(&ended));
         // However slow the reader is, it gets everything, unless somebody wants us to stop.
-        match unless_signalled(signals, output.finish()).await {
+        match await_unless_signalled(signals, output.finish()).await {
             Err(caught) => return caught.exit(),
             Ok(Some(error)) => {
                 let line = format!("the answer could not be written to standard output: {error}");
-                return self.fail(&line, signals).await;
+                return self.print_failure(&line, signals).await;
             }
             Ok(None) => {}
         }
-        self.tell_denials();
+        self.report_denials();
         match (caught, ended.problem) {
             (Some(signal), problem) => {
-                self.progress.say(Level::Puzzling, &problem.unwrap_or_default());
+                self.progress.log(ProgressLevel::Unusual, &problem.unwrap_or_default());
                 self.progress.finish().await;
                 signal.exit()
             }
-            (None, Some(line)) if ended.has_failed => self.fail(&line, signals).await,
+            (None, Some(line)) if ended.has_failed => self.print_failure(&line, signals).await,
             (None, problem) => {
-                problem.iter().for_each(|line| self.progress.insist(line));
+                problem.iter().for_each(|line| self.progress.log_always(line));
                 self.progress.finish().await;
-                Exit::DONE
+                Exit::SUCCESS
             }
         }
     }
 
-    async fn fail(&mut self, line: &str, signals: &mut Signals) -> Exit {
-        let _ = unless_signalled(signals, self.progress.finish()).await;
-        let mut output = Output::new(Target::Stderr);
-        let _ = output.write(format!("{}\n", Refusal::failed(line)));
-        let _ = unless_signalled(signals, output.finish()).await;
-        Exit::FAILED
+    async fn print_failure(&mut self, line: &str, signals: &mut SignalListener) -> Exit {
+        let _ = await_unless_signalled(signals, self.progress.finish()).await;
+        let mut output = OutputWriter::new(OutputTarget::Stderr);
+        let _ = output.write(format!("{}\n", CommandError::failure(line)));
+        let _ = await_unless_signalled(signals, output.finish()).await;
+        Exit::FAILURE
     }
 
-    fn rendered(&self, ended: &Ended) -> String {
+    fn render_result(&self, ended: &PrintedResult) -> String {
         let text = ended.text.as_str();
         match self.format {
             OutputFormat::Json | OutputFormat::StreamJson => {
@@ -114,7 +122,7 @@ impl Printer {
             OutputFormat::Text => {
                 let end = if text.ends_with('\n') { "" } else { "\n" };
                 let text = match std::io::stdout().is_terminal() {
-                    true => harmless(text),
+                    true => strip_control_characters(text),
                     false => text.into(),
                 };
                 format!("{text}{end}")
@@ -123,7 +131,7 @@ impl Printer {
     }
 
     /// An unattended run that was not allowed to do its work must not end without a word.
-    fn tell_denials(&mut self) {
+    fn report_denials(&mut self) {
         let Some((call, why)) = self.denials.first() else {
             return;
         };
@@ -131,8 +139,8 @@ impl Printer {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        let line = format!("not allowed: {}{more}: {why}", described(call, CALL_MAX));
-        self.progress.insist(&line);
+        let line = format!("not allowed: {}{more}: {why}", summarize_tool_call(call, CALL_MAX));
+        self.progress.log_always(&line);
     }
 }
 

@@ -2,7 +2,7 @@
 //! macOS, `security`.
 //!
 //! A key is kept under its provider's name and the origin it may go to, so a provider that was moved
-//! to another address does not get it. Looking never opens a window and ends after [`LOOK_MAX`];
+//! to another address does not get it. Looking never opens a window and ends after [`SEARCH_TIMEOUT`];
 //! only where a key is known to be there may the user be asked to unlock it. No key is ever an
 //! argument of a program, where others could read it, and none is shown.
 
@@ -14,12 +14,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::environment::{self, Lookup};
-use crate::program;
+use crate::environment::{self, EnvLookup};
+use crate::external_program;
 
 /// What a key is kept under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot<'a> {
+pub(crate) struct KeyringSlot<'a> {
     /// Whose it is.
     pub(crate) provider: &'a str,
     /// Where it may go.
@@ -27,30 +27,30 @@ pub(crate) struct Slot<'a> {
 }
 
 /// What a look finds. Has no `Debug`, because it may hold a key.
-pub(crate) enum Found {
+pub(crate) enum KeyringSearchResult {
     /// No key.
-    Nothing,
+    Missing,
     /// A key that is given only when it is asked for, perhaps after unlocking.
-    Kept,
+    Withheld,
     /// The key.
     Key(String),
 }
 
 /// Why the key ring is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum KeyringError {
     /// There is none here; what is missing, and how to get it.
-    Absent(&'static str),
+    Unavailable(&'static str),
     /// It is locked, and nobody unlocked it.
     Locked,
     /// Its program's own words.
     Failed(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for KeyringError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Absent(what) => f.write_str(what),
+            Self::Unavailable(what) => f.write_str(what),
             Self::Locked if IS_MACOS => {
                 f.write_str("it is locked: unlock it with `security unlock-keychain`")
             }
@@ -65,95 +65,139 @@ impl fmt::Display for Trouble {
 
 /// A key ring that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ring {
+pub(crate) enum Keyring {
     /// Every key ring of a Linux desktop, through libsecret's program.
     SecretTool(PathBuf),
     /// The keychain of macOS.
     Security,
 }
 
-impl Ring {
+impl Keyring {
     /// The one of this system. Starts nothing.
-    pub(crate) fn here(lookup: &impl Lookup) -> Result<Self, Trouble> {
+    pub(crate) fn detect(lookup: &impl EnvLookup) -> Result<Self, KeyringError> {
         if IS_MACOS {
             return Ok(Self::Security);
         }
-        let program = on_path(secret_tool::PROGRAM, lookup);
-        let program = program.ok_or(Trouble::Absent(secret_tool::MISSING))?;
+        let program = find_on_path(secret_tool::PROGRAM, lookup);
+        let program = program.ok_or(KeyringError::Unavailable(secret_tool::NOT_INSTALLED))?;
         match has_session_bus(lookup) {
             true => Ok(Self::SecretTool(program)),
-            false => Err(Trouble::Absent(secret_tool::NO_BUS)),
+            false => Err(KeyringError::Unavailable(secret_tool::NO_SESSION_BUS)),
         }
     }
 
     /// Looks without disturbing anybody.
-    pub(crate) fn look(&self, slot: Slot<'_>) -> Result<Found, Trouble> {
+    pub(crate) fn search(
+        &self,
+        slot: KeyringSlot<'_>,
+    ) -> Result<KeyringSearchResult, KeyringError> {
         match self {
             Self::SecretTool(program) => {
-                let ended = run(program, &secret_tool::search(slot), None, LOOK_MAX)?;
-                secret_tool::found(&ended)
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::search_args(slot),
+                    None,
+                    SEARCH_TIMEOUT,
+                )?;
+                secret_tool::parse_search(&ended)
             }
             Self::Security => {
-                let ended = run(security::PROGRAM, &security::find(slot), None, LOOK_MAX)?;
-                security::found(&ended)
+                let ended = run_keyring_program(
+                    security::PROGRAM,
+                    &security::find_args(slot),
+                    None,
+                    SEARCH_TIMEOUT,
+                )?;
+                security::parse_search(&ended)
             }
         }
     }
 
     /// Gets a key that is kept there, for which the user may have to unlock something.
-    pub(crate) fn fetch(&self, slot: Slot<'_>) -> Result<String, Trouble> {
+    pub(crate) fn fetch(&self, slot: KeyringSlot<'_>) -> Result<String, KeyringError> {
         match self {
             Self::SecretTool(program) => {
-                let ended = run(program, &secret_tool::lookup(slot), None, ASK_MAX)?;
-                secret_tool::given(&ended)
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::lookup_args(slot),
+                    None,
+                    UNLOCK_TIMEOUT,
+                )?;
+                secret_tool::parse_lookup(&ended)
             }
             Self::Security => {
-                let ended = run(security::PROGRAM, &security::read(slot), None, ASK_MAX)?;
-                security::given(&ended)
+                let ended = run_keyring_program(
+                    security::PROGRAM,
+                    &security::read_args(slot),
+                    None,
+                    UNLOCK_TIMEOUT,
+                )?;
+                security::parse_key(&ended)
             }
         }
     }
 
     /// Keeps a key, and makes sure that it is there.
-    pub(crate) fn store(&self, slot: Slot<'_>, key: &str) -> Result<(), Trouble> {
+    pub(crate) fn store(&self, slot: KeyringSlot<'_>, key: &str) -> Result<(), KeyringError> {
         match self {
             Self::SecretTool(program) => {
-                let ended = run(program, &secret_tool::store(slot), Some(key), ASK_MAX)?;
-                secret_tool::done(&ended)?;
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::store_args(slot),
+                    Some(key),
+                    UNLOCK_TIMEOUT,
+                )?;
+                secret_tool::check_status(&ended)?;
             }
             Self::Security => {
-                let command = security::add(slot, key);
-                let ended = run(security::PROGRAM, &["-i"], Some(&command), ASK_MAX)?;
-                security::done(&ended)?;
+                let command = security::build_add_command(slot, key);
+                let ended = run_keyring_program(
+                    security::PROGRAM,
+                    &["-i"],
+                    Some(&command),
+                    UNLOCK_TIMEOUT,
+                )?;
+                security::check_status(&ended)?;
             }
         }
-        let kept = match self.look(slot)? {
-            Found::Key(kept) => Some(kept),
-            Found::Kept => Some(self.fetch(slot)?),
-            Found::Nothing => None,
+        let kept = match self.search(slot)? {
+            KeyringSearchResult::Key(kept) => Some(kept),
+            KeyringSearchResult::Withheld => Some(self.fetch(slot)?),
+            KeyringSearchResult::Missing => None,
         };
         match kept.as_deref() == Some(key) {
             true => Ok(()),
-            false => Err(Trouble::Failed("it does not give back what was put in".to_owned())),
+            false => Err(KeyringError::Failed("it does not give back what was put in".to_owned())),
         }
     }
 
     /// Removes every key of a provider, whatever its origin. Says whether there was one.
-    pub(crate) fn remove(&self, provider: &str) -> Result<bool, Trouble> {
+    pub(crate) fn remove(&self, provider: &str) -> Result<bool, KeyringError> {
         match self {
             Self::SecretTool(program) => {
-                let ended = run(program, &secret_tool::search_all(provider), None, LOOK_MAX)?;
-                if matches!(secret_tool::found(&ended)?, Found::Nothing) {
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::search_all_args(provider),
+                    None,
+                    SEARCH_TIMEOUT,
+                )?;
+                if matches!(secret_tool::parse_search(&ended)?, KeyringSearchResult::Missing) {
                     return Ok(false);
                 }
-                let ended = run(program, &secret_tool::clear(provider), None, ASK_MAX)?;
-                secret_tool::done(&ended).map(|()| true)
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::clear_args(provider),
+                    None,
+                    UNLOCK_TIMEOUT,
+                )?;
+                secret_tool::check_status(&ended).map(|()| true)
             }
             Self::Security => {
                 for removed in 0..SLOTS_MAX {
-                    let command = security::delete(provider);
-                    let ended = run(security::PROGRAM, &command, None, ASK_MAX)?;
-                    if matches!(security::found(&ended)?, Found::Nothing) {
+                    let command = security::delete_args(provider);
+                    let ended =
+                        run_keyring_program(security::PROGRAM, &command, None, UNLOCK_TIMEOUT)?;
+                    if matches!(security::parse_search(&ended)?, KeyringSearchResult::Missing) {
                         return Ok(removed > 0);
                     }
                 }
@@ -164,7 +208,7 @@ impl Ring {
 }
 
 /// Scheme, host and port of an address: whom a key may be shown to.
-pub(crate) fn origin(base_url: &str) -> Option<String> {
+pub(crate) fn url_origin(base_url: &str) -> Option<String> {
     let (scheme, rest) = base_url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let authority = rest.split(['/', '?', '#']).next()?.to_ascii_lowercase();
@@ -179,25 +223,25 @@ pub(crate) fn origin(base_url: &str) -> Option<String> {
         .then(|| format!("{scheme}://{authority}"))
 }
 
-fn run(
+fn run_keyring_program(
     program: impl AsRef<std::ffi::OsStr>,
     arguments: &[impl AsRef<std::ffi::OsStr>],
     input: Option<&str>,
     within: Duration,
-) -> Result<program::Ended, Trouble> {
-    program::run(program, arguments, input, within).map_err(|failure| {
+) -> Result<external_program::ProgramOutput, KeyringError> {
+    external_program::run_program(program, arguments, input, within).map_err(|failure| {
         let words = match failure {
-            program::Failure::Late(limit) => {
+            external_program::ProgramError::TimedOut(limit) => {
                 format!("it does not answer within {} seconds", limit.as_secs())
             }
-            failure @ program::Failure::NotStarted(_) => failure.to_string(),
+            failure @ external_program::ProgramError::NotStarted(_) => failure.to_string(),
         };
-        Trouble::Failed(words)
+        KeyringError::Failed(words)
     })
 }
 
 /// Only places that do not depend on where we stand: a project must not choose who gets keys.
-fn on_path(name: &str, lookup: &impl Lookup) -> Option<PathBuf> {
+fn find_on_path(name: &str, lookup: &impl EnvLookup) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata()
             .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -208,7 +252,7 @@ fn on_path(name: &str, lookup: &impl Lookup) -> Option<PathBuf> {
 }
 
 /// Without one, every question ends in an error, or starts a bus that nobody else is on.
-fn has_session_bus(lookup: &impl Lookup) -> bool {
+fn has_session_bus(lookup: &impl EnvLookup) -> bool {
     environment::is_set(lookup, "DBUS_SESSION_BUS_ADDRESS")
         || lookup("XDG_RUNTIME_DIR")
             .is_some_and(|folder| PathBuf::from(folder).join("bus").exists())
@@ -216,9 +260,9 @@ fn has_session_bus(lookup: &impl Lookup) -> bool {
 
 const IS_MACOS: bool = cfg!(target_os = "macos");
 /// A look that takes longer is not worth its time.
-const LOOK_MAX: Duration = Duration::from_secs(2);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
 /// Somebody may have to type a password.
-const ASK_MAX: Duration = Duration::from_secs(30);
+const UNLOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Addresses one provider may have had.
 const SLOTS_MAX: u32 = 16;
 
@@ -241,7 +285,7 @@ mod tests {
             ("nonsense", None),
         ];
         for (url, expected) in cases {
-            assert_eq!(origin(url).as_deref(), expected, "{url}");
+            assert_eq!(url_origin(url).as_deref(), expected, "{url}");
         }
     }
 }

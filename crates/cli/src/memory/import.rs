@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 /// The files named in a line, as they are written; not those in code.
-pub(crate) fn named(line: &str) -> Vec<String> {
+pub(crate) fn find_mentions(line: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let plain = without_code(line);
-    let (quoted, plain) = without_quoted(&plain);
+    let plain = blank_code_spans(line);
+    let (quoted, plain) = split_quoted_names(&plain);
     found.extend(quoted);
     for word in plain.split_whitespace() {
         let Some(path) = word.strip_prefix('@') else { continue };
@@ -19,7 +19,7 @@ pub(crate) fn named(line: &str) -> Vec<String> {
 }
 
 /// Names in quotes, which may hold blanks, and the line without them.
-fn without_quoted(line: &str) -> (Vec<String>, String) {
+fn split_quoted_names(line: &str) -> (Vec<String>, String) {
     let (mut names, mut plain, mut rest) = (Vec::new(), String::new(), line);
     while let Some((before, behind)) = rest.split_once("@\"") {
         plain.push_str(before);
@@ -42,7 +42,11 @@ fn without_quoted(line: &str) -> (Vec<String>, String) {
 
 /// The real path of a file that is named in another, if it is there. Words after an at sign that
 /// are no files are just words.
-pub(super) fn target(import: &str, importer: &Path, home: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn resolve_import(
+    import: &str,
+    importer: &Path,
+    home: Option<&Path>,
+) -> Option<PathBuf> {
     let path = match import.strip_prefix("~/") {
         Some(rest) => home?.join(rest),
         None => importer.parent()?.join(import),
@@ -51,7 +55,7 @@ pub(super) fn target(import: &str, importer: &Path, home: Option<&Path>) -> Opti
 }
 
 /// The line with blanks where it shows code.
-fn without_code(line: &str) -> String {
+fn blank_code_spans(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(at) = rest.find('`') {
@@ -92,7 +96,7 @@ mod tests {
             ("a@\"b c\" @\"\" x", &[]),
         ];
         for (line, names) in cases {
-            assert_eq!(named(line), *names, "{line}");
+            assert_eq!(find_mentions(line), *names, "{line}");
         }
     }
 }

@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use super::excluded::Excluded;
-use super::file::{self, Content};
+use super::excluded_files::ExcludedFiles;
 use super::import;
-use crate::frontmatter::pages;
+use super::memory_file::{self, MemoryFileContent};
+use crate::markdown_files::list_markdown_files;
 
 /// Who wrote a file, which decides what it may take in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Author {
+pub(super) enum MemoryAuthor {
     /// Whoever runs the machine.
     System,
     /// The user, for all projects.
     User,
     /// A model, in earlier conversations.
-    Notes,
+    AutoMemory,
     /// Whoever wrote the project.
     Project,
 }
 
 /// One file in the text.
 #[derive(Clone, Debug)]
-pub(super) struct Section {
-    pub(super) author: Author,
+pub(super) struct MemorySection {
+    pub(super) author: MemoryAuthor,
     pub(super) path: PathBuf,
     pub(super) text: String,
 }
@@ -38,94 +38,95 @@ pub(super) struct Section {
 pub(super) struct PathRule {
     pub(super) files: GlobSet,
     pub(super) path: PathBuf,
-    pub(super) author: Author,
+    pub(super) author: MemoryAuthor,
 }
 
 /// What was taken in so far.
 #[derive(Clone, Debug)]
-pub(super) struct Loader {
+pub(super) struct MemoryLoader {
     pub(super) project: PathBuf,
     home: Option<PathBuf>,
-    pub(super) excluded: Excluded,
+    pub(super) excluded: ExcludedFiles,
     /// By their real paths: what is linked or taken in twice is said once.
-    pub(super) seen: BTreeSet<PathBuf>,
-    pub(super) sections: Vec<Section>,
+    pub(super) loaded_paths: BTreeSet<PathBuf>,
+    pub(super) sections: Vec<MemorySection>,
     pub(super) rules: Vec<PathRule>,
-    patterns: usize,
+    pattern_count: usize,
     pub(super) notes: Vec<String>,
 }
 
-impl Loader {
+impl MemoryLoader {
     pub(super) fn new(project: PathBuf, home: Option<PathBuf>) -> Self {
         Self {
             project,
             home,
-            excluded: Excluded::default(),
-            seen: BTreeSet::new(),
+            excluded: ExcludedFiles::default(),
+            loaded_paths: BTreeSet::new(),
             sections: Vec::new(),
             rules: Vec::new(),
-            patterns: 0,
+            pattern_count: 0,
             notes: Vec::new(),
         }
     }
 
     /// What a directory has to say: its own file, and the one somebody keeps for himself.
-    pub(super) fn folder(&mut self, folder: &Path, project: bool, local: bool) {
+    pub(super) fn load_folder(&mut self, folder: &Path, project: bool, local: bool) {
         if project {
             let own = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
-            let _ = own.iter().any(|name| self.take(&folder.join(name), Author::Project));
+            let _ =
+                own.iter().any(|name| self.load_file(&folder.join(name), MemoryAuthor::Project));
         }
         if local {
-            self.take(&folder.join("CLAUDE.local.md"), Author::Project);
+            self.load_file(&folder.join("CLAUDE.local.md"), MemoryAuthor::Project);
         }
     }
 
     /// Takes in the beginning of the notes of earlier conversations, as they are.
-    pub(super) fn notebook(&mut self, path: &Path) {
+    pub(super) fn load_auto_memory(&mut self, path: &Path) {
         let Ok(file) = std::fs::File::open(path) else { return };
         let mut bytes = Vec::new();
         if file.take(NOTES_BYTES_MAX).read_to_end(&mut bytes).is_err() {
-            return self.leave_out(path, "it cannot be read");
+            return self.note_skipped(path, "it cannot be read");
         }
         let text = String::from_utf8_lossy(&bytes);
         let text: Vec<&str> = text.lines().take(NOTES_LINES_MAX).collect();
         let text = text.join("\n");
         if !text.trim().is_empty() {
-            let (author, path) = (Author::Notes, path.to_owned());
-            self.sections.push(Section { author, path, text });
+            let (author, path) = (MemoryAuthor::AutoMemory, path.to_owned());
+            self.sections.push(MemorySection { author, path, text });
         }
     }
 
     /// Takes in a file and what it takes in. Says whether it is there.
-    pub(super) fn take(&mut self, path: &Path, author: Author) -> bool {
-        let Some(real) = self.allowed(path, author) else { return path.exists() };
-        self.add(&real, author, IMPORTS_DEEP);
+    pub(super) fn load_file(&mut self, path: &Path, author: MemoryAuthor) -> bool {
+        let Some(real) = self.resolve_allowed(path, author) else { return path.exists() };
+        self.add_with_imports(&real, author, IMPORT_DEPTH_MAX);
         true
     }
 
     /// Takes in the rules of a folder; those for some files alone are kept for later.
-    pub(super) fn rules(&mut self, folder: &Path, author: Author) {
-        for path in pages(folder) {
-            let Some(real) = self.allowed(&path, author) else { continue };
-            match file::paths(&real) {
-                Ok(None) => self.add(&real, author, IMPORTS_DEEP),
-                Ok(Some(patterns)) => self.rule(real, author, &patterns),
-                Err(problem) => self.leave_out(&real, &problem),
+    pub(super) fn load_rules(&mut self, folder: &Path, author: MemoryAuthor) {
+        for path in list_markdown_files(folder) {
+            let Some(real) = self.resolve_allowed(&path, author) else { continue };
+            match memory_file::read_path_patterns(&real) {
+                Ok(None) => self.add_with_imports(&real, author, IMPORT_DEPTH_MAX),
+                Ok(Some(patterns)) => self.add_path_rule(real, author, &patterns),
+                Err(problem) => self.note_skipped(&real, &problem),
             }
         }
     }
 
-    fn rule(&mut self, path: PathBuf, author: Author, patterns: &[String]) {
-        self.patterns += patterns.len();
-        if self.patterns > PATTERNS_MAX {
-            self.leave_out(&path, "the rules have over 1,000 patterns");
+    fn add_path_rule(&mut self, path: PathBuf, author: MemoryAuthor, patterns: &[String]) {
+        self.pattern_count += patterns.len();
+        if self.pattern_count > PATTERNS_MAX {
+            self.note_skipped(&path, "the rules have over 1,000 patterns");
             return;
         }
         let mut files = GlobSetBuilder::new();
         for pattern in patterns {
             match Glob::new(pattern.trim_start_matches("./")) {
                 Ok(glob) => drop(files.add(glob)),
-                Err(error) => self.leave_out(&path, &error.to_string()),
+                Err(error) => self.note_skipped(&path, &error.to_string()),
             }
         }
         if let Ok(files) = files.build() {
@@ -133,40 +134,40 @@ impl Loader {
         }
     }
 
-    fn allowed(&mut self, path: &Path, author: Author) -> Option<PathBuf> {
+    fn resolve_allowed(&mut self, path: &Path, author: MemoryAuthor) -> Option<PathBuf> {
         let real = path.canonicalize().ok()?;
-        if author != Author::System && self.excluded.has(path, &real) {
+        if author != MemoryAuthor::System && self.excluded.contains(path, &real) {
             return None;
         }
-        if author == Author::Project && !self.is_trusted(path, &real) {
-            self.leave_out(path, "it belongs to somebody else, or lies outside the project");
+        if author == MemoryAuthor::Project && !self.is_trusted(path, &real) {
+            self.note_skipped(path, "it belongs to somebody else, or lies outside the project");
             return None;
         }
         Some(real)
     }
 
-    pub(super) fn add(&mut self, real: &Path, author: Author, depth: u8) {
-        if !self.seen.insert(real.to_owned()) {
+    pub(super) fn add_with_imports(&mut self, real: &Path, author: MemoryAuthor, depth: u8) {
+        if !self.loaded_paths.insert(real.to_owned()) {
             return;
         }
-        let Content { text, imports } = match file::read(real) {
+        let MemoryFileContent { text, imports } = match memory_file::read_memory_file(real) {
             Ok(content) => content,
-            Err(problem) => return self.leave_out(real, &problem),
+            Err(problem) => return self.note_skipped(real, &problem),
         };
         if !text.trim().is_empty() {
-            self.sections.push(Section { author, path: real.to_owned(), text });
+            self.sections.push(MemorySection { author, path: real.to_owned(), text });
         }
         for import in imports {
-            let Some(target) = import::target(&import, real, self.home.as_deref()) else {
+            let Some(target) = import::resolve_import(&import, real, self.home.as_deref()) else {
                 continue;
             };
-            if author == Author::Project && !target.starts_with(&self.project) {
+            if author == MemoryAuthor::Project && !target.starts_with(&self.project) {
                 let place = real.display();
                 self.notes.push(format!("@{import} of {place} lies outside the project"));
             } else if depth == 0 {
                 self.notes.push(format!("@{import} of {} is taken in too deep", real.display()));
             } else {
-                self.add(&target, author, depth - 1);
+                self.add_with_imports(&target, author, depth - 1);
             }
         }
     }
@@ -181,13 +182,13 @@ impl Loader {
         real.metadata().is_ok_and(|found| [0, ours].contains(&found.uid()))
     }
 
-    fn leave_out(&mut self, path: &Path, why: &str) {
+    fn note_skipped(&mut self, path: &Path, why: &str) {
         self.notes.push(format!("{} was not read: {why}", path.display()));
     }
 }
 
 /// Files taken in by files that were taken in.
-pub(super) const IMPORTS_DEEP: u8 = 4;
+pub(super) const IMPORT_DEPTH_MAX: u8 = 4;
 /// Notes of earlier conversations that are read.
 const NOTES_LINES_MAX: usize = 200;
 const NOTES_BYTES_MAX: u64 = 25 * 1024;

@@ -7,37 +7,37 @@
 //! files may take in other files of the project and nothing else: nobody can be asked here, and what
 //! somebody else wrote must not choose which of the user's files are sent away.
 
-mod excluded;
-mod file;
+mod excluded_files;
 mod import;
 mod loader;
-mod nearby;
-mod share;
+mod memory_file;
+mod path_instructions;
+mod truncation;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::environment::Lookup;
-use crate::folder;
-use excluded::Excluded;
-pub(crate) use import::named as mentioned;
-use loader::{Author, Loader, Section};
-pub(crate) use nearby::NearbyFiles;
+use crate::environment::EnvLookup;
+use crate::user_directories;
+use excluded_files::ExcludedFiles;
+pub(crate) use import::find_mentions as mentioned;
+use loader::{MemoryAuthor, MemoryLoader, MemorySection};
+pub(crate) use path_instructions::PathInstructionFiles;
 
 /// What was put together.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct LoadedMemory {
     /// The text, if there is any.
     pub(crate) text: Option<String>,
     /// What is said later, when a file it counts for is read.
-    pub(crate) nearby: Option<Arc<NearbyFiles>>,
+    pub(crate) path_instructions: Option<Arc<PathInstructionFiles>>,
     /// What was left out, and why.
     pub(crate) notes: Vec<String>,
 }
 
 /// What is wanted of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct MemoryOptions {
     /// The user's own.
     pub(crate) user: bool,
     /// The project's.
@@ -47,52 +47,59 @@ pub(crate) struct Wanted {
     /// Globs over absolute paths; what they match is not read, unless it is the machine's.
     pub(crate) excludes: Vec<String>,
     /// Notes of earlier conversations.
-    pub(crate) notebook: Option<PathBuf>,
+    pub(crate) auto_memory_file: Option<PathBuf>,
     /// Bytes of text that is always there. Over it, the longest files are cut, so that a large one
     /// does not push out the others.
     pub(crate) bytes_max: usize,
 }
 
 /// Puts them together.
-pub(crate) fn load(cwd: &Path, wanted: &Wanted, lookup: &impl Lookup) -> Memory {
-    let mut loader = Loader::new(folder::project(cwd), folder::home(lookup));
-    let (excluded, problems) = Excluded::new(&wanted.excludes);
+pub(crate) fn load_memory_files(
+    cwd: &Path,
+    wanted: &MemoryOptions,
+    lookup: &impl EnvLookup,
+) -> LoadedMemory {
+    let mut loader = MemoryLoader::new(
+        user_directories::find_project_root(cwd),
+        user_directories::home_directory(lookup),
+    );
+    let (excluded, problems) = ExcludedFiles::new(&wanted.excludes);
     loader.excluded = excluded;
     loader.notes = problems;
-    loader.take(Path::new(MANAGED), Author::System);
-    let own = folder::claude(lookup).filter(|_| wanted.user);
+    loader.load_file(Path::new(MANAGED), MemoryAuthor::System);
+    let own = user_directories::claude_directory(lookup).filter(|_| wanted.user);
     if let Some(folder) = &own {
-        loader.take(&folder.join("CLAUDE.md"), Author::User);
-        loader.rules(&folder.join("rules"), Author::User);
+        loader.load_file(&folder.join("CLAUDE.md"), MemoryAuthor::User);
+        loader.load_rules(&folder.join("rules"), MemoryAuthor::User);
     }
-    if let Some(notebook) = &wanted.notebook {
-        loader.notebook(notebook);
+    if let Some(notebook) = &wanted.auto_memory_file {
+        loader.load_auto_memory(notebook);
     }
     let mut folders: Vec<&Path> = cwd.ancestors().collect();
     folders.reverse();
     for folder in folders {
-        loader.folder(folder, wanted.project, wanted.local);
+        loader.load_folder(folder, wanted.project, wanted.local);
         if wanted.project && folder.starts_with(&loader.project) {
-            loader.rules(&folder.join(".claude/rules"), Author::Project);
+            loader.load_rules(&folder.join(".claude/rules"), MemoryAuthor::Project);
         }
     }
     let mut sections = std::mem::take(&mut loader.sections);
-    let cut = share::cut_to(&mut sections, wanted.bytes_max);
+    let cut = truncation::truncate_sections(&mut sections, wanted.bytes_max);
     loader.notes.extend(cut);
-    let text = (!sections.is_empty()).then(|| rendered(&sections));
+    let text = (!sections.is_empty()).then(|| render_sections(&sections));
     let notes = std::mem::take(&mut loader.notes);
-    let nearby = NearbyFiles::new(loader, cwd, wanted);
-    Memory { text, nearby: Some(Arc::new(nearby)), notes }
+    let nearby = PathInstructionFiles::new(loader, cwd, wanted);
+    LoadedMemory { text, path_instructions: Some(Arc::new(nearby)), notes }
 }
 
-fn rendered(sections: &[Section]) -> String {
+fn render_sections(sections: &[MemorySection]) -> String {
     let mut text = INTRODUCTION.to_owned();
-    for Section { author, path, text: said } in sections {
+    for MemorySection { author, path, text: said } in sections {
         let whose = match author {
-            Author::System => "set for this machine",
-            Author::User => "the user's own, for all projects",
-            Author::Notes => "noted in earlier conversations here; may be out of date",
-            Author::Project => "of the project",
+            MemoryAuthor::System => "set for this machine",
+            MemoryAuthor::User => "the user's own, for all projects",
+            MemoryAuthor::AutoMemory => "noted in earlier conversations here; may be out of date",
+            MemoryAuthor::Project => "of the project",
         };
         text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), said.trim()));
     }
@@ -101,7 +108,7 @@ fn rendered(sections: &[Section]) -> String {
 
 /// The files that a text was put together from: where each lies, whose it is in one word, and how many
 /// bytes it says.
-pub(crate) fn listed(text: &str) -> Vec<(&str, &'static str, usize)> {
+pub(crate) fn list_memory_files(text: &str) -> Vec<(&str, &'static str, usize)> {
     let sections = text.split("\n\nFrom ").skip(1).filter_map(|section| {
         let (head, said) = section.split_once("):\n\n")?;
         let (path, whose) = head.rsplit_once(" (")?;

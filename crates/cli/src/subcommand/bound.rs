@@ -6,66 +6,68 @@ use windlass_driver::{Bound, Settings, bound};
 use windlass_vocabulary::MicroUsd;
 
 use crate::args::BoundArgs;
-use crate::choice::{self, Chosen};
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::environment::Lookup;
-use crate::front::result::dollars;
-use crate::front::words::{self, count};
-use crate::refusal::Refusal;
-use crate::settings::settings;
+use crate::environment::EnvLookup;
+use crate::front::dollars_json::dollars_to_json;
+use crate::front::human_format::{self, format_count};
+use crate::limits::build_engine_settings;
+use crate::model_choice::{self, ChosenModel};
 
 /// What to print.
-pub(crate) fn run(args: &BoundArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+pub(crate) fn run(args: &BoundArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let config = Config::load(lookup)?;
-    let cast = choice::cast(&args.model, &config, lookup)?;
-    let (settings, _) = settings(&cast, &args.model, &args.limit)?;
+    let cast = model_choice::choose_model_chain(&args.model, &config, lookup)?;
+    let (settings, _) = build_engine_settings(&cast, &args.model, &args.limit)?;
     let mut worst = bound(&settings);
     // The engine cannot tell a price of nothing from no price; the table can.
     let is_unpriced =
-        |chosen: &Chosen| chosen.model().price.is_none() && args.model.price.is_none();
+        |chosen: &ChosenModel| chosen.model().price.is_none() && args.model.price.is_none();
     if cast.all().any(is_unpriced) {
         worst.money = None;
     } else {
         worst.money = worst.money.or(Some(MicroUsd(0)));
     }
     Ok(match args.json {
-        true => format!("{}\n", object(&settings, &worst)),
-        false => in_words(&settings, &worst),
+        true => format!("{}\n", bound_to_json(&settings, &worst)),
+        false => render_bound(&settings, &worst),
     })
 }
 
-fn object(settings: &Settings, worst: &Bound) -> serde_json::Value {
+fn bound_to_json(settings: &Settings, worst: &Bound) -> serde_json::Value {
     let fallbacks: Vec<&str> = settings.fallbacks.iter().map(|facts| facts.name.as_str()).collect();
     json!({
         "calls_between_inputs": worst.calls_between_inputs,
         "calls_between_turns": worst.calls_between_turns,
         "turns": worst.turns,
-        "money_usd": worst.money.map(dollars),
+        "money_usd": worst.money.map(dollars_to_json),
         "settings": {
             "model": settings.model.name.as_str(),
             "fallback_models": fallbacks,
             "max_turns": settings.limits.turns_max,
             "max_retries": settings.limits.retries_max,
-            "max_budget_usd": settings.budget_max.map(dollars),
+            "max_budget_usd": settings.budget_max.map(dollars_to_json),
         },
     })
 }
 
-fn in_words(settings: &Settings, worst: &Bound) -> String {
+fn render_bound(settings: &Settings, worst: &Bound) -> String {
     let models: Vec<&str> = std::iter::once(&settings.model)
         .chain(&settings.fallbacks)
         .map(|facts| facts.name.as_str())
         .collect();
     let money = match (worst.money, settings.budget_max) {
-        (Some(money), Some(_)) => format!("{}, the limit that was set", words::money(money)),
+        (Some(money), Some(_)) => {
+            format!("{}, the limit that was set", human_format::format_money(money))
+        }
         (Some(MicroUsd(0)), None) => "nothing, it is free".to_owned(),
-        (Some(money), None) => words::money(money),
+        (Some(money), None) => human_format::format_money(money),
         (None, _) => "unknown, because a model has no price here".to_owned(),
     };
     let rows = [
-        ("model calls between two inputs", count(worst.calls_between_inputs)),
-        ("model calls between two tool turns", count(worst.calls_between_turns)),
-        ("tool turns between two inputs", count(u64::from(worst.turns))),
+        ("model calls between two inputs", format_count(worst.calls_between_inputs)),
+        ("model calls between two tool turns", format_count(worst.calls_between_turns)),
+        ("tool turns between two inputs", format_count(u64::from(worst.turns))),
         ("money between two inputs", money),
     ];
     let mut text = format!(
@@ -86,9 +88,9 @@ fn in_words(settings: &Settings, worst: &Bound) -> String {
         }
         (None, _) => "\nGive the price with --price to see it, or to set --max-budget-usd.",
     };
-    text.push_str(&format!("\n{WHY}{money}\n"));
+    text.push_str(&format!("\n{EXPLANATION}{money}\n"));
     text
 }
 
-const WHY: &str = "Calls include retries, summaries and resumed answers. Each lowers a counter that \
+const EXPLANATION: &str = "Calls include retries, summaries and resumed answers. Each lowers a counter that \
 only a new input\nrefills, so a run always ends. --max-turns and --max-retries make it shorter.";

@@ -3,37 +3,40 @@
 
 use std::path::Path;
 
-use windlass_journal::{Item, Note, Reader};
-use windlass_vocabulary::inventory::Inventory;
+use windlass_journal::{JournalNote, JournalReader, RecordItem};
+use windlass_vocabulary::context_usage::ContextUsage;
 
-use super::sessions::one;
-use crate::args::OneArgs;
-use crate::environment::Lookup;
-use crate::front::window;
-use crate::refusal::Refusal;
-use crate::session::unusable;
+use super::sessions::find_session;
+use crate::args::SingleSessionArgs;
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
+use crate::front::context_usage;
+use crate::session::journal_error;
 
 /// What to print.
-pub(crate) fn run(args: &OneArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let listed = one(args.session.as_deref(), lookup)?;
-    let id = &listed.card.id;
-    let inventory = last(&listed.path)?.ok_or_else(|| {
-        Refusal::failed(format!(
+pub(crate) fn run(
+    args: &SingleSessionArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let listed = find_session(args.session.as_deref(), lookup)?;
+    let id = &listed.summary.id;
+    let inventory = read_last_context_usage(&listed.path)?.ok_or_else(|| {
+        CommandError::failure(format!(
             "no run of the session {id} has ended yet; ask it instead: windlass -p \"/context\" -r \
              {id}"
         ))
     })?;
     Ok(match args.json {
-        true => format!("{}\n", window::object(id, &inventory)),
-        false => format!("Session {id}\n{}", window::drawn(&inventory)),
+        true => format!("{}\n", context_usage::context_usage_to_json(id, &inventory)),
+        false => format!("Session {id}\n{}", context_usage::render_context_usage(&inventory)),
     })
 }
 
-fn last(journal: &Path) -> Result<Option<Box<Inventory>>, Refusal> {
-    let mut reader = Reader::open(journal).map_err(|error| unusable(&error))?;
+fn read_last_context_usage(journal: &Path) -> Result<Option<Box<ContextUsage>>, CommandError> {
+    let mut reader = JournalReader::open(journal).map_err(|error| journal_error(&error))?;
     let mut last = None;
-    while let Some(record) = reader.next_record().map_err(|error| unusable(&error))? {
-        if let Item::Note(Note::Context(inventory)) = record.item {
+    while let Some(record) = reader.next_record().map_err(|error| journal_error(&error))? {
+        if let RecordItem::Note(JournalNote::Context(inventory)) = record.item {
             last = Some(inventory);
         }
     }

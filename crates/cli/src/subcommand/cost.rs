@@ -4,38 +4,39 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use windlass_journal::{Account, Totals};
+use windlass_journal::{CostReport, CostTotals};
 
-use super::sessions::{here, one};
-use crate::args::{CostArgs, Division};
-use crate::environment::Lookup;
-use crate::front::table::{Side, table};
-use crate::front::words::count;
-use crate::refusal::Refusal;
-use crate::session::{self, account, unusable};
+use super::sessions::{current_directory, find_session};
+use crate::args::{CostArgs, CostGrouping};
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
+use crate::front::human_format::format_count;
+use crate::front::text_table::{ColumnAlignment, render_table};
+use crate::session::{self, journal_error, session_cost};
 
 /// What to print.
-pub(crate) fn run(args: &CostArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+pub(crate) fn run(args: &CostArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let mut unread = Vec::new();
     let account = match &args.session {
         Some(wanted) => {
-            let listed = one(Some(wanted), lookup)?;
-            of_one(&listed.path, listed.card.project.as_deref())?
+            let listed = find_session(Some(wanted), lookup)?;
+            load_session_account(&listed.path, listed.summary.project.as_deref())?
         }
         None => {
-            let (catalogue, cwd) = (session::catalogue(lookup)?, here()?);
+            let (catalogue, cwd) = (session::open_catalogue(lookup)?, current_directory()?);
             let project = (!args.all).then_some(cwd.as_path());
-            let all = account::of_all(&catalogue, project).map_err(|error| unusable(&error))?;
+            let all = session_cost::sum_all_sessions(&catalogue, project)
+                .map_err(|error| journal_error(&error))?;
             unread = all.1;
             all.0
         }
     };
     if args.json {
         let unread: Vec<String> = unread.iter().map(|path| path.display().to_string()).collect();
-        let account = object(&account);
+        let account = account_to_json(&account);
         return Ok(format!("{}\n", json!({"account": account, "unread": unread})));
     }
-    let mut text = drawn(&account, args.by);
+    let mut text = render_account_table(&account, args.by);
     for path in unread {
         text.push_str(&format!("Not counted, because it cannot be read: {}\n", path.display()));
     }
@@ -43,50 +44,65 @@ pub(crate) fn run(args: &CostArgs, lookup: &impl Lookup) -> Result<String, Refus
 }
 
 /// The account of one session.
-pub(crate) fn of_one(journal: &std::path::Path, project: Option<&str>) -> Result<Account, Refusal> {
-    let rows = account::rows(journal).map_err(|error| unusable(&error))?;
-    let mut account = Account::default();
-    account::add(&mut account, &rows, project);
+pub(crate) fn load_session_account(
+    journal: &std::path::Path,
+    project: Option<&str>,
+) -> Result<CostReport, CommandError> {
+    let rows = session_cost::read_requests(journal).map_err(|error| journal_error(&error))?;
+    let mut account = CostReport::default();
+    session_cost::add_requests(&mut account, &rows, project);
     Ok(account)
 }
 
 /// The account of one session for people, each request as a bar, and for programs.
-pub(crate) fn of_session(journal: &std::path::Path) -> Result<(String, Value), Refusal> {
-    let account = of_one(journal, None)?;
-    Ok((format!("{}{}", drawn(&account, Division::Model), sparks(journal)?), object(&account)))
+pub(crate) fn render_session_cost(
+    journal: &std::path::Path,
+) -> Result<(String, Value), CommandError> {
+    let account = load_session_account(journal, None)?;
+    Ok((
+        format!(
+            "{}{}",
+            render_account_table(&account, CostGrouping::Model),
+            render_request_costs(journal)?
+        ),
+        account_to_json(&account),
+    ))
 }
 
 /// The same for a screen, as wide as it may be and as narrow as it can be.
-pub(crate) fn for_screen(journal: &std::path::Path) -> Result<[String; 2], Refusal> {
-    let account = of_one(journal, None)?;
+pub(crate) fn render_session_cost_for_screen(
+    journal: &std::path::Path,
+) -> Result<[String; 2], CommandError> {
+    let account = load_session_account(journal, None)?;
     let all = ("all".to_owned(), account.all);
     let narrow = account.models.iter().map(|(name, totals)| (name.clone(), *totals)).chain([all]);
     let narrow: String = narrow
         .map(|(name, totals)| {
-            let [name, requests, input, _, read, output, cost] = row(&name, &totals);
+            let [name, requests, input, _, read, output, cost] = build_account_row(&name, &totals);
             format!(
                 "{name}\n  {requests} requests  {cost}\n  {input} in, {read} cached, {output} out\n"
             )
         })
         .collect();
-    let sparks = sparks(journal)?;
-    Ok([drawn(&account, Division::Model), narrow].map(|table| format!("{table}{sparks}")))
+    let sparks = render_request_costs(journal)?;
+    Ok([render_account_table(&account, CostGrouping::Model), narrow]
+        .map(|table| format!("{table}{sparks}")))
 }
 
 /// What each request cost, if there were several.
-fn sparks(journal: &std::path::Path) -> Result<String, Refusal> {
-    let rows = account::rows(journal).map_err(|error| unusable(&error))?;
+fn render_request_costs(journal: &std::path::Path) -> Result<String, CommandError> {
+    let rows = session_cost::read_requests(journal).map_err(|error| journal_error(&error))?;
     let costs: Vec<u64> = rows.iter().map(|booked| booked.row.cost.0).collect();
     Ok(match costs.len() {
         0 | 1 => String::new(),
-        _ => format!("\neach request  {}\n", sparkline(&costs)),
+        _ => format!("\neach request  {}\n", render_sparkline(&costs)),
     })
 }
 
 /// Numbers as bars of eight heights, the newest last.
-fn sparkline(numbers: &[u64]) -> String {
+fn render_sparkline(numbers: &[u64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let shown = numbers.iter().skip(numbers.len().saturating_sub(SPARKS_MAX));
+    let shown = numbers.iter().skip(numbers.len().saturating_sub(SPARKLINE_BARS_MAX));
     let most = shown.clone().copied().max().unwrap_or(0).max(1);
     let bar = |number: &u64| {
         let height = usize::try_from(number.saturating_mul(7) / most).unwrap_or(0);
@@ -95,22 +111,22 @@ fn sparkline(numbers: &[u64]) -> String {
     shown.map(bar).collect()
 }
 
-const SPARKS_MAX: usize = 24;
+const SPARKLINE_BARS_MAX: usize = 24;
 
 /// The account as a table.
-pub(crate) fn drawn(account: &Account, by: Division) -> String {
+pub(crate) fn render_account_table(account: &CostReport, by: CostGrouping) -> String {
     let (name, parts) = match by {
-        Division::Model => ("model", &account.models),
-        Division::Day => ("day", &account.days),
-        Division::Project => ("directory", &account.projects),
+        CostGrouping::Model => ("model", &account.models),
+        CostGrouping::Day => ("day", &account.days),
+        CostGrouping::Project => ("directory", &account.projects),
     };
     let head = [name, "requests", "input", "cache write", "cache read", "output", "cost"];
     let mut rows = vec![head.map(str::to_owned)];
-    rows.extend(parts.iter().map(|(name, totals)| row(name, totals)));
-    rows.push(row("all", &account.all));
-    let mut sides = [Side::Right; 7];
-    sides[0] = Side::Left;
-    let mut text = table(sides, &rows);
+    rows.extend(parts.iter().map(|(name, totals)| build_account_row(name, totals)));
+    rows.push(build_account_row("all", &account.all));
+    let mut sides = [ColumnAlignment::Right; 7];
+    sides[0] = ColumnAlignment::Left;
+    let mut text = render_table(sides, &rows);
     if account.all.kept.0 > 0 {
         text.push_str(&format!(
             "Set aside besides, for requests whose process died before their bill was known: {}\n",
@@ -121,12 +137,12 @@ pub(crate) fn drawn(account: &Account, by: Division) -> String {
 }
 
 /// The account for a program.
-pub(crate) fn object(account: &Account) -> Value {
-    let parts = |parts: &BTreeMap<String, Totals>| -> Value {
-        parts.iter().map(|(name, totals)| (name.clone(), figures(totals))).collect()
+pub(crate) fn account_to_json(account: &CostReport) -> Value {
+    let parts = |parts: &BTreeMap<String, CostTotals>| -> Value {
+        parts.iter().map(|(name, totals)| (name.clone(), totals_to_json(totals))).collect()
     };
     json!({
-        "all": figures(&account.all),
+        "all": totals_to_json(&account.all),
         "days": parts(&account.days),
         "models": parts(&account.models),
         "projects": parts(&account.projects),
@@ -134,7 +150,7 @@ pub(crate) fn object(account: &Account) -> Value {
 }
 
 /// Sums for a program.
-pub(crate) fn figures(totals: &Totals) -> Value {
+pub(crate) fn totals_to_json(totals: &CostTotals) -> Value {
     json!({
         "requests": totals.requests,
         "input_tokens": totals.usage.input.0,
@@ -147,15 +163,15 @@ pub(crate) fn figures(totals: &Totals) -> Value {
     })
 }
 
-fn row(name: &str, totals: &Totals) -> [String; 7] {
+fn build_account_row(name: &str, totals: &CostTotals) -> [String; 7] {
     let usage = totals.usage;
     [
-        crate::refusal::one_line(name),
-        count(totals.requests),
-        count(usage.input.0),
-        count(usage.cache_write.0),
-        count(usage.cache_read.0),
-        count(usage.output.0),
+        crate::command_error::to_single_line(name),
+        format_count(totals.requests),
+        format_count(usage.input.0),
+        format_count(usage.cache_write.0),
+        format_count(usage.cache_read.0),
+        format_count(usage.output.0),
         totals.cost.to_string(),
     ]
 }

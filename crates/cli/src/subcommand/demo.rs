@@ -7,43 +7,46 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use windlass_rehearsal::{Rehearsal, StartOptions, demo};
-use windlass_vocabulary::notice::Ending;
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo};
+use windlass_vocabulary::notice::RunEnding;
 
 use crate::args::DemoArgs;
+use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::front::output::Closed;
-use crate::front::watch::{Screen, Style, Watcher};
-use crate::front::{Curtain, close, conduct, unless_signalled};
-use crate::refusal::Refusal;
-use crate::signals::Signals;
-use crate::{chance, compose};
+use crate::front::output_writer::OutputClosed;
+use crate::front::run_display::{ConsoleOutput, ConsoleStyle, RunDisplay};
+use crate::front::{RunEnd, await_unless_signalled, close_session, run_to_end};
+use crate::signals::SignalListener;
+use crate::{assembly, random};
 
 /// Shows it.
-pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, Refusal> {
-    let mut signals = Signals::listen()?;
-    let project = Project::lay_out(args.keep)?;
-    let mut script = demo::script(&project.directory);
+pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
+    let mut signals = SignalListener::listen()?;
+    let project = DemoProject::create(args.keep)?;
+    let mut script = demo::build_script(&project.directory);
     // Slowness is for people who watch.
     if args.fast || !std::io::stdout().is_terminal() {
         script = script.pace(Duration::ZERO);
     }
-    let rehearsal = Rehearsal::start(script, StartOptions::default())
+    let rehearsal = Rehearsal::start(script, RehearsalOptions::default())
         .await
-        .map_err(|error| Refusal::failed(error.to_string()))?;
-    let (builder, spill) = compose::demo(&project.directory, &rehearsal.url());
-    let screen = Screen::of_stdout(|name| std::env::var_os(name));
-    let mut watcher = Watcher::new(screen, &project.directory);
-    let exit = match prologue(&mut watcher.screen, &project.directory, &rehearsal.url()) {
-        Err(Closed) => Exit::DONE,
+        .map_err(|error| CommandError::failure(error.to_string()))?;
+    let (builder, spill) = assembly::build_demo_session(&project.directory, &rehearsal.url());
+    let screen = ConsoleOutput::for_stdout(|name| std::env::var_os(name));
+    let mut watcher = RunDisplay::new(screen, &project.directory);
+    let exit = match print_introduction(&mut watcher.console, &project.directory, &rehearsal.url())
+    {
+        Err(OutputClosed) => Exit::SUCCESS,
         Ok(()) => {
             let (session, mut notices) =
-                builder.start().map_err(|error| Refusal::failed(error.to_string()))?;
-            session.submit(demo::prompt()).map_err(|error| Refusal::failed(error.to_string()))?;
-            let curtain = conduct(&session, &mut notices, &mut signals, &mut watcher).await;
-            let exit = epilogue(&mut watcher, curtain, &project);
-            let _ = unless_signalled(&mut signals, watcher.screen.finish()).await;
-            close(&session, &mut signals).await;
+                builder.start().map_err(|error| CommandError::failure(error.to_string()))?;
+            session
+                .submit(demo::prompt())
+                .map_err(|error| CommandError::failure(error.to_string()))?;
+            let curtain = run_to_end(&session, &mut notices, &mut signals, &mut watcher).await;
+            let exit = print_ending(&mut watcher, curtain, &project);
+            let _ = await_unless_signalled(&mut signals, watcher.console.finish()).await;
+            close_session(&session, &mut signals).await;
             exit
         }
     };
@@ -53,91 +56,102 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, Refusal> {
 }
 
 /// The folder of the project, removed in the end unless it is to be kept.
-struct Project {
+struct DemoProject {
     directory: PathBuf,
-    is_kept: bool,
+    should_keep: bool,
 }
 
-impl Project {
-    fn lay_out(is_kept: bool) -> Result<Self, Refusal> {
+impl DemoProject {
+    fn create(is_kept: bool) -> Result<Self, CommandError> {
         let parent = std::env::temp_dir();
         let refuse = |error: std::io::Error| {
-            Refusal::failed(format!(
+            CommandError::failure(format!(
                 "the demo project cannot be made in {}: {error}; set TMPDIR to a folder that can be \
                  written",
                 parent.display()
             ))
         };
-        let directory = parent.join(format!("windlass-demo-{}", chance::name()));
+        let directory = parent.join(format!("windlass-demo-{}", random::generate_name()));
         DirBuilder::new().mode(0o700).create(&directory).map_err(refuse)?;
-        let project = Self { directory, is_kept };
-        demo::lay_out(&project.directory).map_err(refuse)?;
+        let project = Self { directory, should_keep: is_kept };
+        demo::write_project(&project.directory).map_err(refuse)?;
         Ok(project)
     }
 }
 
-impl Drop for Project {
+impl Drop for DemoProject {
     fn drop(&mut self) {
-        if !self.is_kept {
+        if !self.should_keep {
             let _ = std::fs::remove_dir_all(&self.directory);
         }
     }
 }
 
-fn prologue(screen: &mut Screen, project: &Path, url: &str) -> Result<(), Closed> {
-    screen.line(Style::Strong, "windlass demo: a rehearsed session")?;
-    screen.line(
-        Style::Dim,
+fn print_introduction(
+    screen: &mut ConsoleOutput,
+    project: &Path,
+    url: &str,
+) -> Result<(), OutputClosed> {
+    screen.write_line(ConsoleStyle::Strong, "windlass demo: a rehearsed session")?;
+    screen.write_line(
+        ConsoleStyle::Dim,
         "The model is rehearsed: its words come from a script. The engine, the tools, the HTTP \
          requests and the two faults on the way are real.",
     )?;
-    screen.line(Style::Dim, &format!("project  {}", project.display()))?;
-    screen.line(Style::Dim, &format!("model    {url}"))?;
-    screen.line(Style::Plain, "")?;
-    screen.line(Style::Strong, &format!("> {}", demo::prompt()))
+    screen.write_line(ConsoleStyle::Dim, &format!("project  {}", project.display()))?;
+    screen.write_line(ConsoleStyle::Dim, &format!("model    {url}"))?;
+    screen.write_line(ConsoleStyle::Plain, "")?;
+    screen.write_line(ConsoleStyle::Strong, &format!("> {}", demo::prompt()))
 }
 
 /// The last words, and how it went.
-fn epilogue(watcher: &mut Watcher, curtain: Curtain, project: &Project) -> Exit {
+fn print_ending(watcher: &mut RunDisplay, curtain: RunEnd, project: &DemoProject) -> Exit {
     let (ending, signal) = match curtain {
-        Curtain::Ended(ending, signal) => (ending, signal),
-        Curtain::Forced(signal) => return signal.exit(),
-        Curtain::Unread => return Exit::DONE,
-        Curtain::Broken => return Exit::FAILED,
+        RunEnd::Ended(ending, signal) => (ending, signal),
+        RunEnd::Forced(signal) => return signal.exit(),
+        RunEnd::ReaderGone => return Exit::SUCCESS,
+        RunEnd::SessionLost => return Exit::FAILURE,
     };
-    let is_told = last_words(watcher, &ending, project);
+    let is_told = print_summary(watcher, &ending, project);
     match (signal, is_told) {
         (Some(signal), _) => signal.exit(),
-        (None, Err(Closed)) => Exit::DONE,
-        (None, Ok(())) => Exit::of(&ending),
+        (None, Err(OutputClosed)) => Exit::SUCCESS,
+        (None, Ok(())) => Exit::from_ending(&ending),
     }
 }
 
-fn last_words(watcher: &mut Watcher, ending: &Ending, project: &Project) -> Result<(), Closed> {
-    let tally = watcher.tally;
-    let screen = &mut watcher.screen;
+fn print_summary(
+    watcher: &mut RunDisplay,
+    ending: &RunEnding,
+    project: &DemoProject,
+) -> Result<(), OutputClosed> {
+    let tally = watcher.counters;
+    let screen = &mut watcher.console;
     screen.end_stream()?;
-    screen.line(Style::Plain, "")?;
-    if Exit::of(ending) != Exit::DONE {
-        return screen.line(Style::Warning, &format!("The demo ended early: {}", ending.why));
+    screen.write_line(ConsoleStyle::Plain, "")?;
+    if Exit::from_ending(ending) != Exit::SUCCESS {
+        return screen
+            .write_line(ConsoleStyle::Warning, &format!("The demo ended early: {}", ending.why));
     }
     let summary = format!(
         "Done: {} turns, {} requests, {} tool calls, {}, cost 0.",
         ending.turns,
         tally.requests,
         tally.tools,
-        tally.faults()
+        tally.describe_faults()
     );
-    screen.line(Style::Strong, &summary)?;
+    screen.write_line(ConsoleStyle::Strong, &summary)?;
     let place = project.directory.display();
-    let kept = match project.is_kept {
+    let kept = match project.should_keep {
         true => format!("The mended project is in {place}."),
         false => "The project was removed; `windlass demo --keep` leaves it there.".to_owned(),
     };
-    screen
-        .line(Style::Dim, &format!("The model was rehearsed; everything else was real. {kept}"))?;
-    screen.line(Style::Plain, "")?;
-    screen.line(Style::Plain, "With a real model, in a project of yours:")?;
-    screen.line(Style::Plain, "  export ANTHROPIC_API_KEY=...")?;
-    screen.line(Style::Plain, "  windlass -p \"run the tests and tell me what fails\"")
+    screen.write_line(
+        ConsoleStyle::Dim,
+        &format!("The model was rehearsed; everything else was real. {kept}"),
+    )?;
+    screen.write_line(ConsoleStyle::Plain, "")?;
+    screen.write_line(ConsoleStyle::Plain, "With a real model, in a project of yours:")?;
+    screen.write_line(ConsoleStyle::Plain, "  export ANTHROPIC_API_KEY=...")?;
+    screen.write_line(ConsoleStyle::Plain, "  windlass -p \"run the tests and tell me what fails\"")
 }

@@ -4,28 +4,31 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_sandbox::{Sandbox, Wanted};
-use windlass_settings::{Loaded, Place, Problem, Severity, Source, State, TrustState};
+use windlass_sandbox::{Sandbox, SandboxProbeOptions};
+use windlass_settings::{
+    LoadedSettings, ProblemSeverity, SettingsFileState, SettingsProblem, SettingsSource,
+    TextPosition, TrustState,
+};
 
 use crate::args::{DoctorArgs, ModelArgs};
-use crate::choice::{self, Cast};
-use crate::compose::working_directory;
+use crate::assembly::working_directory;
+use crate::command_error::{CommandError, to_single_line};
 use crate::config::Config;
-use crate::environment::Lookup;
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::front::table::{Side, table};
-use crate::keyring::Ring;
-use crate::layers::Layers;
-use crate::refusal::{Refusal, one_line};
-use crate::sandbox::ENTRY;
-use crate::server::{ring, source};
-use crate::{agents, hooks, skills, style};
+use crate::front::text_table::{ColumnAlignment, render_table};
+use crate::keyring::Keyring;
+use crate::model_choice::{self, ModelChain};
+use crate::provider::{key_source, keyring_key};
+use crate::sandbox::ENTRY_SUBCOMMAND;
+use crate::settings::SettingsLayers;
+use crate::{agents, hooks, output_style, skills};
 
 /// What was found.
-struct Findings {
-    layers: Layers,
+struct DoctorReport {
+    layers: SettingsLayers,
     /// Lines about what is wrong outside of settings.
-    wrong: Vec<String>,
+    other_problems: Vec<String>,
     model: Option<String>,
     key: Option<String>,
     sandbox: Result<String, String>,
@@ -33,106 +36,122 @@ struct Findings {
 }
 
 /// What to print, and how to exit.
-pub(crate) fn run(args: &DoctorArgs, lookup: &impl Lookup) -> Result<(String, Exit), Refusal> {
+pub(crate) fn run(
+    args: &DoctorArgs,
+    lookup: &impl EnvLookup,
+) -> Result<(String, Exit), CommandError> {
     let cwd = working_directory()?;
-    let layers = Layers::read(&args.settings, false, &cwd, lookup)?;
-    let findings = look(layers, &cwd, lookup);
-    let is_fine = findings.wrong.is_empty() && findings.layers.loaded.problems.is_empty();
+    let layers = SettingsLayers::load(&args.settings, false, &cwd, lookup)?;
+    let findings = run_checks(layers, &cwd, lookup);
+    let is_fine = findings.other_problems.is_empty() && findings.layers.loaded.problems.is_empty();
     let text = match args.json {
-        true => format!("{}\n", object(&findings, is_fine)),
-        false => words(&findings, is_fine),
+        true => format!("{}\n", report_to_json(&findings, is_fine)),
+        false => render_report(&findings, is_fine),
     };
-    Ok((text, if is_fine { Exit::DONE } else { Exit::FAILED }))
+    Ok((text, if is_fine { Exit::SUCCESS } else { Exit::FAILURE }))
 }
 
 /// What is wrong with what people keep beside settings: hooks, skills, agents, styles.
-fn pieces(layers: &Layers, cwd: &Path, config: &Config, lookup: &impl Lookup) -> Vec<String> {
-    let (_, mut wrong) = hooks::configured(layers);
-    let folders = skills::folders(cwd, layers, lookup);
-    for skill in windlass_driver::skills(&folders, |_| false) {
+fn check_project_files(
+    layers: &SettingsLayers,
+    cwd: &Path,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Vec<String> {
+    let (_, mut wrong) = hooks::load_hooks(layers);
+    let folders = skills::find_skill_folders(cwd, layers, lookup);
+    for skill in windlass_driver::load_skills(&folders, |_| false) {
         let place = skill.folder.join("SKILL.md");
         wrong.extend(skill.problem.map(|why| format!("{}: {why}", place.display())));
     }
-    wrong.extend(agents::definitions(cwd, config, layers, lookup).1);
-    wrong.extend(style::all(cwd, layers, lookup).into_iter().filter_map(|style| style.problem));
+    wrong.extend(agents::load_agent_definitions(cwd, config, layers, lookup).1);
+    wrong.extend(
+        output_style::load_output_styles(cwd, layers, lookup)
+            .into_iter()
+            .filter_map(|style| style.problem),
+    );
     wrong
 }
 
-fn look(mut layers: Layers, cwd: &Path, lookup: &impl Lookup) -> Findings {
+fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -> DoctorReport {
     let mut wrong = Vec::new();
     let variables = layers.clone();
-    let lookup = &variables.over(lookup);
+    let lookup = &variables.overlay_environment(lookup);
     let (mut model, mut key, mut path) = (None, None, None);
-    let said = |refusal: Refusal| one_line(refusal.line());
+    let said = |refusal: CommandError| to_single_line(refusal.message());
     match Config::load(lookup) {
         Err(refusal) => wrong.push(said(refusal)),
         Ok(mut config) => {
-            layers.amend_config(&mut config);
-            wrong.extend(pieces(&layers, cwd, &config, lookup));
+            layers.apply_key_command(&mut config);
+            wrong.extend(check_project_files(&layers, cwd, &config, lookup));
             path.clone_from(&config.path);
-            let args = layers.model_args(&ModelArgs::default(), lookup);
-            match choice::cast(&args, &config, lookup) {
+            let args = layers.merge_model_args(&ModelArgs::default(), lookup);
+            match model_choice::choose_model_chain(&args, &config, lookup) {
                 Err(refusal) => wrong.push(said(refusal)),
                 Ok(cast) => {
-                    model = Some(cast.first.full_name());
-                    key = key_source(&cast, &config, lookup);
+                    model = Some(cast.primary.full_name());
+                    key = find_key_source(&cast, &config, lookup);
                     if key.is_none() {
                         wrong.push(format!(
                             "there is no key for {}; see `windlass key --help`",
-                            cast.first.provider
+                            cast.primary.provider
                         ));
                     }
                 }
             }
         }
     }
-    layers.directories(Vec::new());
-    wrong.extend(layers.more().iter().cloned());
+    layers.add_directories(Vec::new());
+    wrong.extend(layers.extra_warnings().iter().cloned());
     let ourselves = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("windlass"));
-    let sandbox = Sandbox::probe(&Wanted::any(ourselves, [ENTRY]));
+    let sandbox =
+        Sandbox::probe(&SandboxProbeOptions::best_available(ourselves, [ENTRY_SUBCOMMAND]));
     let sandbox = sandbox.map(|found| found.report().to_owned()).map_err(|error| error.to_string());
-    Findings { layers, wrong, model, key, sandbox, config: path }
+    DoctorReport { layers, other_problems: wrong, model, key, sandbox, config: path }
 }
 
 /// Where the key of the first model would come from; never the key.
-fn key_source(cast: &Cast, config: &Config, lookup: &impl Lookup) -> Option<String> {
-    let name = cast.first.provider.as_str();
+fn find_key_source(cast: &ModelChain, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
+    let name = cast.primary.provider.as_str();
     let provider = config.providers.get(name)?;
-    if let Some(source) = source::named(provider, config, lookup).first() {
+    if let Some(source) = key_source::list_configured_sources(provider, config, lookup).first() {
         return Some(source.to_string());
     }
-    let origin = ring::origin(name, config, lookup).filter(|_| ring::is_wanted(provider));
-    if let (Ok(asked), Some(origin)) = (Ring::here(lookup), origin)
-        && ring::look(&asked, name, &origin, config, lookup).is_ok_and(|kept| kept.is_some())
+    let origin = keyring_key::key_origin(name, config, lookup)
+        .filter(|_| keyring_key::uses_keyring(provider));
+    if let (Ok(asked), Some(origin)) = (Keyring::detect(lookup), origin)
+        && keyring_key::find_keyring_key(&asked, name, &origin, config, lookup)
+            .is_ok_and(|kept| kept.is_some())
     {
-        return Some(source::Source::Ring.to_string());
+        return Some(key_source::KeySource::Keyring.to_string());
     }
-    let base_url = ring::origin(name, config, lookup);
-    let is_local = base_url.is_some_and(|url| crate::environment::local_place(&url).is_some());
-    (provider.is_open() || is_local).then(|| "none needed".to_owned())
+    let base_url = keyring_key::key_origin(name, config, lookup);
+    let is_local =
+        base_url.is_some_and(|url| crate::environment::parse_local_address(&url).is_some());
+    (provider.needs_no_key() || is_local).then(|| "none needed".to_owned())
 }
 
-const fn layer(source: Source) -> &'static str {
+const fn layer_name(source: SettingsSource) -> &'static str {
     match source {
-        Source::User => "user",
-        Source::Project => "project",
-        Source::Local => "local",
-        Source::Flag => "flag",
-        Source::Managed => "managed",
+        SettingsSource::User => "user",
+        SettingsSource::Project => "project",
+        SettingsSource::Local => "local",
+        SettingsSource::Flag => "flag",
+        SettingsSource::Managed => "managed",
     }
 }
 
-const fn state(state: State) -> &'static str {
+const fn describe_file_state(state: SettingsFileState) -> &'static str {
     match state {
-        State::Absent => "not there",
-        State::Read => "read",
-        State::Broken => "broken",
+        SettingsFileState::Absent => "not there",
+        SettingsFileState::Read => "read",
+        SettingsFileState::Broken => "broken",
     }
 }
 
-const fn trust(state: TrustState) -> &'static str {
+const fn describe_trust_state(state: TrustState) -> &'static str {
     match state {
-        TrustState::Needless => "not needed",
+        TrustState::NotNeeded => "not needed",
         TrustState::Given => "given",
         TrustState::GivenOnce => "given for this run",
         TrustState::Never => "not given",
@@ -140,25 +159,25 @@ const fn trust(state: TrustState) -> &'static str {
     }
 }
 
-fn object(findings: &Findings, is_fine: bool) -> Value {
-    let Loaded { files, problems, trust: trusted, .. } = &findings.layers.loaded;
+fn report_to_json(findings: &DoctorReport, is_fine: bool) -> Value {
+    let LoadedSettings { files, problems, trust: trusted, .. } = &findings.layers.loaded;
     let files: Vec<Value> = files
         .iter()
         .map(|file| {
             let state = match file.state {
-                State::Absent => "absent",
-                State::Read => "read",
-                State::Broken => "broken",
+                SettingsFileState::Absent => "absent",
+                SettingsFileState::Read => "read",
+                SettingsFileState::Broken => "broken",
             };
-            json!({ "layer": layer(file.source), "file": file.name, "state": state, "keys": file.keys })
+            json!({ "layer": layer_name(file.source), "file": file.name, "state": state, "keys": file.keys })
         })
         .collect();
-    let place = |place: Option<Place>| place.map(|place| (place.line, place.column)).unzip();
-    let problem = |problem: &Problem| {
-        let (line, column) = place(problem.place);
+    let place = |place: Option<TextPosition>| place.map(|place| (place.line, place.column)).unzip();
+    let problem = |problem: &SettingsProblem| {
+        let (line, column) = place(problem.position);
         json!({
-            "layer": problem.source.map(layer), "file": problem.name, "line": line, "column": column,
-            "what": problem.what, "severity": problem.severity.word(),
+            "layer": problem.source.map(layer_name), "file": problem.name, "line": line, "column": column,
+            "what": problem.what, "severity": problem.severity.as_str(),
         })
     };
     let values: serde_json::Map<String, Value> = findings
@@ -172,10 +191,10 @@ fn object(findings: &Findings, is_fine: bool) -> Value {
         .loaded
         .origins()
         .map(|(key, _)| key)
-        .filter(|key| !Loaded::has_effect(key))
+        .filter(|key| !LoadedSettings::has_effect(key))
         .collect();
     let withheld: Vec<Value> = trusted
-        .withheld()
+        .withheld_items()
         .iter()
         .map(|item| json!({ "file": item.name, "key": item.key }))
         .collect();
@@ -185,7 +204,7 @@ fn object(findings: &Findings, is_fine: bool) -> Value {
         "values": values,
         "without_effect": idle,
         "problems": problems.iter().map(problem).collect::<Vec<_>>(),
-        "wrong": findings.wrong,
+        "wrong": findings.other_problems,
         "trust": { "root": trusted.root, "given": trusted.is_given(), "withheld": withheld },
         "sandbox": match &findings.sandbox {
             Ok(report) => json!({ "available": true, "report": report }),
@@ -197,62 +216,67 @@ fn object(findings: &Findings, is_fine: bool) -> Value {
     })
 }
 
-fn words(findings: &Findings, is_fine: bool) -> String {
-    let Loaded { files, problems, trust: trusted, .. } = &findings.layers.loaded;
+fn render_report(findings: &DoctorReport, is_fine: bool) -> String {
+    let LoadedSettings { files, problems, trust: trusted, .. } = &findings.layers.loaded;
     let mut text = "Settings, the later one winning\n".to_owned();
     let rows: Vec<[String; 4]> = files
         .iter()
         .map(|file| {
             let keys = file.keys.join(", ");
-            [layer(file.source).to_owned(), state(file.state).to_owned(), file.name.clone(), keys]
-                .map(|cell| one_line(&cell))
+            [
+                layer_name(file.source).to_owned(),
+                describe_file_state(file.state).to_owned(),
+                file.name.clone(),
+                keys,
+            ]
+            .map(|cell| to_single_line(&cell))
         })
         .collect();
-    text.push_str(&indented(&table([Side::Left; 4], &rows)));
+    text.push_str(&indent_lines(&render_table([ColumnAlignment::Left; 4], &rows)));
     let values: Vec<[String; 2]> = findings
         .layers
         .loaded
         .origins()
         .map(|(key, names)| {
-            let idle = if Loaded::has_effect(key) { "" } else { " (no effect here)" };
-            [one_line(key), format!("{}{idle}", one_line(&names.join(", ")))]
+            let idle = if LoadedSettings::has_effect(key) { "" } else { " (no effect here)" };
+            [to_single_line(key), format!("{}{idle}", to_single_line(&names.join(", ")))]
         })
         .collect();
     if !values.is_empty() {
         text.push_str("\nIn force, and from where\n");
-        text.push_str(&indented(&table([Side::Left; 2], &values)));
+        text.push_str(&indent_lines(&render_table([ColumnAlignment::Left; 2], &values)));
     }
     text.push_str(&format!(
         "\nTrust\n  {}: {}\n",
-        one_line(&trusted.root.display().to_string()),
-        trust(trusted.state)
+        to_single_line(&trusted.root.display().to_string()),
+        describe_trust_state(trusted.state)
     ));
-    for item in trusted.withheld() {
+    for item in trusted.withheld_items() {
         text.push_str(&format!(
             "  left out: {}\n",
-            one_line(&format!("{} in {}", item.key, item.name))
+            to_single_line(&format!("{} in {}", item.key, item.name))
         ));
     }
     let sandbox = match &findings.sandbox {
         Ok(report) => report.clone(),
         Err(why) => format!("none can be had: {why}"),
     };
-    let said = |text: &Option<String>| one_line(text.as_deref().unwrap_or("none"));
-    text.push_str(&format!("\nSandbox\n  {}\n", one_line(&sandbox)));
+    let said = |text: &Option<String>| to_single_line(text.as_deref().unwrap_or("none"));
+    text.push_str(&format!("\nSandbox\n  {}\n", to_single_line(&sandbox)));
     text.push_str(&format!("\nModel\n  {}; key: {}\n", said(&findings.model), said(&findings.key)));
     text.push_str(if is_fine { "\nNothing is wrong.\n" } else { "\nWhat is wrong\n" });
-    let mut problems: Vec<&Problem> = problems.iter().collect();
+    let mut problems: Vec<&SettingsProblem> = problems.iter().collect();
     problems.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
     for problem in problems {
-        let mark = if problem.severity == Severity::File { "!" } else { "-" };
-        text.push_str(&format!("  {mark} {}\n", one_line(&problem.to_string())));
+        let mark = if problem.severity == ProblemSeverity::File { "!" } else { "-" };
+        text.push_str(&format!("  {mark} {}\n", to_single_line(&problem.to_string())));
     }
-    for line in &findings.wrong {
-        text.push_str(&format!("  - {}\n", one_line(line)));
+    for line in &findings.other_problems {
+        text.push_str(&format!("  - {}\n", to_single_line(line)));
     }
     text
 }
 
-fn indented(text: &str) -> String {
+fn indent_lines(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }

@@ -6,34 +6,40 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use windlass_driver::hooks::{Ground, HookEvent, Joint, Listed, Occasion, OnFailure, Said};
-use windlass_driver::{Disk, HookSet, Surroundings};
-use windlass_permission::{Policy, Rule, speaks_of};
+use windlass_driver::hooks::{
+    CombinedHookResult, HookEnvironment, HookEvent, HookInvocation, HookListing, HookRunResult,
+    OnFailure,
+};
+use windlass_driver::{HookSet, HostFileSystem, ToolSessionContext};
+use windlass_permission::{Policy, Rule, rule_matches_call};
 use windlass_vocabulary::{HookVerdict, Json, ToolCall};
 
 use crate::args::{HooksCommand, HooksListArgs, HooksTestArgs, SettingsArgs};
-use crate::compose::working_directory;
-use crate::environment::Lookup;
+use crate::assembly::working_directory;
+use crate::command_error::{CommandError, to_single_line};
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::folder;
-use crate::front::table::{Side, table};
-use crate::layers::Layers;
-use crate::nearest::nearest;
-use crate::refusal::{Refusal, one_line};
-use crate::signals::Signals;
+use crate::front::text_table::{ColumnAlignment, render_table};
+use crate::settings::SettingsLayers;
+use crate::signals::SignalListener;
+use crate::similar_name::find_similar_name;
+use crate::user_directories;
 
 /// Does it, and says how to exit.
-pub(crate) async fn run(command: HooksCommand, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+pub(crate) async fn run(
+    command: HooksCommand,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
     match command {
-        HooksCommand::List(args) => Ok(crate::say(&list(&args, lookup)?)),
+        HooksCommand::List(args) => Ok(crate::print_answer(&list(&args, lookup)?)),
         HooksCommand::Test(args) => {
-            let mut signals = Signals::listen()?;
+            let mut signals = SignalListener::listen()?;
             tokio::select! {
                 signal = signals.next() => Ok(signal.exit()),
-                tested = test(&args, lookup) => {
+                tested = test_hooks(&args, lookup) => {
                     let (text, exit) = tested?;
-                    Ok(match crate::say(&text) {
-                        Exit::DONE => exit,
+                    Ok(match crate::print_answer(&text) {
+                        Exit::SUCCESS => exit,
                         failed => failed,
                     })
                 }
@@ -43,30 +49,30 @@ pub(crate) async fn run(command: HooksCommand, lookup: &impl Lookup) -> Result<E
 }
 
 /// The hooks in force, as a table.
-pub(crate) fn list(args: &HooksListArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let (set, notes) = configured(&args.settings, lookup)?;
-    let hooks = set.listing();
+pub(crate) fn list(args: &HooksListArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    let (set, notes) = load_hooks(&args.settings, lookup)?;
+    let hooks = set.list();
     if args.json {
-        let hooks: Vec<Value> = hooks.iter().map(object).collect();
+        let hooks: Vec<Value> = hooks.iter().map(hook_to_json).collect();
         return Ok(format!("{}\n", json!({ "hooks": hooks, "problems": notes })));
     }
     let mut text = match hooks.is_empty() {
         true => "There are no hooks.\n".to_owned(),
         false => {
-            let rows: Vec<[String; 5]> = hooks.iter().map(row).collect();
-            table([Side::Left; 5], &rows)
+            let rows: Vec<[String; 5]> = hooks.iter().map(build_hook_row).collect();
+            render_table([ColumnAlignment::Left; 5], &rows)
         }
     };
     for note in notes {
-        text.push_str(&format!("! {}\n", one_line(&note)));
+        text.push_str(&format!("! {}\n", to_single_line(&note)));
     }
     Ok(text)
 }
 
-fn row(hook: &Listed) -> [String; 5] {
+fn build_hook_row(hook: &HookListing) -> [String; 5] {
     let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
     let condition = hook.condition.as_ref().map(|rule| format!(" if {rule}")).unwrap_or_default();
-    let happens = if hook.event.happens() { "" } else { " (never happens here)" };
+    let happens = if hook.event.is_supported() { "" } else { " (never happens here)" };
     [
         format!("{}{happens}", hook.event.name()),
         format!("{matcher}{condition}"),
@@ -74,10 +80,10 @@ fn row(hook: &Listed) -> [String; 5] {
         hook.name.clone(),
         hook.source.clone(),
     ]
-    .map(|cell| one_line(&cell))
+    .map(|cell| to_single_line(&cell))
 }
 
-fn object(hook: &Listed) -> Value {
+fn hook_to_json(hook: &HookListing) -> Value {
     let on_failure = hook.on_failure.map(|what| match what {
         OnFailure::Continue => "continue",
         OnFailure::Block => "block",
@@ -88,19 +94,22 @@ fn object(hook: &Listed) -> Value {
         "if": hook.condition,
         "type": hook.kind,
         "hook": hook.name,
-        "timeout_ms": u64::try_from(hook.limit_millis).unwrap_or(u64::MAX),
+        "timeout_ms": u64::try_from(hook.timeout_millis).unwrap_or(u64::MAX),
         "on_failure": on_failure,
         "source": hook.source,
     })
 }
 
-async fn test(args: &HooksTestArgs, lookup: &impl Lookup) -> Result<(String, Exit), Refusal> {
-    let event = event(&args.event)?;
-    let given = given(args)?;
-    let (set, notes) = configured(&args.settings, lookup)?;
+async fn test_hooks(
+    args: &HooksTestArgs,
+    lookup: &impl EnvLookup,
+) -> Result<(String, Exit), CommandError> {
+    let event = parse_hook_event(&args.event)?;
+    let given = parse_sample_input(args)?;
+    let (set, notes) = load_hooks(&args.settings, lookup)?;
     let cwd = working_directory()?;
     let tool = args.tool.as_deref().unwrap_or("Bash");
-    let (target, input) = sample(event, tool, given, &cwd);
+    let (target, input) = build_sample_input(event, tool, given, &cwd);
     let policy =
         Policy { directories: vec![cwd.to_string_lossy().into_owned()], ..Policy::default() };
     let call = ToolCall {
@@ -110,65 +119,70 @@ async fn test(args: &HooksTestArgs, lookup: &impl Lookup) -> Result<(String, Exi
         signature: None,
     };
     let speaks = |rule: &str| {
-        Rule::parse(rule).map_or(true, |rule| speaks_of(&rule, &policy, &call, &Disk::new()))
+        Rule::parse(rule)
+            .map_or(true, |rule| rule_matches_call(&rule, &policy, &call, &HostFileSystem::new()))
     };
-    let chosen = set.chosen(event, target.as_deref(), speaks);
+    let chosen = set.select(event, target.as_deref(), speaks);
     let spill = std::env::temp_dir().join(format!("windlass-hooks-{}", std::process::id()));
-    let ground = Ground {
-        project: folder::project(&cwd),
-        environment: Surroundings::new(&cwd, &spill).environment,
+    let ground = HookEnvironment {
+        project: user_directories::find_project_root(&cwd),
+        env_vars: ToolSessionContext::new(&cwd, &spill).environment,
         spill,
-        aside: Arc::default(),
+        background: Arc::default(),
         watcher: None,
-        counsel: None,
+        backend: None,
         waker: None,
         cwd,
     };
-    let occasion = Occasion {
+    let occasion = HookInvocation {
         input: Value::Object(input),
-        about: target,
-        tool_use_id: event.is_about_a_call().then(|| "sample".to_owned()),
-        ..Occasion::default()
+        subject: target,
+        tool_use_id: event.is_about_tool_call().then(|| "sample".to_owned()),
+        ..HookInvocation::default()
     };
     let joint = chosen.run(occasion, &ground).await;
     let objects = matches!(joint.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
     let is_fine = !objects && joint.warnings.is_empty();
     let text = match args.json {
-        true => format!("{}\n", joined(event, &joint, &notes)),
-        false => words(event, &joint, &notes),
+        true => format!("{}\n", test_result_to_json(event, &joint, &notes)),
+        false => render_test_result(event, &joint, &notes),
     };
-    Ok((text, if is_fine { Exit::DONE } else { Exit::FAILED }))
+    Ok((text, if is_fine { Exit::SUCCESS } else { Exit::FAILURE }))
 }
 
-fn configured(
+fn load_hooks(
     args: &SettingsArgs,
-    lookup: &impl Lookup,
-) -> Result<(HookSet, Vec<String>), Refusal> {
-    let mut layers = Layers::read(args, false, &working_directory()?, lookup)?;
-    let set = layers.hooks();
+    lookup: &impl EnvLookup,
+) -> Result<(HookSet, Vec<String>), CommandError> {
+    let mut layers = SettingsLayers::load(args, false, &working_directory()?, lookup)?;
+    let set = layers.load_hooks();
     Ok((set, layers.warnings()))
 }
 
-fn event(name: &str) -> Result<HookEvent, Refusal> {
-    HookEvent::named(name).ok_or_else(|| {
-        let all = HookEvent::ALL.iter().filter(|event| event.happens()).map(|event| event.name());
-        let near = nearest(name, all.clone());
+fn parse_hook_event(name: &str) -> Result<HookEvent, CommandError> {
+    HookEvent::from_name(name).ok_or_else(|| {
+        let all =
+            HookEvent::ALL.iter().filter(|event| event.is_supported()).map(|event| event.name());
+        let near = find_similar_name(name, all.clone());
         let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         let all: Vec<&str> = all.collect();
-        Refusal::usage(format!("there is no event `{name}`{meant} There are: {}", all.join(", ")))
+        CommandError::usage(format!(
+            "there is no event `{name}`{meant} There are: {}",
+            all.join(", ")
+        ))
     })
 }
 
-fn given(args: &HooksTestArgs) -> Result<Map<String, Value>, Refusal> {
+fn parse_sample_input(args: &HooksTestArgs) -> Result<Map<String, Value>, CommandError> {
     match args.input.as_deref().map(serde_json::from_str) {
         None => Ok(Map::new()),
         Some(Ok(Value::Object(fields))) => Ok(fields),
-        Some(_) => Err(Refusal::usage("--input: give a JSON object")),
+        Some(_) => Err(CommandError::usage("--input: give a JSON object")),
     }
 }
 
 /// What a hook would be told, and what its matcher is held against.
-fn sample(
+fn build_sample_input(
     event: HookEvent,
     tool: &str,
     given: Map<String, Value>,
@@ -185,7 +199,7 @@ fn sample(
         .map(|(name, value)| (name.to_owned(), value)),
     );
     let own = match event {
-        _ if event.is_about_a_call() => {
+        _ if event.is_about_tool_call() => {
             let input = match given.is_empty() && tool == "Bash" {
                 true => json!({ "command": "echo sample" }),
                 false => Value::Object(given.clone()),
@@ -230,7 +244,7 @@ fn sample(
     };
     let own = own.as_object().cloned().unwrap_or_default();
     fields.extend(own);
-    if !event.is_about_a_call() {
+    if !event.is_about_tool_call() {
         fields.extend(given);
     }
     match event {
@@ -245,38 +259,38 @@ fn sample(
     (target, fields)
 }
 
-fn words(event: HookEvent, joint: &Joint, notes: &[String]) -> String {
+fn render_test_result(event: HookEvent, joint: &CombinedHookResult, notes: &[String]) -> String {
     let mut text = String::new();
     for note in notes {
-        text.push_str(&format!("! {}\n", one_line(note)));
+        text.push_str(&format!("! {}\n", to_single_line(note)));
     }
-    if joint.said.is_empty() {
+    if joint.results.is_empty() {
         text.push_str(&format!("No hook is meant at {}.\n", event.name()));
         return text;
     }
-    for said in &joint.said {
-        text.push_str(&spoken(said));
+    for said in &joint.results {
+        text.push_str(&render_hook_run(said));
     }
-    text.push_str(&format!("together: {}\n", decided(&joint.verdict)));
-    if let Some(request) = &joint.request {
+    text.push_str(&format!("together: {}\n", describe_verdict(&joint.verdict)));
+    if let Some(request) = &joint.permission_answer {
         text.push_str(&format!("together, to the question: {request:?}\n"));
     }
     text
 }
 
-fn spoken(said: &Said) -> String {
+fn render_hook_run(said: &HookRunResult) -> String {
     let code = said.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-    let name = one_line(&said.name);
-    let source = one_line(&said.source);
-    let millis = said.took.as_millis();
+    let name = to_single_line(&said.name);
+    let source = to_single_line(&said.source);
+    let millis = said.duration.as_millis();
     let mut text = format!("{name} ({source}): {millis} ms{code}\n");
     let mut line = |what: &str, words: &str| {
         if !words.trim().is_empty() {
-            text.push_str(&format!("  {what}: {}\n", one_line(words.trim())));
+            text.push_str(&format!("  {what}: {}\n", to_single_line(words.trim())));
         }
     };
     line("failed", said.failure.as_deref().unwrap_or_default());
-    line("says", &decided(&said.answer.verdict));
+    line("says", &describe_verdict(&said.answer.verdict));
     said.answer.context.iter().for_each(|words| line("tells the model", words));
     line("tells you", said.answer.message.as_deref().unwrap_or_default());
     let input = said.answer.updated_input.as_ref().map(Value::to_string);
@@ -286,7 +300,7 @@ fn spoken(said: &Said) -> String {
     text
 }
 
-fn decided(verdict: &HookVerdict) -> String {
+fn describe_verdict(verdict: &HookVerdict) -> String {
     match verdict {
         HookVerdict::Pass => "no opinion".to_owned(),
         HookVerdict::Allow => "allow; deny and ask rules still hold".to_owned(),
@@ -297,26 +311,26 @@ fn decided(verdict: &HookVerdict) -> String {
     }
 }
 
-fn joined(event: HookEvent, joint: &Joint, notes: &[String]) -> Value {
-    let one = |said: &Said| {
+fn test_result_to_json(event: HookEvent, joint: &CombinedHookResult, notes: &[String]) -> Value {
+    let one = |said: &HookRunResult| {
         json!({
             "hook": said.name, "source": said.source,
-            "duration_ms": u64::try_from(said.took.as_millis()).unwrap_or(u64::MAX),
+            "duration_ms": u64::try_from(said.duration.as_millis()).unwrap_or(u64::MAX),
             "exit_code": said.exit_code, "stdout": said.stdout, "stderr": said.stderr,
-            "failure": said.failure, "verdict": verdict(&said.answer.verdict),
+            "failure": said.failure, "verdict": verdict_to_json(&said.answer.verdict),
             "context": said.answer.context, "updated_input": said.answer.updated_input,
         })
     };
     json!({
         "event": event.name(),
-        "hooks": joint.said.iter().map(one).collect::<Vec<_>>(),
-        "verdict": verdict(&joint.verdict),
-        "decided_by": joint.name,
+        "hooks": joint.results.iter().map(one).collect::<Vec<_>>(),
+        "verdict": verdict_to_json(&joint.verdict),
+        "decided_by": joint.decided_by,
         "problems": notes,
     })
 }
 
-fn verdict(verdict: &HookVerdict) -> Value {
+fn verdict_to_json(verdict: &HookVerdict) -> Value {
     let (word, why) = match verdict {
         HookVerdict::Pass => ("pass", None),
         HookVerdict::Allow => ("allow", None),

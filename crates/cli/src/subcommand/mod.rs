@@ -1,7 +1,7 @@
 //! The commands beside asking, one file each.
 
 pub(crate) mod bound;
-mod child;
+mod child_command;
 pub(crate) mod context;
 pub(crate) mod cost;
 pub(crate) mod demo;
@@ -12,11 +12,11 @@ pub(crate) mod key;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod permission;
+mod provider_redirect;
 pub(crate) mod record;
 pub(crate) mod rehearse;
-mod replay;
+mod rehearse_cassette;
 pub(crate) mod rewind;
-mod scene;
 pub(crate) mod sessions;
 pub(crate) mod stats;
 pub(crate) mod trust;

@@ -5,54 +5,54 @@ use serde_json::{Value, json};
 use windlass_vocabulary::MicroUsd;
 
 use crate::args::ModelsArgs;
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::config::model::{Model, Thinking};
-use crate::environment::Lookup;
-use crate::front::result::dollars;
-use crate::front::words::count;
-use crate::keyring::Ring;
-use crate::refusal::Refusal;
-use crate::server::local::{Found, look};
-use crate::server::{ring, source};
+use crate::config::model::{ModelConfig, ThinkingSupport};
+use crate::environment::EnvLookup;
+use crate::front::dollars_json::dollars_to_json;
+use crate::front::human_format::format_count;
+use crate::keyring::Keyring;
+use crate::provider::local_server::{LocalServer, find_local_servers};
+use crate::provider::{key_source, keyring_key};
 
 /// What to print.
-pub(crate) fn run(args: &ModelsArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+pub(crate) fn run(args: &ModelsArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let config = Config::load(lookup)?;
-    let found = look(&config, lookup);
-    let mut rows = rows(&config, &found, lookup);
+    let found = find_local_servers(&config, lookup);
+    let mut rows = build_model_rows(&config, &found, lookup);
     if let Some(part) = &args.part {
         rows.retain(|row| row.full_name().to_lowercase().contains(&part.to_lowercase()));
         if rows.is_empty() {
-            return Err(Refusal::usage(format!(
+            return Err(CommandError::usage(format!(
                 "no model that is known has `{part}` in its name; `windlass models` lists all, and \
                  one that is not listed can be asked all the same"
             )));
         }
     }
     Ok(match args.json {
-        true => format!("{}\n", object(&config, &rows)),
-        false => table(&config, &rows),
+        true => format!("{}\n", models_to_json(&config, &rows)),
+        false => render_model_table(&config, &rows),
     })
 }
 
 /// One model.
-struct Row {
+struct ModelRow {
     provider: String,
     name: String,
-    model: Model,
-    key: Key,
+    model: ModelConfig,
+    key: ModelKeyState,
 }
 
 /// Whether it can be asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum ModelKeyState {
     Set,
     Missing,
     NotNeeded,
 }
 
-impl Key {
-    fn words(self) -> &'static str {
+impl ModelKeyState {
+    fn label(self) -> &'static str {
         match self {
             Self::Set => "set",
             Self::Missing => "-",
@@ -61,34 +61,38 @@ impl Key {
     }
 }
 
-impl Row {
+impl ModelRow {
     fn full_name(&self) -> String {
         format!("{}/{}", self.provider, self.name)
     }
 }
 
-fn rows(config: &Config, found: &[Found], lookup: &impl Lookup) -> Vec<Row> {
+fn build_model_rows(
+    config: &Config,
+    found: &[LocalServer],
+    lookup: &impl EnvLookup,
+) -> Vec<ModelRow> {
     let mut rows = Vec::new();
-    let mut ring = Ring::here(lookup).ok();
+    let mut ring = Keyring::detect(lookup).ok();
     for (provider, facts) in &config.providers {
-        let key = match source::named(facts, config, lookup).is_empty() {
-            false => Key::Set,
-            true if is_in(&mut ring, provider, config, lookup) => Key::Set,
-            true if facts.is_open() => Key::NotNeeded,
-            true => Key::Missing,
+        let key = match key_source::list_configured_sources(facts, config, lookup).is_empty() {
+            false => ModelKeyState::Set,
+            true if is_key_in_keyring(&mut ring, provider, config, lookup) => ModelKeyState::Set,
+            true if facts.needs_no_key() => ModelKeyState::NotNeeded,
+            true => ModelKeyState::Missing,
         };
         let there = found.iter().find(|found| found.provider == *provider);
         let there = there.map(|found| found.models.as_slice()).unwrap_or_default();
-        let mut names: Vec<&str> = config.listed(provider).collect();
+        let mut names: Vec<&str> = config.listed_models(provider).collect();
         for name in there {
             if !names.contains(&name.as_str()) {
                 names.push(name);
             }
         }
-        rows.extend(names.into_iter().map(|name| Row {
+        rows.extend(names.into_iter().map(|name| ModelRow {
             provider: provider.clone(),
             name: name.to_owned(),
-            model: config.model(provider, name).model,
+            model: config.resolve_model(provider, name).model,
             key,
         }));
     }
@@ -96,13 +100,18 @@ fn rows(config: &Config, found: &[Found], lookup: &impl Lookup) -> Vec<Row> {
 }
 
 /// Is the provider's key in the key ring? One that fails is not asked again.
-fn is_in(ring: &mut Option<Ring>, name: &str, config: &Config, lookup: &impl Lookup) -> bool {
-    let is_wanted = config.providers.get(name).is_some_and(ring::is_wanted);
-    let origin = ring::origin(name, config, lookup).filter(|_| is_wanted);
+fn is_key_in_keyring(
+    ring: &mut Option<Keyring>,
+    name: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> bool {
+    let is_wanted = config.providers.get(name).is_some_and(keyring_key::uses_keyring);
+    let origin = keyring_key::key_origin(name, config, lookup).filter(|_| is_wanted);
     let (Some(asked), Some(origin)) = (ring.as_ref(), origin) else {
         return false;
     };
-    match ring::look(asked, name, &origin, config, lookup) {
+    match keyring_key::find_keyring_key(asked, name, &origin, config, lookup) {
         Ok(kept) => kept.is_some(),
         Err(_) => {
             *ring = None;
@@ -111,15 +120,15 @@ fn is_in(ring: &mut Option<Ring>, name: &str, config: &Config, lookup: &impl Loo
     }
 }
 
-fn object(config: &Config, rows: &[Row]) -> Value {
-    let row = |row: &Row| {
-        let facts = row.model.facts(&row.name);
+fn models_to_json(config: &Config, rows: &[ModelRow]) -> Value {
+    let row = |row: &ModelRow| {
+        let facts = row.model.to_model_facts(&row.name);
         let price = row.model.price.map(|price| {
             json!({
-                "input": dollars(MicroUsd(price.input)),
-                "output": dollars(MicroUsd(price.output)),
-                "cache_read": dollars(MicroUsd(price.cache_read)),
-                "cache_write": dollars(MicroUsd(price.cache_write)),
+                "input": dollars_to_json(MicroUsd(price.input)),
+                "output": dollars_to_json(MicroUsd(price.output)),
+                "cache_read": dollars_to_json(MicroUsd(price.cache_read)),
+                "cache_write": dollars_to_json(MicroUsd(price.cache_write)),
             })
         });
         json!({
@@ -134,28 +143,28 @@ fn object(config: &Config, rows: &[Row]) -> Value {
             "images": row.model.images,
             "cache": row.model.cache,
             "thinking": row.model.thinking.map(|thinking| match thinking {
-                Thinking::None => "none",
-                Thinking::Optional => "optional",
-                Thinking::Always => "always",
+                ThinkingSupport::None => "none",
+                ThinkingSupport::Optional => "optional",
+                ThinkingSupport::Always => "always",
             }),
             "key": match row.key {
-                Key::Set => "set",
-                Key::Missing => "missing",
-                Key::NotNeeded => "not_needed",
+                ModelKeyState::Set => "set",
+                ModelKeyState::Missing => "missing",
+                ModelKeyState::NotNeeded => "not_needed",
             },
         })
     };
     json!({
-        "facts": config.facts,
+        "facts": config.facts_date,
         "default_model": config.default_model,
         "config": config.path.as_ref().map(|path| path.display().to_string()),
         "models": rows.iter().map(row).collect::<Vec<_>>(),
     })
 }
 
-fn table(config: &Config, rows: &[Row]) -> String {
-    let mut lines = vec![HEAD.map(str::to_owned)];
-    lines.extend(rows.iter().map(line));
+fn render_model_table(config: &Config, rows: &[ModelRow]) -> String {
+    let mut lines = vec![TABLE_HEADER.map(str::to_owned)];
+    lines.extend(rows.iter().map(build_model_cells));
     let mut widths = [0; COLUMNS];
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(line) {
@@ -176,7 +185,7 @@ fn table(config: &Config, rows: &[Row]) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    let day = config.facts.as_deref().unwrap_or("an unknown day");
+    let day = config.facts_date.as_deref().unwrap_or("an unknown day");
     let path = config.path.as_ref().map(|path| path.display().to_string());
     let path = path.unwrap_or_else(|| "config.toml".to_owned());
     text.push_str(&format!(
@@ -187,29 +196,30 @@ fn table(config: &Config, rows: &[Row]) -> String {
     text
 }
 
-fn line(row: &Row) -> [String; COLUMNS] {
-    let facts = row.model.facts(&row.name);
+fn build_model_cells(row: &ModelRow) -> [String; COLUMNS] {
+    let facts = row.model.to_model_facts(&row.name);
     let price = |pick: fn(&windlass_vocabulary::Prices) -> u64| match &row.model.price {
-        Some(price) => plain_dollars(pick(price)),
+        Some(price) => format_dollars(pick(price)),
         None => "?".to_owned(),
     };
     [
         row.full_name(),
-        count(facts.window.0),
-        count(facts.output_max.0),
+        format_count(facts.window.0),
+        format_count(facts.output_max.0),
         price(|price| price.input),
         price(|price| price.output),
         price(|price| price.cache_read),
-        row.key.words().to_owned(),
+        row.key.label().to_owned(),
         if row.model.tools == Some(false) { "no tools".to_owned() } else { String::new() },
     ]
 }
 
 /// Without zeros nobody needs.
-fn plain_dollars(micros: u64) -> String {
+fn format_dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 const COLUMNS: usize = 8;
-const HEAD: [&str; COLUMNS] = ["model", "window", "output", "in", "out", "cached", "key", ""];
+const TABLE_HEADER: [&str; COLUMNS] =
+    ["model", "window", "output", "in", "out", "cached", "key", ""];

@@ -4,43 +4,49 @@
 use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
-use windlass_driver::Disk;
-use windlass_permission::check::{answer, explain, report};
+use windlass_driver::HostFileSystem;
+use windlass_permission::policy_check::{answer_case, build_report, render_report};
 use windlass_vocabulary::{Json, ToolCall};
 
-use crate::args::{ExplainArgs, PolicyArgs, PolicyCommand, RememberArgs, SettingsArgs};
-use crate::compose;
-use crate::environment::Lookup;
+use crate::args::{
+    PermissionCommand, PermissionCommandArgs, PermissionExplainArgs, PermissionRememberArgs,
+    SettingsArgs,
+};
+use crate::assembly;
+use crate::command_error::{CommandError, to_single_line};
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::layers;
-use crate::refusal::{Refusal, one_line};
+use crate::settings;
 
 /// Does it.
-pub(crate) fn run(args: &PolicyArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+pub(crate) fn run(
+    args: &PermissionCommandArgs,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
     match &args.command {
-        PolicyCommand::Check => Ok(check()),
-        PolicyCommand::Explain(args) => explained(args, lookup),
-        PolicyCommand::Remember(args) => remembered(args, lookup),
+        PermissionCommand::Check => Ok(check_cases()),
+        PermissionCommand::Explain(args) => explain_call(args, lookup),
+        PermissionCommand::Remember(args) => remember_rules(args, lookup),
     }
 }
 
 /// Cases in, decisions out, line by line. A line that is no case is answered with an error and does
 /// not stop the rest.
-fn check() -> Exit {
-    let disk = Disk::new();
+fn check_cases() -> Exit {
+    let disk = HostFileSystem::new();
     let mut is_fine = true;
     let mut out = std::io::stdout().lock();
     let mut lines = std::io::stdin().lock();
     loop {
-        let (text, is_case) = match next(&mut lines) {
+        let (text, is_case) = match read_case_line(&mut lines) {
             Ok(None) => break,
-            Ok(Some(Line::Text(line))) if line.trim().is_empty() => continue,
-            Ok(Some(Line::Text(line))) => answer(&line, &disk),
-            Ok(Some(Line::NoText(problem))) => (error(&problem), false),
+            Ok(Some(PermissionCaseLine::Text(line))) if line.trim().is_empty() => continue,
+            Ok(Some(PermissionCaseLine::Text(line))) => answer_case(&line, &disk),
+            Ok(Some(PermissionCaseLine::Unreadable(problem))) => (error_line(&problem), false),
             Err(problem) => {
                 // It would be the same the next time.
-                let _ = writeln!(out, "{}", error(&format!("cannot be read: {problem}")));
-                return Exit::FAILED;
+                let _ = writeln!(out, "{}", error_line(&format!("cannot be read: {problem}")));
+                return Exit::FAILURE;
             }
         };
         is_fine &= is_case;
@@ -49,22 +55,22 @@ fn check() -> Exit {
             break;
         }
     }
-    if is_fine { Exit::DONE } else { Exit::FAILED }
+    if is_fine { Exit::SUCCESS } else { Exit::FAILURE }
 }
 
-fn error(problem: &str) -> String {
+fn error_line(problem: &str) -> String {
     json!({ "id": null, "error": problem }).to_string()
 }
 
 /// A line of the input.
-enum Line {
+enum PermissionCaseLine {
     Text(String),
     /// Why it cannot be a case.
-    NoText(String),
+    Unreadable(String),
 }
 
 /// The next line, if there is one; of a line that is too long only so much is held.
-fn next(lines: &mut impl BufRead) -> std::io::Result<Option<Line>> {
+fn read_case_line(lines: &mut impl BufRead) -> std::io::Result<Option<PermissionCaseLine>> {
     let mut bytes = Vec::new();
     lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
@@ -73,37 +79,47 @@ fn next(lines: &mut impl BufRead) -> std::io::Result<Option<Line>> {
     let is_long = bytes.len() as u64 >= LINE_BYTES_MAX && !bytes.ends_with(b"\n");
     if is_long {
         lines.skip_until(b'\n')?;
-        return Ok(Some(Line::NoText(format!("longer than {LINE_BYTES_MAX} bytes"))));
+        return Ok(Some(PermissionCaseLine::Unreadable(format!(
+            "longer than {LINE_BYTES_MAX} bytes"
+        ))));
     }
     Ok(Some(match String::from_utf8(bytes) {
-        Ok(text) => Line::Text(text),
-        Err(error) => Line::NoText(format!("not text: {error}")),
+        Ok(text) => PermissionCaseLine::Text(text),
+        Err(error) => PermissionCaseLine::Unreadable(format!("not text: {error}")),
     }))
 }
 
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// Writes rules down for this project, as an answer to a question would.
-fn remembered(args: &RememberArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
-    let rules = compose::rules(&args.rules)?;
-    if let Some((rule, why)) = rules.iter().find_map(|rule| Some((rule, rule.idle_as_allow()?))) {
-        return Err(Refusal::usage(format!("`{rule}` would never allow anything: {why}")));
+fn remember_rules(
+    args: &PermissionRememberArgs,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
+    let rules = assembly::parse_rules(&args.rules)?;
+    if let Some((rule, why)) =
+        rules.iter().find_map(|rule| Some((rule, rule.explain_idle_allow()?)))
+    {
+        return Err(CommandError::usage(format!("`{rule}` would never allow anything: {why}")));
     }
     let texts: Vec<String> = rules.iter().map(ToString::to_string).collect();
-    let cwd = compose::working_directory()?;
-    let request = layers::request(&SettingsArgs::default(), &cwd, lookup)?;
-    let path = windlass_settings::remember(&request, &texts)
-        .map_err(|error| Refusal::failed(error.to_string()))?;
+    let cwd = assembly::working_directory()?;
+    let request = settings::build_load_request(&SettingsArgs::default(), &cwd, lookup)?;
+    let path = windlass_settings::add_local_allow_rules(&request, &texts)
+        .map_err(|error| CommandError::failure(error.to_string()))?;
     let line = format!("{} allows {}", path.display(), texts.join(", "));
-    let _ = writeln!(std::io::stdout(), "{}", one_line(&line));
-    Ok(Exit::DONE)
+    let _ = writeln!(std::io::stdout(), "{}", to_single_line(&line));
+    Ok(Exit::SUCCESS)
 }
 
-fn explained(args: &ExplainArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
-    let (mut policy, layers) = compose::policy_here(&args.permission, &args.settings, lookup)?;
+fn explain_call(
+    args: &PermissionExplainArgs,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
+    let (mut policy, layers) = assembly::load_policy(&args.permission, &args.settings, lookup)?;
     for warning in layers.warnings() {
         // If nobody reads it, the answer still stands.
-        let _ = writeln!(std::io::stderr(), "windlass: {}", one_line(&warning));
+        let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(&warning));
     }
     // What would be asked is what people want to see here.
     policy.can_ask = true;
@@ -111,7 +127,7 @@ fn explained(args: &ExplainArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> 
     let input = match &args.tool {
         None => json!({ "command": args.command }),
         Some(_) => serde_json::from_str::<Value>(&args.command).map_err(|error| {
-            Refusal::usage(format!("the input of {tool} must be JSON: {error}"))
+            CommandError::usage(format!("the input of {tool} must be JSON: {error}"))
         })?,
     };
     let call = ToolCall {
@@ -120,7 +136,7 @@ fn explained(args: &ExplainArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> 
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    let report = report(&policy, &call, &Disk::new());
+    let report = build_report(&policy, &call, &HostFileSystem::new());
     let source = report.rule.as_deref().and_then(|rule| layers.loaded.rule_origin(rule));
     let text = match args.json {
         true => {
@@ -132,12 +148,12 @@ fn explained(args: &ExplainArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> 
         }
         false => {
             let source =
-                source.map(|source| format!("\nThe rule stands in {}\n", one_line(source)));
-            format!("{}{}", explain(&report).trim_end(), source.unwrap_or_default())
+                source.map(|source| format!("\nThe rule stands in {}\n", to_single_line(source)));
+            format!("{}{}", render_report(&report).trim_end(), source.unwrap_or_default())
         }
     };
     // If nobody reads it, the code still tells.
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let _ = write!(std::io::stdout(), "{text}{end}");
-    Ok(Exit::DONE)
+    Ok(Exit::SUCCESS)
 }

@@ -4,88 +4,90 @@
 //! One provider is recorded at a time: the address of every other stays as it is, so that no key
 //! ever goes to another provider than its own.
 
-use windlass_rehearsal::cassette::Summary;
+use windlass_rehearsal::cassette::RecordSummary;
 use windlass_rehearsal::{RecordOptions, Recorder};
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::WireFormat;
 
-use super::{child, scene};
+use super::{child_command, provider_redirect};
 use crate::args::RecordArgs;
-use crate::choice;
+use crate::command_error::{CommandError, to_single_line};
 use crate::config::Config;
-use crate::environment::Lookup;
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::front::beside;
-use crate::front::output::{Output, Target};
-use crate::front::unless_signalled;
-use crate::front::words::count;
-use crate::refusal::{Refusal, one_line};
-use crate::server;
-use crate::signals::Signals;
+use crate::front::await_unless_signalled;
+use crate::front::human_format::format_count;
+use crate::front::output_writer::{OutputTarget, OutputWriter};
+use crate::front::run_blocking_unless_signalled;
+use crate::model_choice;
+use crate::provider;
+use crate::signals::SignalListener;
 
 /// Records until told to stop, or until the command has ended.
 pub(crate) async fn run(
     args: RecordArgs,
-    lookup: impl Lookup + Copy + Send + 'static,
-) -> Result<Exit, Refusal> {
+    lookup: impl EnvLookup + Copy + Send + 'static,
+) -> Result<Exit, CommandError> {
     let config = Config::load(&lookup)?;
     let name = match &args.provider {
-        Some(name) => choice::provider(name, &config)?,
-        None => choice::default_provider(&config),
+        Some(name) => model_choice::check_provider_name(name, &config)?,
+        None => model_choice::default_provider(&config),
     };
     let provider = config.providers.get(&name).cloned().unwrap_or_default();
     let upstream = match &args.upstream {
-        Some(url) => server::without_version(url, provider.wire.unwrap_or(Wire::AnthropicMessages)),
-        None => server::base_url(&name, &config, &lookup)?,
+        Some(url) => {
+            provider::strip_version(url, provider.wire.unwrap_or(WireFormat::AnthropicMessages))
+        }
+        None => provider::resolve_base_url(&name, &config, &lookup)?,
     };
-    let mut signals = Signals::listen()?;
+    let mut signals = SignalListener::listen()?;
     let kept = {
         let (name, upstream, config) = (name.clone(), upstream.clone(), config.clone());
-        let look = move || Ok(server::kept_key(&name, &upstream, &config, &lookup));
-        match beside(&mut signals, look).await? {
+        let look = move || Ok(provider::read_keyring_key(&name, &upstream, &config, &lookup));
+        match run_blocking_unless_signalled(&mut signals, look).await? {
             Ok(kept) => kept,
             Err(signal) => return Ok(signal.exit()),
         }
     };
-    let mut scrub = scene::scrub(&config, &lookup);
+    let mut scrub = provider_redirect::build_scrub_options(&config, &lookup);
     if let Some(key) = &kept {
-        scrub = scrub.secret(key);
+        scrub = scrub.with_secret(key);
     }
-    let mut options = RecordOptions::new(upstream, &args.out).scrub(scrub);
+    let mut options = RecordOptions::new(upstream, &args.out).with_scrub(scrub);
     options.port = args.port;
     let recorder = Recorder::start(options)
         .await
-        .map_err(|error| Refusal::usage(format!("{error}; see windlass record --help")))?;
+        .map_err(|error| CommandError::usage(format!("{error}; see windlass record --help")))?;
     let url = recorder.url();
-    let exit = match child::command(&args.command) {
+    let exit = match child_command::build_command(&args.command) {
         Some(mut command) => {
-            scene::lead(&mut command, &provider, &url);
+            provider_redirect::redirect_provider(&mut command, &provider, &url);
             // A key of the key ring is for the real address alone; here it only passes through.
             if let (Some(variable), Some(key)) = (provider.key_env.first(), kept) {
                 command.env(variable, key);
             }
-            child::run(command, &mut signals, std::future::pending()).await?
+            child_command::run(command, &mut signals, std::future::pending()).await?
         }
         None => {
-            let mut output = Output::new(Target::Stdout);
-            let exports = scene::exports(&provider, &url).join(" ");
+            let mut output = OutputWriter::new(OutputTarget::Stdout);
+            let exports = provider_redirect::build_exports(&provider, &url).join(" ");
             let _ = output.write(format!(
                 "Recording {name} at {url}. Ctrl-C ends it. In another terminal:\nexport {exports}\n"
             ));
             let signal = signals.next().await;
-            let _ = unless_signalled(&mut signals, output.finish()).await;
+            let _ = await_unless_signalled(&mut signals, output.finish()).await;
             signal.exit()
         }
     };
-    let summary = recorder.finished().await;
-    let mut output = Output::new(Target::Stderr);
+    let summary = recorder.finish().await;
+    let mut output = OutputWriter::new(OutputTarget::Stderr);
     // If nobody reads it, the recording is there all the same.
-    let _ = output.write(told(&summary, &args));
-    let _ = unless_signalled(&mut signals, output.finish()).await;
+    let _ = output.write(render_summary(&summary, &args));
+    let _ = await_unless_signalled(&mut signals, output.finish()).await;
     Ok(exit)
 }
 
-fn told(summary: &Summary, args: &RecordArgs) -> String {
-    let Summary { exchanges, bytes, scrubbed, unrecorded, reasons } = summary;
+fn render_summary(summary: &RecordSummary, args: &RecordArgs) -> String {
+    let RecordSummary { exchanges, bytes, scrubbed, unrecorded, reasons } = summary;
     let place = args.out.display();
     let mut text = match exchanges {
         0 => format!(
@@ -95,11 +97,14 @@ fn told(summary: &Summary, args: &RecordArgs) -> String {
         _ => format!(
             "windlass: recorded {exchanges} exchanges in {place}, {} bytes, {scrubbed} values \
              replaced; read them before you pass them on\n",
-            count(*bytes)
+            format_count(*bytes)
         ),
     };
     for reason in reasons {
-        text.push_str(&format!("windlass: not recorded: {}\n", one_line(&reason.to_string())));
+        text.push_str(&format!(
+            "windlass: not recorded: {}\n",
+            to_single_line(&reason.to_string())
+        ));
     }
     let more = unrecorded.saturating_sub(reasons.len());
     if more > 0 {

@@ -4,46 +4,46 @@
 use std::path::Path;
 use std::time::Duration;
 
-use windlass_rehearsal::{Recorded, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{ReceivedRequest, Rehearsal, RehearsalOptions, Script};
 
-use super::{child, replay, scene};
+use super::{child_command, provider_redirect, rehearse_cassette};
 use crate::args::RehearseArgs;
+use crate::command_error::{CommandError, to_single_line};
 use crate::config::Config;
-use crate::environment::Lookup;
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::front::output::{Output, Target};
-use crate::front::unless_signalled;
-use crate::refusal::{Refusal, one_line};
-use crate::signals::Signals;
+use crate::front::await_unless_signalled;
+use crate::front::output_writer::{OutputTarget, OutputWriter};
+use crate::signals::SignalListener;
 
 /// A script to begin with.
-pub(crate) const EXAMPLE: &str = include_str!("../text/example_script.toml");
+pub(crate) const EXAMPLE_SCRIPT: &str = include_str!("../text/example_script.toml");
 
 /// Serves until told to stop, or until the command has ended.
-pub(crate) async fn run(args: RehearseArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+pub(crate) async fn run(args: RehearseArgs, lookup: &impl EnvLookup) -> Result<Exit, CommandError> {
     let config = Config::load(lookup)?;
     if let Some(cassette) = &args.cassette {
-        return replay::run(&args, cassette, &config, lookup).await;
+        return rehearse_cassette::run(&args, cassette, &config, lookup).await;
     }
-    let script = read(args.script.as_deref().unwrap_or(Path::new("")))?;
-    let mut signals = Signals::listen()?;
-    let options = StartOptions { port: args.port };
+    let script = load_script(args.script.as_deref().unwrap_or(Path::new("")))?;
+    let mut signals = SignalListener::listen()?;
+    let options = RehearsalOptions { port: args.port };
     let rehearsal = Rehearsal::start(script, options)
         .await
-        .map_err(|error| Refusal::failed(error.to_string()))?;
-    let exit = match child::command(&args.command) {
+        .map_err(|error| CommandError::failure(error.to_string()))?;
+    let exit = match child_command::build_command(&args.command) {
         None => serve(&rehearsal, &mut signals).await,
         Some(mut command) => {
-            scene::play_all(&mut command, &config, &rehearsal.url());
-            let mut output = Output::new(Target::Stderr);
+            provider_redirect::redirect_all_providers(&mut command, &config, &rehearsal.url());
+            let mut output = OutputWriter::new(OutputTarget::Stderr);
             let logged = async {
                 if args.verbose {
-                    log(&rehearsal, &mut output).await;
+                    log_requests(&rehearsal, &mut output).await;
                 } else {
                     std::future::pending::<()>().await;
                 }
             };
-            let exit = child::run(command, &mut signals, logged).await?;
+            let exit = child_command::run(command, &mut signals, logged).await?;
             output.finish().await;
             exit
         }
@@ -52,36 +52,36 @@ pub(crate) async fn run(args: RehearseArgs, lookup: &impl Lookup) -> Result<Exit
     Ok(exit)
 }
 
-fn read(path: &Path) -> Result<Script, Refusal> {
+fn load_script(path: &Path) -> Result<Script, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Refusal::usage(format!(
+        CommandError::usage(format!(
             "the script {} cannot be read: {error}; for one to begin with: windlass rehearse \
              --example > script.toml",
             path.display()
         ))
     })?;
     Script::parse(&text)
-        .map_err(|error| Refusal::usage(format!("the script {}: {error}", path.display())))
+        .map_err(|error| CommandError::usage(format!("the script {}: {error}", path.display())))
 }
 
 /// Until a signal, or until nobody reads the log.
-async fn serve(rehearsal: &Rehearsal, signals: &mut Signals) -> Exit {
-    let mut output = Output::new(Target::Stdout);
-    if output.write(greeting("the script", &rehearsal.url())).is_err() {
-        return Exit::DONE;
+async fn serve(rehearsal: &Rehearsal, signals: &mut SignalListener) -> Exit {
+    let mut output = OutputWriter::new(OutputTarget::Stdout);
+    if output.write(render_greeting("the script", &rehearsal.url())).is_err() {
+        return Exit::SUCCESS;
     }
-    let logged = log(rehearsal, &mut output);
-    match unless_signalled(signals, logged).await {
+    let logged = log_requests(rehearsal, &mut output);
+    match await_unless_signalled(signals, logged).await {
         Err(signal) => {
-            let _ = unless_signalled(signals, output.finish()).await;
+            let _ = await_unless_signalled(signals, output.finish()).await;
             signal.exit()
         }
-        Ok(()) => Exit::DONE,
+        Ok(()) => Exit::SUCCESS,
     }
 }
 
 /// Where it is, and what to set.
-pub(super) fn greeting(what: &str, url: &str) -> String {
+pub(super) fn render_greeting(what: &str, url: &str) -> String {
     format!(
         "Serving {what} at {url}. Ctrl-C ends it. In another terminal:\n\
          export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=rehearsal\n"
@@ -89,15 +89,15 @@ pub(super) fn greeting(what: &str, url: &str) -> String {
 }
 
 /// One line for each request, until nobody reads them.
-async fn log(rehearsal: &Rehearsal, output: &mut Output) {
+async fn log_requests(rehearsal: &Rehearsal, output: &mut OutputWriter) {
     let mut seen = 0;
     loop {
-        if !rehearsal.wait_for_requests(seen + 1, LOOK_AGAIN).await {
+        if !rehearsal.wait_for_requests(seen + 1, REQUEST_POLL_INTERVAL).await {
             continue;
         }
         let requests = rehearsal.requests();
         for request in requests.iter().filter(|request| request.number > seen) {
-            if output.write(line(request)).is_err() {
+            if output.write(render_request_line(request)).is_err() {
                 return;
             }
         }
@@ -105,17 +105,17 @@ async fn log(rehearsal: &Rehearsal, output: &mut Output) {
     }
 }
 
-fn line(request: &Recorded) -> String {
+fn render_request_line(request: &ReceivedRequest) -> String {
     let answer = match request.answer {
         Some(answer) => format!("answer {answer}"),
         None => "no answer fits".to_owned(),
     };
     let body = request.json();
     let model = body.as_ref().and_then(|body| body.get("model")?.as_str()).unwrap_or("-");
-    let Recorded { number, method, path, body_bytes, .. } = request;
+    let ReceivedRequest { number, method, path, body_bytes, .. } = request;
     let line = format!("{number} {method} {path} {model} {body_bytes} bytes -> {answer}");
-    format!("{}\n", one_line(&line))
+    format!("{}\n", to_single_line(&line))
 }
 
 /// A wait without news is simply begun again.
-const LOOK_AGAIN: Duration = Duration::from_secs(3_600);
+const REQUEST_POLL_INTERVAL: Duration = Duration::from_secs(3_600);

@@ -2,117 +2,124 @@
 //! gave less than expected. Integers alone; an error is told in hundredths of a percent.
 
 use serde_json::{Value, json};
-use windlass_journal::clock::moment;
-use windlass_journal::{Account, Booked};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{BilledRequest, CostReport};
 
-use super::cost::figures;
-use super::sessions::one;
-use crate::args::OneArgs;
-use crate::environment::Lookup;
-use crate::front::words::count;
-use crate::refusal::{Refusal, one_line};
-use crate::session::{account, unusable};
+use super::cost::totals_to_json;
+use super::sessions::find_session;
+use crate::args::SingleSessionArgs;
+use crate::command_error::{CommandError, to_single_line};
+use crate::environment::EnvLookup;
+use crate::front::human_format::format_count;
+use crate::session::{journal_error, session_cost};
 
 /// What to print.
-pub(crate) fn run(args: &OneArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let listed = one(args.session.as_deref(), lookup)?;
-    let rows = account::rows(&listed.path).map_err(|error| unusable(&error))?;
-    let stats = Stats::of(&rows);
+pub(crate) fn run(
+    args: &SingleSessionArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let listed = find_session(args.session.as_deref(), lookup)?;
+    let rows = session_cost::read_requests(&listed.path).map_err(|error| journal_error(&error))?;
+    let stats = SessionStats::from_rows(&rows);
     Ok(match args.json {
-        true => format!("{}\n", stats.object(&listed.card.id)),
-        false => stats.in_words(&listed.card.id),
+        true => format!("{}\n", stats.to_json(&listed.summary.id)),
+        false => stats.render(&listed.summary.id),
     })
 }
 
 /// The figures.
-struct Stats<'a> {
-    account: Account,
+struct SessionStats<'a> {
+    account: CostReport,
     /// Median error in the first and in the last half, in hundredths of a percent.
-    halves: [Option<u64>; 2],
+    median_errors: [Option<u64>; 2],
     /// Tokens the cache was expected to give, and gave.
-    reads: (u64, u64),
-    misses: Vec<&'a Booked>,
+    cache_reads: (u64, u64),
+    cache_misses: Vec<&'a BilledRequest>,
 }
 
-impl<'a> Stats<'a> {
-    fn of(rows: &'a [Booked]) -> Self {
-        let mut account = Account::default();
-        account::add(&mut account, rows, None);
-        let errors: Vec<u64> = rows.iter().filter_map(error).collect();
+impl<'a> SessionStats<'a> {
+    fn from_rows(rows: &'a [BilledRequest]) -> Self {
+        let mut account = CostReport::default();
+        session_cost::add_requests(&mut account, rows, None);
+        let errors: Vec<u64> = rows.iter().filter_map(estimate_error).collect();
         let (first, last) = errors.split_at(errors.len() / 2);
-        let reads = rows.iter().fold((0_u64, 0_u64), |(foreseen, given), booked| {
+        let cache_reads = rows.iter().fold((0_u64, 0_u64), |(foreseen, given), booked| {
             let row = &booked.row;
             (
                 foreseen.saturating_add(row.predicted_read.0),
                 given.saturating_add(row.billed.cache_read.0),
             )
         });
-        let misses = rows.iter().filter(|booked| booked.row.cache_miss.is_some()).collect();
-        Self { account, halves: [median(first), median(last)], reads, misses }
+        let cache_misses = rows.iter().filter(|booked| booked.row.cache_miss.is_some()).collect();
+        Self { account, median_errors: [median(first), median(last)], cache_reads, cache_misses }
     }
 
-    fn in_words(&self, id: &str) -> String {
+    fn render(&self, id: &str) -> String {
         let all = &self.account.all;
-        let [first, last] = self.halves.map(|half| half.map_or("-".to_owned(), percent));
-        let (foreseen, given) = self.reads;
+        let [first, last] =
+            self.median_errors.map(|half| half.map_or("-".to_owned(), format_percent));
+        let (foreseen, given) = self.cache_reads;
         let rows = [
-            ("requests", count(all.requests)),
-            ("fresh input", format!("{} tokens", count(all.usage.input.0))),
-            ("cache written", format!("{} tokens", count(all.usage.cache_write.0))),
-            ("cache read", format!("{} tokens, {} foreseen", count(given), count(foreseen))),
-            ("output", format!("{} tokens", count(all.usage.output.0))),
+            ("requests", format_count(all.requests)),
+            ("fresh input", format!("{} tokens", format_count(all.usage.input.0))),
+            ("cache written", format!("{} tokens", format_count(all.usage.cache_write.0))),
+            (
+                "cache read",
+                format!("{} tokens, {} foreseen", format_count(given), format_count(foreseen)),
+            ),
+            ("output", format!("{} tokens", format_count(all.usage.output.0))),
             ("cost", all.cost.to_string()),
             (
                 "input foreseen",
                 format!("median error {first} in the first half, {last} in the last"),
             ),
-            ("cache misses", count(all.cache_misses)),
+            ("cache misses", format_count(all.cache_misses)),
         ];
         let mut text = format!("Session {id}\n");
         for (name, value) in rows {
             text.push_str(&format!("  {name:<16}{value}\n"));
         }
-        for booked in self.misses.iter().take(MISSES_SHOWN) {
+        for booked in self.cache_misses.iter().take(MISSES_SHOWN) {
             let row = &booked.row;
             text.push_str(&format!(
                 "    {} {}: {} of {} tokens read: {}\n",
-                moment(booked.at),
+                format_timestamp(booked.at),
                 row.model,
-                count(row.billed.cache_read.0),
-                count(row.predicted_read.0),
-                one_line(row.cache_miss.as_deref().unwrap_or_default())
+                format_count(row.billed.cache_read.0),
+                format_count(row.predicted_read.0),
+                to_single_line(row.cache_miss.as_deref().unwrap_or_default())
             ));
         }
-        if self.misses.len() > MISSES_SHOWN {
+        if self.cache_misses.len() > MISSES_SHOWN {
             text.push_str("    more are in --json\n");
         }
         text
     }
 
-    fn object(&self, id: &str) -> Value {
-        let miss = |booked: &&Booked| {
+    fn to_json(&self, id: &str) -> Value {
+        let miss = |booked: &&BilledRequest| {
             json!({
-                "at": moment(booked.at),
+                "at": format_timestamp(booked.at),
                 "model": booked.row.model.as_str(),
                 "foreseen": booked.row.predicted_read.0,
                 "read": booked.row.billed.cache_read.0,
                 "why": booked.row.cache_miss,
             })
         };
-        let [first, last] = self.halves;
+        let [first, last] = self.median_errors;
         json!({
             "session_id": id,
-            "totals": figures(&self.account.all),
+            "totals": totals_to_json(&self.account.all),
             "input_error_basis_points": {"first_half": first, "last_half": last},
-            "cache_read_foreseen": self.reads.0,
-            "cache_read_billed": self.reads.1,
-            "cache_misses": self.misses.iter().map(miss).collect::<Vec<_>>(),
+            "cache_read_foreseen": self.cache_reads.0,
+            "cache_read_billed": self.cache_reads.1,
+            "cache_misses": self.cache_misses.iter().map(miss).collect::<Vec<_>>(),
         })
     }
 }
 
 /// How far off the input was, in hundredths of a percent of what was billed.
-fn error(booked: &Booked) -> Option<u64> {
+fn estimate_error(booked: &BilledRequest) -> Option<u64> {
     let billed = booked.row.billed.input_total().0;
     let off = booked.row.predicted.0.abs_diff(billed);
     off.saturating_mul(10_000).checked_div(billed)
@@ -124,7 +131,7 @@ fn median(errors: &[u64]) -> Option<u64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-fn percent(hundredths: u64) -> String {
+fn format_percent(hundredths: u64) -> String {
     format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }
 

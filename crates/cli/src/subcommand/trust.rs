@@ -4,31 +4,34 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use windlass_permission::display::visible;
+use windlass_permission::sanitize::escape_invisible;
 use windlass_settings::trust::TrustStore;
-use windlass_settings::{Trust, TrustState, load};
+use windlass_settings::{ProjectTrust, TrustState, load_settings};
 
 use crate::args::{SettingsArgs, TrustArgs};
-use crate::compose::working_directory;
-use crate::environment::Lookup;
-use crate::folder;
-use crate::layers;
-use crate::refusal::Refusal;
+use crate::assembly::working_directory;
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
+use crate::settings;
+use crate::user_directories;
 
 /// What to print.
-pub(crate) fn run(args: &TrustArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let Some(state) = folder::state(lookup) else {
-        return Err(Refusal::failed("there is no home directory to remember it in; set HOME"));
+pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    let Some(state) = user_directories::state_directory(lookup) else {
+        return Err(CommandError::failure(
+            "there is no home directory to remember it in; set HOME",
+        ));
     };
     let store = TrustStore::new(&state);
     if args.list {
-        return list(&store, args.json);
+        return list_trusted(&store, args.json);
     }
-    let cwd = directory(args)?;
-    let request = layers::request(&SettingsArgs::default(), &cwd, lookup)?;
-    let trust = load(&request).trust;
+    let cwd = resolve_directory(args)?;
+    let request = settings::build_load_request(&SettingsArgs::default(), &cwd, lookup)?;
+    let trust = load_settings(&request).trust;
     if args.forget {
-        let failed = |error: windlass_settings::WriteError| Refusal::failed(error.to_string());
+        let failed =
+            |error: windlass_settings::SettingsWriteError| CommandError::failure(error.to_string());
         let was_known = store.forget(&trust.root).map_err(failed)?;
         return Ok(match (args.json, was_known) {
             (true, _) => format!("{}\n", json!({ "root": trust.root, "was_trusted": was_known })),
@@ -37,27 +40,27 @@ pub(crate) fn run(args: &TrustArgs, lookup: &impl Lookup) -> Result<String, Refu
         });
     }
     if !args.show && !trust.items.is_empty() {
-        store.accept(&trust).map_err(|error| Refusal::failed(error.to_string()))?;
+        store.accept(&trust).map_err(|error| CommandError::failure(error.to_string()))?;
     }
     Ok(match args.json {
-        true => format!("{}\n", object(&trust, !args.show)),
-        false => words(&trust, !args.show),
+        true => format!("{}\n", trust_to_json(&trust, !args.show)),
+        false => render_trust(&trust, !args.show),
     })
 }
 
-fn directory(args: &TrustArgs) -> Result<PathBuf, Refusal> {
+fn resolve_directory(args: &TrustArgs) -> Result<PathBuf, CommandError> {
     let Some(path) = &args.path else { return working_directory() };
     match path.canonicalize() {
         Ok(path) if path.is_dir() => Ok(path),
         // What is gone can still be forgotten.
         Err(_) if args.forget => Ok(working_directory()?.join(path)),
-        Ok(_) => Err(Refusal::usage(format!("{} is not a directory", path.display()))),
-        Err(error) => Err(Refusal::usage(format!("{}: {error}", path.display()))),
+        Ok(_) => Err(CommandError::usage(format!("{} is not a directory", path.display()))),
+        Err(error) => Err(CommandError::usage(format!("{}: {error}", path.display()))),
     }
 }
 
-fn list(store: &TrustStore, is_json: bool) -> Result<String, Refusal> {
-    let trusted = store.list().map_err(|error| Refusal::failed(error.to_string()))?;
+fn list_trusted(store: &TrustStore, is_json: bool) -> Result<String, CommandError> {
+    let trusted = store.list().map_err(|error| CommandError::failure(error.to_string()))?;
     if is_json {
         let rows: Vec<Value> =
             trusted.iter().map(|one| json!({ "root": one.root, "states": one.states })).collect();
@@ -66,10 +69,13 @@ fn list(store: &TrustStore, is_json: bool) -> Result<String, Refusal> {
     if trusted.is_empty() {
         return Ok("no project is trusted\n".to_owned());
     }
-    Ok(trusted.iter().map(|one| format!("{}\n", visible(&one.root.to_string_lossy()))).collect())
+    Ok(trusted
+        .iter()
+        .map(|one| format!("{}\n", escape_invisible(&one.root.to_string_lossy())))
+        .collect())
 }
 
-fn object(trust: &Trust, is_accepted: bool) -> Value {
+fn trust_to_json(trust: &ProjectTrust, is_accepted: bool) -> Value {
     let items: Vec<Value> = trust
         .items
         .iter()
@@ -80,7 +86,7 @@ fn object(trust: &Trust, is_accepted: bool) -> Value {
 }
 
 /// What a project brings along, for people.
-pub(crate) fn words(trust: &Trust, is_accepted: bool) -> String {
+pub(crate) fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
     let root = trust.root.display();
     if trust.items.is_empty() {
         return format!("{root} brings along nothing that needs trust\n");
@@ -96,11 +102,11 @@ pub(crate) fn words(trust: &Trust, is_accepted: bool) -> String {
     let mut last = "";
     for item in &trust.items {
         if item.name != last {
-            text.push_str(&format!("\n{}\n", visible(&item.name)));
+            text.push_str(&format!("\n{}\n", escape_invisible(&item.name)));
             last = &item.name;
         }
         // Whole: nobody can consent to what is not shown.
-        text.push_str(&format!("  {}: {}\n", item.key, visible(&item.value.to_string())));
+        text.push_str(&format!("  {}: {}\n", item.key, escape_invisible(&item.value.to_string())));
     }
     text
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Rehearsal, Script};
-use windlass_vocabulary::{Chore, Source};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
+use windlass_vocabulary::{Chore, RequestSource};
 
 use crate::stage::{Running, World, play, run, run_with_input};
 
@@ -15,13 +15,13 @@ const ALL: &str = r#"{"autoMemoryEnabled":true,"afterRun":{"title":true,"suggest
 /// What it may take where nobody ends it.
 const AFTER_MAX: Duration = Duration::from_secs(15);
 
-fn chore(chore: Chore, text: &str) -> Answer {
-    Answer::text(text).when_source(Source::Chore(chore))
+fn chore(chore: Chore, text: &str) -> ScriptedAnswer {
+    ScriptedAnswer::text(text).when_source(RequestSource::Chore(chore))
 }
 
 fn script() -> Script {
     Script::new()
-        .answer(Answer::text("It is done.").when_source(Source::Main).repeat(0))
+        .answer(ScriptedAnswer::text("It is done.").when_source(RequestSource::Main).repeat(0))
         .answer(chore(Chore::Title, "\"Fixing the date test\"\nmore").repeat(0))
         .answer(chore(Chore::Suggestion, "run the tests").repeat(0))
 }
@@ -96,8 +96,8 @@ fn nothing_is_asked_for_unless_somebody_wants_it() {
 #[test]
 fn the_result_does_not_wait_and_a_signal_ends_it() {
     let world = World::new();
-    let stuck =
-        Answer::failing(Fault::stall_after_event(0)).when_source(Source::Chore(Chore::Memory));
+    let stuck = ScriptedAnswer::from_fault(ScriptedFault::stall_after_event(0))
+        .when_source(RequestSource::Chore(Chore::Memory));
     let server = play(script().answer(stuck));
     let mut running =
         Running::start(&mut world.asking(&server.url(), &["-p", "hi", "--settings", ALL]));

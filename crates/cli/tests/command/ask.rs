@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 use windlass_vocabulary::{Tokens, Usage};
 
 use crate::stage::{Door, Running, World, play, run, run_with_input};
@@ -12,7 +12,7 @@ use crate::stage::{Door, Running, World, play, run, run_with_input};
 #[test]
 fn a_prompt_goes_out_and_its_answer_is_printed() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("It is a windlass.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("It is a windlass.")));
     let finished = run(&mut world.asking(&server.url(), &["-p", "What is it?"]));
     assert_eq!(finished.answer(), "It is a windlass.\n");
 
@@ -39,8 +39,10 @@ fn tools_really_run_and_their_results_go_back() {
     let world = World::new();
     std::fs::write(world.file("notes.txt"), "forty-two\n").expect("a file");
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "cat notes.txt"})).say("I look."))
-        .answer(Answer::text("It says forty-two.").when_result("forty-two"));
+        .answer(
+            ScriptedAnswer::call("Bash", json!({"command": "cat notes.txt"})).add_text("I look."),
+        )
+        .answer(ScriptedAnswer::text("It says forty-two.").when_result("forty-two"));
     let server = play(script);
     let finished = run(&mut world.asking(&server.url(), &["-p", "What does it say?"]));
     assert_eq!(finished.answer(), "It says forty-two.\n");
@@ -50,7 +52,7 @@ fn tools_really_run_and_their_results_go_back() {
 #[test]
 fn the_environment_and_the_flags_choose_model_headers_and_words() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let ask = |arguments: &[&str], variables: &[(&str, &str)]| {
         let mut command = world.asking(&server.url(), arguments);
         command.envs(variables.iter().copied());
@@ -90,7 +92,7 @@ fn the_environment_and_the_flags_choose_model_headers_and_words() {
 #[test]
 fn a_server_on_this_machine_needs_no_key() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     let mut command = world.windlass(&["-p", "hi"]);
     command.env("ANTHROPIC_BASE_URL", server.url());
     run(&mut command).answer();
@@ -102,7 +104,7 @@ fn a_server_on_this_machine_needs_no_key() {
 #[test]
 fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let said = || {
         let body = server.requests().pop().expect("a request").json().expect("JSON");
         body["messages"][0]["content"].to_string()
@@ -130,7 +132,7 @@ fn piped_text_is_added_to_the_prompt_or_is_the_prompt() {
 #[test]
 fn a_slow_pipe_is_waited_for_and_a_silent_socket_is_not() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let mut command = world.asking(&server.url(), &["-p", "Review this."]);
     let (ours, theirs) = std::io::pipe().expect("a pipe");
     command.stdin(Stdio::from(ours));
@@ -155,7 +157,7 @@ fn a_slow_pipe_is_waited_for_and_a_silent_socket_is_not() {
 #[test]
 fn megabytes_of_input_go_through() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("long").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("long").repeat(0)));
     // Short lines of a word: long enough to need many reads, small enough for the window.
     let input = "word\n".repeat(200_000);
     let mut command = world.asking(&server.url(), &["-p", "Count.", "--model", "sonnet"]);
@@ -173,7 +175,7 @@ fn json_tells_everything_about_the_run() {
         cache_write: Tokens(10),
         cache_read: Tokens(20),
     };
-    let server = play(Script::new().answer(Answer::text("Fine.").usage(usage)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").usage(usage)));
     let arguments = ["-p", "How are you?", "--output-format", "json"];
     let finished = run(&mut world.asking(&server.url(), &arguments));
     let result: Value = serde_json::from_str(finished.answer()).expect("one object");
@@ -194,7 +196,7 @@ fn json_tells_everything_about_the_run() {
 #[test]
 fn limits_end_the_run_with_a_reason_and_a_code() {
     let world = World::new();
-    let looping = Answer::call("Bash", json!({"command": "ls"})).repeat(0);
+    let looping = ScriptedAnswer::call("Bash", json!({"command": "ls"})).repeat(0);
     let server = play(Script::new().answer(looping));
     let arguments = ["-p", "go", "--max-turns", "2", "--output-format", "json"];
     let finished = run(&mut world.asking(&server.url(), &arguments));
@@ -216,14 +218,14 @@ fn limits_end_the_run_with_a_reason_and_a_code() {
 #[test]
 fn a_refusal_and_a_failure_are_not_taken_for_answers() {
     let world = World::new();
-    let refuses = Answer::text("I will not.").stop(windlass_rehearsal::StopReason::Refusal);
+    let refuses = ScriptedAnswer::text("I will not.").stop(windlass_rehearsal::StopReason::Refusal);
     let server = play(Script::new().answer(refuses));
     let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
 
-    let refused = Fault::Refuse { status: 401, headers: Vec::new(), body: None };
-    let server = play(Script::new().answer(Answer::failing(refused)));
+    let refused = ScriptedFault::Refuse { status: 401, headers: Vec::new(), body: None };
+    let server = play(Script::new().answer(ScriptedAnswer::from_fault(refused)));
     let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
     let line = finished.refusal(1);
     assert!(line.contains("401") && line.contains("ANTHROPIC_API_KEY"), "{line}");
@@ -233,11 +235,11 @@ fn a_refusal_and_a_failure_are_not_taken_for_answers() {
 #[test]
 fn another_model_is_asked_and_a_clean_run_says_nothing_of_it() {
     let world = World::new();
-    let gone = Fault::Refuse { status: 404, headers: Vec::new(), body: None };
+    let gone = ScriptedFault::Refuse { status: 404, headers: Vec::new(), body: None };
     let script = || {
         Script::new()
-            .answer(Answer::failing(gone.clone()).when_model("first"))
-            .answer(Answer::text("from the second").when_model("second"))
+            .answer(ScriptedAnswer::from_fault(gone.clone()).when_model("first"))
+            .answer(ScriptedAnswer::text("from the second").when_model("second"))
     };
     let arguments = ["-p", "go", "--model", "first", "--fallback-model", "second,third"];
     let server = play(script());
@@ -257,12 +259,13 @@ fn another_model_is_asked_and_a_clean_run_says_nothing_of_it() {
 fn an_answer_in_parts_is_printed_whole() {
     let world = World::new();
     // An unknown model can raise its output limit once, so the cut comes three times.
-    let cut = |text: &str| Answer::text(text).stop(windlass_rehearsal::StopReason::MaxTokens);
+    let cut =
+        |text: &str| ScriptedAnswer::text(text).stop(windlass_rehearsal::StopReason::MaxTokens);
     let script = Script::new()
         .answer(cut("void"))
         .answer(cut("One, "))
         .answer(cut("two, "))
-        .answer(Answer::text("three."));
+        .answer(ScriptedAnswer::text("three."));
     let server = play(script);
     let finished = run(&mut world.asking(&server.url(), &["-p", "count"]));
     assert_eq!(finished.answer(), "One, two, three.\n");
@@ -272,8 +275,8 @@ fn an_answer_in_parts_is_printed_whole() {
 fn a_journal_is_written_and_continued() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::text("Noted."))
-        .answer(Answer::text("You said blue.").when("What colour"));
+        .answer(ScriptedAnswer::text("Noted."))
+        .answer(ScriptedAnswer::text("You said blue.").when("What colour"));
     let server = play(script);
     let ask = |prompt: &str| {
         let arguments = ["-p", prompt, "--journal", "session.jsonl"];
@@ -296,7 +299,7 @@ fn a_session_whose_process_was_killed_goes_on() {
     let _held = door.request();
     running.signal(Signal::KILL);
     running.finish();
-    let server = play(Script::new().answer(Answer::text("Gone on.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Gone on.")));
     let finished = run(&mut world.asking(&server.url(), &arguments("Go on.")));
     assert_eq!(finished.answer(), "Gone on.\n");
     let said = server.requests()[0].json().expect("JSON")["messages"].to_string();
@@ -306,7 +309,8 @@ fn a_session_whose_process_was_killed_goes_on() {
 #[test]
 fn a_reader_that_went_away_is_no_error() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("x".repeat(1_000_000)).chunk(100_000)));
+    let server =
+        play(Script::new().answer(ScriptedAnswer::text("x".repeat(1_000_000)).chunk(100_000)));
     let finished = Running::start_unread(&mut world.asking(&server.url(), &["-p", "go"])).finish();
     assert_eq!(finished.stderr, "", "{finished:?}");
 }

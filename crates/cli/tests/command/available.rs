@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::conversation::talk::{READY, Talk};
 use crate::driven::Driven;
@@ -18,7 +18,7 @@ fn write(path: impl AsRef<Path>, text: impl ToString) {
 }
 
 fn ok() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 fn models(server: &Rehearsal) -> Vec<String> {
@@ -143,9 +143,9 @@ fn an_agent_asks_the_model_it_names() {
             call["model"] = json!(model);
         }
         let script = Script::new()
-            .answer(Answer::call("Agent", call))
-            .answer(Answer::text("Done."))
-            .answer(Answer::text("Over."));
+            .answer(ScriptedAnswer::call("Agent", call))
+            .answer(ScriptedAnswer::text("Done."))
+            .answer(ScriptedAnswer::text("Over."));
         let server = play(script);
         let finished =
             run(&mut world.asking(&server.url(), &["-p", "go", "--allowedTools", "Agent"]));

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run, run_with_input};
 
@@ -80,7 +80,7 @@ fn help_teaches_and_version_tells() {
 #[test]
 fn a_prompt_that_is_not_text_is_refused() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("never")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("never")));
     let arguments = [OsStr::new("-p"), OsStr::from_bytes(b"\xff\xfe")];
     let finished = run(&mut world.asking(&server.url(), &arguments));
     assert!(finished.refusal(2).contains("UTF-8"));
@@ -170,7 +170,7 @@ fn a_rule_for_a_tool_that_does_not_exist_is_refused() {
 #[test]
 fn an_answer_that_could_not_be_written_is_no_success() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("An answer.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("An answer.")));
     let full = || std::fs::File::create("/dev/full").expect("a full disk");
     for arguments in [&["-p", "hi"][..], &["bound"], &["sessions", "list", "--json"]] {
         let mut command = world.asking(&server.url(), arguments);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass_driver::{Limits, Settings, bound};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 use windlass_vocabulary::{ModelFacts, Prices, Tokens};
 
 use crate::stage::{World, play, run};
@@ -81,7 +81,7 @@ fn it_is_said_in_plain_words() {
 #[test]
 fn going_in_circles_is_a_failure() {
     let world = World::new();
-    let call = || Answer::call("Bash", json!({ "command": "cat notes.txt" })).repeat(0);
+    let call = || ScriptedAnswer::call("Bash", json!({ "command": "cat notes.txt" })).repeat(0);
     let server = play(Script::new().answer(call()));
     let finished = run(&mut world.asking(&server.url(), &["-p", "go"]));
     assert!(finished.refusal(1).contains("guard against circles ended the run"), "{finished:?}");

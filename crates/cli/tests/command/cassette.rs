@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{Running, World, play, run};
 
@@ -14,8 +14,10 @@ const WINDLASS: &str = env!("CARGO_BIN_EXE_windlass");
 fn record(world: &World, model: &str, provider: &str, key: &str) -> PathBuf {
     std::fs::write(world.file("notes.txt"), "forty-two\n").expect("a file");
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "cat notes.txt"})).say("I look."))
-        .answer(Answer::text("It says forty-two.").when_result("forty-two"));
+        .answer(
+            ScriptedAnswer::call("Bash", json!({"command": "cat notes.txt"})).add_text("I look."),
+        )
+        .answer(ScriptedAnswer::text("It says forty-two.").when_result("forty-two"));
     let server = play(script);
     let upstream = server.url();
     let arguments = [
@@ -140,7 +142,7 @@ fn mistakes_cost_one_line_each() {
 #[test]
 fn by_itself_it_tells_what_to_set_and_ends_with_a_signal() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("hello")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("hello")));
     let arguments = ["record", "--out", "tape", "--upstream", &server.url()];
     let mut running = Running::start(&mut world.windlass(&arguments));
     running.wait_for_stdout("export ANTHROPIC_BASE_URL=http://127.0.0.1:");

@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
 fn polite() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What fills the window is shown, made shorter, and kept on request; what was paid is told.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 use windlass_vocabulary::{Tokens, Usage};
 
 use crate::stage::{World, play, run};
@@ -16,8 +16,8 @@ fn the_window_is_drawn_from_the_journal_and_from_the_session() {
     std::fs::write(world.file("notes.txt"), "word ".repeat(2_000)).expect("a file");
     let path = world.file("notes.txt");
     let script = Script::new()
-        .answer(Answer::call("Read", json!({"file_path": path.to_string_lossy()})))
-        .answer(Answer::text("Read."));
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": path.to_string_lossy()})))
+        .answer(ScriptedAnswer::text("Read."));
     let server = play(script);
     ask(&world, &server, &["-p", "read it"]);
     let drawn = run(&mut world.windlass(&["context"])).answer().to_owned();
@@ -49,10 +49,10 @@ fn the_window_is_drawn_from_the_journal_and_from_the_session() {
 fn history_is_made_shorter_by_hand_and_that_is_told() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::text("long ".repeat(4_000)))
-        .answer(Answer::text("more ".repeat(4_000)))
-        .answer(Answer::text("A summary: the tests are called one and two."))
-        .answer(Answer::text("Here I am.").repeat(0));
+        .answer(ScriptedAnswer::text("long ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("more ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("A summary: the tests are called one and two."))
+        .answer(ScriptedAnswer::text("Here I am.").repeat(0));
     let server = play(script);
     ask(&world, &server, &["-p", "tell me a lot"]);
     ask(&world, &server, &["-p", "tell me more", "-c"]);
@@ -74,11 +74,11 @@ fn history_is_made_shorter_by_hand_and_that_is_told() {
 fn a_pin_outlives_a_summary_and_a_path_is_no_command() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::text("Noted."))
-        .answer(Answer::text("long ".repeat(4_000)))
-        .answer(Answer::text("more ".repeat(4_000)))
-        .answer(Answer::text("A summary."))
-        .answer(Answer::text("Here I am.").repeat(0));
+        .answer(ScriptedAnswer::text("Noted."))
+        .answer(ScriptedAnswer::text("long ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("more ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("A summary."))
+        .answer(ScriptedAnswer::text("Here I am.").repeat(0));
     let server = play(script);
     ask(&world, &server, &["-p", "/pin never push to main"]);
     let said = server.requests()[0].json().expect("JSON")["messages"].to_string();
@@ -98,8 +98,8 @@ fn what_was_paid_is_told_to_the_millionth() {
     let usage =
         |input, output| Usage { input: Tokens(input), output: Tokens(output), ..Usage::default() };
     let script = Script::new()
-        .answer(Answer::text("one").usage(usage(1_000, 100)))
-        .answer(Answer::text("two").usage(usage(2_001, 7)));
+        .answer(ScriptedAnswer::text("one").usage(usage(1_000, 100)))
+        .answer(ScriptedAnswer::text("two").usage(usage(2_001, 7)));
     let server = play(script);
     let price = ["--price", "3,15"];
     ask(&world, &server, &["-p", "hi", price[0], price[1]]);

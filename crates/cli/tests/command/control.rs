@@ -3,21 +3,24 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::driven::{Driven, LINES};
 use crate::stage::{PATIENCE, World, play};
 
-fn bash(command: &str) -> Answer {
-    Answer::call("Bash", json!({ "command": command }))
+fn bash(command: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("Bash", json!({ "command": command }))
 }
 
 #[test]
 fn a_command_in_the_background_is_told_shown_and_stopped() {
     let world = World::new();
     let left = json!({ "command": "echo begun; sleep 600", "run_in_background": true });
-    let server =
-        play(Script::new().answer(Answer::call("Bash", left)).answer(Answer::text("It runs.")));
+    let server = play(
+        Script::new()
+            .answer(ScriptedAnswer::call("Bash", left))
+            .answer(ScriptedAnswer::text("It runs.")),
+    );
     let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("start it");
     let started = driven.until(|frame| frame["subtype"] == "task_started");
@@ -50,7 +53,8 @@ fn a_command_in_the_background_is_told_shown_and_stopped() {
 #[test]
 fn settings_are_shown_changed_and_written_down() {
     let world = World::new();
-    let server = play(Script::new().answer(bash("touch made")).answer(Answer::text("Over.")));
+    let server =
+        play(Script::new().answer(bash("touch made")).answer(ScriptedAnswer::text("Over.")));
     let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash(touch:*)"]);
     let rules = |driven: &mut Driven| {
         let state = driven.ask(&json!({"subtype": "list_permission_rules"})).expect("rules");
@@ -96,7 +100,7 @@ fn settings_are_shown_changed_and_written_down() {
 #[test]
 fn a_yes_may_be_written_down_and_is_not_asked_again() {
     let world = World::new();
-    let script = || Script::new().answer(bash("touch made")).answer(Answer::text("Over."));
+    let script = || Script::new().answer(bash("touch made")).answer(ScriptedAnswer::text("Over."));
     let server = play(script());
     let flags = ["--permission-prompt-tool", "stdio"];
     let mut driven = Driven::start(&world, &server.url(), &flags);
@@ -141,9 +145,12 @@ fn a_question_says_what_it_is_about_and_whose_it_is() {
     let write = json!({ "file_path": away, "content": "hello" });
     let server = play(
         Script::new()
-            .answer(Answer::call("Agent", json!({ "description": "a", "prompt": "write it" })))
-            .answer(Answer::call("Write", write).when("write it"))
-            .answer(Answer::text("Over.").repeat(0)),
+            .answer(ScriptedAnswer::call(
+                "Agent",
+                json!({ "description": "a", "prompt": "write it" }),
+            ))
+            .answer(ScriptedAnswer::call("Write", write).when("write it"))
+            .answer(ScriptedAnswer::text("Over.").repeat(0)),
     );
     let mut driven = Driven::start(&world, &server.url(), &["--permission-prompt-tool", "stdio"]);
     driven.prompt("have it written");
@@ -163,7 +170,8 @@ fn a_question_says_what_it_is_about_and_whose_it_is() {
 #[test]
 fn another_model_may_live_at_another_provider() {
     let world = World::new();
-    let (first, second) = (play(Script::new()), play(Script::new().answer(Answer::text("Here."))));
+    let (first, second) =
+        (play(Script::new()), play(Script::new().answer(ScriptedAnswer::text("Here."))));
     world.config(&format!(
         "[provider.elsewhere]\nwire = \"openai_chat\"\nbase_url = \"{}\"\nkey_env = \"OTHER_KEY\"\n",
         second.url()
@@ -207,8 +215,8 @@ fn servers_come_on_the_way_and_ask_the_client() {
     std::fs::write(world.file("asking.sh"), ASKING).expect("a file");
     let server = play(
         Script::new()
-            .answer(Answer::call("mcp__sea__ask", json!({})).when_tool("mcp__sea__ask"))
-            .answer(Answer::text("Noted.").when_result("the tide is out")),
+            .answer(ScriptedAnswer::call("mcp__sea__ask", json!({})).when_tool("mcp__sea__ask"))
+            .answer(ScriptedAnswer::text("Noted.").when_result("the tide is out")),
     );
     let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "mcp__sea"]);
     let sea = json!({"sea": {"command": "sh", "args": ["asking.sh"]}});
@@ -235,7 +243,7 @@ fn hooks_are_listed_names_are_given_and_what_is_unknown_is_refused() {
     let hook = json!({"hooks": {"PreToolUse": [{"matcher": "Bash",
         "hooks": [{"type": "command", "command": "true"}]}]}});
     std::fs::write(world.home().join(".claude/settings.json"), hook.to_string()).expect("a file");
-    let server = play(Script::new().answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     let mut driven = Driven::start(&world, &server.url(), &[]);
     let own = json!({"Stop": [{"matcher": null, "hookCallbackIds": ["mine"]}]});
     driven.ask(&json!({"subtype": "initialize", "hooks": own})).expect("a greeting");
@@ -265,7 +273,7 @@ fn hooks_are_listed_names_are_given_and_what_is_unknown_is_refused() {
 #[test]
 fn a_prompt_takes_the_conversation_back() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let mut driven = Driven::start(&world, &server.url(), &[]);
     for words in ["plant a tree", "cut it down", "/rewind 2", "water it"] {
         driven.prompt(words);

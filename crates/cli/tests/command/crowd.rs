@@ -2,7 +2,7 @@
 
 use std::process::Child;
 
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play};
 
@@ -13,7 +13,7 @@ const CROWD: usize = 12;
 #[test]
 fn processes_that_share_a_home_leave_each_others_changes_alone() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Here.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Here.").repeat(0)));
     let children: Vec<Child> = (0..CROWD)
         .flat_map(|number| {
             let name = format!("server-{number}");

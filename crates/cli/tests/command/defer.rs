@@ -2,7 +2,7 @@
 //! session up settles it first. Every request that goes out has a result for each of its calls.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::driven::{Driven, LINES};
 use crate::stage::{Finished, World, play, run};
@@ -29,9 +29,9 @@ fn decide(world: &World, decision: &str) {
     std::fs::write(world.file("verdict"), output.to_string()).expect("a file");
 }
 
-fn drop_anchor() -> Answer {
+fn drop_anchor() -> ScriptedAnswer {
     let input = json!({ "command": "touch dropped" });
-    Answer::text("I will drop it.").tool_with_id(CALL, "Bash", input)
+    ScriptedAnswer::text("I will drop it.").tool_with_id(CALL, "Bash", input)
 }
 
 /// The calls that hooks were asked about, in order.
@@ -96,7 +96,8 @@ fn flags<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
     let world = world();
-    let server = play(Script::new().answer(drop_anchor()).answer(Answer::text("Then we drift.")));
+    let server =
+        play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("Then we drift.")));
     let first = put_off(&world, &server);
     // Still asleep: the same end, and no request.
     let again = object(&run(&mut world.asking(&server.url(), &flags(&["-c"]))));
@@ -121,7 +122,7 @@ fn a_no_is_told_to_the_model_when_the_session_goes_on_without_a_word() {
 #[test]
 fn a_prompt_is_heard_after_the_call_that_was_put_off() {
     let world = world();
-    let server = play(Script::new().answer(drop_anchor()).answer(Answer::text("It lies.")));
+    let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("It lies.")));
     put_off(&world, &server);
     decide(&world, "allow");
     let more = ["-p", "hurry up", "-c", "--output-format", "json"];
@@ -140,8 +141,8 @@ fn a_copy_of_a_session_has_the_call_too_and_history_is_compacted_behind_it() {
     let server = play(
         Script::new()
             .answer(drop_anchor())
-            .answer(Answer::text("Copied.").when_result("captain"))
-            .answer(Answer::text("The anchor was to be dropped.").repeat(0)),
+            .answer(ScriptedAnswer::text("Copied.").when_result("captain"))
+            .answer(ScriptedAnswer::text("The anchor was to be dropped.").repeat(0)),
     );
     let first = put_off(&world, &server);
     let id = first["session_id"].as_str().expect("an id");
@@ -163,7 +164,7 @@ fn only_a_single_call_is_put_off() {
     let world = world();
     decide(&world, "defer");
     let two = drop_anchor().tool("Bash", json!({ "command": "touch second" }));
-    let server = play(Script::new().answer(two).answer(Answer::text("Both.")));
+    let server = play(Script::new().answer(two).answer(ScriptedAnswer::text("Both.")));
     let more = ["-p", "go", "--allowedTools", "Bash", "--verbose"];
     let done = run(&mut world.asking(&server.url(), &more));
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Both.\n"), "{done:?}");
@@ -171,7 +172,7 @@ fn only_a_single_call_is_put_off() {
     assert!(world.file("dropped").exists() && world.file("second").exists());
     // Nobody takes a session up again that is not kept.
     std::fs::remove_file(world.file("dropped")).expect("it is there");
-    let server = play(Script::new().answer(drop_anchor()).answer(Answer::text("One.")));
+    let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("One.")));
     let more = [&more[..], &["--no-session-persistence"]].concat();
     let done = run(&mut world.asking(&server.url(), &more));
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "One.\n"), "{done:?}");
@@ -195,7 +196,8 @@ fn say(driven: &mut Driven, decision: &str) {
 fn a_client_that_only_reads_is_asked_and_gets_one_result() {
     for how in ["reads", "says that it is done", "ends its input"] {
         let world = World::new();
-        let server = play(Script::new().answer(drop_anchor()).answer(Answer::text("Drifting.")));
+        let server =
+            play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("Drifting.")));
         let url = server.url();
         let mut driven = Driven::start(&world, &url, &["--allowedTools", "Bash"]);
         greet(&mut driven);
@@ -237,7 +239,7 @@ fn a_client_that_only_reads_is_asked_and_gets_one_result() {
 #[test]
 fn a_prompt_in_the_same_process_settles_the_call_first() {
     let world = World::new();
-    let server = play(Script::new().answer(drop_anchor()).answer(Answer::text("It lies.")));
+    let server = play(Script::new().answer(drop_anchor()).answer(ScriptedAnswer::text("It lies.")));
     let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
     greet(&mut driven);
     driven.prompt("drop the anchor");

@@ -11,18 +11,18 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::schema::Schema;
+use crate::schema::CheckedSchema;
 use crate::stage::{PATIENCE, World};
 
 /// Both ways over lines.
 pub(crate) const LINES: [&str; 4] =
     ["--input-format", "stream-json", "--output-format", "stream-json"];
 
-static FRAMES: LazyLock<Schema> = LazyLock::new(|| {
+static FRAMES: LazyLock<CheckedSchema> = LazyLock::new(|| {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wire");
     let text = std::fs::read_to_string(docs.join("stream_json.output.schema.json"));
     let value = serde_json::from_str(&text.expect("a file")).expect("JSON");
-    Schema::new(value).expect("a schema")
+    CheckedSchema::new(value).expect("a schema")
 });
 
 /// The binary under way.
@@ -194,7 +194,7 @@ impl Driven {
 fn checked(line: &str) -> Value {
     assert!(line.len() < 1 << 20, "a line of {} bytes", line.len());
     let frame: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let misfits = FRAMES.misfits(&frame);
+    let misfits = FRAMES.validate(&frame);
     assert!(misfits.is_empty(), "{misfits:?}: {frame:#}");
     frame
 }

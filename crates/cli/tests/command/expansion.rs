@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -14,7 +14,7 @@ fn write(path: impl AsRef<Path>, text: &str) {
 }
 
 fn server() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 /// What the user said last, as the model sees it.

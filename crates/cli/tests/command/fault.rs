@@ -1,6 +1,6 @@
 //! What is told of faults that pass, at a terminal and away from it, and of those that do not.
 
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{World, play, run};
 use crate::terminal::{To, on_terminal};
@@ -19,8 +19,8 @@ fn seen(script: Script, flags: &[&str]) -> String {
 fn a_reset_before_the_answer_is_no_news_if_it_is_soon_mended() {
     for reset in [true, false] {
         let script = Script::new()
-            .answer(Answer::failing(Fault::DropConnection { reset }))
-            .answer(Answer::text("fine"));
+            .answer(ScriptedAnswer::from_fault(ScriptedFault::DropConnection { reset }))
+            .answer(ScriptedAnswer::text("fine"));
         assert_eq!(seen(script, &[]), "");
     }
 }
@@ -29,9 +29,9 @@ fn a_reset_before_the_answer_is_no_news_if_it_is_soon_mended() {
 fn a_reset_that_stays_is_told_once_with_its_cause() {
     let (world, server) = (
         World::new(),
-        play(
-            Script::new().answer(Answer::failing(Fault::DropConnection { reset: true }).repeat(0)),
-        ),
+        play(Script::new().answer(
+            ScriptedAnswer::from_fault(ScriptedFault::DropConnection { reset: true }).repeat(0),
+        )),
     );
     let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--max-retries", "1"]));
     let line = finished.refusal(1);
@@ -44,15 +44,19 @@ fn a_reset_that_stays_is_told_once_with_its_cause() {
 fn an_overload_is_told_when_the_wait_is_long_and_counted() {
     for status in [529, 503] {
         let script = Script::new()
-            .answer(Answer::failing(Fault::refuse_for(status, 3)))
-            .answer(Answer::text("fine"));
+            .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse_for(status, 3)))
+            .answer(ScriptedAnswer::text("fine"));
         let screen = seen(script, &["--max-retries", "4"]);
         assert!(screen.contains("the model is overloaded"), "{screen}");
         assert!(screen.contains("trying again in 3.0 s, 1 of 4"), "{screen}");
         assert_eq!(screen.lines().count(), 1, "{screen}");
     }
-    let (world, server) =
-        (World::new(), play(Script::new().answer(Answer::failing(Fault::refuse(529)).repeat(0))));
+    let (world, server) = (
+        World::new(),
+        play(
+            Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)).repeat(0)),
+        ),
+    );
     let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--max-retries", "0"]));
     let line = finished.refusal(1);
     assert!(
@@ -75,7 +79,7 @@ fn offline_is_said_in_words() {
 
 #[test]
 fn an_empty_answer_is_said_and_is_no_success() {
-    let script = || Script::new().answer(Answer::text("").repeat(0));
+    let script = || Script::new().answer(ScriptedAnswer::text("").repeat(0));
     let (world, server) = (World::new(), play(script()));
     let finished = run(&mut world.asking(&server.url(), &["-p", "hi"]));
     let line = finished.refusal(1);

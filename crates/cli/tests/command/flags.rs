@@ -1,7 +1,7 @@
 //! Flags that programs send: each does what it says, or is refused.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::driven::{Driven, LINES};
 use crate::stage::{World, play, run};
@@ -9,7 +9,7 @@ use crate::stage::{World, play, run};
 #[test]
 fn knobs_of_the_model_reach_it() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Fine.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let flags = [
         "-p",
         "hi",
@@ -34,7 +34,7 @@ fn knobs_of_the_model_reach_it() {
 
 #[test]
 fn what_was_thought_may_be_left_out() {
-    let script = || Script::new().answer(Answer::text("Four.").thinking("Two and two."));
+    let script = || Script::new().answer(ScriptedAnswer::text("Four.").thinking("Two and two."));
     for (display, told) in [("summarized", "Two and two."), ("omitted", "")] {
         let (world, server) = (World::new(), play(script()));
         let flags = ["--thinking-display", display, "--include-partial-messages"];
@@ -78,7 +78,7 @@ fn plugin(world: &World) -> std::path::PathBuf {
 fn a_plugin_brings_commands_agents_skills_and_hooks() {
     let world = World::new();
     let root = plugin(&world);
-    let server = play(Script::new().answer(Answer::text("Noon.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Noon.").repeat(0)));
     let path = root.to_str().expect("a path");
     let mut driven = Driven::start(&world, &server.url(), &["--plugin-dir", path]);
     driven.prompt("/tides:low Bremen");
@@ -117,7 +117,7 @@ fn a_plugin_brings_commands_agents_skills_and_hooks() {
 #[test]
 fn what_happens_can_be_told_into_a_file() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Fine.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let arguments: Vec<&str> = LINES.into_iter().chain(["--debug-file", "log"]).collect();
     let mut driven = Driven::spawn(&mut world.asking(&server.url(), &arguments));
     driven.prompt("hi");
@@ -153,11 +153,11 @@ fn a_tool_of_a_server_may_decide_what_runs() {
     let world = World::new();
     std::fs::write(world.file("judge.sh"), JUDGE).expect("a file");
     let config = json!({"mcpServers": {"court": {"command": "sh", "args": ["judge.sh"]}}});
-    let bash = |command: &str| Answer::call("Bash", json!({ "command": command }));
+    let bash = |command: &str| ScriptedAnswer::call("Bash", json!({ "command": command }));
     let script = Script::new()
         .answer(bash("touch made"))
         .answer(bash("mkdir made"))
-        .answer(Answer::text("Over.").when_result("not on my watch"));
+        .answer(ScriptedAnswer::text("Over.").when_result("not on my watch"));
     let server = play(script);
     let config = config.to_string();
     let flags = [
@@ -186,7 +186,7 @@ fn a_project_may_keep_its_things_elsewhere() {
     std::fs::create_dir_all(&commands).expect("folders");
     std::fs::write(commands.join("low.md"), "When is low water?").expect("a file");
     std::fs::write(world.file("kept/CLAUDE.md"), "Speak of the sea.").expect("a file");
-    let server = play(Script::new().answer(Answer::text("Noon.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Noon.").repeat(0)));
     let flags = ["-p", "/low", "--project-config-root=kept"];
     run(&mut world.asking(&server.url(), &flags)).answer();
     let body = &server.requests()[0].body;

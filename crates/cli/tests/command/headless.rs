@@ -1,7 +1,7 @@
 //! `-p` in every format is one run of the same desk: agents, schemas and results are the same.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{Finished, World, play, run};
 
@@ -16,9 +16,9 @@ const SCHEMA: &str =
 fn an_object_is_the_answer_in_every_format() {
     let script = || {
         Script::new()
-            .answer(Answer::call("StructuredOutput", json!({ "count": "two" })))
-            .answer(Answer::call("StructuredOutput", json!({ "count": 2 })))
-            .answer(Answer::text("Handed over."))
+            .answer(ScriptedAnswer::call("StructuredOutput", json!({ "count": "two" })))
+            .answer(ScriptedAnswer::call("StructuredOutput", json!({ "count": 2 })))
+            .answer(ScriptedAnswer::text("Handed over."))
     };
     for format in ["text", "json", "stream-json"] {
         let (world, server) = (World::new(), play(script()));
@@ -40,7 +40,7 @@ fn an_object_is_the_answer_in_every_format() {
 #[test]
 fn an_object_that_never_fits_is_an_error_with_a_name() {
     let world = World::new();
-    let wrong = Answer::call("StructuredOutput", json!({ "count": "two" })).repeat(0);
+    let wrong = ScriptedAnswer::call("StructuredOutput", json!({ "count": "two" })).repeat(0);
     let server = play(Script::new().answer(wrong));
     let arguments = ["-p", "count", "--json-schema", SCHEMA, "--output-format", "json"];
     let mut command = world.asking(&server.url(), &arguments);
@@ -55,7 +55,7 @@ fn an_object_that_never_fits_is_an_error_with_a_name() {
 #[test]
 fn a_session_is_an_agent_of_the_command_line() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Arr.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Arr.").repeat(0)));
     let agents = r#"{"pirate":{"description":"Talks","prompt":"Talk like a pirate."}}"#;
     for format in ["text", "json"] {
         let arguments =
@@ -77,7 +77,7 @@ fn a_session_is_an_agent_of_the_command_line() {
 #[test]
 fn the_object_is_the_result_that_clients_read() {
     let (world, other) = (World::new(), World::new());
-    let script = || Script::new().answer(Answer::text("Fine."));
+    let script = || Script::new().answer(ScriptedAnswer::text("Fine."));
     let server = play(script());
     let finished = run(&mut world.asking(&server.url(), &["-p", "hi", "--output-format", "json"]));
     let alone = object(&finished);

@@ -2,8 +2,8 @@
 //! themselves, waking the model; and hooks that are no programs.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Script};
-use windlass_vocabulary::Source;
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
+use windlass_vocabulary::RequestSource;
 
 use crate::stage::{Running, World, play, run, wait_for_file};
 
@@ -32,7 +32,7 @@ fn a_hook_names_the_session_and_says_the_first_words() {
     let world = World::new();
     let start = json!({ "initialUserMessage": "The ship is at sea.", "sessionTitle": "Log book" });
     with(&world, &json!({ "hooks": { "SessionStart": hook(&says("SessionStart", start)) } }));
-    let server = play(Script::new().answer(Answer::text("Aye.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.")));
     run(&mut world.asking(&server.url(), &["-p", "Where are we?"])).answer();
     let request = server.requests()[0].json().expect("JSON");
     let said = request["messages"].to_string();
@@ -47,7 +47,7 @@ fn hooks_are_told_the_transcript_that_others_read_and_why_a_session_ends() {
     let world = World::new();
     let keep = "cat > end.json; echo >> end.json";
     with(&world, &json!({ "hooks": { "SessionEnd": hook(&command(keep)) } }));
-    let server = play(Script::new().answer(Answer::text("Aye.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.")));
     run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
     let told: Value = serde_json::from_str(&wait_for_file(&world.file("end.json"))).expect("JSON");
     assert_eq!(told["reason"], "other");
@@ -71,12 +71,12 @@ fn a_program_may_go_on_by_itself_and_wake_the_model() {
     with(&world, &json!({ "hooks": hooks }));
     let server = play(
         Script::new()
-            .answer(Answer::call(
+            .answer(ScriptedAnswer::call(
                 "Bash",
                 json!({ "command": "touch seen; while [ ! -s alone ]; do sleep 0.02; done" }),
             ))
-            .answer(Answer::call("Bash", json!({ "command": "sleep 1" })))
-            .answer(Answer::text("Over.").repeat(0)),
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": "sleep 1" })))
+            .answer(ScriptedAnswer::text("Over.").repeat(0)),
     );
     let flags = ["-p", "go", "--dangerously-skip-permissions"];
     let done = run(&mut world.asking(&server.url(), &flags));
@@ -94,10 +94,10 @@ fn a_model_judges_and_what_it_says_is_heard() {
     let no = r#"{"ok": false, "reason": "the mizzen is missing"}"#;
     let server = play(
         Script::new()
-            .answer(Answer::text("Two.").when_source(Source::Main))
-            .answer(Answer::text(no).when_source(Source::Aside))
-            .answer(Answer::text("Three.").when_source(Source::Main))
-            .answer(Answer::text("Sure: {\"ok\": true}").when_source(Source::Aside)),
+            .answer(ScriptedAnswer::text("Two.").when_source(RequestSource::Main))
+            .answer(ScriptedAnswer::text(no).when_source(RequestSource::Aside))
+            .answer(ScriptedAnswer::text("Three.").when_source(RequestSource::Main))
+            .answer(ScriptedAnswer::text("Sure: {\"ok\": true}").when_source(RequestSource::Aside)),
     );
     let done = run(&mut world.asking(&server.url(), &["-p", "count", "--output-format", "json"]));
     let result: Value = serde_json::from_str(&done.stdout).expect("JSON");
@@ -116,9 +116,11 @@ fn an_agent_looks_for_itself_before_the_end() {
     let path = world.file("masts");
     let server = play(
         Script::new()
-            .answer(Answer::text("Three.").when("count them"))
-            .answer(Answer::call("Read", json!({ "file_path": path })).when("Look into masts."))
-            .answer(Answer::text(r#"{"ok": true}"#).when_result("three")),
+            .answer(ScriptedAnswer::text("Three.").when("count them"))
+            .answer(
+                ScriptedAnswer::call("Read", json!({ "file_path": path })).when("Look into masts."),
+            )
+            .answer(ScriptedAnswer::text(r#"{"ok": true}"#).when_result("three")),
     );
     let done = run(&mut world.asking(&server.url(), &["-p", "count them"]));
     assert_eq!(done.answer(), "Three.\n");
@@ -136,7 +138,7 @@ fn settings_say_which_servers_hooks_may_ask() {
             "hooks": { "UserPromptSubmit": hook(&post) },
         }),
     );
-    let server = play(Script::new().answer(Answer::text("Aye.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.")));
     let ask = ["-p", "hi", "--verbose"];
     let mut running = Running::start(&mut world.asking(&server.url(), &ask));
     running.wait_for_stderr("names an address that settings do not allow");
@@ -152,7 +154,7 @@ fn hooks_are_told_of_tasks_and_may_undo_what_is_new_or_done() {
         json!({ "TaskCreated": hook(&command(keep)), "TaskCompleted": hook(&command(keep)) });
     with(&world, &json!({ "hooks": hooks }));
     let todo = |status: &str, content: &str| json!({ "content": content, "status": status, "activeForm": content });
-    let write = |todos: Vec<Value>| Answer::call("TodoWrite", json!({ "todos": todos }));
+    let write = |todos: Vec<Value>| ScriptedAnswer::call("TodoWrite", json!({ "todos": todos }));
     let server = play(
         Script::new()
             .answer(write(vec![todo("pending", "count the fore mast")]))
@@ -161,7 +163,7 @@ fn hooks_are_told_of_tasks_and_may_undo_what_is_new_or_done() {
                 todo("completed", "count the fore mast"),
                 todo("pending", "count the mizzen"),
             ]))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::text("Over.")),
     );
     let done = run(&mut world.asking(&server.url(), &["-p", "go"]));
     assert_eq!(done.stdout, "Over.\n", "{done:?}");
@@ -200,11 +202,11 @@ fn hooks_find_more_to_do_for_an_agent_in_the_background() {
         json!({ "description": "count", "prompt": "Count the masts.", "run_in_background": true });
     let server = play(
         Script::new()
-            .answer(Answer::call("Agent", left).when("start it"))
-            .answer(Answer::text("Started.").when_result("in the background"))
-            .answer(Answer::text("Three masts.").when("Count the masts."))
-            .answer(Answer::text("Five sails.").when("and the sails"))
-            .answer(Answer::text("Heard.").repeat(0)),
+            .answer(ScriptedAnswer::call("Agent", left).when("start it"))
+            .answer(ScriptedAnswer::text("Started.").when_result("in the background"))
+            .answer(ScriptedAnswer::text("Three masts.").when("Count the masts."))
+            .answer(ScriptedAnswer::text("Five sails.").when("and the sails"))
+            .answer(ScriptedAnswer::text("Heard.").repeat(0)),
     );
     let done = run(&mut world.asking(&server.url(), &["-p", "start it"]));
     assert_eq!(done.code, Some(0), "{done:?}");
@@ -226,8 +228,8 @@ fn a_judge_may_be_a_model_of_its_own() {
         with(&world, &json!({ "hooks": { "Stop": hook(&judge) } }));
         let server = play(
             Script::new()
-                .answer(Answer::text("Done.").when_source(Source::Main))
-                .answer(Answer::text("{\"ok\": true}").when_source(Source::Aside)),
+                .answer(ScriptedAnswer::text("Done.").when_source(RequestSource::Main))
+                .answer(ScriptedAnswer::text("{\"ok\": true}").when_source(RequestSource::Aside)),
         );
         let flags = ["-p", "go", "--model", "claude-sonnet-5-5", "--verbose"];
         let done = run(&mut world.asking(&server.url(), &flags));
@@ -261,7 +263,7 @@ fn hooks_look_at_pages_that_are_called_by_their_matcher() {
         |matcher: &str, line: &str| json!([{ "matcher": matcher, "hooks": [command(line)] }]);
     let hooks = json!({ "UserPromptExpansion": group("hoist", look) });
     with(&world, &json!({ "hooks": hooks }));
-    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
     run(&mut world.asking(&server.url(), &["-p", "/hoist high"])).answer();
     let seen = told(&world, "seen.json");
     for (field, value) in [
@@ -296,9 +298,9 @@ fn hooks_at_the_end_are_told_what_goes_on_and_what_was_said_before_a_failure() {
     let left = json!({ "command": "sleep 300", "run_in_background": true });
     let server = play(
         Script::new()
-            .answer(Answer::text("I begin.").tool("Bash", left))
-            .answer(Answer::text("It runs."))
-            .answer(Answer::failing(Fault::refuse(401))),
+            .answer(ScriptedAnswer::text("I begin.").tool("Bash", left))
+            .answer(ScriptedAnswer::text("It runs."))
+            .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401))),
     );
     let flags = ["-p", "go", "--allowedTools", "Bash"];
     run(&mut world.asking(&server.url(), &flags)).answer();

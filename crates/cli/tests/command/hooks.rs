@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{Finished, World, play, run};
 
@@ -32,8 +32,8 @@ fn says(value: &Value) -> String {
     format!("cat > /dev/null; printf '%s' '{value}'")
 }
 
-fn bash(command: &str) -> Answer {
-    Answer::call("Bash", json!({ "command": command }))
+fn bash(command: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("Bash", json!({ "command": command }))
 }
 
 fn go(world: &World, server: &Rehearsal, flags: &[&str]) -> Finished {
@@ -50,7 +50,8 @@ fn result(finished: &Finished) -> Value {
 fn a_no_before_a_tool_is_a_no() {
     let world = World::new();
     with(&world, &[("PreToolUse", "grep -q made.txt && { echo 'keep out' >&2; exit 2; }; true")]);
-    let server = play(Script::new().answer(bash("touch made.txt")).answer(Answer::text("Over.")));
+    let server =
+        play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     let finished = go(&world, &server, &[ALL]);
     assert_eq!(finished.stdout, "Over.\n", "{finished:?}");
     assert!(!world.file("made.txt").exists());
@@ -67,7 +68,8 @@ fn a_changed_input_is_checked_again() {
     let mut settings = hooks(&[("PreToolUse", &rewrite)]);
     settings["permissions"] = json!({ "deny": ["Bash(touch forbidden.txt)"] });
     write(world.home().join(".claude/settings.json"), settings);
-    let server = play(Script::new().answer(bash("touch made.txt")).answer(Answer::text("Over.")));
+    let server =
+        play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     let finished = go(&world, &server, &[ALL]);
     assert!(finished.stdout.contains("Over."), "{finished:?}");
     assert!(!world.file("made.txt").exists() && !world.file("forbidden.txt").exists());
@@ -77,7 +79,8 @@ fn a_changed_input_is_checked_again() {
 fn a_guard_that_is_not_there_is_never_a_yes() {
     let world = World::new();
     with(&world, &[("PreToolUse", "./no-such-guard")]);
-    let server = play(Script::new().answer(bash("touch made.txt")).answer(Answer::text("Over.")));
+    let server =
+        play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     let finished = go(&world, &server, &[ALL]);
     assert!(!world.file("made.txt").exists());
     assert!(finished.stderr.contains("no-such-guard"), "{finished:?}");
@@ -87,7 +90,7 @@ fn a_guard_that_is_not_there_is_never_a_yes() {
 fn a_stop_hook_that_never_ends_is_overridden() {
     let world = World::new();
     with(&world, &[("Stop", "printf '%s\\n' \"$(cat)\" >> log; wc -l < log >&2; exit 2")]);
-    let server = play(Script::new().answer(Answer::text("Done.").repeat(30)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Done.").repeat(30)));
     let finished = go(&world, &server, &["--output-format", "json"]);
     assert_eq!(result(&finished)["terminal_reason"], "stop_hook_prevented", "{finished:?}");
     assert_eq!(server.requests().len(), 9);
@@ -103,12 +106,12 @@ fn words_go_beside_the_prompt_and_a_refused_prompt_costs_nothing() {
         &world,
         &[("UserPromptSubmit", "echo 'the tide is out'"), ("SessionStart", "echo Monday")],
     );
-    let server = play(Script::new().answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     assert_eq!(go(&world, &server, &[]).answer(), "Over.\n");
     let body = &server.requests()[0].body;
     assert!(body.contains("the tide is out") && body.contains("Monday"), "{body}");
     with(&world, &[("UserPromptSubmit", "echo 'not today' >&2; exit 2")]);
-    let server = play(Script::new().answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     let finished = go(&world, &server, &["--output-format", "json"]);
     let result = result(&finished);
     assert_eq!(result["terminal_reason"], "hook_stopped", "{finished:?}");
@@ -125,10 +128,13 @@ fn the_same_hooks_run_in_sub_agents() {
     );
     let server = play(
         Script::new()
-            .answer(Answer::call("Agent", json!({ "description": "a", "prompt": "touch it" })))
+            .answer(ScriptedAnswer::call(
+                "Agent",
+                json!({ "description": "a", "prompt": "touch it" }),
+            ))
             .answer(bash("touch made.txt").when("touch it"))
-            .answer(Answer::text("I could not").when_result("not below deck"))
-            .answer(Answer::text("Over.").when_result("I could not")),
+            .answer(ScriptedAnswer::text("I could not").when_result("not below deck"))
+            .answer(ScriptedAnswer::text("Over.").when_result("I could not")),
     );
     let finished = go(&world, &server, &[ALL]);
     assert!(finished.stdout.contains("Over."), "{finished:?}");
@@ -139,11 +145,13 @@ fn the_same_hooks_run_in_sub_agents() {
 fn feedback_after_a_tool_and_an_end_by_a_hook() {
     let world = World::new();
     with(&world, &[("PostToolUse", "echo 'format it' >&2; exit 2")]);
-    let server = play(Script::new().answer(bash("touch made.txt")).answer(Answer::text("Over.")));
+    let server =
+        play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     assert!(go(&world, &server, &[ALL]).stdout.contains("Over."));
     assert!(server.requests()[1].body.contains("format it"));
     with(&world, &[("PostToolUse", &says(&json!({ "continue": false, "stopReason": "enough" })))]);
-    let server = play(Script::new().answer(bash("touch made.txt")).answer(Answer::text("Over.")));
+    let server =
+        play(Script::new().answer(bash("touch made.txt")).answer(ScriptedAnswer::text("Over.")));
     let finished = go(&world, &server, &[ALL, "--output-format", "json"]);
     assert_eq!(result(&finished)["terminal_reason"], "hook_stopped", "{finished:?}");
     assert_eq!(server.requests().len(), 1);
@@ -165,7 +173,7 @@ fn h5_hooks_are_those_of_the_beginning_and_a_project_needs_trust() {
         Script::new()
             .answer(bash("echo one"))
             .answer(bash("echo two"))
-            .answer(Answer::text("Over."))
+            .answer(ScriptedAnswer::text("Over."))
     };
     let server = play(script());
     assert!(go(&world, &server, &[ALL]).stdout.contains("Over."));
@@ -185,7 +193,7 @@ fn a_hook_that_cannot_be_read_costs_one_line() {
     settings["hooks"]["Stop"] = json!([{ "hooks": [{ "type": "prompt" }] }]);
     settings["hooks"]["NoSuchEvent"] = json!([]);
     write(world.home().join(".claude/settings.json"), settings);
-    let server = play(Script::new().answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     let finished = go(&world, &server, &[]);
     assert_eq!(finished.stdout, "Over.\n", "{finished:?}");
     for words in ["hooks.Stop[0].hooks[0]: `prompt` is missing", "hooks.NoSuchEvent"] {

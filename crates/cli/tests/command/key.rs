@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{Running, World, play, run, wait_for_file, wait_until_gone};
 
@@ -24,7 +24,7 @@ fn set_mode(path: &Path, bits: u32) {
 #[test]
 fn a_file_holds_the_key_if_it_is_the_users_alone() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let config = world.config(&format!(
         "[provider.anthropic]\nbase_url = \"{}\"\nkey_file = \"anthropic.key\"\n",
         server.url()
@@ -47,8 +47,8 @@ fn a_program_gives_the_key_and_is_asked_again_when_it_is_refused() {
     let world = World::new();
     let server = play(
         Script::new()
-            .answer(Answer::failing(Fault::refuse(401)))
-            .answer(Answer::text("ok").repeat(0)),
+            .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)))
+            .answer(ScriptedAnswer::text("ok").repeat(0)),
     );
     let give = program(&world, "echo called >> calls; echo \"key-$(wc -l < calls | tr -d ' ')\"");
     let config = format!(
@@ -94,7 +94,7 @@ fn a_program_that_gives_no_key_is_told_with_its_own_words() {
 #[test]
 fn one_key_serves_all_models_of_a_provider() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let give = program(&world, "echo called >> calls; echo sk-one");
     world.config(&format!(
         "[provider.anthropic]\nbase_url = \"{}\"\nkey_command = [\"{give}\"]\n",
@@ -125,8 +125,8 @@ fn a_signal_ends_the_program_that_is_waited_for_with_its_children() {
 fn tools_see_no_key() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "env"})))
-        .answer(Answer::text("done"));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "env"})))
+        .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     world.config(
         "[provider.mine]\nwire = \"gemini\"\nbase_url = \"https://x.example\"\nkey_env = \"MY_KEY\"\n",

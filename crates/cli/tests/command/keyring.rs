@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::desk::Desk;
 use crate::stage::{PATIENCE, World, play, run, run_with_input, wait_until_gone};
 use crate::terminal::terminal;
 
 fn polite() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 /// A world in which Anthropic lives here, and asks for a key.
@@ -74,8 +74,9 @@ fn a_key_is_kept_used_listed_and_removed() {
 #[test]
 fn a_key_of_the_ring_is_taken_out_of_what_tools_print() {
     const CANARY: &str = "canary-ring-77c0e1b2";
-    let print = Answer::call("Bash", json!({ "command": "printf 'canary-%s\\n' ring-77c0e1b2" }));
-    let server = play(Script::new().answer(print).answer(Answer::text("Over.").repeat(0)));
+    let print =
+        ScriptedAnswer::call("Bash", json!({ "command": "printf 'canary-%s\\n' ring-77c0e1b2" }));
+    let server = play(Script::new().answer(print).answer(ScriptedAnswer::text("Over.").repeat(0)));
     let world = moved(&server);
     let Some(desk) = Desk::open(&world) else { return };
     let mut set = desk.windlass(&world, &["key", "set", "anthropic"]);
@@ -197,7 +198,9 @@ fn a_locked_key_ring_is_told_only_to_those_who_need_it() {
 
 #[test]
 fn a_refused_key_is_told_with_where_to_put_another() {
-    let server = play(Script::new().answer(Answer::failing(Fault::refuse(401)).repeat(0)));
+    let server = play(
+        Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)).repeat(0)),
+    );
     let world = moved(&server);
     let Some(desk) = Desk::open(&world) else { return };
     let mut command = desk.windlass(&world, &["key", "set", "anthropic"]);
@@ -211,9 +214,9 @@ fn a_refused_key_is_told_with_where_to_put_another() {
 #[test]
 fn a_key_that_was_changed_meanwhile_is_taken_up() {
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "sh change.sh"})))
-        .answer(Answer::failing(Fault::refuse(401)))
-        .answer(Answer::text("ok").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "sh change.sh"})))
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)))
+        .answer(ScriptedAnswer::text("ok").repeat(0));
     let server = play(script);
     let world = moved(&server);
     let Some(desk) = Desk::open(&world) else { return };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::conversation::talk::{READY, Talk};
 use crate::driven::Driven;
@@ -23,7 +23,7 @@ fn set(world: &World, settings: &Value) {
 }
 
 fn ok() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 /// The request that one prompt makes.
@@ -99,9 +99,9 @@ fn files_are_kept_to_be_taken_back_unless_settings_say_no() {
         write(world.file("note.txt"), "old");
         let write_new = json!({"file_path": world.file("note.txt"), "content": "new"});
         let script = Script::new()
-            .answer(Answer::call("Read", json!({"file_path": world.file("note.txt")})))
-            .answer(Answer::call("Write", write_new))
-            .answer(Answer::text("ok").repeat(0));
+            .answer(ScriptedAnswer::call("Read", json!({"file_path": world.file("note.txt")})))
+            .answer(ScriptedAnswer::call("Write", write_new))
+            .answer(ScriptedAnswer::text("ok").repeat(0));
         let server = play(script);
         let flags = ["-p", "go", "--permission-mode", "acceptEdits"];
         assert_eq!(run(&mut world.asking(&server.url(), &flags)).answer(), "ok\n");
@@ -124,8 +124,8 @@ fn the_window_is_kept_to_and_summaries_can_be_switched_off() {
         let world = World::new();
         set(&world, &settings);
         let script = Script::new()
-            .answer(Answer::call("Bash", json!({"command": "true"})))
-            .answer(Answer::text("ok").repeat(0));
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "true"})))
+            .answer(ScriptedAnswer::text("ok").repeat(0));
         let server = play(script);
         let mut command = world.asking(&server.url(), &["-p", "--allowedTools", "Bash"]);
         let finished = crate::stage::run_with_input(&mut command, long.as_bytes());
@@ -136,22 +136,23 @@ fn the_window_is_kept_to_and_summaries_can_be_switched_off() {
 
 #[test]
 fn sessions_are_swept_after_the_days_of_the_settings() {
-    use windlass_journal::transcript::{Imported, adopt};
-    use windlass_journal::{Catalogue, Head};
-    use windlass_vocabulary::{Message, MessageId, Origin};
+    use windlass_journal::transcript::{ImportedConversation, write_imported_journal};
+    use windlass_journal::{JournalHead, SessionCatalogue};
+    use windlass_vocabulary::{Message, MessageId, MessageOrigin};
     for (settings, is_left) in [(json!({}), true), (json!({"cleanupPeriodDays": 1}), false)] {
         let (world, server) = (World::new(), ok());
         set(&world, &settings);
         let root = world.home().parent().expect("a folder").join("state/windlass/sessions");
-        let journal = Catalogue::new(&root).journal_path(&world.work(), "old");
+        let journal = SessionCatalogue::new(&root).journal_path(&world.work(), "old");
         std::fs::create_dir_all(journal.parent().expect("a folder")).expect("a folder");
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a time").as_millis();
         let created = u64::try_from(now).expect("a time") - 3 * 24 * 60 * 60 * 1_000;
         let project = Some(world.work().to_string_lossy().into_owned());
-        let head = Head { project, created, ..Head::default() };
-        let hi = Message::user_text(MessageId(0), Origin::User, "hi");
-        let imported = Imported { messages: vec![hi], ..Imported::default() };
-        adopt(imported, &journal, &"old".into(), &head).expect("written");
+        let head = JournalHead { project, created, ..JournalHead::default() };
+        let hi = Message::user_text(MessageId(0), MessageOrigin::User, "hi");
+        let imported =
+            ImportedConversation { messages: vec![hi], ..ImportedConversation::default() };
+        write_imported_journal(imported, &journal, &"old".into(), &head).expect("written");
         // Nobody waits for the broom, but a mark says that it has begun.
         let mut swept = false;
         for _ in 0..50 {
@@ -226,13 +227,13 @@ fn the_servers_of_a_plugin_are_used_unless_they_are_not_wanted() {
     let server = json!({"command": "sh", "args": ["${CLAUDE_PLUGIN_ROOT}/server.sh"]});
     write(plugin.join(".mcp.json"), json!({"mcpServers": {"box": server}}));
     // They are called by their names, and asked about like any other.
-    let call = Answer::call("mcp__sail_box__place", json!({}));
+    let call = ScriptedAnswer::call("mcp__sail_box__place", json!({}));
     for (flag, rule, wanted) in [
         ("--plugin-dir", "mcp__sail_box", "in "),
         ("--plugin-dir", "Read", "Nobody can be asked here"),
         ("--plugin-dir-no-mcp", "mcp__sail_box", "There is no tool"),
     ] {
-        let server = play(Script::new().answer(call.clone()).answer(Answer::text("ok")));
+        let server = play(Script::new().answer(call.clone()).answer(ScriptedAnswer::text("ok")));
         let flags = ["-p", "go", flag, "plug", "--allowedTools", rule];
         let finished = run(&mut world.asking(&server.url(), &flags));
         assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -371,8 +372,8 @@ fn what_asks_by_a_rule_asks_whatever_else_is_allowed() {
         let world = World::new();
         set(&world, &settings);
         let script = Script::new()
-            .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
-            .answer(Answer::text("ok"));
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+            .answer(ScriptedAnswer::text("ok"));
         let server = play(script);
         let flags = ["-p", "go", "--dangerously-skip-permissions"];
         assert_eq!(run(&mut world.asking(&server.url(), &flags)).code, Some(0));
@@ -399,8 +400,9 @@ fn held(world: &World, sandbox: &Value, input: &Value, flags: &[&str]) -> Option
     let more = sandbox.as_object().cloned().expect("an object");
     settings["sandbox"].as_object_mut().expect("an object").extend(more);
     set(world, &settings);
-    let script =
-        Script::new().answer(Answer::call("Bash", input.clone())).answer(Answer::text("Over."));
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", input.clone()))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let finished = run(world.asking(&server.url(), &["-p", "go"]).args(flags));
     if finished.code == Some(1) && finished.stderr.contains("none can be had") {

@@ -1,7 +1,7 @@
 //! Work that goes on by itself, and a client that has said its last.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::driven::Driven;
 use crate::stage::{World, play};
@@ -12,12 +12,14 @@ fn script(world: &World) -> Script {
         json!({ "description": "count", "prompt": "Count them.", "run_in_background": true });
     let told = json!({ "file_path": world.file("told"), "content": "three" });
     Script::new()
-        .answer(Answer::call("Agent", left).when("start it"))
-        .answer(Answer::text("LAUNCHED").when_result("in the background"))
-        .answer(Answer::call("Bash", json!({ "command": "touch counted" })).when("Count them."))
-        .answer(Answer::text("three").when_result(""))
-        .answer(Answer::call("Write", told).when("has ended"))
-        .answer(Answer::text("FINISHED").when_result(""))
+        .answer(ScriptedAnswer::call("Agent", left).when("start it"))
+        .answer(ScriptedAnswer::text("LAUNCHED").when_result("in the background"))
+        .answer(
+            ScriptedAnswer::call("Bash", json!({ "command": "touch counted" })).when("Count them."),
+        )
+        .answer(ScriptedAnswer::text("three").when_result(""))
+        .answer(ScriptedAnswer::call("Write", told).when("has ended"))
+        .answer(ScriptedAnswer::text("FINISHED").when_result(""))
 }
 
 /// Two questions, in whatever order they come: the run wants to end, and the agent wants to run
@@ -96,10 +98,12 @@ fn an_agent_is_started_without_a_question() {
     let call = json!({ "description": "look", "prompt": "Look around." });
     let server = play(
         Script::new()
-            .answer(Answer::call("Agent", call).when("start it"))
-            .answer(Answer::call("Bash", json!({ "command": "touch x" })).when("Look around."))
-            .answer(Answer::text("Nothing.").when_result(""))
-            .answer(Answer::text("Over.").when_result("")),
+            .answer(ScriptedAnswer::call("Agent", call).when("start it"))
+            .answer(
+                ScriptedAnswer::call("Bash", json!({ "command": "touch x" })).when("Look around."),
+            )
+            .answer(ScriptedAnswer::text("Nothing.").when_result(""))
+            .answer(ScriptedAnswer::text("Over.").when_result("")),
     );
     let mut driven = Driven::start(&world, &server.url(), &[]);
     driven.prompt("start it");
@@ -119,11 +123,14 @@ fn an_agent_that_is_waited_for_is_stopped_or_left() {
         let told = if is_left { "in the background" } else { "was stopped" };
         let server = play(
             Script::new()
-                .answer(Answer::call("Agent", call.clone()).when("start it"))
-                .answer(Answer::call("Bash", json!({ "command": "touch x" })).when("Look around."))
-                .answer(Answer::text("Going on.").when_result(told))
-                .answer(Answer::text("Seen.").when_result(""))
-                .answer(Answer::text("Heard.").when("has ended")),
+                .answer(ScriptedAnswer::call("Agent", call.clone()).when("start it"))
+                .answer(
+                    ScriptedAnswer::call("Bash", json!({ "command": "touch x" }))
+                        .when("Look around."),
+                )
+                .answer(ScriptedAnswer::text("Going on.").when_result(told))
+                .answer(ScriptedAnswer::text("Seen.").when_result(""))
+                .answer(ScriptedAnswer::text("Heard.").when("has ended")),
         );
         let flags = ["--permission-prompt-tool", "stdio"];
         let mut driven = Driven::start(&world, &server.url(), &flags);

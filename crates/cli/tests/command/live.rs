@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::driven::Driven;
 use crate::stage::{World, play};
@@ -25,8 +25,8 @@ fn touching(prompts: u32) -> Rehearsal {
     let mut script = Script::new();
     for _ in 0..prompts {
         script = script
-            .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
-            .answer(Answer::text("Over."));
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": "touch made.txt" })))
+            .answer(ScriptedAnswer::text("Over."));
     }
     play(script)
 }
@@ -84,11 +84,11 @@ fn nothing_changes_while_a_prompt_is_worked_on() {
     let world = World::new();
     let wait = "until [ -e go.txt ]; do sleep 0.02; done";
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({ "command": wait })))
-        .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
-        .answer(Answer::text("Over."))
-        .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
-        .answer(Answer::text("Over."));
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": wait })))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "touch made.txt" })))
+        .answer(ScriptedAnswer::text("Over."))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "touch made.txt" })))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let mut driven = Driven::start(&world, &server.url(), &["--dangerously-skip-permissions"]);
     driven.prompt("go");
@@ -127,11 +127,11 @@ fn a_nested_session_that_starts_later_has_the_hooks_of_then() {
     let world = World::new();
     let agent = json!({"description": "do", "prompt": "do it", "subagent_type": "general-purpose"});
     let script = Script::new()
-        .answer(Answer::text("Nothing."))
-        .answer(Answer::call("Agent", agent))
-        .answer(Answer::call("Bash", json!({ "command": "touch made.txt" })))
-        .answer(Answer::text("Tried."))
-        .answer(Answer::text("Over."));
+        .answer(ScriptedAnswer::text("Nothing."))
+        .answer(ScriptedAnswer::call("Agent", agent))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "touch made.txt" })))
+        .answer(ScriptedAnswer::text("Tried."))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(touch:*)", "Agent"];
     let mut driven = Driven::start(&world, &server.url(), &flags);

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::driven::{Driven, LINES, Over};
 use crate::stage::{World, play};
 
-fn bash(command: &str) -> Answer {
-    Answer::call("Bash", json!({ "command": command }))
+fn bash(command: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("Bash", json!({ "command": command }))
 }
 
 /// Ends the input and holds the end against the contract: as many results as prompts, and soon.
@@ -26,7 +26,7 @@ fn over(driven: Driven, prompts: usize) -> Over {
 #[test]
 fn the_end_of_input_and_work_is_the_end() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Fine.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.")));
     let mut driven = Driven::start(&world, &server.url(), &[]);
     driven.prompt("hi");
     driven.result();
@@ -40,7 +40,7 @@ fn the_end_of_input_and_work_is_the_end() {
 fn a_silent_process_gives_signs_of_life() {
     let world = World::new();
     let text = "I begin, and never come to an end of it all.";
-    let stalled = Answer::text(text).fault(Fault::stall_after_event(4));
+    let stalled = ScriptedAnswer::text(text).fault(ScriptedFault::stall_after_event(4));
     let server = play(Script::new().answer(stalled));
     let mut command = world.asking(&server.url(), &LINES);
     let mut driven = Driven::spawn(command.env("WINDLASS_KEEP_ALIVE_MS", "50"));
@@ -63,7 +63,7 @@ fn a_reader_that_comes_late_gets_everything() {
     let server = play(
         Script::new()
             .answer(long.repeat(0))
-            .answer(Answer::text("Over.").repeat(0).when_result("x")),
+            .answer(ScriptedAnswer::text("Over.").repeat(0).when_result("x")),
     );
     let arguments: Vec<&str> = LINES.into_iter().chain(["--allowedTools", "Bash"]).collect();
     let mut driven = Driven::unread(&mut world.asking(&server.url(), &arguments));
@@ -79,7 +79,7 @@ fn a_reader_that_comes_late_gets_everything() {
 #[test]
 fn a_reader_that_goes_away_ends_it_quietly() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Fine.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let mut driven = Driven::unread(&mut world.asking(&server.url(), &LINES));
     driven.close_output();
     driven.prompt("hi");
@@ -91,7 +91,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 fn a_server_that_dies_in_the_middle_is_a_result() {
     let world = World::new();
     let text = "I begin, and never come to an end of it all.";
-    let stalled = Answer::text(text).fault(Fault::stall_after_event(4));
+    let stalled = ScriptedAnswer::text(text).fault(ScriptedFault::stall_after_event(4));
     let server = play(Script::new().answer(stalled.repeat(0)));
     let flags = ["--include-partial-messages", "--max-retries", "1"];
     let mut driven = Driven::start(&world, &server.url(), &flags);
@@ -108,8 +108,11 @@ fn a_server_that_dies_in_the_middle_is_a_result() {
 fn a_tool_that_hangs_ends_by_its_limit_or_by_an_interrupt() {
     let world = World::new();
     let limited = json!({ "command": "sleep 600", "timeout": 300 });
-    let server =
-        play(Script::new().answer(Answer::call("Bash", limited)).answer(Answer::text("Over.")));
+    let server = play(
+        Script::new()
+            .answer(ScriptedAnswer::call("Bash", limited))
+            .answer(ScriptedAnswer::text("Over.")),
+    );
     let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("go");
     assert_eq!(over(driven, 1).code, Some(0));
@@ -129,7 +132,7 @@ fn a_hook_that_hangs_does_not_hold_the_run() {
     let slow = json!([{"hooks": [{"type": "command", "command": "sleep 600", "timeout": 1}]}]);
     let hooks = json!({"hooks": {"PostToolUse": slow, "Stop": slow, "SessionEnd": slow}});
     std::fs::write(world.home().join(".claude/settings.json"), hooks.to_string()).expect("a file");
-    let server = play(Script::new().answer(bash("true")).answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(bash("true")).answer(ScriptedAnswer::text("Over.")));
     let mut driven = Driven::start(&world, &server.url(), &["--allowedTools", "Bash"]);
     driven.prompt("go");
     let result = driven.result();
@@ -155,7 +158,7 @@ fn a_signal_in_the_middle_still_gives_the_result() {
 fn every_line_is_short_enough_whatever_stands_in_it() {
     let world = World::new();
     let long = "long ".repeat(1_000_000);
-    let server = play(Script::new().answer(Answer::text(long.clone()).chunk(500_000)));
+    let server = play(Script::new().answer(ScriptedAnswer::text(long.clone()).chunk(500_000)));
     let flags = ["--replay-user-messages", "--session-mirror", "--include-partial-messages"];
     let mut driven = Driven::start(&world, &server.url(), &flags);
     // Each line is measured where it is read.
@@ -168,7 +171,7 @@ fn every_line_is_short_enough_whatever_stands_in_it() {
 #[test]
 fn lines_that_mean_nothing_are_named_and_left_out() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Fine.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Fine.").repeat(0)));
     let mut driven = Driven::start(&world, &server.url(), &[]);
     driven.say(&json!("only a text"));
     driven.say(&json!({"type": "something_new", "x": 1}));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::desk::Desk;
 use crate::stage::{Finished, World, play, run};
@@ -152,8 +152,8 @@ fn there_and_back(world: &World, at: impl Fn(&[&str]) -> Command, is_in_ring: bo
     run(&mut at(&["mcp", "add", "--transport", "http", "box", &url])).answer();
     let used = || -> (Finished, String) {
         let script = Script::new()
-            .answer(Answer::call("mcp__box__open", json!({})))
-            .answer(Answer::text("done"));
+            .answer(ScriptedAnswer::call("mcp__box__open", json!({})))
+            .answer(ScriptedAnswer::text("done"));
         let server = play(script);
         let mut command = at(&["-p", "go", "--allowedTools", "mcp__box"]);
         command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "test-key");

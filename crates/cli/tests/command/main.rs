@@ -53,7 +53,7 @@ mod remote;
 mod requests;
 mod rewind;
 #[allow(dead_code, reason = "the validator of the binary, of which only a part is needed")]
-#[path = "../../src/schema/mod.rs"]
+#[path = "../../src/json_schema/mod.rs"]
 mod schema;
 mod secrets;
 mod serve;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -27,7 +27,7 @@ fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> String {
 }
 
 fn server() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
 #[test]
@@ -125,13 +125,13 @@ fn what_counts_for_some_files_is_said_once_with_the_first_of_them() {
     write(world.file("api/v1/one_test.rs"), "1\n");
     write(world.file("api/v1/two.rs"), "2\n");
     write(world.file("top.rs"), "0\n");
-    let read = |path: &str| Answer::call("Read", json!({ "file_path": world.file(path) }));
+    let read = |path: &str| ScriptedAnswer::call("Read", json!({ "file_path": world.file(path) }));
     let script = Script::new()
         .answer(read("top.rs"))
         .answer(read("api/v1/two.rs"))
         .answer(read("api/v1/one_test.rs"))
         .answer(read("api/v1/two.rs"))
-        .answer(Answer::text("ok"));
+        .answer(ScriptedAnswer::text("ok"));
     let server = play(script);
     ask(&world, &server, &["-p", "hi"]);
     let told = told(&server);
@@ -153,10 +153,10 @@ fn instructions_and_what_was_said_survive_a_summary() {
     let world = World::new();
     write(world.file("CLAUDE.md"), "Always answer in verse.");
     let script = Script::new()
-        .answer(Answer::text("long ".repeat(4_000)))
-        .answer(Answer::text("more ".repeat(4_000)))
-        .answer(Answer::text("A summary."))
-        .answer(Answer::text("ok").repeat(0));
+        .answer(ScriptedAnswer::text("long ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("more ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("A summary."))
+        .answer(ScriptedAnswer::text("ok").repeat(0));
     let server = play(script);
     ask(&world, &server, &["-p", "one"]);
     ask(&world, &server, &["-p", "two", "-c"]);
@@ -180,9 +180,12 @@ fn skills_and_notes_that_fit_the_prompt_are_shown_and_may_be_read() {
     write(notes, "The calendar module handles February badly.");
     write(world.file("a.txt"), "text\n");
     let script = Script::new()
-        .answer(Answer::call("Read", json!({"file_path": skill.to_string_lossy()})))
-        .answer(Answer::call("Read", json!({"file_path": world.file("a.txt").to_string_lossy()})))
-        .answer(Answer::text("ok"));
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": skill.to_string_lossy()})))
+        .answer(ScriptedAnswer::call(
+            "Read",
+            json!({"file_path": world.file("a.txt").to_string_lossy()}),
+        ))
+        .answer(ScriptedAnswer::text("ok"));
     let server = play(script);
     ask(&world, &server, &["-p", "the calendar module is wrong in February"]);
     let body =
@@ -209,9 +212,9 @@ fn agents_of_the_project_run_with_their_own_prompt_and_tools_and_are_paid_for() 
     let task =
         json!({"description": "review", "prompt": "Look at it.", "subagent_type": "reviewer"});
     let script = Script::new()
-        .answer(Answer::call("Agent", task))
-        .answer(Answer::text("It is fine.").when("Look at it."))
-        .answer(Answer::text("The reviewer is content."));
+        .answer(ScriptedAnswer::call("Agent", task))
+        .answer(ScriptedAnswer::text("It is fine.").when("Look at it."))
+        .answer(ScriptedAnswer::text("The reviewer is content."));
     let server = play(script);
     let flags = ["-p", "review it", "--allowedTools", "Agent", "--price", "3,15"];
     assert_eq!(ask(&world, &server, &flags), "The reviewer is content.\n");
@@ -244,11 +247,11 @@ fn a_file_that_changed_meanwhile_is_told() {
     std::fs::write(&path, "first\n").expect("a file");
     let change = format!("echo second >> {}", path.display());
     let script = Script::new()
-        .answer(Answer::call("Read", json!({ "file_path": path })))
-        .answer(Answer::call("Bash", json!({ "command": change })))
-        .answer(Answer::call("Bash", json!({ "command": "true" })))
-        .answer(Answer::call("Bash", json!({ "command": "true" })))
-        .answer(Answer::text("Over."));
+        .answer(ScriptedAnswer::call("Read", json!({ "file_path": path })))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": change })))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "true" })))
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": "true" })))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let flags = ["-p", "go", "--dangerously-skip-permissions"];
     assert_eq!(run(&mut world.asking(&server.url(), &flags)).answer(), "Over.\n");

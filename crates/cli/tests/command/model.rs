@@ -1,15 +1,15 @@
 //! Which model is asked, over which wire, at which server, with whose key.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Recorded, Rehearsal, Script};
+use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{World, play, run};
 
 fn polite() -> Rehearsal {
-    play(Script::new().answer(Answer::text("ok").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)))
 }
 
-fn last(server: &Rehearsal) -> (Recorded, Value) {
+fn last(server: &Rehearsal) -> (ReceivedRequest, Value) {
     let request = server.requests().pop().expect("a request");
     let body = request.json().expect("JSON");
     (request, body)
@@ -135,8 +135,12 @@ fn variables_name_the_model_and_change_what_a_short_name_means() {
 fn every_model_of_a_chain_is_asked_at_its_own_provider_with_its_own_key() {
     let world = World::new();
     let (anthropic, openai, gemini) = (
-        play(Script::new().answer(Answer::failing(Fault::refuse(404)).repeat(0))),
-        play(Script::new().answer(Answer::failing(Fault::refuse(404)).repeat(0))),
+        play(
+            Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
+        ),
+        play(
+            Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
+        ),
         polite(),
     );
     let chain = "openai/gpt-5.5,gemini/gemini-3.8-flash";
@@ -297,7 +301,7 @@ fn a_number_of_tokens_to_think_reaches_models_that_know_one() {
         ("claude-sonnet-4-6", "0", json!({ "type": "disabled" })),
     ] {
         let world = World::new();
-        let server = play(Script::new().answer(Answer::text("Well thought.")));
+        let server = play(Script::new().answer(ScriptedAnswer::text("Well thought.")));
         let mut command = world.asking(&server.url(), &["-p", "think", "--model", model]);
         run(command.env("MAX_THINKING_TOKENS", given)).answer();
         let request = server.requests()[0].json().expect("JSON");
@@ -311,9 +315,9 @@ fn the_environment_says_how_long_commands_may_take() {
     let wait = |timeout: u64| json!({ "command": "sleep 300", "timeout": timeout });
     let server = play(
         Script::new()
-            .answer(Answer::call("Bash", json!({ "command": "sleep 300" })))
-            .answer(Answer::call("Bash", wait(200_000)))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": "sleep 300" })))
+            .answer(ScriptedAnswer::call("Bash", wait(200_000)))
+            .answer(ScriptedAnswer::text("Over.")),
     );
     let flags = ["-p", "wait", "--allowedTools", "Bash"];
     let mut command = world.asking(&server.url(), &flags);

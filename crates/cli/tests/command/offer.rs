@@ -1,13 +1,13 @@
 //! Which tools are offered, and what searching tools do not show.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
 fn offered(flags: &[&str]) -> Vec<String> {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     let mut command = world.asking(&server.url(), &["-p", "hi"]);
     run(command.args(flags)).answer();
     let body = server.requests()[0].json().expect("JSON");
@@ -58,7 +58,9 @@ fn what_may_not_be_read_is_not_even_found() {
     for (tool, input) in
         [("Grep", json!({"pattern": "needle"})), ("Glob", json!({"pattern": "*.*"}))]
     {
-        let script = Script::new().answer(Answer::call(tool, input)).answer(Answer::text("done"));
+        let script = Script::new()
+            .answer(ScriptedAnswer::call(tool, input))
+            .answer(ScriptedAnswer::text("done"));
         let server = play(script);
         let arguments = ["-p", "go", "--disallowedTools", "Read(secret.env)"];
         run(&mut world.asking(&server.url(), &arguments)).answer();
@@ -72,8 +74,8 @@ fn what_may_not_be_read_is_not_even_found() {
 fn a_long_output_can_be_read_back_without_a_question() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "seq 1 40000"})))
-        .answer(Answer::text("done"));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "seq 1 40000"})))
+        .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     let arguments = ["-p", "go", "--allowedTools", "Bash(seq:*)", "--journal", "run.jsonl"];
     run(&mut world.asking(&server.url(), &arguments)).answer();
@@ -85,8 +87,8 @@ fn a_long_output_can_be_read_back_without_a_question() {
 
     // A run that stands elsewhere continues the session: the folder is outside of where it works.
     let read = Script::new()
-        .answer(Answer::call("Read", json!({"file_path": kept.to_string_lossy()})))
-        .answer(Answer::text("done"));
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": kept.to_string_lossy()})))
+        .answer(ScriptedAnswer::text("done"));
     let server = play(read);
     let elsewhere = tempfile::tempdir().expect("a folder");
     let journal = world.file("run.jsonl");
@@ -115,9 +117,9 @@ fn skills_are_offered_where_there_are_any() {
     let text = "---\ndisable-model-invocation: true\n---\nNot for models.\n";
     std::fs::write(hidden.join("SKILL.md"), text).expect("a skill");
     let script = Script::new()
-        .answer(Answer::call("Skill", json!({"skill": "rigging-59"})))
-        .answer(Answer::call("Skill", json!({"skill": "a-hidden"})))
-        .answer(Answer::text("done"));
+        .answer(ScriptedAnswer::call("Skill", json!({"skill": "rigging-59"})))
+        .answer(ScriptedAnswer::call("Skill", json!({"skill": "a-hidden"})))
+        .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     run(&mut world.asking(&server.url(), &["-p", "go"])).answer();
     let requests = server.requests();
@@ -138,7 +140,7 @@ fn skills_are_offered_where_there_are_any() {
 #[test]
 fn the_default_prompt_and_tools_are_short() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
     let body = server.requests()[0].json().expect("JSON");
     let bytes = body["tools"].to_string().len() + body["system"].to_string().len();

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -35,9 +35,9 @@ fn no_command_outlives_a_killed_process_for_long() {
     ] {
         let world = World::new();
         let script = Script::new()
-            .answer(Answer::call("Bash", input))
-            .answer(Answer::text("done").when("again"))
-            .answer(Answer::call("Bash", json!({"command": "sleep 300"})));
+            .answer(ScriptedAnswer::call("Bash", input))
+            .answer(ScriptedAnswer::text("done").when("again"))
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 300"})));
         let server = play(script);
         let flags = ["-p", "go", "--journal", "run.jsonl", "--dangerously-skip-permissions"];
         let mut first = world.asking(&server.url(), &flags);

@@ -1,15 +1,15 @@
 //! What may run in a session that nobody watches.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{Finished, World, play, run};
 
 /// A model that wants to write a file, and says so.
 fn wants_to_write() -> Script {
     Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
-        .answer(Answer::text("Over."))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+        .answer(ScriptedAnswer::text("Over."))
 }
 
 fn ask(world: &World, flags: &[&str]) -> (Finished, Value) {
@@ -99,8 +99,9 @@ fn far_away() -> tempfile::TempDir {
 /// What the model was told of its call.
 fn told(flags: &[&str], tool: &str, input: Value) -> (Finished, String) {
     let world = World::new();
-    let script =
-        Script::new().answer(Answer::call(tool, input)).answer(Answer::text("Over.").repeat(0));
+    let script = Script::new()
+        .answer(ScriptedAnswer::call(tool, input))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let mut command = world.asking(&server.url(), &["-p", "go"]);
     let finished = run(command.args(flags));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{Finished, World, play, run, run_with_input};
 
@@ -18,8 +18,8 @@ fn ask(world: &World, server: &Rehearsal, arguments: &[&str]) -> Finished {
     run(&mut world.asking(&server.url(), arguments))
 }
 
-fn bash(command: &str) -> Answer {
-    Answer::call("Bash", json!({ "command": command }))
+fn bash(command: &str) -> ScriptedAnswer {
+    ScriptedAnswer::call("Bash", json!({ "command": command }))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_plugin_brings_commands_agents_skills_hooks_and_styles() {
     ] }] } });
     write(plugin.join("hooks/hooks.json"), &hook.to_string());
     write(plugin.join("log.txt"), "calm sea");
-    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
     let settings = r#"{"outputStyle": "salty"}"#;
     let flags = ["--plugin-dir", "plug", "--settings", settings];
     let mut all = vec!["-p", "/sail:hoist main sail"];
@@ -83,9 +83,9 @@ fn a_skill_brings_hooks_when_it_is_loaded_and_not_before() {
     let server = play(
         Script::new()
             .answer(bash("touch before"))
-            .answer(Answer::call("Skill", json!({ "skill": "careful" })))
+            .answer(ScriptedAnswer::call("Skill", json!({ "skill": "careful" })))
             .answer(bash("touch after"))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::text("Over.")),
     );
     let done = ask(&world, &server, &["-p", "go", "--dangerously-skip-permissions"]);
     assert_eq!(done.stdout, "Over.\n", "{done:?}");
@@ -101,9 +101,9 @@ fn a_skill_that_a_person_calls_brings_its_hooks_too() {
     let server = play(
         Script::new()
             .answer(bash("touch after"))
-            .answer(Answer::text("Over."))
+            .answer(ScriptedAnswer::text("Over."))
             .answer(bash("touch much_later"))
-            .answer(Answer::text("Over again.")),
+            .answer(ScriptedAnswer::text("Over again.")),
     );
     let said = [
         json!({ "type": "user", "message": { "role": "user", "content": "/careful go" } }),
@@ -130,11 +130,11 @@ fn an_agent_has_hooks_of_its_own_for_as_long_as_it_runs() {
     let dive = json!({ "description": "dive", "prompt": "dive now", "subagent_type": "diver" });
     let server = play(
         Script::new()
-            .answer(Answer::call("Agent", dive))
+            .answer(ScriptedAnswer::call("Agent", dive))
             .answer(bash("touch deep").when("dive now"))
-            .answer(Answer::text("could not").when_result("too deep"))
+            .answer(ScriptedAnswer::text("could not").when_result("too deep"))
             .answer(bash("touch shallow").when_result("could not"))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::text("Over.")),
     );
     let done = ask(&world, &server, &["-p", "go", "--dangerously-skip-permissions"]);
     assert_eq!(done.stdout, "Over.\n", "{done:?}");
@@ -151,9 +151,9 @@ fn a_command_has_a_model_and_rules_of_its_own_for_one_run() {
     let server = play(
         Script::new()
             .answer(bash("touch once"))
-            .answer(Answer::text("Done."))
+            .answer(ScriptedAnswer::text("Done."))
             .answer(bash("touch once; touch twice"))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::text("Over.")),
     );
     let prompt =
         |text: &str| json!({ "type": "user", "message": { "role": "user", "content": text } });
@@ -186,7 +186,7 @@ fn the_commands_are_there_without_a_model() {
     let settings =
         json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "true" }] }] } });
     write(world.home().join(".claude/settings.json"), &settings.to_string());
-    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
     ask(&world, &server, &["-p", "the first prompt"]).answer();
     for (prompt, words) in [
         ("/help", "/resume [SESSION]"),
@@ -214,7 +214,7 @@ fn a_skill_is_a_command_too_and_a_broken_head_costs_one_line() {
     );
     let broken = "---\nname: split\ndescription: splits\nthis is no line of a head\n---\nSplit it.";
     write(world.home().join(".claude/skills/split/SKILL.md"), broken);
-    let server = play(Script::new().answer(Answer::text("Aye.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Aye.").repeat(0)));
     let done = ask(&world, &server, &["-p", "/tie a bowline"]);
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "Aye.\n"), "{done:?}");
     assert_eq!(done.stderr.lines().count(), 1, "{done:?}");

@@ -1,7 +1,7 @@
 //! `windlass permission`: policies tested like code. And the kernel's side of it, `--sandbox`.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run, run_with_input};
 
@@ -62,8 +62,8 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
     let target = outside.path().join("escaped");
     let write = format!("echo in > inside.txt; echo out > {}; pwd", target.display());
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({ "command": write })))
-        .answer(Answer::text("Over."));
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": write })))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let flags = ["-p", "go", "--dangerously-skip-permissions", "--sandbox=required", "--verbose"];
     let finished = run(&mut world.asking(&server.url(), &flags));
@@ -81,7 +81,9 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
     assert!(finished.stderr.to_lowercase().contains("bubblewrap"), "told at start: {finished:?}");
     // A call that asks to leave it is refused where it is required.
     let free = json!({ "command": write, "dangerouslyDisableSandbox": true });
-    let script = Script::new().answer(Answer::call("Bash", free)).answer(Answer::text("Over."));
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", free))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let finished = run(&mut world.asking(&server.url(), &flags));
     assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -91,7 +93,9 @@ fn a_sandbox_holds_commands_to_where_the_session_works() {
 /// What a model that runs one command in a sandbox is told of it.
 #[cfg(target_os = "linux")]
 fn held(world: &World, flags: &[&str], input: Value) -> Option<String> {
-    let script = Script::new().answer(Answer::call("Bash", input)).answer(Answer::text("Over."));
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", input))
+        .answer(ScriptedAnswer::text("Over."));
     let server = play(script);
     let mut command = world.asking(&server.url(), &["-p", "go", "--sandbox=required"]);
     let finished = run(command.args(flags));
@@ -120,7 +124,7 @@ fn what_a_sandbox_holds_runs_unasked_and_reaches_only_listed_hosts() {
     assert!(told.contains("may not be left here"), "{told}");
     assert!(!world.file("left.txt").exists(), "{told}");
 
-    let server = play(Script::new().answer(Answer::text("unused")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("unused")));
     let url = server.url();
     let fetch = json!({"command": format!(
         "curl -sS -m 20 --noproxy '' -x \"$http_proxy\" {url}/nowhere; echo code $?"

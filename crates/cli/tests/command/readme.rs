@@ -1,6 +1,6 @@
 //! What the README shows is what the command does.
 
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -86,7 +86,7 @@ fn the_configuration_it_shows_is_read() {
 #[test]
 fn it_lists_the_tools_a_model_is_offered() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
     let body = server.requests()[0].json().expect("JSON");
     let tools = body["tools"].as_array().expect("tools");

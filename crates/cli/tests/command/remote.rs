@@ -1,7 +1,7 @@
 //! MCP servers through the real binary: configured, trusted, called, kept and taken away.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -44,7 +44,9 @@ fn last_result(server: &Rehearsal) -> String {
 }
 
 fn script() -> Script {
-    Script::new().answer(Answer::call("mcp__box__place", json!({}))).answer(Answer::text("done"))
+    Script::new()
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::text("done"))
 }
 
 #[test]
@@ -82,9 +84,9 @@ fn a_servers_tools_are_found_by_searching_and_then_offered() {
         tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
     };
     let script = Script::new()
-        .answer(Answer::call("ToolSearch", json!({"query": "select:mcp__box__place"})))
-        .answer(Answer::call("mcp__box__place", json!({})))
-        .answer(Answer::text("done"));
+        .answer(ScriptedAnswer::call("ToolSearch", json!({"query": "select:mcp__box__place"})))
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({})))
+        .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box,ToolSearch"];
     run(&mut world.asking(&server.url(), &arguments)).answer();
@@ -98,7 +100,7 @@ fn a_servers_tools_are_found_by_searching_and_then_offered() {
     // The next session knows it from the start, without starting it; it is started when called.
     let starts = || std::fs::read_to_string(world.file("starts")).expect("a file").lines().count();
     assert_eq!(starts(), 1);
-    let server = play(Script::new().answer(Answer::text("ok")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     run(&mut world.asking(&server.url(), &["-p", "hi", "--mcp-config", &config])).answer();
     let body = server.requests()[0].json().expect("JSON");
     assert!(names(&body).contains(&"mcp__box__place".to_owned()));
@@ -117,7 +119,7 @@ fn a_dead_or_slow_server_delays_nobody() {
         "slow": {"command": "sleep", "args": ["600"]},
         "odd": {"type": "sse", "url": "http://127.0.0.1:9"},
     }});
-    let server = play(Script::new().answer(Answer::text("ok")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
     let arguments = ["-p", "hi", "--mcp-config", &config.to_string()];
     let finished = run(&mut world.asking(&server.url(), &arguments));
     assert_eq!(finished.answer(), "ok\n");
@@ -188,7 +190,7 @@ fn a_servers_prompts_are_commands_and_its_resources_can_be_mentioned() {
     let world = world();
     let config = json!({"mcpServers": {"box": entry()}}).to_string();
     let said = |prompt: &str| {
-        let server = play(Script::new().answer(Answer::text("ok")));
+        let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
         let arguments = ["-p", prompt, "--mcp-config", &config];
         let finished = run(&mut world.asking(&server.url(), &arguments));
         let body = server.requests().pop().map(|request| request.json().expect("JSON"));
@@ -259,7 +261,7 @@ fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
     let config = json!({"mcpServers": servers}).to_string();
     let weight = |body: &Value| body["tools"].to_string().len();
     let bare = {
-        let server = play(Script::new().answer(Answer::text("ok")));
+        let server = play(Script::new().answer(ScriptedAnswer::text("ok")));
         run(&mut world.asking(&server.url(), &["-p", "hi"])).answer();
         weight(&server.requests()[0].json().expect("JSON"))
     };
@@ -267,8 +269,11 @@ fn five_hundred_tools_of_twenty_servers_weigh_little_until_they_are_used() {
     for _ in 0..2 {
         let wanted = "mcp__server_number_7__tool_number_3";
         let script = Script::new()
-            .answer(Answer::call("ToolSearch", json!({"query": format!("select:{wanted}")})))
-            .answer(Answer::text("ok"));
+            .answer(ScriptedAnswer::call(
+                "ToolSearch",
+                json!({"query": format!("select:{wanted}")}),
+            ))
+            .answer(ScriptedAnswer::text("ok"));
         let server = play(script);
         let arguments = ["-p", "hi", "--mcp-config", &config, "--allowedTools", "ToolSearch"];
         run(&mut world.asking(&server.url(), &arguments)).answer();
@@ -333,8 +338,8 @@ fn nobody_in_front_says_no_to_a_servers_question_and_hooks_may_say_more() {
         let world = world();
         let config = json!({"mcpServers": {"box": entry()}}).to_string();
         let script = Script::new()
-            .answer(Answer::call("mcp__box__place", json!({"colour": 1})))
-            .answer(Answer::text("done"));
+            .answer(ScriptedAnswer::call("mcp__box__place", json!({"colour": 1})))
+            .answer(ScriptedAnswer::text("done"));
         let server = play(script);
         let settings = json!({"hooks": hooks}).to_string();
         let arguments = ["-p", "go", "--mcp-config", &config, "--allowedTools", "mcp__box"];

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::driven::Driven;
 use crate::stage::{World, play, run};
@@ -59,8 +59,11 @@ fn a_file_that_was_shown_may_be_changed() {
         write(world.file("a.txt"), "alpha\n");
         let path = world.file("a.txt");
         let edit = json!({"file_path": path, "old_string": "alpha", "new_string": "beta"});
-        let server =
-            play(Script::new().answer(Answer::call("Edit", edit)).answer(Answer::text("Over.")));
+        let server = play(
+            Script::new()
+                .answer(ScriptedAnswer::call("Edit", edit))
+                .answer(ScriptedAnswer::text("Over.")),
+        );
         let flags = ["--permission-mode", "acceptEdits"];
         let mut driven = Driven::start(&world, &server.url(), &flags);
         let changed = std::fs::metadata(&path).and_then(|found| found.modified()).expect("a time");
@@ -82,9 +85,9 @@ fn a_side_question_is_answered_and_forgotten() {
     let world = World::new();
     let server = play(
         Script::new()
-            .answer(Answer::text("A cedar.").when("plant a tree"))
-            .answer(Answer::text("It is a cedar.").when("which one was it"))
-            .answer(Answer::text("Watered.").when("water it")),
+            .answer(ScriptedAnswer::text("A cedar.").when("plant a tree"))
+            .answer(ScriptedAnswer::text("It is a cedar.").when("which one was it"))
+            .answer(ScriptedAnswer::text("Watered.").when("water it")),
     );
     let mut driven = Driven::start(&world, &server.url(), &[]);
     driven.prompt("plant a tree");
@@ -106,7 +109,8 @@ fn a_side_question_is_answered_and_forgotten() {
 #[test]
 fn pages_and_styles_are_looked_for_again() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("Over.").when("Say it to the sea.")));
+    let server =
+        play(Script::new().answer(ScriptedAnswer::text("Over.").when("Say it to the sea.")));
     let mut driven = Driven::start(&world, &server.url(), &[]);
     let skills = |driven: &mut Driven| {
         driven.ask(&json!({"subtype": "reload_skills"})).expect("skills")["skills"].to_string()
@@ -130,7 +134,7 @@ fn pages_and_styles_are_looked_for_again() {
 fn the_window_is_drawn_and_the_session_is_named() {
     let world = World::new();
     write(world.file("CLAUDE.md"), "Be brief.");
-    let server = play(Script::new().answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     let mut driven = Driven::start(&world, &server.url(), &[]);
     driven.ask(&json!({"subtype": "initialize", "title": "the long way"})).expect("a greeting");
     let usage = driven.ask(&json!({"subtype": "get_context_usage"})).expect("usage");

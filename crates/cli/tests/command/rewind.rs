@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -29,12 +29,14 @@ fn worked(world: &World) -> Rehearsal {
         "file_path": path("old"), "old_string": "as it was", "new_string": "as it is\nand more",
     });
     let script = Script::new()
-        .answer(Answer::call("Write", write("made", "one\n")))
-        .answer(Answer::text("Made."))
-        .answer(Answer::empty().tool("Read", read("made")).tool("Read", read("old")))
-        .answer(Answer::empty().tool("Write", write("made", "two\nlines\n")).tool("Edit", edit))
-        .answer(Answer::text("Changed."))
-        .answer(Answer::text("Going on.").repeat(0));
+        .answer(ScriptedAnswer::call("Write", write("made", "one\n")))
+        .answer(ScriptedAnswer::text("Made."))
+        .answer(ScriptedAnswer::empty().tool("Read", read("made")).tool("Read", read("old")))
+        .answer(
+            ScriptedAnswer::empty().tool("Write", write("made", "two\nlines\n")).tool("Edit", edit),
+        )
+        .answer(ScriptedAnswer::text("Changed."))
+        .answer(ScriptedAnswer::text("Going on.").repeat(0));
     let server = play(script);
     ask(world, &server, &["--session-id", SESSION, "-p", "make it"]);
     ask(world, &server, &["-c", "-p", "change them"]);

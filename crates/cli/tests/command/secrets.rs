@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{Finished, World, play, run};
 
@@ -69,9 +69,9 @@ fn no_key_is_in_anything_that_is_written() {
     let command = "env > env.txt; cat /proc/self/environ > own.txt; cat planted.txt
         while read -r line; do for i in {1..900}; do echo \"$line\"; done; done < planted.txt";
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({ "command": command })))
-        .answer(Answer::call("Read", json!({"file_path": world.file("planted.txt")})))
-        .answer(Answer::text("Over.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": command })))
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": world.file("planted.txt")})))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     // Whoever pastes one into a prompt meant the words around it.
     let prompt = format!("go, and never mind {KEY}");
@@ -106,8 +106,8 @@ fn no_key_is_in_an_error() {
     let body = json!({"type": "error", "error": {"type": "invalid_request_error",
         "message": format!("{KEY}, {HEADER} and {CONFIGURED} are no good")}});
     for status in [400, 401, 403, 500] {
-        let fault = Fault::refuse_with(status, body.to_string());
-        let server = play(Script::new().answer(Answer::failing(fault).repeat(0)));
+        let fault = ScriptedFault::refuse_with(status, body.to_string());
+        let server = play(Script::new().answer(ScriptedAnswer::from_fault(fault).repeat(0)));
         for format in ["text", "json"] {
             let flags = ["-p", "go", "--verbose", "--max-retries", "0", "--output-format", format];
             let finished = run(&mut asking(&world, &server.url(), &flags));
@@ -115,7 +115,7 @@ fn no_key_is_in_an_error() {
             says_none(&world, &finished);
         }
     }
-    let server = play(Script::new().answer(Answer::text("unused")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("unused")));
     let url = server.url().replace("://", &format!("://user:{IN_ADDRESS}@"));
     let finished = run(&mut asking(&world, &url, &["-p", "go", "--verbose"]));
     assert_ne!(finished.code, Some(0), "{finished:?}");
@@ -129,8 +129,8 @@ fn no_key_is_in_any_process_that_a_held_command_can_see() {
     let world = planted();
     let command = "cat /proc/[0-9]*/environ > everybody.txt; env >> everybody.txt";
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({ "command": command })))
-        .answer(Answer::text("Over.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({ "command": command })))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let finished = run(&mut asking(&world, &server.url(), &["-p", "go", "--sandbox=required"]));
     if finished.code == Some(1) && finished.stderr.contains("none can be had") {

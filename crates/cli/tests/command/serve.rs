@@ -6,23 +6,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use windlass_driver::mcp::connection::ReplyPart;
-use windlass_driver::mcp::{CallTerms, Channel, Connection, Era, Failure, Host, ProcessOrder};
-use windlass_driver::{Progress, Surroundings};
-use windlass_rehearsal::{Answer, Script};
+use windlass_driver::mcp::connection::McpContent;
+use windlass_driver::mcp::{
+    McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost, ProtocolEra, StdioServerConfig,
+};
+use windlass_driver::{ProgressSender, ToolSessionContext};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{PATIENCE, World, play, run};
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
 /// Our own client at our own server.
-async fn open(world: &World, flags: &[&str], era: Era) -> Connection {
+async fn open(world: &World, flags: &[&str], era: ProtocolEra) -> McpConnection {
     let folder = |name: &str| world.home().with_file_name(name).to_string_lossy().into_owned();
     let mut arguments = vec!["mcp".to_owned(), "serve".to_owned()];
     arguments.extend(flags.iter().map(|&flag| flag.to_owned()));
-    let order = ProcessOrder {
+    let order = StdioServerConfig {
         command: env!("CARGO_BIN_EXE_windlass").to_owned(),
         arguments,
         environment: [("HOME", "home"), ("TMPDIR", "tmp"), ("XDG_STATE_HOME", "state")]
@@ -30,9 +32,11 @@ async fn open(world: &World, flags: &[&str], era: Era) -> Connection {
             .into(),
         directory: world.work(),
     };
-    let surroundings = Surroundings::new(world.work(), world.home().with_file_name("tmp"));
-    let channel = Channel::Process { order: &order, surroundings: &surroundings };
-    Connection::open("own", channel, era, Arc::new(Nobody), PATIENCE).await.expect("a connection")
+    let surroundings = ToolSessionContext::new(world.work(), world.home().with_file_name("tmp"));
+    let channel = McpChannel::Process { config: &order, surroundings: &surroundings };
+    McpConnection::open("own", channel, era, Arc::new(Nobody), PATIENCE)
+        .await
+        .expect("a connection")
 }
 
 fn within(work: impl Future<Output = ()>) {
@@ -48,11 +52,11 @@ fn fields(value: Value) -> Map<String, Value> {
 }
 
 /// What a call says, and whether it failed.
-async fn call(connection: &Connection, tool: &str, input: Value) -> (String, bool) {
-    let terms = CallTerms::within(PATIENCE);
-    let reply = connection.call(tool, fields(input), &terms).await.expect("a reply");
+async fn call(connection: &McpConnection, tool: &str, input: Value) -> (String, bool) {
+    let terms = McpCallOptions::with_limit(PATIENCE);
+    let reply = connection.call_tool(tool, fields(input), &terms).await.expect("a reply");
     let texts = reply.parts.into_iter().filter_map(|part| match part {
-        ReplyPart::Text(text) => Some(text),
+        McpContent::Text(text) => Some(text),
         _ => None,
     });
     (texts.collect(), reply.is_error)
@@ -69,11 +73,11 @@ fn our_tools_are_served_under_our_rules_in_every_revision() {
         .expect("a file");
     std::fs::write(world.file("secret.txt"), "hidden").expect("a file");
     let path = |name: &str| world.file(name).to_string_lossy().into_owned();
-    for era in [Era::Handshake, Era::Stateless, Era::Unknown] {
+    for era in [ProtocolEra::Handshake, ProtocolEra::Stateless, ProtocolEra::Unknown] {
         within(async {
             let connection = open(&world, &["--disallowedTools", "WebFetch"], era).await;
-            assert_eq!(connection.facts().name, "windlass");
-            let tools = connection.tools(PATIENCE).await.expect("tools");
+            assert_eq!(connection.description().name, "windlass");
+            let tools = connection.list_tools(PATIENCE).await.expect("tools");
             let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
             for name in ["Bash", "Read", "Edit", "Write", "Glob", "Grep"] {
                 assert!(names.contains(&name), "{name}: {names:?}");
@@ -97,9 +101,11 @@ fn our_tools_are_served_under_our_rules_in_every_revision() {
             let (said, is_error) =
                 call(&connection, "Read", json!({"file_path": path("secret.txt")})).await;
             assert!(is_error && !said.contains("hidden"), "{said}");
-            let wrong = connection.call("Nothing", Map::new(), &CallTerms::within(PATIENCE)).await;
+            let wrong = connection
+                .call_tool("Nothing", Map::new(), &McpCallOptions::with_limit(PATIENCE))
+                .await;
             assert!(
-                matches!(&wrong, Err(Failure::Refused { message, .. })
+                matches!(&wrong, Err(McpFailure::Refused { message, .. })
                 if message.contains("there is no tool `Nothing`")),
                 "{wrong:?}"
             );
@@ -107,7 +113,8 @@ fn our_tools_are_served_under_our_rules_in_every_revision() {
         });
     }
     within(async {
-        let connection = open(&world, &["--allowedTools", "Write,Edit"], Era::Handshake).await;
+        let connection =
+            open(&world, &["--allowedTools", "Write,Edit"], ProtocolEra::Handshake).await;
         let new = json!({"file_path": path("new.txt"), "content": "one\n"});
         let (said, is_error) = call(&connection, "Write", new).await;
         assert!(!is_error, "{said}");
@@ -123,8 +130,8 @@ fn our_tools_are_served_under_our_rules_in_every_revision() {
 fn a_call_that_is_given_up_ends_with_everything_it_started() {
     let world = World::new();
     within(async {
-        let connection = open(&world, &["--allowedTools", "Bash"], Era::Handshake).await;
-        let terms = CallTerms::within(PATIENCE);
+        let connection = open(&world, &["--allowedTools", "Bash"], ProtocolEra::Handshake).await;
+        let terms = McpCallOptions::with_limit(PATIENCE);
         let input = fields(json!({"command": "echo $$ > pid; sleep 3600"}));
         let cancel = terms.cancel.clone();
         let pid = async {
@@ -132,29 +139,29 @@ fn a_call_that_is_given_up_ends_with_everything_it_started() {
             cancel.cancel();
             pid
         };
-        let (called, pid) = tokio::join!(connection.call("Bash", input, &terms), pid);
-        assert_eq!(called, Err(Failure::Cancelled));
+        let (called, pid) = tokio::join!(connection.call_tool("Bash", input, &terms), pid);
+        assert_eq!(called, Err(McpFailure::Cancelled));
         until("the end of it", || (!lives(pid.trim())).then_some(())).await;
         let (said, _) = call(&connection, "Bash", json!({"command": "echo still here"})).await;
         assert!(said.contains("still here"), "{said}");
         // Progress is told to whoever wants it.
         let (say, mut heard) = tokio::sync::mpsc::channel(64);
-        let mut terms = CallTerms::within(PATIENCE);
-        terms.progress = Progress::into_channel(say);
+        let mut terms = McpCallOptions::with_limit(PATIENCE);
+        terms.progress = ProgressSender::from_sender(say);
         let input =
             fields(json!({"command": "for i in 1 2 3 4; do echo step $i; sleep 0.7; done"}));
-        connection.call("Bash", input, &terms).await.expect("a reply");
+        connection.call_tool("Bash", input, &terms).await.expect("a reply");
         drop(terms);
         assert!(heard.recv().await.is_some());
         // A client that goes takes its calls along.
         let input = fields(json!({"command": "echo $$ > pid2; sleep 3600"}));
-        let terms = CallTerms::within(PATIENCE);
+        let terms = McpCallOptions::with_limit(PATIENCE);
         let gone = async {
             let pid = until("a process", || written(&world, "pid2")).await;
             connection.hang_up("enough");
             pid
         };
-        let (_, pid) = tokio::join!(connection.call("Bash", input, &terms), gone);
+        let (_, pid) = tokio::join!(connection.call_tool("Bash", input, &terms), gone);
         until("the end of it", || (!lives(pid.trim())).then_some(())).await;
     });
 }
@@ -169,7 +176,7 @@ fn a_hook_before_a_call_is_asked() {
     std::fs::write(world.home().join(".claude/settings.json"), settings.to_string())
         .expect("a file");
     within(async {
-        let connection = open(&world, &["--allowedTools", "Bash"], Era::Handshake).await;
+        let connection = open(&world, &["--allowedTools", "Bash"], ProtocolEra::Handshake).await;
         let (said, is_error) = call(&connection, "Bash", json!({"command": "echo fine"})).await;
         assert!(said.contains("fine") && !is_error, "{said}");
         let (said, is_error) =
@@ -186,8 +193,9 @@ fn a_session_uses_another_windlass_as_its_server() {
     let binary = env!("CARGO_BIN_EXE_windlass");
     let config = json!({"mcpServers": {"own": {"command": binary, "args": ["mcp", "serve"]}}});
     let input = json!({"file_path": world.file("note.txt")});
-    let script =
-        Script::new().answer(Answer::call("mcp__own__Read", input)).answer(Answer::text("done"));
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("mcp__own__Read", input))
+        .answer(ScriptedAnswer::text("done"));
     let server = play(script);
     let arguments = ["-p", "go", "--mcp-config", &config.to_string(), "--allowedTools", "mcp__own"];
     run(&mut world.asking(&server.url(), &arguments)).answer();

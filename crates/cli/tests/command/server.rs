@@ -5,12 +5,12 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{Finished, World, play, run};
 
 /// Asks a server with this fault over each of the wires.
-fn over_all_wires(fault: &Fault, check: impl Fn(&str, &str, &Finished)) {
+fn over_all_wires(fault: &ScriptedFault, check: impl Fn(&str, &str, &Finished)) {
     let wires = [
         ("sonnet", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
         ("openai/gpt-5.5", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
@@ -19,7 +19,8 @@ fn over_all_wires(fault: &Fault, check: impl Fn(&str, &str, &Finished)) {
     ];
     for (model, address, key) in wires {
         let world = World::new();
-        let server = play(Script::new().answer(Answer::failing(fault.clone()).repeat(0)));
+        let server =
+            play(Script::new().answer(ScriptedAnswer::from_fault(fault.clone()).repeat(0)));
         let mut command = world.windlass(&["-p", "hi", "--model", model]);
         let finished = run(command.env(address, server.url()).env(key, "wrong-key"));
         let line = finished.refusal(1);
@@ -34,7 +35,7 @@ fn over_all_wires(fault: &Fault, check: impl Fn(&str, &str, &Finished)) {
 #[test]
 fn a_wrong_key_is_told_with_how_to_set_another() {
     for status in [401, 403] {
-        over_all_wires(&Fault::refuse(status), |_, key, finished| {
+        over_all_wires(&ScriptedFault::refuse(status), |_, key, finished| {
             let line = finished.refusal(1);
             assert!(line.contains(&format!("the key was refused (status {status})")), "{line}");
             let provider = match key {
@@ -54,7 +55,7 @@ fn a_wrong_key_is_told_with_how_to_set_another() {
 #[test]
 fn a_wrong_address_and_a_page_instead_of_an_answer() {
     for status in [404, 200] {
-        over_all_wires(&Fault::Html { status }, |address, _, finished| {
+        over_all_wires(&ScriptedFault::Html { status }, |address, _, finished| {
             let line = finished.refusal(1);
             assert!(line.contains("no model server"), "{line}");
             assert!(line.contains(&format!("status {status}")), "{line}");
@@ -65,11 +66,14 @@ fn a_wrong_address_and_a_page_instead_of_an_answer() {
 
 #[test]
 fn a_proxy_that_wants_a_login() {
-    over_all_wires(&Fault::Refuse { status: 407, headers: Vec::new(), body: None }, |_, _, end| {
-        let line = end.refusal(1);
-        assert!(line.contains("a proxy wants a login (status 407)"), "{line}");
-        assert!(line.contains("HTTPS_PROXY") && line.contains("NO_PROXY"), "{line}");
-    });
+    over_all_wires(
+        &ScriptedFault::Refuse { status: 407, headers: Vec::new(), body: None },
+        |_, _, end| {
+            let line = end.refusal(1);
+            assert!(line.contains("a proxy wants a login (status 407)"), "{line}");
+            assert!(line.contains("HTTPS_PROXY") && line.contains("NO_PROXY"), "{line}");
+        },
+    );
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn a_certificate_nobody_trusts_and_no_tls_at_all() {
     assert!(line.ends_with("; check ANTHROPIC_BASE_URL"), "{line}");
     assert!(finished.took < Duration::from_secs(20), "{finished:?}");
 
-    let server = play(Script::new().answer(Answer::text("never")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("never")));
     let url = server.url().replace("http://", "https://");
     let finished = run(&mut world.asking(&url, &["-p", "hi"]));
     let line = finished.refusal(1);
@@ -136,8 +140,10 @@ fn a_certificate_nobody_trusts_and_no_tls_at_all() {
 #[test]
 fn a_name_with_a_typo_is_mended_from_the_table_or_by_the_server() {
     let gone = r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonet-5-5"}}"#;
-    let server =
-        play(Script::new().answer(Answer::failing(Fault::refuse_with(404, gone)).repeat(0)));
+    let server = play(
+        Script::new()
+            .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse_with(404, gone)).repeat(0)),
+    );
     let world = World::new();
     let arguments = ["-p", "hi", "--model", "claude-sonet-5-5"];
     let finished = run(&mut world.asking(&server.url(), &arguments));
@@ -199,7 +205,9 @@ fn head(stream: &mut std::net::TcpStream) -> String {
 #[test]
 fn a_fallback_that_is_not_there_is_told_soon_and_by_its_own_name() {
     let world = World::new();
-    let gone = play(Script::new().answer(Answer::failing(Fault::refuse(404)).repeat(0)));
+    let gone = play(
+        Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).repeat(0)),
+    );
     let port = {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address").port()
@@ -225,8 +233,8 @@ fn a_model_that_cannot_call_tools() {
         let world = World::new();
         let refusal =
             format!(r#"{{"error":{{"message":"{words}","type":"invalid_request_error"}}}}"#);
-        let fault = Fault::refuse_with(400, refusal);
-        let server = play(Script::new().answer(Answer::failing(fault).repeat(0)));
+        let fault = ScriptedFault::refuse_with(400, refusal);
+        let server = play(Script::new().answer(ScriptedAnswer::from_fault(fault).repeat(0)));
         let mut command = world.windlass(&["-p", "hi", "--model", "ollama/phi"]);
         let finished = run(command.env("OLLAMA_BASE_URL", server.url()));
         let line = finished.refusal(1);

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{Running, World, play, run, wait_for_file};
 
@@ -23,7 +23,7 @@ fn said(server: &Rehearsal) -> String {
 }
 
 fn talkative() -> Rehearsal {
-    play(Script::new().answer(Answer::text("Noted.").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("Noted.").repeat(0)))
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn ids_are_checked_and_taken_once() {
 fn a_fork_goes_its_own_way_and_can_read_what_was_kept() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "seq 1 40000"})))
-        .answer(Answer::text("Long.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "seq 1 40000"})))
+        .answer(ScriptedAnswer::text("Long.").repeat(0));
     let server = play(script);
     let first = ask(&world, &server, &["-p", "count", "--allowedTools", "Bash(seq:*)"]);
     let journal = &world.journals()[0];
@@ -152,8 +152,8 @@ fn a_fork_goes_its_own_way_and_can_read_what_was_kept() {
         .map_or(words.len(), |end| at + end);
     let path = words[start..end].trim_end_matches('.');
     let script = Script::new()
-        .answer(Answer::call("Read", json!({"file_path": path, "limit": 10})))
-        .answer(Answer::text("Read.").repeat(0));
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": path, "limit": 10})))
+        .answer(ScriptedAnswer::text("Read.").repeat(0));
     let server = play(script);
     let newest = ask(&world, &server, &["-p", "which?", "-c"]);
     assert_eq!(id(&newest), id(&fork));
@@ -168,13 +168,14 @@ fn a_call_that_was_running_when_the_process_was_killed_has_an_unknown_outcome() 
     let world = World::new();
     // It ends when the folder of the test is gone.
     let command = "echo run >> runs; touch hold; while [ -e hold ]; do sleep 0.1; done";
-    let server = play(Script::new().answer(Answer::call("Bash", json!({"command": command}))));
+    let server =
+        play(Script::new().answer(ScriptedAnswer::call("Bash", json!({"command": command}))));
     let flags = ["-p", "begin", "--dangerously-skip-permissions"];
     let running = Running::start(&mut world.asking(&server.url(), &flags));
     wait_for_file(&world.file("runs"));
     running.signal(Signal::KILL);
     running.finish();
-    let server = play(Script::new().answer(Answer::text("I look first.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("I look first.")));
     let flags = ["-p", "go on", "-c", "--dangerously-skip-permissions"];
     let finished = run(&mut world.asking(&server.url(), &flags));
     assert_eq!(finished.answer(), "I look first.\n");
@@ -209,7 +210,8 @@ fn a_session_that_cannot_be_kept_is_not_begun() {
 fn two_processes_do_not_write_one_session() {
     let world = World::new();
     let command = "echo $$ > pid; exec sleep 100";
-    let server = play(Script::new().answer(Answer::call("Bash", json!({"command": command}))));
+    let server =
+        play(Script::new().answer(ScriptedAnswer::call("Bash", json!({"command": command}))));
     let flags = ["-p", "begin", "--dangerously-skip-permissions"];
     let running = Running::start(&mut world.asking(&server.url(), &flags));
     wait_for_file(&world.file("pid"));
@@ -225,9 +227,9 @@ fn a_session_goes_on_as_it_was_under_other_flags_and_files() {
     let world = World::new();
     std::fs::write(world.file("CLAUDE.md"), "The first instructions.").expect("a file");
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch made && echo it-was-made"})))
-        .answer(Answer::text("Made."))
-        .answer(Answer::text("Going on.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made && echo it-was-made"})))
+        .answer(ScriptedAnswer::text("Made."))
+        .answer(ScriptedAnswer::text("Going on.").repeat(0));
     let server = play(script);
     ask(&world, &server, &["-p", "make it", "--allowedTools", "Bash(touch:*)", "Bash(echo:*)"]);
     let before = server.requests()[1].json().expect("JSON")["messages"].to_string();

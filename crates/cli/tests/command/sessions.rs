@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::driven::Driven;
 use crate::stage::{World, play, run, wait_for_file};
@@ -23,7 +23,7 @@ fn told_json(world: &World, arguments: &[&str]) -> Value {
 }
 
 fn server() -> Rehearsal {
-    play(Script::new().answer(Answer::text("The leap year is the cause.").repeat(0)))
+    play(Script::new().answer(ScriptedAnswer::text("The leap year is the cause.").repeat(0)))
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn hundreds_of_them_are_listed_and_the_newest_is_found() {
 #[test]
 fn calls_stand_before_their_results_and_those_that_did_not_run_are_told() {
     let world = World::new();
-    let answer = Answer::text("Looking.")
+    let answer = ScriptedAnswer::text("Looking.")
         .tool("Glob", serde_json::json!({"pattern": "*"}))
         .tool("Bash", serde_json::json!({"command": "rm -rf elsewhere"}))
         .text_after("And more to say, so that the tool ends before the answer does.");
-    let server = play(Script::new().answer(answer).answer(Answer::text("Done.").repeat(0)));
+    let server = play(Script::new().answer(answer).answer(ScriptedAnswer::text("Done.").repeat(0)));
     run(&mut world.asking(&server.url(), &["-p", "look"]));
     let object = told_json(&world, &["show", "--json"]);
     let said = object["said"].as_array().expect("what was said");
@@ -148,7 +148,7 @@ fn without_a_command_it_says_what_there_is() {
 fn a_full_disk_is_told_to_everybody() {
     let world = World::new();
     let long = serde_json::json!({"command": "head -c 29000 /dev/zero | tr '\\0' x"});
-    let script: Script = (0..20).map(|_| Answer::call("Bash", long.clone())).collect();
+    let script: Script = (0..20).map(|_| ScriptedAnswer::call("Bash", long.clone())).collect();
     let server = play(script);
     let flags = ["--dangerously-skip-permissions", "--output-format", "json", "-p", "fill it"];
     let plain = world.asking(&server.url(), &flags);
@@ -178,12 +178,12 @@ fn they_say_whether_they_work_wait_failed_or_are_done() {
     let states: &dyn Fn() -> Vec<String> = &states;
     let server = play(
         Script::new()
-            .answer(Answer::text("It is done.").when("what?"))
-            .answer(Answer::call(
+            .answer(ScriptedAnswer::text("It is done.").when("what?"))
+            .answer(ScriptedAnswer::call(
                 "Bash",
                 json!({ "command": "echo > begun; while [ ! -e stop ]; do sleep 0.05; done" }),
             ))
-            .answer(Answer::call("Write", json!({ "file_path": "a", "content": "b" }))),
+            .answer(ScriptedAnswer::call("Write", json!({ "file_path": "a", "content": "b" }))),
     );
     talk(&world, &server, &["-p", "what?"]);
     assert_eq!(states(), ["done"]);
@@ -208,7 +208,9 @@ fn they_say_whether_they_work_wait_failed_or_are_done() {
     assert_eq!(states(), ["waiting", "interrupted", "done"], "for the next prompt");
     driven.end();
     assert_eq!(states(), ["interrupted", "interrupted", "done"]);
-    let refused = play(Script::new().answer(Answer::failing(Fault::refuse(401)).repeat(0)));
+    let refused = play(
+        Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(401)).repeat(0)),
+    );
     run(&mut world.asking(&refused.url(), &["-p", "hi"]));
     assert_eq!(states()[0], "failed");
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{Finished, World, play, run};
 
@@ -19,8 +19,8 @@ fn write(path: impl AsRef<Path>, text: impl ToString) {
 fn wanting(command: &str) -> Rehearsal {
     play(
         Script::new()
-            .answer(Answer::call("Bash", json!({ "command": command })))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::call("Bash", json!({ "command": command })))
+            .answer(ScriptedAnswer::text("Over.")),
     )
 }
 
@@ -183,12 +183,12 @@ fn variables_models_and_directories_come_from_settings() {
     write(far.join("note.txt"), "from afar\n");
     let server = play(
         Script::new()
-            .answer(Answer::call(
+            .answer(ScriptedAnswer::call(
                 "Bash",
                 json!({"command": "echo $GREETING $NUMBER; echo [$ANTHROPIC_API_KEY]"}),
             ))
-            .answer(Answer::call("Read", json!({"file_path": far.join("note.txt")})))
-            .answer(Answer::text("Over.").repeat(0)),
+            .answer(ScriptedAnswer::call("Read", json!({"file_path": far.join("note.txt")})))
+            .answer(ScriptedAnswer::text("Over.").repeat(0)),
     );
     write(
         world.home().join(".claude/settings.json"),
@@ -247,7 +247,7 @@ fn greedy(world: &World, elsewhere: &str) {
 #[test]
 fn a_project_does_nothing_before_it_is_trusted() {
     let (world, elsewhere) =
-        (World::new(), play(Script::new().answer(Answer::text("moved").repeat(0))));
+        (World::new(), play(Script::new().answer(ScriptedAnswer::text("moved").repeat(0))));
     greedy(&world, &elsewhere.url());
     let (finished, is_made) = touch(&world, &[]);
     assert!(!is_made, "{finished:?}");
@@ -502,9 +502,9 @@ fn a_client_cannot_take_back_what_the_administrator_denies() {
     let world = World::new();
     let server = play(
         Script::new()
-            .answer(Answer::call("Bash", json!({"command": "mkdir made"})))
-            .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
-            .answer(Answer::text("Over.")),
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "mkdir made"})))
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+            .answer(ScriptedAnswer::text("Over.")),
     );
     let managed = r#"{"permissions": {"deny": ["Bash(touch:*)"], "disableBypassPermissionsMode": "disable"}}"#;
     let flags = [

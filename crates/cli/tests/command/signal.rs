@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::json;
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{
     Door, Finished, PATIENCE, Running, World, play, wait_for_file, wait_until_gone,
@@ -34,10 +34,10 @@ fn while_the_server_has_not_begun_to_answer() {
 fn while_the_answer_streams() {
     let world = World::new();
     // The call is complete in mid stream, so the file it makes tells how far the client has read.
-    let answer = Answer::call("Bash", json!({"command": "echo here > seen.txt"}))
-        .say("First half.")
+    let answer = ScriptedAnswer::call("Bash", json!({"command": "echo here > seen.txt"}))
+        .add_text("First half.")
         .text_after("Never seen whole.")
-        .fault(Fault::StallAfterEvent { events: 9, ping: None });
+        .fault(ScriptedFault::StallAfterEvent { events: 9, ping: None });
     let server = play(Script::new().answer(answer));
     let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
     let running = Running::start(&mut world.asking(&server.url(), &arguments));
@@ -54,7 +54,7 @@ fn long_command(prelude: &str) -> serde_json::Value {
 }
 
 fn running_tool(world: &World, prelude: &str) -> (windlass_rehearsal::Rehearsal, Running, String) {
-    let answer = Answer::call("Bash", long_command(prelude)).say("I run it.");
+    let answer = ScriptedAnswer::call("Bash", long_command(prelude)).add_text("I run it.");
     let server = play(Script::new().answer(answer));
     let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
     let running = Running::start(&mut world.asking(&server.url(), &arguments));
@@ -134,7 +134,7 @@ fn two_signals_at_once_end_it_at_once() {
 fn a_second_signal_while_nobody_reads_what_the_first_has_left() {
     let world = World::new();
     let text = "x".repeat(1_000_000);
-    let answer = Answer::call("Bash", long_command("")).say(text).chunk(100_000);
+    let answer = ScriptedAnswer::call("Bash", long_command("")).add_text(text).chunk(100_000);
     let server = play(Script::new().answer(answer));
     let arguments = ["-p", "hi", "--dangerously-skip-permissions"];
     let mut child = world.asking(&server.url(), &arguments).spawn().expect("it starts");
@@ -163,12 +163,12 @@ fn wait_until_full(stdout: &std::process::ChildStdout) {
 #[test]
 fn while_it_waits_to_try_again() {
     let world = World::new();
-    let overloaded = Fault::Refuse {
+    let overloaded = ScriptedFault::Refuse {
         status: 529,
         headers: vec![("retry-after".to_owned(), "60".to_owned())],
         body: None,
     };
-    let server = play(Script::new().answer(Answer::failing(overloaded).repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::from_fault(overloaded).repeat(0)));
     let arguments = ["-p", "hi", "--verbose"];
     let mut running = Running::start(&mut world.asking(&server.url(), &arguments));
     running.wait_for_stderr("trying again in 60.0 s");
@@ -195,7 +195,7 @@ fn the_result_of_an_interrupted_run_is_an_object_too() {
 fn while_nobody_reads_the_answer() {
     let world = World::new();
     let text = "x".repeat(1_000_000);
-    let server = play(Script::new().answer(Answer::text(text).chunk(100_000)));
+    let server = play(Script::new().answer(ScriptedAnswer::text(text).chunk(100_000)));
     let mut child = world.asking(&server.url(), &["-p", "hi"]).spawn().expect("it starts");
     let stdout = child.stdout.take().expect("an output");
     wait_until_full(&stdout);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use windlass_rehearsal::{Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -108,7 +108,7 @@ impl World {
 
 /// A server with a script.
 pub(crate) fn play(script: Script) -> Rehearsal {
-    Rehearsal::start_blocking(script, StartOptions::default()).expect("a server")
+    Rehearsal::start_blocking(script, RehearsalOptions::default()).expect("a server")
 }
 
 /// What became of a command.

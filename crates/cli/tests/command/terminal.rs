@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
-use windlass_rehearsal::{Answer, Fault, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{World, play, run};
 
@@ -102,7 +102,7 @@ fn without_colours_it_still_moves_and_on_a_dumb_terminal_it_does_not() {
 fn an_answer_cannot_steer_the_terminal_but_stays_as_it_is_in_a_pipe() {
     let world = World::new();
     let evil = "before\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}after";
-    let server = play(Script::new().answer(Answer::text(evil).repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text(evil).repeat(0)));
     let (code, screen) = on_terminal(world.asking(&server.url(), &["-p", "hi"]), To::Stdout);
     assert_eq!(code, Some(0));
     assert!(screen.contains("before") && screen.contains("after"), "{screen:?}");
@@ -121,18 +121,20 @@ fn nothing_that_is_shown_steers_the_terminal() {
         "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{1b}[?25l\u{202e}\u{200b}x\u{8}\u{1b}P1\u{1b}\\";
     let script = Script::new()
         .answer(
-            Answer::text(evil)
+            ScriptedAnswer::text(evil)
                 .tool("Bash", serde_json::json!({"command": format!("printf '%s' '{evil}' | tee /dev/stderr; false")}))
                 .tool("Read", serde_json::json!({"file_path": format!("/{evil}")})),
         )
-        .answer(Answer::text(format!("answer {evil}")).repeat(0));
+        .answer(ScriptedAnswer::text(format!("answer {evil}")).repeat(0));
     let server = play(script);
     let flags = ["-p", evil, "--verbose", "--dangerously-skip-permissions"];
     let (code, verbose) = on_terminal(world.asking(&server.url(), &flags), To::Stderr);
     assert_eq!(code, Some(0), "{verbose:?}");
     let (_, answer) = on_terminal(world.asking(&server.url(), &flags), To::Stdout);
     let call = serde_json::json!({ "command": format!("touch '{evil}'") });
-    let script = Script::new().answer(Answer::call("Bash", call)).answer(Answer::text("Over."));
+    let script = Script::new()
+        .answer(ScriptedAnswer::call("Bash", call))
+        .answer(ScriptedAnswer::text("Over."));
     let other = play(script);
     let (_, denied) = on_terminal(world.asking(&other.url(), &["-p", "go"]), To::Stderr);
     assert!(denied.contains("^["), "spelled out: {denied:?}");
@@ -142,11 +144,11 @@ fn nothing_that_is_shown_steers_the_terminal() {
     let explained = ["permission", "explain", &format!("make '{evil}'")];
     let (_, explain) = on_terminal(world.windlass(&explained), To::Stdout);
     assert!(explain.contains("^[") && explain.contains("<U+202E>"), "spelled out: {explain:?}");
-    let fault = Fault::refuse_with(
+    let fault = ScriptedFault::refuse_with(
         400,
         format!("{{\"error\":{{\"message\":\"{}\"}}}}", "\\u001b[2J\\u202e"),
     );
-    let failing = play(Script::new().answer(Answer::failing(fault).repeat(0)));
+    let failing = play(Script::new().answer(ScriptedAnswer::from_fault(fault).repeat(0)));
     let (_, error) = on_terminal(world.asking(&failing.url(), &["-p", "go"]), To::Stderr);
     let (_, usage) = on_terminal(world.windlass(&["--model", evil, "--what"]), To::Stderr);
     for (name, screen) in [
@@ -180,8 +182,8 @@ fn nothing_that_is_shown_steers_the_terminal() {
 fn somebody_who_watches_hears_of_another_model() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::failing(Fault::refuse(404)).when_model("first"))
-        .answer(Answer::text("fine").when_model("second"));
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).when_model("first"))
+        .answer(ScriptedAnswer::text("fine").when_model("second"));
     let server = play(script);
     let arguments = ["-p", "go", "--model", "first", "--fallback-model", "second"];
     let (code, screen) = on_terminal(world.asking(&server.url(), &arguments), To::Stderr);

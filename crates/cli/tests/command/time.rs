@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::stage::{Running, World, play, run, wait_for_file};
 
@@ -26,14 +26,14 @@ fn eventful(world: &World) -> Rehearsal {
     let read = json!({"file_path": world.file("CANARY-file").to_string_lossy()});
     let script = Script::new()
         .answer(
-            Answer::text("CANARY-answer.")
+            ScriptedAnswer::text("CANARY-answer.")
                 .thinking("CANARY-thought")
                 .tool("Read", read)
                 .tool("Bash", json!({"command": "echo CANARY-command | tr a b"})),
         )
-        .answer(Answer::empty().fault(Fault::refuse(500)))
-        .answer(Answer::call("Bash", json!({"command": "rm CANARY-denied"})))
-        .answer(Answer::text("CANARY-end.").repeat(0));
+        .answer(ScriptedAnswer::empty().fault(ScriptedFault::refuse(500)))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "rm CANARY-denied"})))
+        .answer(ScriptedAnswer::text("CANARY-end.").repeat(0));
     let server = play(script);
     let allowed = "Bash(echo:*),Bash(tr:*)";
     let flags = ["--session-id", SESSION, "--allowedTools", allowed, "-p", "CANARY-prompt"];
@@ -155,9 +155,9 @@ fn a_run_that_was_cut_off_goes_on_where_it_was() {
     let world = World::new();
     let command = "echo run >> runs; echo $$ > pid; exec sleep 100";
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "echo first"})))
-        .answer(Answer::call("Bash", json!({"command": command})))
-        .answer(Answer::text("Both done.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "echo first"})))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": command})))
+        .answer(ScriptedAnswer::text("Both done.").repeat(0));
     let server = play(script);
     let flags = ["--session-id", SESSION, "--dangerously-skip-permissions", "-p", "work"];
     let running = Running::start(&mut world.asking(&server.url(), &flags));

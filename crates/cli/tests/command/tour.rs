@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -51,8 +51,8 @@ const SETTINGS: [(&str, &str); 7] = [
 fn each_mistake_of_a_stranger_is_one_line_and_all_else_works() {
     let world = tree();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "echo one"})))
-        .answer(Answer::text("Over.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "echo one"})))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let flags = ["-p", "/say aye \"two words\"", "--allowedTools", "Bash(echo:*)"];
     let finished = run(&mut world.asking(&server.url(), &flags));

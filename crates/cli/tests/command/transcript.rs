@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use crate::stage::{World, play, run};
 
@@ -115,13 +115,13 @@ fn told(entries: &[Value]) -> Vec<String> {
 }
 
 fn working() -> Rehearsal {
-    let both = Answer::text("Looking.")
+    let both = ScriptedAnswer::text("Looking.")
         .tool_with_id("call_1", "Bash", json!({"command": "echo one"}))
         .tool_with_id("call_2", "Bash", json!({"command": "echo two"}));
     let script = Script::new()
         .answer(both)
-        .answer(Answer::text("One and two."))
-        .answer(Answer::text("Noted.").repeat(0));
+        .answer(ScriptedAnswer::text("One and two."))
+        .answer(ScriptedAnswer::text("Noted.").repeat(0));
     play(script)
 }
 
@@ -213,9 +213,9 @@ fn an_agent_has_one_of_its_own_beside_it() {
     let world = World::new();
     let task = json!({"description": "count", "prompt": "count the files"});
     let script = Script::new()
-        .answer(Answer::empty().tool_with_id("call_agent", "Agent", task))
-        .answer(Answer::text("There are three."))
-        .answer(Answer::text("Three."));
+        .answer(ScriptedAnswer::empty().tool_with_id("call_agent", "Agent", task))
+        .answer(ScriptedAnswer::text("There are three."))
+        .answer(ScriptedAnswer::text("Three."));
     let server = play(script);
     ask(&world, &server, &["--session-id", SESSION, "--allowedTools", "Agent", "-p", "how many?"]);
     let found = files(&projects(&world));
@@ -248,7 +248,7 @@ fn uuid_of(lines: &[Value], text: &str) -> String {
 }
 
 fn counting() -> Rehearsal {
-    let answers = (1..9).map(|number| Answer::text(format!("Answer {number}.")));
+    let answers = (1..9).map(|number| ScriptedAnswer::text(format!("Answer {number}.")));
     play(answers.collect::<Script>())
 }
 
@@ -432,7 +432,7 @@ fn a_mentioned_file_is_a_line_of_its_own() {
     let world = World::new();
     let outside = world.home().join("note.txt");
     std::fs::write(&outside, "The marker is cedar.\n").expect("a file");
-    let server = play(Script::new().answer(Answer::text("Over.")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Over.")));
     let prompt = format!("What does it say? @{}", outside.display());
     // Whether the model may read is another question.
     ask(&world, &server, &["-p", &prompt, "--tools", ""]);

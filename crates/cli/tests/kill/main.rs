@@ -25,7 +25,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use stage::{Finished, World, play, run};
-use windlass_rehearsal::{Answer, Recorded, Rehearsal, Script};
+use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 
 const SESSION: &str = "3f2a6c1e-51d0-4c0e-9b7e-0d2f4f6a8b1c";
 const CALLS: usize = 3;
@@ -43,10 +43,14 @@ fn server(world: &World) -> Rehearsal {
             "grep -qsF '{intent}' ../state/windlass/sessions/*/*.jsonl && echo {number} >> log \
              || echo {number} without intent >> log"
         );
-        Answer::empty().tool_with_id(format!("call_{number}"), "Bash", json!({"command": command}))
+        ScriptedAnswer::empty().tool_with_id(
+            format!("call_{number}"),
+            "Bash",
+            json!({"command": command}),
+        )
     });
-    let note = Answer::empty().tool_with_id(format!("call_{}", CALLS + 1), "Write", note);
-    play(calls.chain([note, Answer::text("Done.").repeat(0)]).collect::<Script>())
+    let note = ScriptedAnswer::empty().tool_with_id(format!("call_{}", CALLS + 1), "Write", note);
+    play(calls.chain([note, ScriptedAnswer::text("Done.").repeat(0)]).collect::<Script>())
 }
 
 /// The command, which may write files of at most so many bytes.
@@ -99,7 +103,7 @@ fn call_of<'a>(items: &'a [Value], ticket: &Value) -> &'a str {
 }
 
 /// The blocks of a type in a request.
-fn blocks(request: &Recorded, kind: &str) -> Vec<Value> {
+fn blocks(request: &ReceivedRequest, kind: &str) -> Vec<Value> {
     let body = request.json().expect("JSON");
     let messages = body["messages"].as_array().expect("messages").clone();
     let all = messages.iter().flat_map(|message| message["content"].as_array().cloned());
@@ -107,7 +111,7 @@ fn blocks(request: &Recorded, kind: &str) -> Vec<Value> {
 }
 
 /// What must hold at the moment of death: the first promise, and results kept before they are told.
-fn judge_the_dead(journal: &str, requests: &[Recorded]) {
+fn judge_the_dead(journal: &str, requests: &[ReceivedRequest]) {
     let items = items(journal);
     let kept = kept_results(&items);
     for request in requests {
@@ -125,7 +129,7 @@ fn judge_the_dead(journal: &str, requests: &[Recorded]) {
 }
 
 /// A call whose end nobody saw is told as one, not as a success. How many were there?
-fn judge_the_revived(left: &str, request: &Recorded) -> usize {
+fn judge_the_revived(left: &str, request: &ReceivedRequest) -> usize {
     let results = blocks(request, "tool_result");
     let mut unseen = 0;
     for (call, is_kept) in kept_results(&items(left)) {
@@ -142,7 +146,7 @@ fn judge_the_revived(left: &str, request: &Recorded) -> usize {
 }
 
 /// What must hold in the end: no effect twice or unannounced, and each call with one result.
-fn judge_the_end(journal: &str, (log, note): (&str, Option<&str>), requests: &[Recorded]) {
+fn judge_the_end(journal: &str, (log, note): (&str, Option<&str>), requests: &[ReceivedRequest]) {
     let items = items(journal);
     let kept = kept_results(&items);
     assert!(note.is_none_or(|note| note == NOTE), "half a file: {note:?}");

@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::Instant;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Recorded, Rehearsal, Script};
+use windlass_rehearsal::{ReceivedRequest, Rehearsal, Script, ScriptedAnswer};
 use windlass_vocabulary::{Tokens, Usage};
 
 use super::SESSION;
@@ -26,21 +26,23 @@ const BILL: Usage = Usage {
 };
 
 /// What is taken for a request: no more output than was allowed. Prices as listed, by the token.
-fn price(request: &Recorded) -> u64 {
+fn price(request: &ReceivedRequest) -> u64 {
     let output = BILL.output.0.min(cap(request));
     let per_hundred = BILL.input.0 * 300 + BILL.cache_write.0 * 375 + BILL.cache_read.0 * 30;
     (per_hundred + output * 1_500).div_ceil(100)
 }
 
-fn cap(request: &Recorded) -> u64 {
+fn cap(request: &ReceivedRequest) -> u64 {
     request.json().expect("JSON")["max_tokens"].as_u64().expect("a limit")
 }
 
 fn server() -> Rehearsal {
     let agent = json!({"description": "a task", "prompt": "spend it"});
     let script = Script::new()
-        .answer(Answer::empty().tool("Agent", agent).when("begin").usage(BILL).repeat(0))
-        .answer(Answer::empty().tool("Bash", json!({"command": "true"})).usage(BILL).repeat(0));
+        .answer(ScriptedAnswer::empty().tool("Agent", agent).when("begin").usage(BILL).repeat(0))
+        .answer(
+            ScriptedAnswer::empty().tool("Bash", json!({"command": "true"})).usage(BILL).repeat(0),
+        );
     play(script)
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::SESSION;
 use crate::stage::{World, play, run};
@@ -37,7 +37,8 @@ impl Drop for Mounted {
 
 /// The first call breaks the disk, the second would be the one too many.
 fn breaking(command: &str) -> Rehearsal {
-    let bash = |command: String| Answer::empty().tool("Bash", json!({ "command": command }));
+    let bash =
+        |command: String| ScriptedAnswer::empty().tool("Bash", json!({ "command": command }));
     let script = Script::new()
         // A file that is not full to the last block still takes a little.
         .answer(bash(format!("{command} && echo 1 >> log && seq 1 4000")))
@@ -61,7 +62,7 @@ fn stopped(world: &World, command: &str, words: &str) {
 
 /// The session is taken up again: the prompt is there, the call that ran does not run again.
 fn taken_up(world: &World) {
-    let server = play(Script::new().answer(Answer::text("Well again.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Well again.").repeat(0)));
     let ask = ["-r", SESSION, "-p", "go on", BYPASS];
     let finished = run(&mut world.asking(&server.url(), &ask));
     assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -86,7 +87,7 @@ fn a_disk_that_becomes_full_stops_the_run() {
 fn nothing_begins_on_a_read_only_disk_and_what_is_there_is_read() {
     let world = World::new();
     let Some(mounted) = Mounted::below(&world) else { return };
-    let server = play(Script::new().answer(Answer::text("Yes.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("Yes.").repeat(0)));
     let ask = |flags: &[&str]| run(&mut world.asking(&server.url(), flags));
     assert_eq!(ask(&["-p", "begin", "--session-id", SESSION]).code, Some(0));
     let remount = |how: &str| {

@@ -6,95 +6,95 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::loose::{Count, Fragment, optional};
+use crate::lenient_json::{TextFragment, TokenCount, optional};
 
 #[derive(Deserialize)]
-pub(super) struct Head<'a> {
+pub(super) struct AnthropicEventHead<'a> {
     #[serde(rename = "type", borrow, default)]
     pub(super) kind: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct MessageStart<'a> {
+pub(super) struct AnthropicMessageStart<'a> {
     #[serde(borrow, default, deserialize_with = "optional")]
-    pub(super) message: Option<Opening<'a>>,
+    pub(super) message: Option<AnthropicMessageHead<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Opening<'a> {
+pub(super) struct AnthropicMessageHead<'a> {
     #[serde(borrow)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) model: Option<Cow<'a, str>>,
     #[serde(default, deserialize_with = "optional")]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<AnthropicUsage>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct BlockStart<'a> {
+pub(super) struct AnthropicBlockStart<'a> {
     pub(super) index: u64,
     #[serde(borrow)]
     pub(super) content_block: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-pub(super) struct BlockDelta<'a> {
+pub(super) struct AnthropicBlockDelta<'a> {
     pub(super) index: u64,
     #[serde(borrow)]
     pub(super) delta: &'a RawValue,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Part<'a> {
+pub(super) struct AnthropicDelta<'a> {
     #[serde(borrow)]
-    pub(super) text: Option<Fragment<'a>>,
+    pub(super) text: Option<TextFragment<'a>>,
     #[serde(borrow)]
-    pub(super) thinking: Option<Fragment<'a>>,
+    pub(super) thinking: Option<TextFragment<'a>>,
     #[serde(borrow)]
-    pub(super) partial_json: Option<Fragment<'a>>,
+    pub(super) partial_json: Option<TextFragment<'a>>,
     #[serde(borrow)]
     pub(super) signature: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct BlockStop {
+pub(super) struct AnthropicBlockStop {
     pub(super) index: u64,
 }
 
 #[derive(Deserialize)]
-pub(super) struct MessageDelta<'a> {
+pub(super) struct AnthropicMessageDelta<'a> {
     #[serde(borrow)]
-    pub(super) delta: Option<Change<'a>>,
+    pub(super) delta: Option<AnthropicMessageChange<'a>>,
     #[serde(default, deserialize_with = "optional")]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<AnthropicUsage>,
     #[serde(default, deserialize_with = "optional")]
-    pub(super) context_management: Option<ContextManagement>,
+    pub(super) context_management: Option<AnthropicContextManagement>,
 }
 
 /// What the provider took out of the input on its side.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ContextManagement {
-    pub(super) applied_edits: Vec<AppliedEdit>,
+pub(super) struct AnthropicContextManagement {
+    pub(super) applied_edits: Vec<AnthropicAppliedEdit>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct AppliedEdit {
-    pub(super) cleared_tool_uses: Count,
-    pub(super) cleared_input_tokens: Count,
+pub(super) struct AnthropicAppliedEdit {
+    pub(super) cleared_tool_uses: TokenCount,
+    pub(super) cleared_input_tokens: TokenCount,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Change<'a> {
+pub(super) struct AnthropicMessageChange<'a> {
     #[serde(borrow)]
     pub(super) stop_reason: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "optional")]
-    pub(super) stop_details: Option<StopDetails<'a>>,
+    pub(super) stop_details: Option<AnthropicStopDetails<'a>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct StopDetails<'a> {
+pub(super) struct AnthropicStopDetails<'a> {
     #[serde(borrow)]
     pub(super) category: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -103,9 +103,9 @@ pub(super) struct StopDetails<'a> {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct WireUsage {
-    pub(super) input_tokens: Count,
-    pub(super) output_tokens: Count,
-    pub(super) cache_creation_input_tokens: Count,
-    pub(super) cache_read_input_tokens: Count,
+pub(super) struct AnthropicUsage {
+    pub(super) input_tokens: TokenCount,
+    pub(super) output_tokens: TokenCount,
+    pub(super) cache_creation_input_tokens: TokenCount,
+    pub(super) cache_read_input_tokens: TokenCount,
 }

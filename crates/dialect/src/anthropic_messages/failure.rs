@@ -5,22 +5,26 @@ use alloc::string::String;
 
 use windlass_vocabulary::{FailureKind, ModelFailure};
 
-use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, complaint, phrase};
-use crate::write::first_line;
+use crate::json_writer::first_line;
+use crate::provider_error::{
+    FailedResponse, FailurePhrase, ProviderError, classify_by_phrase, classify_by_status,
+    parse_provider_error, phrase,
+};
 
 /// A reply that is not a stream.
-pub(super) fn classify(reply: &Reply<'_>) -> ModelFailure {
-    let complaint = core::str::from_utf8(reply.body).ok().and_then(complaint);
-    let mut failure = reply.failure(complaint, |complaint| judge(reply, complaint));
+pub(super) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
+    let complaint = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
+    let mut failure =
+        reply.to_failure(complaint, |complaint| classify_provider_error(reply, complaint));
     failure.request_id = super::request_id(reply.headers).or(failure.request_id);
     failure
 }
 
 /// An `error` event inside a stream that began well.
-pub(super) fn in_stream(data: &str) -> ModelFailure {
-    let complaint = complaint(data).unwrap_or_default();
-    let kind = by_words(&complaint)
-        .or_else(|| by_type(&complaint.kind))
+pub(super) fn classify_stream_error(data: &str) -> ModelFailure {
+    let complaint = parse_provider_error(data).unwrap_or_default();
+    let kind = classify_by_message(&complaint)
+        .or_else(|| classify_by_type(&complaint.kind))
         .unwrap_or(FailureKind::ServerFault);
     let mut message = first_line(&complaint.message);
     if message.is_empty() {
@@ -29,20 +33,22 @@ pub(super) fn in_stream(data: &str) -> ModelFailure {
     ModelFailure { request_id: complaint.request_id, ..ModelFailure::new(kind, message) }
 }
 
-fn judge(reply: &Reply<'_>, complaint: &Complaint) -> FailureKind {
-    let words = by_words(complaint);
+fn classify_provider_error(reply: &FailedResponse<'_>, complaint: &ProviderError) -> FailureKind {
+    let words = classify_by_message(complaint);
     match reply.status {
         // A limit per minute says when to come back; a spending limit does not.
-        429 if words == Some(FailureKind::Quota) && !reply.asks_to_wait() => FailureKind::Quota,
+        429 if words == Some(FailureKind::Quota) && !reply.has_retry_after() => FailureKind::Quota,
         429 => FailureKind::RateLimited,
-        400 | 413 | 422 => words.unwrap_or_else(|| by_status(reply.status)),
+        400 | 413 | 422 => words.unwrap_or_else(|| classify_by_status(reply.status)),
         // A stream was promised; an error came instead.
-        200..=299 => words.or_else(|| by_type(&complaint.kind)).unwrap_or(FailureKind::ServerFault),
-        status => by_status(status),
+        200..=299 => {
+            words.or_else(|| classify_by_type(&complaint.kind)).unwrap_or(FailureKind::ServerFault)
+        }
+        status => classify_by_status(status),
     }
 }
 
-fn by_words(complaint: &Complaint) -> Option<FailureKind> {
+fn classify_by_message(complaint: &ProviderError) -> Option<FailureKind> {
     match complaint.kind.as_str() {
         // These say enough by themselves.
         "authentication_error"
@@ -52,11 +58,11 @@ fn by_words(complaint: &Complaint) -> Option<FailureKind> {
         | "api_error"
         | "timeout_error"
         | "conflict_error" => None,
-        _ => by_phrase(PHRASES, &complaint.message),
+        _ => classify_by_phrase(PHRASES, &complaint.message),
     }
 }
 
-fn by_type(kind: &str) -> Option<FailureKind> {
+fn classify_by_type(kind: &str) -> Option<FailureKind> {
     Some(match kind {
         "overloaded_error" => FailureKind::Overloaded,
         "rate_limit_error" => FailureKind::RateLimited,
@@ -72,7 +78,7 @@ fn by_type(kind: &str) -> Option<FailureKind> {
 
 /// In order of priority: money first, because no repair helps there; then size, then single
 /// pieces that can be taken out.
-const PHRASES: &[Phrase] = &[
+const PHRASES: &[FailurePhrase] = &[
     phrase(FailureKind::Quota, &["credit balance"]),
     phrase(FailureKind::Quota, &["spend", "limit"]),
     phrase(FailureKind::Quota, &["usage limit"]),

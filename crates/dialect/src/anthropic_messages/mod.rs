@@ -4,10 +4,10 @@
 //! is sealed by the model that wrote it; usage is cumulative; errors may come inside a stream that
 //! began with success; the prompt cache is steered by markers in the request.
 
-mod draft;
+mod block_draft;
 mod event;
 mod failure;
-mod foreign_block;
+mod provider_block_draft;
 mod request;
 mod stream;
 
@@ -16,24 +16,26 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
-use crate::decode::StreamDecoder;
-use crate::fault::Reply;
-use crate::law::{ANTHROPIC_MESSAGES, Law};
-use crate::search::{Search, USES_MAX, list};
-use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
+use crate::provider_error::FailedResponse;
+use crate::provider_rules::{ANTHROPIC_MESSAGES, ProviderRules};
+use crate::stream_decoder::StreamDecoder;
+use crate::web_search::{USES_MAX, WebSearchDomains, to_json_list};
+use crate::{
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+};
 
 /// The dialect of `POST /v1/messages`.
 #[derive(Clone, Copy, Debug)]
 pub struct AnthropicMessages;
 
 impl Dialect for AnthropicMessages {
-    fn wire(&self) -> Wire {
-        Wire::AnthropicMessages
+    fn wire(&self) -> WireFormat {
+        WireFormat::AnthropicMessages
     }
 
-    fn law(&self) -> &'static Law {
+    fn rules(&self) -> &'static ProviderRules {
         &ANTHROPIC_MESSAGES
     }
 
@@ -41,7 +43,7 @@ impl Dialect for AnthropicMessages {
         String::from("/v1/messages")
     }
 
-    fn headers_of(&self, request: &ModelRequest) -> &'static [(&'static str, &'static str)] {
+    fn extra_headers(&self, request: &ModelRequest) -> &'static [(&'static str, &'static str)] {
         match request.clear_results {
             Some(_) => &[("anthropic-beta", "context-management-2025-06-27")],
             None => &[],
@@ -52,7 +54,7 @@ impl Dialect for AnthropicMessages {
         let mut headers = alloc::vec![
             (String::from("content-type"), String::from("application/json")),
             (String::from("accept"), String::from("text/event-stream")),
-            (String::from("anthropic-version"), String::from(VERSION)),
+            (String::from("anthropic-version"), String::from(API_VERSION)),
         ];
         match credential {
             Credential::None => {}
@@ -64,45 +66,54 @@ impl Dialect for AnthropicMessages {
         headers
     }
 
-    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
-        memory.encode(&request::Letter, self.wire(), request, law)
+    fn encode_cached(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        memory: &mut EncodedRequestCache,
+    ) -> EncodedRequest {
+        memory.encode(&request::AnthropicRequestWriter, self.wire(), request, law)
     }
 
-    fn search_tool(&self, search: &Search) -> Option<String> {
+    fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {
         let mut tool = format!(
             "{{\"type\":\"web_search_20250305\",\"name\":\"web_search\",\"max_uses\":{USES_MAX}"
         );
         // It takes one of the two; what is allowed says more.
         match (search.allowed.as_slice(), search.blocked.as_slice()) {
             ([], []) => {}
-            ([], blocked) => tool.push_str(&format!(",\"blocked_domains\":{}", list(blocked))),
-            (allowed, _) => tool.push_str(&format!(",\"allowed_domains\":{}", list(allowed))),
+            ([], blocked) => {
+                tool.push_str(&format!(",\"blocked_domains\":{}", to_json_list(blocked)))
+            }
+            (allowed, _) => {
+                tool.push_str(&format!(",\"allowed_domains\":{}", to_json_list(allowed)))
+            }
         }
         tool.push('}');
         Some(tool)
     }
 
-    fn decoder(&self) -> Box<dyn Decode + Send> {
-        Box::new(StreamDecoder::new(stream::Reader::default()))
+    fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send> {
+        Box::new(StreamDecoder::new(stream::AnthropicStreamReader::default()))
     }
 
-    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+    fn request_id(&self, headers: HeaderLookup<'_>) -> Option<String> {
         request_id(headers)
     }
 
-    fn classify(
+    fn classify_failure(
         &self,
         status: u16,
-        headers: Headers<'_>,
+        headers: HeaderLookup<'_>,
         body: &[u8],
         now_unix_seconds: u64,
     ) -> ModelFailure {
-        failure::classify(&Reply { status, headers, body, now_unix_seconds })
+        failure::classify_response(&FailedResponse { status, headers, body, now_unix_seconds })
     }
 }
 
-fn request_id(headers: Headers<'_>) -> Option<String> {
+fn request_id(headers: HeaderLookup<'_>) -> Option<String> {
     headers("request-id").or_else(|| headers("x-request-id"))
 }
 
-const VERSION: &str = "2023-06-01";
+const API_VERSION: &str = "2023-06-01";

@@ -10,173 +10,208 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, Stop, Tokens, ToolCall, Usage};
+use windlass_vocabulary::{ModelFailure, ModelName, ModelStopReason, Tokens, ToolCall, Usage};
 
-use super::draft::{Draft, Finished, Started};
+use super::block_draft::{AnthropicBlockDraft, FinishedAnthropicBlock, InitialBlockContent};
 use super::event::{
-    BlockDelta, BlockStart, BlockStop, Change, Head, MessageDelta, MessageStart, Opening, Part,
-    StopDetails, WireUsage,
+    AnthropicBlockDelta, AnthropicBlockStart, AnthropicBlockStop, AnthropicDelta,
+    AnthropicEventHead, AnthropicMessageChange, AnthropicMessageDelta, AnthropicMessageHead,
+    AnthropicMessageStart, AnthropicStopDetails, AnthropicUsage,
 };
 use super::failure;
-use crate::Decoded;
-use crate::allowance::{Allowance, Purse};
-use crate::calls::{CUT_SHORT, Calls, is_cut};
-use crate::decode::{Flow, Interpret, Like, Piece, cut, malformed, nonsense, read};
-use crate::mold::Places;
+use crate::DecodedEvent;
+use crate::answer_calls::{AnswerCalls, TRUNCATED_CALL, is_truncated};
+use crate::delta_fast_path::DeltaFieldPaths;
+use crate::response_limits::{ResponseBudget, ResponseLimits};
+use crate::stream_decoder::{
+    DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, malformed_event_failure, parse_event,
+    protocol_failure, truncated_stream,
+};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct AnthropicStreamReader {
     is_started: bool,
-    open: Option<(u64, Draft)>,
+    open_block: Option<(u64, AnthropicBlockDraft)>,
     index_last: Option<u64>,
     /// A call without arguments, until it is sure that it was not merely cut short.
-    held: Option<ToolCall>,
-    calls: Calls,
+    bare_call: Option<ToolCall>,
+    calls: AnswerCalls,
     usage: Usage,
-    stop: Option<(Stop, Option<String>)>,
-    purse: Purse,
+    stop: Option<(ModelStopReason, Option<String>)>,
+    budget: ResponseBudget,
 }
 
-impl Interpret for Reader {
-    fn event(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
-        let Head { kind } = read(data)?;
+impl EventInterpreter for AnthropicStreamReader {
+    fn read_event(
+        &mut self,
+        data: &str,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<StreamFlow, ModelFailure> {
+        let AnthropicEventHead { kind } = parse_event(data)?;
         match &*kind {
-            "message_start" => self.start(read(data)?, out)?,
+            "message_start" => self.start_message(parse_event(data)?, out)?,
             "content_block_start" => self.open_block(data, out)?,
             "content_block_delta" => self.grow_block(data, out)?,
-            "content_block_stop" => self.close_block(&read(data)?, out)?,
-            "message_delta" => self.change(read(data)?, out)?,
-            "message_stop" => return self.stop(out),
-            "ping" => out.push(Decoded::Ping),
-            "error" => return Err(failure::in_stream(data)),
+            "content_block_stop" => self.close_block(&parse_event(data)?, out)?,
+            "message_delta" => self.apply_message_delta(parse_event(data)?, out)?,
+            "message_stop" => return self.stop_message(out),
+            "ping" => out.push(DecodedEvent::Ping),
+            "error" => return Err(failure::classify_stream_error(data)),
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(StreamFlow::Continue)
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
-        let joined = match (&mut self.open, piece.like) {
-            (Some((_, Draft::Text(text))), Like::Text) => text,
-            (Some((_, Draft::Thinking { text, .. })), Like::Thinking) => text,
-            (Some((_, Draft::Call(call))), Like::CallInput) => &mut call.arguments,
+    fn read_matched_delta(
+        &mut self,
+        piece: &MatchedDelta<'_>,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<bool, ModelFailure> {
+        let joined = match (&mut self.open_block, piece.kind) {
+            (Some((_, AnthropicBlockDraft::Text(text))), DeltaKind::Text) => text,
+            (Some((_, AnthropicBlockDraft::Thinking { text, .. })), DeltaKind::Thinking) => text,
+            (Some((_, AnthropicBlockDraft::Call(call))), DeltaKind::CallInput) => {
+                &mut call.arguments
+            }
             _ => return Ok(false),
         };
-        let Some(text) = joined.push_quoted(piece.filling.text, piece.filling.is_escaped) else {
+        let Some(text) = joined.push_json_string(piece.matched.text, piece.matched.is_escaped)
+        else {
             return Ok(false);
         };
-        self.purse.spend_bytes(piece.bytes)?;
-        piece.like.show(text, out);
+        self.budget.spend_bytes(piece.bytes)?;
+        piece.kind.emit(text, out);
         Ok(true)
     }
 
-    fn places(&self, like: Like) -> &'static Places {
+    fn delta_paths(&self, like: DeltaKind) -> &'static DeltaFieldPaths {
         match like {
-            Like::Text => &Places { text: &["delta", "text"], noise: &[], counts: &[] },
-            Like::Thinking => &Places { text: &["delta", "thinking"], noise: &[], counts: &[] },
-            Like::CallInput => {
-                &Places { text: &["delta", "partial_json"], noise: &[], counts: &[] }
-            }
+            DeltaKind::Text => &DeltaFieldPaths {
+                text_path: &["delta", "text"],
+                ignored_keys: &[],
+                count_paths: &[],
+            },
+            DeltaKind::Thinking => &DeltaFieldPaths {
+                text_path: &["delta", "thinking"],
+                ignored_keys: &[],
+                count_paths: &[],
+            },
+            DeltaKind::CallInput => &DeltaFieldPaths {
+                text_path: &["delta", "partial_json"],
+                ignored_keys: &[],
+                count_paths: &[],
+            },
         }
     }
 
-    fn allow(&mut self, allowance: Allowance) {
-        self.purse = Purse::new(allowance);
+    fn set_limits(&mut self, allowance: ResponseLimits) {
+        self.budget = ResponseBudget::new(allowance);
     }
 
-    fn name(&mut self, name: String) {
-        self.calls.name_answer(Some(&name));
+    fn set_answer_id(&mut self, name: String) {
+        self.calls.set_answer_id(Some(&name));
     }
 
-    fn end(&mut self) -> Decoded {
+    fn finish_stream(&mut self) -> DecodedEvent {
         // The stop reason is the last thing an answer says; the rest is ceremony.
         match self.stop.take() {
-            Some((stop, detail)) => Decoded::Ended { stop, usage: self.usage, detail },
-            None => cut(),
+            Some((stop, detail)) => DecodedEvent::Ended { stop, usage: self.usage, detail },
+            None => truncated_stream(),
         }
     }
 }
 
-impl Reader {
-    fn start(
+impl AnthropicStreamReader {
+    fn start_message(
         &mut self,
-        event: MessageStart<'_>,
-        out: &mut Vec<Decoded>,
+        event: AnthropicMessageStart<'_>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
         if self.is_started {
-            return Err(nonsense("a second answer began in the same stream"));
+            return Err(protocol_failure("a second answer began in the same stream"));
         }
         self.is_started = true;
-        let Opening { id, model, usage } = event.message.unwrap_or_default();
+        let AnthropicMessageHead { id, model, usage } = event.message.unwrap_or_default();
         let message_id = id.map(Cow::into_owned).filter(|id| !id.is_empty());
-        self.calls.name_answer(message_id.as_deref());
-        out.push(Decoded::Started {
+        self.calls.set_answer_id(message_id.as_deref());
+        out.push(DecodedEvent::Started {
             message_id,
             model: model.filter(|model| !model.is_empty()).map(|model| ModelName::from(&*model)),
         });
-        self.count(usage, out);
+        self.update_usage(usage, out);
         Ok(())
     }
 
-    fn open_block(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let BlockStart { index, content_block } = read(data)?;
+    fn open_block(&mut self, data: &str, out: &mut Vec<DecodedEvent>) -> Result<(), ModelFailure> {
+        let AnthropicBlockStart { index, content_block } = parse_event(data)?;
         self.expect_content()?;
-        if self.open.is_some() {
-            return Err(nonsense("a block began before the one before it was closed"));
+        if self.open_block.is_some() {
+            return Err(protocol_failure("a block began before the one before it was closed"));
         }
         if self.index_last.is_some_and(|last| index <= last) {
-            return Err(nonsense(format!("block {index} came twice or out of order")));
+            return Err(protocol_failure(format!("block {index} came twice or out of order")));
         }
-        self.purse.spend_block()?;
-        self.purse.spend_bytes(data.len())?;
+        self.budget.spend_block()?;
+        self.budget.spend_bytes(data.len())?;
         // The model went on, so the call before was complete.
-        self.settle_held(Stop::EndTurn, out);
-        let id_if_missing = self.calls.derived_id(index);
-        let (draft, started) =
-            Draft::begin(content_block.get(), &id_if_missing).map_err(|error| malformed(&error))?;
+        self.settle_bare_call(ModelStopReason::EndTurn, out);
+        let id_if_missing = self.calls.derive_call_id(index);
+        let (draft, started) = AnthropicBlockDraft::begin(content_block.get(), &id_if_missing)
+            .map_err(|error| malformed_event_failure(&error))?;
         match started {
-            Started::Silently => {}
-            Started::Text(text) => out.push(Decoded::Text(text)),
-            Started::Thinking(text) => out.push(Decoded::Thinking(text)),
-            Started::Call { id, name } => out.push(Decoded::CallStarted { id, name }),
+            InitialBlockContent::Nothing => {}
+            InitialBlockContent::Text(text) => out.push(DecodedEvent::Text(text)),
+            InitialBlockContent::Thinking(text) => out.push(DecodedEvent::Thinking(text)),
+            InitialBlockContent::Call { id, name } => {
+                out.push(DecodedEvent::CallStarted { id, name })
+            }
         }
-        self.open = Some((index, draft));
+        self.open_block = Some((index, draft));
         self.index_last = Some(index);
         Ok(())
     }
 
-    fn grow_block(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let BlockDelta { index, delta } = read(data)?;
+    fn grow_block(&mut self, data: &str, out: &mut Vec<DecodedEvent>) -> Result<(), ModelFailure> {
+        let AnthropicBlockDelta { index, delta } = parse_event(data)?;
         self.expect_content()?;
-        self.purse.spend_bytes(data.len())?;
-        let draft = match &mut self.open {
+        self.budget.spend_bytes(data.len())?;
+        let draft = match &mut self.open_block {
             Some((open, draft)) if *open == index => draft,
             _ => {
-                return Err(nonsense(format!("a piece came for block {index}, which is not open")));
+                return Err(protocol_failure(format!(
+                    "a piece came for block {index}, which is not open"
+                )));
             }
         };
-        let Head { kind } = read(delta.get())?;
-        let part: Part<'_> = match &*kind {
+        let AnthropicEventHead { kind } = parse_event(delta.get())?;
+        let part: AnthropicDelta<'_> = match &*kind {
             "text_delta" | "thinking_delta" | "input_json_delta" | "signature_delta" => {
-                read(delta.get())?
+                parse_event(delta.get())?
             }
-            _ => Part::default(),
+            _ => AnthropicDelta::default(),
         };
         match (draft, part) {
-            (Draft::Text(text), Part { text: Some(piece), .. }) => {
-                Like::Text.show(text.push(&piece), out);
+            (AnthropicBlockDraft::Text(text), AnthropicDelta { text: Some(piece), .. }) => {
+                DeltaKind::Text.emit(text.push(&piece), out);
             }
-            (Draft::Thinking { text, .. }, Part { thinking: Some(piece), .. }) => {
-                Like::Thinking.show(text.push(&piece), out);
+            (
+                AnthropicBlockDraft::Thinking { text, .. },
+                AnthropicDelta { thinking: Some(piece), .. },
+            ) => {
+                DeltaKind::Thinking.emit(text.push(&piece), out);
             }
-            (Draft::Thinking { signature, .. }, Part { signature: Some(seal), .. }) => {
+            (
+                AnthropicBlockDraft::Thinking { signature, .. },
+                AnthropicDelta { signature: Some(seal), .. },
+            ) => {
                 *signature = Some(seal.into_owned());
             }
-            (Draft::Call(call), Part { partial_json: Some(piece), .. }) => {
-                Like::CallInput.show(call.arguments.push(&piece), out);
+            (AnthropicBlockDraft::Call(call), AnthropicDelta { partial_json: Some(piece), .. }) => {
+                DeltaKind::CallInput.emit(call.arguments.push(&piece), out);
             }
-            (Draft::Provider(block), _) => {
-                block.grow(delta.get()).map_err(|error| malformed(&error))?;
+            (AnthropicBlockDraft::Provider(block), _) => {
+                block.apply_delta(delta.get()).map_err(|error| malformed_event_failure(&error))?;
             }
             _ => {}
         }
@@ -185,72 +220,75 @@ impl Reader {
 
     fn close_block(
         &mut self,
-        event: &BlockStop,
-        out: &mut Vec<Decoded>,
+        event: &AnthropicBlockStop,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        let draft = match self.open.take() {
+        let draft = match self.open_block.take() {
             Some((index, draft)) if index == event.index => draft,
             _ => {
-                return Err(nonsense(format!("block {} ended, which is not open", event.index)));
+                return Err(protocol_failure(format!(
+                    "block {} ended, which is not open",
+                    event.index
+                )));
             }
         };
         match draft.finish() {
-            Finished::Nothing => {}
-            Finished::Block(block) => out.push(Decoded::Block(block)),
-            Finished::Call { call, problem } => {
-                out.push(self.calls.complete(call, problem));
+            FinishedAnthropicBlock::Nothing => {}
+            FinishedAnthropicBlock::Block(block) => out.push(DecodedEvent::Block(block)),
+            FinishedAnthropicBlock::Call { call, problem } => {
+                out.push(self.calls.complete_call(call, problem));
             }
-            Finished::BareCall(call) => self.held = Some(call),
+            FinishedAnthropicBlock::BareCall(call) => self.bare_call = Some(call),
         }
         Ok(())
     }
 
-    fn change(
+    fn apply_message_delta(
         &mut self,
-        event: MessageDelta<'_>,
-        out: &mut Vec<Decoded>,
+        event: AnthropicMessageDelta<'_>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
         if !self.is_started {
-            return Err(nonsense("the answer ended before it began"));
+            return Err(protocol_failure("the answer ended before it began"));
         }
-        let Change { stop_reason, stop_details } = event.delta.unwrap_or_default();
+        let AnthropicMessageChange { stop_reason, stop_details } = event.delta.unwrap_or_default();
         if let Some(reason) = stop_reason {
-            if self.open.is_some() {
-                return Err(nonsense("the answer ended inside a block"));
+            if self.open_block.is_some() {
+                return Err(protocol_failure("the answer ended inside a block"));
             }
-            let stop = stop_of(&reason);
-            self.settle_held(stop, out);
-            let detail = detail_of(&reason, stop_details);
+            let stop = parse_stop_reason(&reason);
+            self.settle_bare_call(stop, out);
+            let detail = describe_stop(&reason, stop_details);
             self.stop = Some((stop, detail));
         }
         let edits = event.context_management.unwrap_or_default().applied_edits;
         for edit in edits.iter().filter(|edit| edit.cleared_tool_uses.tokens() > Tokens(0)) {
             let results = edit.cleared_tool_uses.tokens().0;
             let tokens = edit.cleared_input_tokens.tokens();
-            out.push(Decoded::Cleared { results, tokens });
+            out.push(DecodedEvent::ToolResultsCleared { results, tokens });
         }
-        self.count(event.usage, out);
+        self.update_usage(event.usage, out);
         Ok(())
     }
 
-    fn stop(&mut self, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
-        if !self.is_started || self.open.is_some() {
-            return Err(nonsense("the answer ended inside a block, or before it began"));
+    fn stop_message(&mut self, out: &mut Vec<DecodedEvent>) -> Result<StreamFlow, ModelFailure> {
+        if !self.is_started || self.open_block.is_some() {
+            return Err(protocol_failure("the answer ended inside a block, or before it began"));
         }
-        let (stop, detail) = self.stop.take().unwrap_or((Stop::EndTurn, None));
-        self.settle_held(stop, out);
-        out.push(Decoded::Ended { stop, usage: self.usage, detail });
-        Ok(Flow::Over)
+        let (stop, detail) = self.stop.take().unwrap_or((ModelStopReason::EndTurn, None));
+        self.settle_bare_call(stop, out);
+        out.push(DecodedEvent::Ended { stop, usage: self.usage, detail });
+        Ok(StreamFlow::Finished)
     }
 
     fn expect_content(&self) -> Result<(), ModelFailure> {
         if self.is_started && self.stop.is_none() {
             return Ok(());
         }
-        Err(nonsense("a block came before the answer began or after it ended"))
+        Err(protocol_failure("a block came before the answer began or after it ended"))
     }
 
-    fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {
+    fn update_usage(&mut self, usage: Option<AnthropicUsage>, out: &mut Vec<DecodedEvent>) {
         let Some(usage) = usage else { return };
         self.usage = self.usage.max(&Usage {
             input: usage.input_tokens.tokens(),
@@ -258,32 +296,32 @@ impl Reader {
             cache_write: usage.cache_creation_input_tokens.tokens(),
             cache_read: usage.cache_read_input_tokens.tokens(),
         });
-        out.push(Decoded::Usage(self.usage));
+        out.push(DecodedEvent::Usage(self.usage));
     }
 
     /// The stop reason decides about a call without arguments: cut short, or complete.
-    fn settle_held(&mut self, stop: Stop, out: &mut Vec<Decoded>) {
-        if let Some(call) = self.held.take() {
-            let problem = is_cut(stop).then(|| String::from(CUT_SHORT));
-            out.push(self.calls.complete(call, problem));
+    fn settle_bare_call(&mut self, stop: ModelStopReason, out: &mut Vec<DecodedEvent>) {
+        if let Some(call) = self.bare_call.take() {
+            let problem = is_truncated(stop).then(|| String::from(TRUNCATED_CALL));
+            out.push(self.calls.complete_call(call, problem));
         }
     }
 }
 
-fn stop_of(reason: &str) -> Stop {
+fn parse_stop_reason(reason: &str) -> ModelStopReason {
     match reason {
-        "max_tokens" => Stop::OutputLimit,
-        "model_context_window_exceeded" => Stop::WindowFull,
-        "pause_turn" | "compaction" => Stop::Pause,
-        "refusal" => Stop::Refusal,
-        _ => Stop::EndTurn,
+        "max_tokens" => ModelStopReason::OutputLimit,
+        "model_context_window_exceeded" => ModelStopReason::WindowFull,
+        "pause_turn" | "compaction" => ModelStopReason::Pause,
+        "refusal" => ModelStopReason::Refusal,
+        _ => ModelStopReason::EndTurn,
     }
 }
 
-fn detail_of(reason: &str, details: Option<StopDetails<'_>>) -> Option<String> {
+fn describe_stop(reason: &str, details: Option<AnthropicStopDetails<'_>>) -> Option<String> {
     let explanation = details.and_then(|details| details.explanation.or(details.category));
     match (explanation, reason) {
-        (Some(text), _) => Some(crate::write::first_line(&text)),
+        (Some(text), _) => Some(crate::json_writer::first_line(&text)),
         (
             None,
             "end_turn"
@@ -294,6 +332,6 @@ fn detail_of(reason: &str, details: Option<StopDetails<'_>>) -> Option<String> {
             | "refusal"
             | "model_context_window_exceeded",
         ) => None,
-        (None, other) => Some(format!("stop reason {}", crate::write::first_line(other))),
+        (None, other) => Some(format!("stop reason {}", crate::json_writer::first_line(other))),
     }
 }

@@ -5,26 +5,26 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::loose::{Count, Fragment, optional};
+use crate::lenient_json::{TextFragment, TokenCount, optional};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Chunk<'a> {
+pub(super) struct GeminiChunk<'a> {
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    pub(super) candidates: Option<Vec<GeminiCandidate<'a>>>,
     #[serde(borrow, default, deserialize_with = "optional")]
-    pub(super) prompt_feedback: Option<Feedback<'a>>,
+    pub(super) prompt_feedback: Option<GeminiPromptFeedback<'a>>,
     #[serde(default, deserialize_with = "optional")]
-    pub(super) usage_metadata: Option<WireUsage>,
+    pub(super) usage_metadata: Option<GeminiUsage>,
     #[serde(borrow, default, deserialize_with = "optional")]
     pub(super) response_id: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "optional")]
     pub(super) model_version: Option<Cow<'a, str>>,
 }
 
-impl Chunk<'_> {
+impl GeminiChunk<'_> {
     pub(super) fn has_error(&self) -> bool {
         self.error.is_some_and(|error| error.get() != "null")
     }
@@ -32,11 +32,11 @@ impl Chunk<'_> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Candidate<'a> {
+pub(super) struct GeminiCandidate<'a> {
     #[serde(default, deserialize_with = "optional")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
-    pub(super) content: Option<Content<'a>>,
+    pub(super) content: Option<GeminiContent<'a>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "optional")]
@@ -44,26 +44,26 @@ pub(super) struct Candidate<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Content<'a> {
+pub(super) struct GeminiContent<'a> {
     #[serde(borrow)]
     pub(super) parts: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part<'a> {
+pub(super) struct GeminiPart<'a> {
     #[serde(borrow)]
-    pub(super) text: Option<Fragment<'a>>,
+    pub(super) text: Option<TextFragment<'a>>,
     #[serde(default)]
     pub(super) thought: Option<bool>,
     #[serde(borrow)]
     pub(super) thought_signature: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) function_call: Option<FunctionCall<'a>>,
+    pub(super) function_call: Option<GeminiFunctionCall<'a>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FunctionCall<'a> {
+pub(super) struct GeminiFunctionCall<'a> {
     #[serde(borrow)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -74,7 +74,7 @@ pub(super) struct FunctionCall<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Feedback<'a> {
+pub(super) struct GeminiPromptFeedback<'a> {
     #[serde(borrow)]
     pub(super) block_reason: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "optional")]
@@ -83,10 +83,10 @@ pub(super) struct Feedback<'a> {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct WireUsage {
-    pub(super) prompt_token_count: Count,
-    pub(super) cached_content_token_count: Count,
-    pub(super) candidates_token_count: Count,
-    pub(super) thoughts_token_count: Count,
-    pub(super) tool_use_prompt_token_count: Count,
+pub(super) struct GeminiUsage {
+    pub(super) prompt_token_count: TokenCount,
+    pub(super) cached_content_token_count: TokenCount,
+    pub(super) candidates_token_count: TokenCount,
+    pub(super) thoughts_token_count: TokenCount,
+    pub(super) tool_use_prompt_token_count: TokenCount,
 }

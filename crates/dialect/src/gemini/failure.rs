@@ -8,44 +8,48 @@ use serde::Deserialize;
 
 use windlass_vocabulary::{FailureKind, Millis, ModelFailure};
 
-use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, complaint, phrase};
-use crate::loose::optional;
-use crate::retry_after::span;
-use crate::write::first_line;
+use crate::json_writer::first_line;
+use crate::lenient_json::optional;
+use crate::provider_error::{
+    FailedResponse, FailurePhrase, ProviderError, classify_by_phrase, classify_by_status,
+    parse_provider_error, phrase,
+};
+use crate::retry_after::parse_duration_text;
 
 /// A reply that is not a stream.
-pub(super) fn classify(reply: &Reply<'_>) -> ModelFailure {
-    let complaint = core::str::from_utf8(reply.body).ok().and_then(complaint);
-    let wish = complaint.as_ref().and_then(wish);
-    let mut failure = reply.failure(complaint, |complaint| judge(reply.status, complaint));
+pub(super) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
+    let complaint = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
+    let wish = complaint.as_ref().and_then(parse_retry_delay);
+    let mut failure =
+        reply.to_failure(complaint, |complaint| classify_provider_error(reply.status, complaint));
     failure.retry_after = failure.retry_after.or(wish);
     failure
 }
 
 /// An error inside a stream that began well.
-pub(super) fn in_stream(data: &str) -> ModelFailure {
-    let complaint = complaint(data).unwrap_or_default();
+pub(super) fn classify_stream_error(data: &str) -> ModelFailure {
+    let complaint = parse_provider_error(data).unwrap_or_default();
     let mut message = first_line(&complaint.message);
     if message.is_empty() {
         message = String::from("the server reported an error in the middle of the answer");
     }
     ModelFailure {
-        retry_after: wish(&complaint),
-        ..ModelFailure::new(judge(200, &complaint), message)
+        retry_after: parse_retry_delay(&complaint),
+        ..ModelFailure::new(classify_provider_error(200, &complaint), message)
     }
 }
 
-fn judge(status: u16, complaint: &Complaint) -> FailureKind {
-    let words = || by_phrase(PHRASES, &complaint.message);
+fn classify_provider_error(status: u16, complaint: &ProviderError) -> FailureKind {
+    let words = || classify_by_phrase(PHRASES, &complaint.message);
     match (status, complaint.kind.as_str()) {
         (429, _) | (200..=299, "RESOURCE_EXHAUSTED") => {
-            if is_daily(complaint) {
+            if is_daily_quota(complaint) {
                 FailureKind::Quota
             } else {
                 FailureKind::RateLimited
             }
         }
-        (400 | 403 | 413, _) => words().unwrap_or_else(|| by_status(status)),
+        (400 | 403 | 413, _) => words().unwrap_or_else(|| classify_by_status(status)),
         (200..=299, "UNAVAILABLE") => FailureKind::Overloaded,
         (200..=299, "INVALID_ARGUMENT" | "FAILED_PRECONDITION") => {
             words().unwrap_or(FailureKind::InvalidRequest)
@@ -53,54 +57,56 @@ fn judge(status: u16, complaint: &Complaint) -> FailureKind {
         (200..=299, "PERMISSION_DENIED" | "UNAUTHENTICATED") => FailureKind::Unauthorised,
         (200..=299, "NOT_FOUND") => FailureKind::ModelGone,
         (200..=299, _) => words().unwrap_or(FailureKind::ServerFault),
-        _ => by_status(status),
+        _ => classify_by_status(status),
     }
 }
 
 /// A quota per day, or money, does not come back in a minute.
-fn is_daily(complaint: &Complaint) -> bool {
-    let details = details(complaint);
+fn is_daily_quota(complaint: &ProviderError) -> bool {
+    let details = parse_error_details(complaint);
     let mut violations = details.iter().flat_map(|detail| detail.violations.iter().flatten());
     violations.any(|violation| {
         let id = violation.quota_id.as_deref().unwrap_or_default();
         id.contains("PerDay")
-    }) || by_phrase(PHRASES, &complaint.message) == Some(FailureKind::Quota)
+    }) || classify_by_phrase(PHRASES, &complaint.message) == Some(FailureKind::Quota)
 }
 
 /// `google.rpc.RetryInfo.retryDelay`, for example `37s`.
-fn wish(complaint: &Complaint) -> Option<Millis> {
-    details(complaint).iter().find_map(|detail| span(detail.retry_delay.as_deref()?))
+fn parse_retry_delay(complaint: &ProviderError) -> Option<Millis> {
+    parse_error_details(complaint)
+        .iter()
+        .find_map(|detail| parse_duration_text(detail.retry_delay.as_deref()?))
 }
 
-fn details(complaint: &Complaint) -> Vec<Detail<'_>> {
-    serde_json::from_str::<Details<'_>>(&complaint.json)
+fn parse_error_details(complaint: &ProviderError) -> Vec<GeminiErrorDetail<'_>> {
+    serde_json::from_str::<GeminiErrorDetails<'_>>(&complaint.json)
         .ok()
         .and_then(|details| details.details)
         .unwrap_or_default()
 }
 
 #[derive(Deserialize)]
-struct Details<'a> {
+struct GeminiErrorDetails<'a> {
     #[serde(borrow, default, deserialize_with = "optional")]
-    details: Option<Vec<Detail<'a>>>,
+    details: Option<Vec<GeminiErrorDetail<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Detail<'a> {
+struct GeminiErrorDetail<'a> {
     #[serde(rename = "retryDelay", borrow, default, deserialize_with = "optional")]
     retry_delay: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "optional")]
-    violations: Option<Vec<Violation<'a>>>,
+    violations: Option<Vec<GeminiQuotaViolation<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Violation<'a> {
+struct GeminiQuotaViolation<'a> {
     #[serde(rename = "quotaId", borrow, default, deserialize_with = "optional")]
     quota_id: Option<Cow<'a, str>>,
 }
 
 /// Money and keys first, because no repair helps there; then single pieces, then size.
-const PHRASES: &[Phrase] = &[
+const PHRASES: &[FailurePhrase] = &[
     phrase(FailureKind::Unauthorised, &["api key"]),
     phrase(FailureKind::Quota, &["billing"]),
     phrase(FailureKind::Quota, &["prepayment credits"]),

@@ -14,30 +14,32 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
-use crate::decode::StreamDecoder;
-use crate::fault::Reply;
-use crate::law::{GEMINI, Law};
-use crate::search::Search;
-use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
+use crate::provider_error::FailedResponse;
+use crate::provider_rules::{GEMINI, ProviderRules};
+use crate::stream_decoder::StreamDecoder;
+use crate::web_search::WebSearchDomains;
+use crate::{
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+};
 
 /// The dialect of `POST /v1beta/models/…:streamGenerateContent`.
 #[derive(Clone, Copy, Debug)]
 pub struct Gemini;
 
 impl Dialect for Gemini {
-    fn wire(&self) -> Wire {
-        Wire::Gemini
+    fn wire(&self) -> WireFormat {
+        WireFormat::Gemini
     }
 
-    fn law(&self) -> &'static Law {
+    fn rules(&self) -> &'static ProviderRules {
         &GEMINI
     }
 
     fn path(&self, model: &ModelName) -> String {
         let name = model.as_str().strip_prefix("models/").unwrap_or(model.as_str());
-        format!("/v1beta/models/{}:streamGenerateContent?alt=sse", escaped(name))
+        format!("/v1beta/models/{}:streamGenerateContent?alt=sse", percent_encode(name))
     }
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
@@ -55,36 +57,41 @@ impl Dialect for Gemini {
         headers
     }
 
-    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
-        memory.encode(&request::Letter, self.wire(), request, law)
+    fn encode_cached(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        memory: &mut EncodedRequestCache,
+    ) -> EncodedRequest {
+        memory.encode(&request::GeminiRequestWriter, self.wire(), request, law)
     }
 
     /// It has no word for hosts; whoever asks has to say in words what is wanted, and look at the links.
-    fn search_tool(&self, _: &Search) -> Option<String> {
+    fn web_search_tool(&self, _: &WebSearchDomains) -> Option<String> {
         Some(String::from("{\"google_search\":{}}"))
     }
 
-    fn decoder(&self) -> Box<dyn Decode + Send> {
-        Box::new(StreamDecoder::new(stream::Reader::default()))
+    fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send> {
+        Box::new(StreamDecoder::new(stream::GeminiStreamReader::default()))
     }
 
-    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+    fn request_id(&self, headers: HeaderLookup<'_>) -> Option<String> {
         headers("x-request-id").or_else(|| headers("x-goog-request-id"))
     }
 
-    fn classify(
+    fn classify_failure(
         &self,
         status: u16,
-        headers: Headers<'_>,
+        headers: HeaderLookup<'_>,
         body: &[u8],
         now_unix_seconds: u64,
     ) -> ModelFailure {
-        failure::classify(&Reply { status, headers, body, now_unix_seconds })
+        failure::classify_response(&FailedResponse { status, headers, body, now_unix_seconds })
     }
 }
 
 /// A model's name comes from settings and must not change the address it is put into.
-fn escaped(name: &str) -> String {
+fn percent_encode(name: &str) -> String {
     let mut escaped = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {

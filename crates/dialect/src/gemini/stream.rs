@@ -8,92 +8,107 @@ use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    Block, ModelFailure, ModelName, Stop, Thinking, ToolCall, ToolCallId, ToolName, Usage,
+    ContentBlock, ModelFailure, ModelName, ModelStopReason, ThinkingBlock, ToolCall, ToolCallId,
+    ToolName, Usage,
 };
 
-use super::event::{Candidate, Chunk, Feedback, FunctionCall, Part, WireUsage};
+use super::event::{
+    GeminiCandidate, GeminiChunk, GeminiFunctionCall, GeminiPart, GeminiPromptFeedback, GeminiUsage,
+};
 use super::failure;
-use crate::Decoded;
-use crate::allowance::{Allowance, Purse};
-use crate::calls::{Calls, arguments};
-use crate::decode::{Flow, Interpret, Like, Piece, cut, nonsense, read};
-use crate::law;
-use crate::loose::{Count, Joined};
-use crate::mold::Places;
-use crate::write::{self, first_line};
+use crate::DecodedEvent;
+use crate::answer_calls::{AnswerCalls, parse_call_arguments};
+use crate::delta_fast_path::DeltaFieldPaths;
+use crate::json_writer::{self, first_line};
+use crate::lenient_json::{StreamedText, TokenCount};
+use crate::provider_rules;
+use crate::response_limits::{ResponseBudget, ResponseLimits};
+use crate::stream_decoder::{
+    DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, parse_event, protocol_failure,
+    truncated_stream,
+};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct GeminiStreamReader {
     is_started: bool,
-    text: Joined,
-    thinking: Joined,
-    calls_seen: u64,
+    text: StreamedText,
+    thinking: StreamedText,
+    call_count: u64,
     usage: Usage,
-    stop: Option<(Stop, Option<String>)>,
-    calls: Calls,
-    purse: Purse,
+    stop: Option<(ModelStopReason, Option<String>)>,
+    calls: AnswerCalls,
+    budget: ResponseBudget,
 }
 
-impl Interpret for Reader {
-    fn event(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
-        let chunk: Chunk<'_> = read(data)?;
+impl EventInterpreter for GeminiStreamReader {
+    fn read_event(
+        &mut self,
+        data: &str,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<StreamFlow, ModelFailure> {
+        let chunk: GeminiChunk<'_> = parse_event(data)?;
         if chunk.has_error() {
-            return Err(failure::in_stream(data));
+            return Err(failure::classify_stream_error(data));
         }
-        self.purse.spend_bytes(data.len())?;
-        self.start(&chunk, out);
+        self.budget.spend_bytes(data.len())?;
+        self.start_answer(&chunk, out);
         let has_usage = chunk.usage_metadata.is_some();
-        self.count(chunk.usage_metadata, out);
+        self.update_usage(chunk.usage_metadata, out);
         for candidate in chunk.candidates.into_iter().flatten() {
             if candidate.index.unwrap_or(0) == 0 && self.stop.is_none() {
-                self.grow(candidate, out)?;
+                self.apply_candidate(candidate, out)?;
             }
         }
-        if let Some(Feedback { block_reason: Some(reason), block_reason_message }) =
+        if let Some(GeminiPromptFeedback { block_reason: Some(reason), block_reason_message }) =
             chunk.prompt_feedback
         {
             let words = block_reason_message.unwrap_or(reason);
-            self.stop = Some((Stop::Refusal, Some(first_line(&words))));
+            self.stop = Some((ModelStopReason::Refusal, Some(first_line(&words))));
         }
         // There is no end marker: the reason and the count are the last things a server says.
         if self.stop.is_some() && has_usage {
-            out.push(self.end());
-            return Ok(Flow::Over);
+            out.push(self.finish_stream());
+            return Ok(StreamFlow::Finished);
         }
-        Ok(Flow::More)
+        Ok(StreamFlow::Continue)
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
-        let joined = match piece.like {
-            Like::Text => &mut self.text,
-            Like::Thinking => &mut self.thinking,
-            Like::CallInput => return Ok(false),
+    fn read_matched_delta(
+        &mut self,
+        piece: &MatchedDelta<'_>,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<bool, ModelFailure> {
+        let joined = match piece.kind {
+            DeltaKind::Text => &mut self.text,
+            DeltaKind::Thinking => &mut self.thinking,
+            DeltaKind::CallInput => return Ok(false),
         };
-        let Some(text) = joined.push_quoted(piece.filling.text, piece.filling.is_escaped) else {
+        let Some(text) = joined.push_json_string(piece.matched.text, piece.matched.is_escaped)
+        else {
             return Ok(false);
         };
-        self.purse.spend_bytes(piece.bytes)?;
+        self.budget.spend_bytes(piece.bytes)?;
         if piece.has_usage {
-            let [prompt, cached, candidates, thoughts, tool_use] = piece.filling.counts;
-            self.usage = usage_of(WireUsage {
-                prompt_token_count: Count::sane(prompt),
-                cached_content_token_count: Count::sane(cached),
-                candidates_token_count: Count::sane(candidates),
-                thoughts_token_count: Count::sane(thoughts),
-                tool_use_prompt_token_count: Count::sane(tool_use),
+            let [prompt, cached, candidates, thoughts, tool_use] = piece.matched.counts;
+            self.usage = to_usage(GeminiUsage {
+                prompt_token_count: TokenCount::from_reported(prompt),
+                cached_content_token_count: TokenCount::from_reported(cached),
+                candidates_token_count: TokenCount::from_reported(candidates),
+                thoughts_token_count: TokenCount::from_reported(thoughts),
+                tool_use_prompt_token_count: TokenCount::from_reported(tool_use),
             });
-            out.push(Decoded::Usage(self.usage));
+            out.push(DecodedEvent::Usage(self.usage));
         }
-        piece.like.show(text, out);
+        piece.kind.emit(text, out);
         Ok(true)
     }
 
-    fn places(&self, _: Like) -> &'static Places {
-        &Places {
-            text: &["candidates", "content", "parts", "text"],
-            noise: &["totalTokenCount", "tokenCount"],
-            counts: &[
+    fn delta_paths(&self, _: DeltaKind) -> &'static DeltaFieldPaths {
+        &DeltaFieldPaths {
+            text_path: &["candidates", "content", "parts", "text"],
+            ignored_keys: &["totalTokenCount", "tokenCount"],
+            count_paths: &[
                 &["usageMetadata", "promptTokenCount"],
                 &["usageMetadata", "cachedContentTokenCount"],
                 &["usageMetadata", "candidatesTokenCount"],
@@ -103,59 +118,65 @@ impl Interpret for Reader {
         }
     }
 
-    fn allow(&mut self, allowance: Allowance) {
-        self.purse = Purse::new(allowance);
+    fn set_limits(&mut self, allowance: ResponseLimits) {
+        self.budget = ResponseBudget::new(allowance);
     }
 
-    fn name(&mut self, name: String) {
-        self.calls.name_answer(Some(&name));
+    fn set_answer_id(&mut self, name: String) {
+        self.calls.set_answer_id(Some(&name));
     }
 
-    fn end(&mut self) -> Decoded {
+    fn finish_stream(&mut self) -> DecodedEvent {
         match self.stop.take() {
-            Some((stop, detail)) => Decoded::Ended { stop, usage: self.usage, detail },
-            None => cut(),
+            Some((stop, detail)) => DecodedEvent::Ended { stop, usage: self.usage, detail },
+            None => truncated_stream(),
         }
     }
 }
 
-impl Reader {
-    fn start(&mut self, chunk: &Chunk<'_>, out: &mut Vec<Decoded>) {
+impl GeminiStreamReader {
+    fn start_answer(&mut self, chunk: &GeminiChunk<'_>, out: &mut Vec<DecodedEvent>) {
         if mem::replace(&mut self.is_started, true) {
             return;
         }
         let message_id = chunk.response_id.as_deref().filter(|id| !id.is_empty()).map(String::from);
         let model = chunk.model_version.as_deref().filter(|name| !name.is_empty());
-        self.calls.name_answer(message_id.as_deref());
-        out.push(Decoded::Started { message_id, model: model.map(ModelName::from) });
+        self.calls.set_answer_id(message_id.as_deref());
+        out.push(DecodedEvent::Started { message_id, model: model.map(ModelName::from) });
     }
 
-    fn grow(
+    fn apply_candidate(
         &mut self,
-        candidate: Candidate<'_>,
-        out: &mut Vec<Decoded>,
+        candidate: GeminiCandidate<'_>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
-            self.grow_by_part(part.get(), out)?;
+            self.apply_part(part.get(), out)?;
         }
         let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) else {
             return Ok(());
         };
         let words = candidate.finish_message.map(|message| first_line(&message));
         let stop = match &*reason {
-            "STOP" => (Stop::EndTurn, None),
-            "MAX_TOKENS" => (Stop::OutputLimit, None),
-            "CONTINUATION" => (Stop::Pause, None),
+            "STOP" => (ModelStopReason::EndTurn, None),
+            "MAX_TOKENS" => (ModelStopReason::OutputLimit, None),
+            "CONTINUATION" => (ModelStopReason::Pause, None),
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-            | "IMAGE_SAFETY" => (Stop::Refusal, Some(words.unwrap_or_else(|| reason.into_owned()))),
+            | "IMAGE_SAFETY" => {
+                (ModelStopReason::Refusal, Some(words.unwrap_or_else(|| reason.into_owned())))
+            }
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
             | "MALFORMED_RESPONSE" => {
                 let words = words.unwrap_or_else(|| reason.into_owned());
-                return Err(nonsense(format!("the model wrote what cannot be read: {words}")));
+                return Err(protocol_failure(format!(
+                    "the model wrote what cannot be read: {words}"
+                )));
             }
-            other => (Stop::EndTurn, Some(format!("finish reason {}", first_line(other)))),
+            other => {
+                (ModelStopReason::EndTurn, Some(format!("finish reason {}", first_line(other))))
+            }
         };
         self.close_thinking(out);
         self.close_text(out);
@@ -163,82 +184,87 @@ impl Reader {
         Ok(())
     }
 
-    fn grow_by_part(&mut self, json: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let Part { text, thought, thought_signature, function_call } = read(json)?;
+    fn apply_part(&mut self, json: &str, out: &mut Vec<DecodedEvent>) -> Result<(), ModelFailure> {
+        let GeminiPart { text, thought, thought_signature, function_call } = parse_event(json)?;
         let seal = thought_signature.filter(|seal| !seal.is_empty());
         match (text, function_call) {
             (_, Some(call)) => {
                 self.close_thinking(out);
                 self.close_text(out);
-                self.purse.spend_block()?;
+                self.budget.spend_block()?;
                 self.finish_call(&call, seal.as_deref(), out);
             }
             (Some(piece), None) if thought == Some(true) => {
                 self.close_text(out);
-                Like::Thinking.show(self.thinking.push(&piece), out);
+                DeltaKind::Thinking.emit(self.thinking.push(&piece), out);
             }
             (Some(piece), None) => {
                 self.close_thinking(out);
-                Like::Text.show(self.text.push(&piece), out);
+                DeltaKind::Text.emit(self.text.push(&piece), out);
                 if let Some(seal) = seal {
                     self.close_text(out);
-                    self.purse.spend_block()?;
-                    out.push(Decoded::Block(sealed_part(&seal)));
+                    self.budget.spend_block()?;
+                    out.push(DecodedEvent::Block(build_sealed_part(&seal)));
                 }
             }
             (None, None) => {
                 self.close_thinking(out);
                 self.close_text(out);
-                self.purse.spend_block()?;
-                out.push(Decoded::Block(unknown_part(json)));
+                self.budget.spend_block()?;
+                out.push(DecodedEvent::Block(build_unknown_part(json)));
             }
         }
         Ok(())
     }
 
-    fn finish_call(&mut self, call: &FunctionCall<'_>, seal: Option<&str>, out: &mut Vec<Decoded>) {
+    fn finish_call(
+        &mut self,
+        call: &GeminiFunctionCall<'_>,
+        seal: Option<&str>,
+        out: &mut Vec<DecodedEvent>,
+    ) {
         let id = match call.id.as_deref().unwrap_or_default() {
             "" => {
-                let derived = self.calls.derived_id(self.calls_seen);
+                let derived = self.calls.derive_call_id(self.call_count);
                 ToolCallId::from(derived.as_str())
             }
             id => ToolCallId::from(id),
         };
-        self.calls_seen = self.calls_seen.saturating_add(1);
+        self.call_count = self.call_count.saturating_add(1);
         let name = ToolName::from(call.name.as_deref().unwrap_or_default());
         let words = call.args.map_or("", |args| args.get());
         let words = if words == "null" { "" } else { words };
-        out.push(Decoded::CallStarted { id: id.clone(), name: name.clone() });
-        Like::CallInput.show(words, out);
-        let (input, problem) = arguments(words);
+        out.push(DecodedEvent::CallStarted { id: id.clone(), name: name.clone() });
+        DeltaKind::CallInput.emit(words, out);
+        let (input, problem) = parse_call_arguments(words);
         let call = ToolCall { id, name, input, signature: seal.map(Arc::from) };
-        out.push(self.calls.complete(call, problem));
+        out.push(self.calls.complete_call(call, problem));
     }
 
-    fn close_text(&mut self, out: &mut Vec<Decoded>) {
+    fn close_text(&mut self, out: &mut Vec<DecodedEvent>) {
         let text = mem::take(&mut self.text);
         if !text.is_empty() {
-            out.push(Decoded::Block(Block::Text(text.into_text())));
+            out.push(DecodedEvent::Block(ContentBlock::Text(text.into_text())));
         }
     }
 
     /// Summaries of reasoning are for people; what the model needs back is in the seals.
-    fn close_thinking(&mut self, out: &mut Vec<Decoded>) {
+    fn close_thinking(&mut self, out: &mut Vec<DecodedEvent>) {
         let thinking = mem::take(&mut self.thinking);
         if !thinking.is_empty() {
-            let thinking = Thinking { text: thinking.into_text(), signature: None };
-            out.push(Decoded::Block(Block::Thinking(thinking)));
+            let thinking = ThinkingBlock { text: thinking.into_text(), signature: None };
+            out.push(DecodedEvent::Block(ContentBlock::Thinking(thinking)));
         }
     }
 
-    fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {
+    fn update_usage(&mut self, usage: Option<GeminiUsage>, out: &mut Vec<DecodedEvent>) {
         let Some(usage) = usage else { return };
-        self.usage = usage_of(usage);
-        out.push(Decoded::Usage(self.usage));
+        self.usage = to_usage(usage);
+        out.push(DecodedEvent::Usage(self.usage));
     }
 }
 
-fn usage_of(usage: WireUsage) -> Usage {
+fn to_usage(usage: GeminiUsage) -> Usage {
     let cached = usage.cached_content_token_count.tokens();
     let prompt = usage.prompt_token_count.tokens() + usage.tool_use_prompt_token_count.tokens();
     Usage {
@@ -251,17 +277,17 @@ fn usage_of(usage: WireUsage) -> Usage {
 
 /// A seal on text goes back on an empty part behind it, which is how the server itself sends seals
 /// that come late.
-fn sealed_part(seal: &str) -> Block {
+fn build_sealed_part(seal: &str) -> ContentBlock {
     let mut json = Vec::from(*b"{\"text\":\"\",");
-    write::field(&mut json, "thoughtSignature", seal);
+    json_writer::append_field(&mut json, "thoughtSignature", seal);
     json.push(b'}');
-    provider("sealed_part", &String::from_utf8(json).unwrap_or_default())
+    build_provider_block("sealed_part", &String::from_utf8(json).unwrap_or_default())
 }
 
-fn unknown_part(json: &str) -> Block {
-    provider("part", json)
+fn build_unknown_part(json: &str) -> ContentBlock {
+    build_provider_block("part", json)
 }
 
-fn provider(kind: &str, json: &str) -> Block {
-    Block::Provider(law::GEMINI.block(kind, json))
+fn build_provider_block(kind: &str, json: &str) -> ContentBlock {
+    ContentBlock::Provider(provider_rules::GEMINI.build_provider_block(kind, json))
 }

@@ -1,5 +1,5 @@
 //! From a transcript to what may be sent: four steps, in this order, each driven by the provider's
-//! [`Law`]. Levels (in the engine) make a request small, steps make it legal.
+//! [`ProviderRules`]. Levels (in the engine) make a request small, steps make it legal.
 //!
 //! Every step is a function of the transcript's prefix: what is sent for the first messages does
 //! not depend on the later ones, except where a limit on the whole request forces it. So request
@@ -9,8 +9,8 @@
 //! beginning: the few things later messages must know of earlier ones are kept, and where
 //! an earlier message would come out differently after all, the steps say how far to go back.
 
+mod history;
 mod notes;
-mod past;
 pub mod step_1_shape;
 pub mod step_2_pair_tool_results;
 pub mod step_3_strip_provider_blocks;
@@ -18,18 +18,21 @@ pub mod step_4_cap_media;
 
 use windlass_vocabulary::ModelRequest;
 
-use crate::law::Law;
-use crate::projection::Projection;
-use step_1_shape::Side;
+use crate::normalized_conversation::NormalizedConversation;
+use crate::provider_rules::ProviderRules;
+use step_1_shape::MessageSide;
 
-pub use notes::Notes;
-pub(crate) use notes::Step;
-pub(crate) use past::{Fate, LinkFact, MediaFact, Past};
+pub(crate) use history::{MediaDecision, MediaItemRecord, NormalizedHistory, ProviderBlockLink};
+pub use notes::NormalizationNotes;
+pub(crate) use notes::NormalizationStep;
 
 /// Runs the four steps.
 #[must_use]
-pub fn normalize<'a>(request: &'a ModelRequest, law: &Law) -> (Projection<'a>, Notes) {
-    let mut past = Past::default();
+pub fn normalize<'a>(
+    request: &'a ModelRequest,
+    law: &ProviderRules,
+) -> (NormalizedConversation<'a>, NormalizationNotes) {
+    let mut past = NormalizedHistory::default();
     let projection = normalize_from(request, law, None, &mut past);
     // From the beginning there is nothing to go back to.
     (projection.unwrap_or_default(), past.notes)
@@ -37,7 +40,7 @@ pub fn normalize<'a>(request: &'a ModelRequest, law: &Law) -> (Projection<'a>, N
 
 /// Go back so far that this message is looked at again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GoBack(pub(crate) usize);
+pub(crate) struct RestartFrom(pub(crate) usize);
 
 /// Runs the four steps for the messages from one on, or for all. The past is that of the messages
 /// before it, and takes in what is new.
@@ -48,25 +51,25 @@ pub(crate) struct GoBack(pub(crate) usize);
 /// out as. The past then holds things to be truncated.
 pub(crate) fn normalize_from<'a>(
     request: &'a ModelRequest,
-    law: &Law,
+    law: &ProviderRules,
     from: Option<usize>,
-    past: &mut Past,
-) -> Result<Projection<'a>, GoBack> {
+    past: &mut NormalizedHistory,
+) -> Result<NormalizedConversation<'a>, RestartFrom> {
     let start = from.unwrap_or(0);
-    let before = GoBack(start.saturating_sub(1));
-    let shaped = step_1_shape::shape(request, start, &mut past.notes);
-    if from.is_some() && !matches!(shaped.first(), Some(Side::Answer { .. })) {
+    let before = RestartFrom(start.saturating_sub(1));
+    let shaped = step_1_shape::shape_messages(request, start, &mut past.notes);
+    if from.is_some() && !matches!(shaped.first(), Some(MessageSide::Answer { .. })) {
         return Err(before);
     }
-    let ends_with_user = matches!(shaped.last(), Some(Side::User { .. }));
-    let mut projection = step_2_pair_tool_results::pair(shaped, law, past);
-    step_3_strip_provider_blocks::strip(&mut projection, request, law, past)?;
-    projection.is_continued = from.is_some();
-    if from.is_some() && projection.begins_empty() {
+    let ends_with_user = matches!(shaped.last(), Some(MessageSide::User { .. }));
+    let mut projection = step_2_pair_tool_results::pair_tool_results(shaped, law, past);
+    step_3_strip_provider_blocks::strip_provider_blocks(&mut projection, request, law, past)?;
+    projection.is_continuation = from.is_some();
+    if from.is_some() && projection.has_empty_first_answer() {
         return Err(before);
     }
-    let is_whole = projection.settle(law);
-    projection.is_closed = is_whole && ends_with_user;
-    step_4_cap_media::cap(&mut projection, law, past)?;
+    let is_whole = projection.restore_alternation(law);
+    projection.is_resumable = is_whole && ends_with_user;
+    step_4_cap_media::cap_media(&mut projection, law, past)?;
     Ok(projection)
 }

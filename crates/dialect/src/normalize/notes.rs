@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 /// What was left out or made up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct NormalizationNotes {
     /// One list for each step, in the order in which they are read.
-    steps: [Vec<Note>; STEPS],
+    steps: [Vec<NormalizationNote>; STEPS],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Note {
+struct NormalizationNote {
     /// A message of the request, not after the one it is about.
     at: usize,
     /// Missing where so many come before it that nobody will read it.
@@ -22,26 +22,26 @@ struct Note {
 
 /// Where a note is made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub(crate) enum NormalizationStep {
     Shape,
     Pair,
     Strip,
-    StripHalves,
+    StripHalfPairs,
     FailedResult,
     MediaItem,
     MediaWindow,
-    MediaCrowd,
+    ManyImages,
     Tools,
 }
 
 const STEPS: usize = 9;
 
-impl Notes {
+impl NormalizationNotes {
     /// Adds a line.
-    pub(crate) fn add(&mut self, step: Step, at: usize, line: impl Into<String>) {
+    pub(crate) fn add(&mut self, step: NormalizationStep, at: usize, line: impl Into<String>) {
         if let Some(notes) = self.steps.get_mut(step as usize) {
             let line = (notes.len() < LINES_MAX).then(|| line.into());
-            notes.push(Note { at, line });
+            notes.push(NormalizationNote { at, line });
         }
     }
 
@@ -53,11 +53,11 @@ impl Notes {
     /// The lines, the last one saying how many more there were.
     #[must_use]
     pub fn into_lines(self) -> Vec<String> {
-        self.lines_with(&Self::default())
+        self.merge_lines(&Self::default())
     }
 
     /// The lines of both.
-    pub(crate) fn lines_with(&self, also: &Self) -> Vec<String> {
+    pub(crate) fn merge_lines(&self, also: &Self) -> Vec<String> {
         let all = || self.steps.iter().chain(&also.steps).flatten();
         let mut lines: Vec<String> =
             all().take(LINES_MAX).map(|note| note.line.clone().unwrap_or_default()).collect();

@@ -12,11 +12,13 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{ModelName, ToolCall};
 
-use super::step_1_shape::{LoosePart, Shaped, ShapedResult, Side};
-use super::{Notes, Past, Step};
-use crate::law::Law;
-use crate::origins::Place;
-use crate::projection::{AnswerPart, Exchange, Projection, UserPart};
+use super::step_1_shape::{MessageSide, ShapedSides, UnpairedPart, UnpairedResult};
+use super::{NormalizationNotes, NormalizationStep, NormalizedHistory};
+use crate::normalized_conversation::{
+    AnswerPart, ConversationExchange, NormalizedConversation, UserPart,
+};
+use crate::provider_rules::ProviderRules;
+use crate::request_origins::BlockLocation;
 
 /// A call with its result. Neither can be had without the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub struct AnsweredCall<'a> {
     model: Option<&'a ModelName>,
     result: CallResult<'a>,
     /// Where the result comes from, if it was not made up.
-    result_place: Option<Place>,
+    result_location: Option<BlockLocation>,
 }
 
 /// What a call came to.
@@ -39,31 +41,35 @@ pub struct CallResult<'a> {
 }
 
 /// Runs the step.
-pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, past: &mut Past) -> Projection<'a> {
-    let mut projection = Projection::default();
+pub(crate) fn pair_tool_results<'a>(
+    shaped: ShapedSides<'a>,
+    law: &ProviderRules,
+    past: &mut NormalizedHistory,
+) -> NormalizedConversation<'a> {
+    let mut projection = NormalizedConversation::default();
     let mut sides = shaped.into_iter().peekable();
     while let Some(side) = sides.next() {
         match side {
-            Side::User { results, parts, places } => {
+            MessageSide::User { results, parts, places } => {
                 note_orphans(&results, 0, &mut past.notes);
                 projection.opening.extend(parts);
-                projection.opening_places.extend(places);
+                projection.opening_locations.extend(places);
             }
-            Side::Answer { start, parts, places } => {
-                let reply = sides.next_if(|side| matches!(side, Side::User { .. }));
+            MessageSide::Answer { start, parts, places } => {
+                let reply = sides.next_if(|side| matches!(side, MessageSide::User { .. }));
                 let (mut results, reply, reply_places) = match reply {
-                    Some(Side::User { results, parts, places }) => (results, parts, places),
+                    Some(MessageSide::User { results, parts, places }) => (results, parts, places),
                     _ => (Vec::new(), Vec::new(), Vec::new()),
                 };
-                let paired = |part| paired(part, start, &mut results, law, past);
+                let paired = |part| pair_part(part, start, &mut results, law, past);
                 let answer = parts.into_iter().map(paired).collect();
                 note_orphans(&results, start, &mut past.notes);
-                projection.exchanges.push(Exchange {
+                projection.exchanges.push(ConversationExchange {
                     start,
                     answer,
-                    answer_places: places,
+                    answer_locations: places,
                     reply,
-                    reply_places,
+                    reply_locations: reply_places,
                 });
             }
         }
@@ -71,51 +77,51 @@ pub(crate) fn pair<'a>(shaped: Shaped<'a>, law: &Law, past: &mut Past) -> Projec
     projection
 }
 
-fn paired<'a>(
-    part: LoosePart<'a>,
+fn pair_part<'a>(
+    part: UnpairedPart<'a>,
     at: usize,
-    results: &mut Vec<ShapedResult<'a>>,
-    law: &Law,
-    past: &mut Past,
+    results: &mut Vec<UnpairedResult<'a>>,
+    law: &ProviderRules,
+    past: &mut NormalizedHistory,
 ) -> AnswerPart<'a> {
     let (call, input, model) = match part {
-        LoosePart::Text(text) => return AnswerPart::Text(text),
-        LoosePart::Thinking(thinking, model) => return AnswerPart::Thinking(thinking, model),
-        LoosePart::Provider(block, model) => return AnswerPart::Provider(block, model),
-        LoosePart::Call { call, input, model } => (call, input, model),
+        UnpairedPart::Text(text) => return AnswerPart::Text(text),
+        UnpairedPart::Thinking(thinking, model) => return AnswerPart::Thinking(thinking, model),
+        UnpairedPart::Provider(block, model) => return AnswerPart::Provider(block, model),
+        UnpairedPart::Call { call, input, model } => (call, input, model),
     };
     let (result, result_place) = match results.iter().position(|one| one.result.call == call.id) {
         Some(position) => {
             let result = results.remove(position);
-            let place = result.place;
-            (CallResult::of(result), Some(place))
+            let place = result.location;
+            (CallResult::from_unpaired(result), Some(place))
         }
         None => {
             let line = format!("the call {} had no result; the model is told so", call.id);
-            past.notes.add(Step::Pair, at, line);
-            (CallResult::missing(), None)
+            past.notes.add(NormalizationStep::Pair, at, line);
+            (CallResult::missing_result(), None)
         }
     };
     AnswerPart::Call(AnsweredCall {
-        id: past.ids.take(&call.id.0, at, law),
-        name: legal(&call.name.0, law.tool_name_chars_max),
+        id: past.ids.assign(&call.id.0, at, law),
+        name: to_legal_name(&call.name.0, law.tool_name_chars_max),
         input,
-        signature: signature(call),
+        signature: call_signature(call),
         model,
         result,
-        result_place,
+        result_location: result_place,
     })
 }
 
-fn signature(call: &ToolCall) -> Option<&str> {
+fn call_signature(call: &ToolCall) -> Option<&str> {
     call.signature.as_deref()
 }
 
-fn note_orphans(results: &[ShapedResult<'_>], at: usize, notes: &mut Notes) {
+fn note_orphans(results: &[UnpairedResult<'_>], at: usize, notes: &mut NormalizationNotes) {
     for orphan in results {
         let call = &orphan.result.call;
         let line = format!("a result for {call}, which nobody called, was left out");
-        notes.add(Step::Pair, at, line);
+        notes.add(NormalizationStep::Pair, at, line);
     }
 }
 
@@ -157,8 +163,8 @@ impl<'a> AnsweredCall<'a> {
     }
 
     /// Where the result comes from, if it was not made up.
-    pub(crate) fn result_place(&self) -> Option<Place> {
-        self.result_place
+    pub(crate) fn result_location(&self) -> Option<BlockLocation> {
+        self.result_location
     }
 
     pub(crate) fn result_mut(&mut self) -> &mut CallResult<'a> {
@@ -183,42 +189,42 @@ impl<'a> CallResult<'a> {
         &mut self.parts
     }
 
-    fn of(result: ShapedResult<'a>) -> Self {
-        let ShapedResult { result, mut parts, .. } = result;
+    fn from_unpaired(result: UnpairedResult<'a>) -> Self {
+        let UnpairedResult { result, mut parts, .. } = result;
         if parts.is_empty() {
             parts.push(UserPart::Text(Cow::Borrowed(NO_OUTPUT)));
         }
         Self { parts, is_error: result.is_error }
     }
 
-    fn missing() -> Self {
-        let parts = alloc::vec![UserPart::Text(Cow::Borrowed(MISSING))];
+    fn missing_result() -> Self {
+        let parts = alloc::vec![UserPart::Text(Cow::Borrowed(MISSING_RESULT))];
         Self { parts, is_error: true }
     }
 }
 
 /// Ids already on the wire, with the next number to try for each that was wanted twice.
 #[derive(Debug, Default)]
-pub(crate) struct Ids {
+pub(crate) struct WireCallIds {
     used: BTreeSet<Arc<str>>,
     next: BTreeMap<Arc<str>, u64>,
-    taken: Vec<Taken>,
+    assigned: Vec<AssignedCallId>,
 }
 
 /// How to give an id back.
 #[derive(Debug)]
-struct Taken {
+struct AssignedCallId {
     at: usize,
     id: Arc<str>,
     /// The counter that was used, and where it stood before.
     counter: Option<(Arc<str>, Option<u64>)>,
 }
 
-impl Ids {
-    fn take<'a>(&mut self, id: &'a str, at: usize, law: &Law) -> Cow<'a, str> {
-        let legal = legal(id, law.call_id_chars_max);
+impl WireCallIds {
+    fn assign<'a>(&mut self, id: &'a str, at: usize, law: &ProviderRules) -> Cow<'a, str> {
+        let legal = to_legal_name(id, law.call_id_chars_max);
         if !self.used.contains(&*legal) {
-            self.note(Arc::from(&*legal), at, None);
+            self.record_assignment(Arc::from(&*legal), at, None);
             return legal;
         }
         let stem: Arc<str> = Arc::from(&*legal);
@@ -234,18 +240,23 @@ impl Ids {
             }
         };
         self.next.insert(stem.clone(), next);
-        self.note(Arc::from(unique.as_str()), at, Some((stem, before)));
+        self.record_assignment(Arc::from(unique.as_str()), at, Some((stem, before)));
         Cow::Owned(unique)
     }
 
-    fn note(&mut self, id: Arc<str>, at: usize, counter: Option<(Arc<str>, Option<u64>)>) {
+    fn record_assignment(
+        &mut self,
+        id: Arc<str>,
+        at: usize,
+        counter: Option<(Arc<str>, Option<u64>)>,
+    ) {
         self.used.insert(id.clone());
-        self.taken.push(Taken { at, id, counter });
+        self.assigned.push(AssignedCallId { at, id, counter });
     }
 
     /// Gives back what was taken at or after a message.
     pub(crate) fn truncate(&mut self, from: usize) {
-        while let Some(taken) = self.taken.pop_if(|taken| taken.at >= from) {
+        while let Some(taken) = self.assigned.pop_if(|taken| taken.at >= from) {
             self.used.remove(&taken.id);
             match taken.counter {
                 Some((stem, Some(before))) => drop(self.next.insert(stem, before)),
@@ -257,18 +268,19 @@ impl Ids {
 }
 
 /// The same name in the alphabet that wires accept.
-fn legal(name: &str, chars_max: usize) -> Cow<'_, str> {
-    if !name.is_empty() && name.len() <= chars_max && name.chars().all(Law::is_name_char) {
+fn to_legal_name(name: &str, chars_max: usize) -> Cow<'_, str> {
+    if !name.is_empty() && name.len() <= chars_max && name.chars().all(ProviderRules::is_name_char)
+    {
         return Cow::Borrowed(name);
     }
     if name.is_empty() {
         return Cow::Borrowed("unnamed");
     }
-    let replaced = name.chars().map(|c| if Law::is_name_char(c) { c } else { '_' });
+    let replaced = name.chars().map(|c| if ProviderRules::is_name_char(c) { c } else { '_' });
     Cow::Owned(replaced.take(chars_max).collect())
 }
 
-const MISSING: &str = "The result of this call is missing: it was interrupted or lost. \
+const MISSING_RESULT: &str = "The result of this call is missing: it was interrupted or lost. \
                        Whether it took effect is unknown.";
 
 const NO_OUTPUT: &str = "(no output)";

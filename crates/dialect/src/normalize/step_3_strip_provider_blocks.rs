@@ -10,32 +10,34 @@ use alloc::format;
 use alloc::vec::Vec;
 use serde::Deserialize;
 
-use windlass_vocabulary::{ModelName, ModelRequest, ProviderBlock, Thinking};
+use windlass_vocabulary::{ModelName, ModelRequest, ProviderBlock, ThinkingBlock};
 
-use super::{GoBack, LinkFact, Past, Step};
-use crate::law::{Law, ReasoningLaw};
-use crate::projection::{AnswerPart, Projection};
+use super::{NormalizationStep, NormalizedHistory, ProviderBlockLink, RestartFrom};
+use crate::normalized_conversation::{AnswerPart, NormalizedConversation};
+use crate::provider_rules::{ProviderRules, ReasoningPolicy};
 
 /// Runs the step.
 ///
 /// # Errors
 ///
 /// A half that was left out has found its other half, or one that was sent has lost it.
-pub(crate) fn strip(
-    projection: &mut Projection<'_>,
+pub(crate) fn strip_provider_blocks(
+    projection: &mut NormalizedConversation<'_>,
     request: &ModelRequest,
-    law: &Law,
-    past: &mut Past,
-) -> Result<(), GoBack> {
+    law: &ProviderRules,
+    past: &mut NormalizedHistory,
+) -> Result<(), RestartFrom> {
     for exchange in &mut projection.exchanges {
         let at = exchange.start;
         exchange.retain_answer(|part| match part {
-            AnswerPart::Thinking(thinking, model) => may_think(thinking, *model, request, law),
+            AnswerPart::Thinking(thinking, model) => {
+                may_send_thinking(thinking, *model, request, law)
+            }
             AnswerPart::Provider(block, model) => {
-                let may_go = may_go(block, *model, request, law);
-                if !may_go && !law.reasoning_kinds.contains(&&*block.kind) {
+                let may_go = may_send_block(block, *model, request, law);
+                if !may_go && !law.reasoning_block_kinds.contains(&&*block.kind) {
                     let line = format!("a {} block was left out", block.kind);
-                    past.notes.add(Step::Strip, at, line);
+                    past.notes.add(NormalizationStep::Strip, at, line);
                 }
                 may_go
             }
@@ -43,101 +45,104 @@ pub(crate) fn strip(
         });
     }
     strip_half_pairs(projection, past)?;
-    if law.reasoning_may_end {
+    if law.may_end_with_reasoning {
         return Ok(());
     }
     for exchange in &mut projection.exchanges {
         // Reasoning that leads to nothing may not end an answer.
         while exchange.answer.last().is_some_and(|part| is_reasoning(part, law)) {
             exchange.answer.pop();
-            exchange.answer_places.pop();
+            exchange.answer_locations.pop();
         }
     }
     Ok(())
 }
 
-fn may_think(
-    thinking: &Thinking,
+fn may_send_thinking(
+    thinking: &ThinkingBlock,
     model: Option<&ModelName>,
     request: &ModelRequest,
-    law: &Law,
+    law: &ProviderRules,
 ) -> bool {
     !request.without_reasoning
         && model == Some(&request.model)
-        && match law.reasoning {
-            ReasoningLaw::Sealed => {
+        && match law.reasoning_policy {
+            ReasoningPolicy::Sealed => {
                 thinking.signature.as_ref().is_some_and(|seal| !seal.is_empty())
             }
-            ReasoningLaw::Never => false,
+            ReasoningPolicy::Never => false,
         }
 }
 
-fn may_go(
+fn may_send_block(
     block: &ProviderBlock,
     model: Option<&ModelName>,
     request: &ModelRequest,
-    law: &Law,
+    law: &ProviderRules,
 ) -> bool {
-    let is_reasoning = law.reasoning_kinds.contains(&&*block.kind);
+    let is_reasoning = law.reasoning_block_kinds.contains(&&*block.kind);
     let is_wanted = if is_reasoning {
         !request.without_reasoning && model == Some(&request.model) && is_sealed(block, law)
     } else {
-        !law.refused_kinds.contains(&&*block.kind)
+        !law.refused_block_kinds.contains(&&*block.kind)
     };
-    is_wanted && law.provider_blocks && block.wire == law.wire && is_typed_object(block)
+    is_wanted && law.accepts_provider_blocks && block.wire == law.wire && is_typed_object(block)
 }
 
 /// A reasoning block whose seal is missing can only be found in the server's memory, which is not
 /// used.
-fn is_sealed(block: &ProviderBlock, law: &Law) -> bool {
-    let Some(name) = law.reasoning_seal else { return true };
-    let fields = crate::object::fields(block.json.as_str()).unwrap_or_default();
+fn is_sealed(block: &ProviderBlock, law: &ProviderRules) -> bool {
+    let Some(name) = law.reasoning_seal_field else { return true };
+    let fields = crate::json_object::parse_fields(block.json.as_str()).unwrap_or_default();
     let seal = fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.get());
     seal.is_some_and(|seal| seal.starts_with('"') && seal.len() > 2)
 }
 
 /// A block from a damaged journal may be anything; on the wire it must be an object with a type.
 fn is_typed_object(block: &ProviderBlock) -> bool {
-    let fields = crate::object::fields(block.json.as_str());
+    let fields = crate::json_object::parse_fields(block.json.as_str());
     fields.is_ok_and(|fields| !fields.is_empty())
 }
 
-fn is_reasoning(part: &AnswerPart<'_>, law: &Law) -> bool {
+fn is_reasoning(part: &AnswerPart<'_>, law: &ProviderRules) -> bool {
     match part {
         AnswerPart::Thinking(..) => true,
-        AnswerPart::Provider(block, _) => law.reasoning_kinds.contains(&&*block.kind),
+        AnswerPart::Provider(block, _) => law.reasoning_block_kinds.contains(&&*block.kind),
         AnswerPart::Text(_) | AnswerPart::Call(_) => false,
     }
 }
 
 /// The provider's own tools answer inside the answer, or at the start of a later one. Half a pair
 /// is refused, except a call at the very end, which is still going on.
-fn strip_half_pairs(projection: &mut Projection<'_>, past: &mut Past) -> Result<(), GoBack> {
+fn strip_half_pairs(
+    projection: &mut NormalizedConversation<'_>,
+    past: &mut NormalizedHistory,
+) -> Result<(), RestartFrom> {
     let before = past.links.len();
     for exchange in &projection.exchanges {
-        let blocks = exchange.answer.iter().filter_map(as_provider);
-        past.links.extend(blocks.map(|block| fact(block, exchange.start)));
+        let blocks = exchange.answer.iter().filter_map(as_provider_block);
+        past.links.extend(blocks.map(|block| read_block_link(block, exchange.start)));
     }
     if !past.links.iter().any(|link| link.is_call || link.tool_use_id.is_some()) {
         return Ok(());
     }
     let last = projection.exchanges.last().map_or(0, |exchange| exchange.start);
-    let outs = outs(&past.links, last);
+    let outs = find_half_pairs(&past.links, last);
     for (position, (link, is_out)) in past.links.iter_mut().zip(&outs).enumerate() {
-        if position < before && link.is_out != *is_out {
-            return Err(GoBack(link.at));
+        if position < before && link.is_stripped != *is_out {
+            return Err(RestartFrom(link.answer_start));
         }
-        link.is_out = *is_out;
+        link.is_stripped = *is_out;
     }
     let mut outs = outs.into_iter().skip(before);
     for exchange in &mut projection.exchanges {
         let at = exchange.start;
         exchange.retain_answer(|part| {
-            let Some(block) = as_provider(part) else { return true };
+            let Some(block) = as_provider_block(part) else { return true };
             let is_out = outs.next().unwrap_or_default();
             if is_out {
                 let line = format!("half a pair ({}) was left out", block.kind);
-                past.notes.add(Step::StripHalves, at, line);
+                past.notes.add(NormalizationStep::StripHalfPairs, at, line);
             }
             !is_out
         });
@@ -146,13 +151,13 @@ fn strip_half_pairs(projection: &mut Projection<'_>, past: &mut Past) -> Result<
 }
 
 /// Which of the blocks are half a pair.
-fn outs(links: &[LinkFact], last: usize) -> Vec<bool> {
+fn find_half_pairs(links: &[ProviderBlockLink], last: usize) -> Vec<bool> {
     let called: BTreeSet<&str> = links.iter().filter_map(|link| link.id.as_deref()).collect();
     let answered: BTreeSet<&str> =
         links.iter().filter_map(|link| link.tool_use_id.as_deref()).collect();
-    let is_out = |link: &LinkFact| {
+    let is_out = |link: &ProviderBlockLink| {
         let is_open_call = link.is_call
-            && link.at != last
+            && link.answer_start != last
             && link.id.as_deref().is_none_or(|id| !answered.contains(id));
         let is_orphan = link.tool_use_id.as_deref().is_some_and(|id| !called.contains(id));
         is_open_call || is_orphan
@@ -160,27 +165,28 @@ fn outs(links: &[LinkFact], last: usize) -> Vec<bool> {
     links.iter().map(is_out).collect()
 }
 
-fn as_provider<'a>(part: &AnswerPart<'a>) -> Option<&'a ProviderBlock> {
+fn as_provider_block<'a>(part: &AnswerPart<'a>) -> Option<&'a ProviderBlock> {
     match part {
         AnswerPart::Provider(block, _) => Some(block),
         _ => None,
     }
 }
 
-fn fact(block: &ProviderBlock, at: usize) -> LinkFact {
-    let Link { id, tool_use_id } = serde_json::from_str(block.json.as_str()).unwrap_or_default();
-    LinkFact {
-        at,
+fn read_block_link(block: &ProviderBlock, at: usize) -> ProviderBlockLink {
+    let ProviderBlockIds { id, tool_use_id } =
+        serde_json::from_str(block.json.as_str()).unwrap_or_default();
+    ProviderBlockLink {
+        answer_start: at,
         id: id.map(Cow::into_owned),
         tool_use_id: tool_use_id.map(Cow::into_owned),
         is_call: block.kind.ends_with("tool_use"),
-        is_out: false,
+        is_stripped: false,
     }
 }
 
 /// What ties a provider's call to its result.
 #[derive(Default, Deserialize)]
-struct Link<'a> {
+struct ProviderBlockIds<'a> {
     #[serde(borrow)]
     id: Option<Cow<'a, str>>,
     #[serde(borrow)]

@@ -9,79 +9,85 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Fate, GoBack, MediaFact, Notes, Past, Step};
-use crate::law::Law;
-use crate::picture;
-use crate::projection::{AnswerPart, MediaPart, Projection, UserPart};
+use super::{
+    MediaDecision, MediaItemRecord, NormalizationNotes, NormalizationStep, NormalizedHistory,
+    RestartFrom,
+};
+use crate::media_probe;
+use crate::normalized_conversation::{AnswerPart, MediaPart, NormalizedConversation, UserPart};
+use crate::provider_rules::ProviderRules;
 
 /// Runs the step.
 ///
 /// # Errors
 ///
 /// Items sent before have to make room.
-pub(crate) fn cap(
-    projection: &mut Projection<'_>,
-    law: &Law,
-    past: &mut Past,
-) -> Result<(), GoBack> {
-    if !law.media_in_failed_results {
+pub(crate) fn cap_media(
+    projection: &mut NormalizedConversation<'_>,
+    law: &ProviderRules,
+    past: &mut NormalizedHistory,
+) -> Result<(), RestartFrom> {
+    if !law.allows_media_in_failed_results {
         clear_failed_results(projection, &mut past.notes);
     }
     for (at, part) in projection.parts_mut() {
-        judge(part, law, at, &mut past.notes);
+        check_media_item(part, law, at, &mut past.notes);
     }
     let before = past.media.len();
-    let items = projection.parts_mut().filter_map(|(at, part)| fact(part, at, law));
+    let items = projection.parts_mut().filter_map(|(at, part)| read_media_item(part, at, law));
     past.media.extend(items);
-    let fates = fates(&past.media, law);
+    let fates = decide_media(&past.media, law);
     for (position, (item, fate)) in past.media.iter_mut().zip(&fates).enumerate() {
-        if position < before && item.fate != *fate {
-            return Err(GoBack(item.at));
+        if position < before && item.decision != *fate {
+            return Err(RestartFrom(item.answer_start));
         }
-        item.fate = *fate;
+        item.decision = *fate;
     }
     let items = projection.parts_mut().filter(|(_, part)| matches!(part, UserPart::Media(_)));
     for ((at, part), fate) in items.zip(fates.iter().skip(before)) {
         match fate {
-            Fate::Sent => {}
-            Fate::MadeRoom => {
+            MediaDecision::Sent => {}
+            MediaDecision::Evicted => {
                 let why = "newer images and documents took its place";
-                leave_out(part, why, Step::MediaWindow, at, &mut past.notes);
+                omit_media(part, why, NormalizationStep::MediaWindow, at, &mut past.notes);
             }
-            Fate::TooBig => {
+            MediaDecision::TooBig => {
                 let why = "it is too large to be sent with this many others";
-                leave_out(part, why, Step::MediaCrowd, at, &mut past.notes);
+                omit_media(part, why, NormalizationStep::ManyImages, at, &mut past.notes);
             }
         }
     }
     Ok(())
 }
 
-fn fates(media: &[MediaFact], law: &Law) -> Vec<Fate> {
-    let kept_from = window(media, law);
+fn decide_media(media: &[MediaItemRecord], law: &ProviderRules) -> Vec<MediaDecision> {
+    let kept_from = find_window_start(media, law);
     let images = media.iter().skip(kept_from).filter(|item| item.is_image).count();
-    let is_crowd = images > law.image_crowd;
-    let fate = |(position, item): (usize, &MediaFact)| match () {
-        () if position < kept_from => Fate::MadeRoom,
-        () if is_crowd && item.is_big => Fate::TooBig,
-        () => Fate::Sent,
+    let is_crowd = images > law.many_images_threshold;
+    let fate = |(position, item): (usize, &MediaItemRecord)| match () {
+        () if position < kept_from => MediaDecision::Evicted,
+        () if is_crowd && item.is_big => MediaDecision::TooBig,
+        () => MediaDecision::Sent,
     };
     media.iter().enumerate().map(fate).collect()
 }
 
-fn fact(part: &UserPart<'_>, at: usize, law: &Law) -> Option<MediaFact> {
+fn read_media_item(part: &UserPart<'_>, at: usize, law: &ProviderRules) -> Option<MediaItemRecord> {
     let UserPart::Media(item) = part else { return None };
-    let edge = picture::edge(item.data);
-    Some(MediaFact {
-        at,
+    let edge = media_probe::read_longest_edge(item.data);
+    Some(MediaItemRecord {
+        answer_start: at,
         bytes: item.data.len(),
         is_image: item.media_type.starts_with("image/"),
-        is_big: edge.is_some_and(|edge| edge > law.image_crowd_edge_max),
-        fate: Fate::Sent,
+        is_big: edge.is_some_and(|edge| edge > law.many_images_edge_max),
+        decision: MediaDecision::Sent,
     })
 }
 
-fn clear_failed_results(projection: &mut Projection<'_>, notes: &mut Notes) {
+fn clear_failed_results(
+    projection: &mut NormalizedConversation<'_>,
+    notes: &mut NormalizationNotes,
+) {
     for exchange in &mut projection.exchanges {
         let at = exchange.start;
         for part in &mut exchange.answer {
@@ -90,7 +96,7 @@ fn clear_failed_results(projection: &mut Projection<'_>, notes: &mut Notes) {
             {
                 for part in call.result_mut().parts_mut() {
                     let why = "the result of a failed call can only hold text";
-                    leave_out(part, why, Step::FailedResult, at, notes);
+                    omit_media(part, why, NormalizationStep::FailedResult, at, notes);
                 }
             }
         }
@@ -98,14 +104,22 @@ fn clear_failed_results(projection: &mut Projection<'_>, notes: &mut Notes) {
 }
 
 /// One item by itself. What it is called need not be what it is.
-fn judge(part: &mut UserPart<'_>, law: &Law, at: usize, notes: &mut Notes) {
+fn check_media_item(
+    part: &mut UserPart<'_>,
+    law: &ProviderRules,
+    at: usize,
+    notes: &mut NormalizationNotes,
+) {
     let UserPart::Media(item) = part else { return };
-    let problem = match real_type(item, law) {
+    let problem = match detect_media_type(item, law) {
         Err(problem) => Some(String::from(problem)),
         Ok(_) if item.data.len() > law.media_item_bytes_max => {
             Some(format!("it is over {} bytes", law.media_item_bytes_max))
         }
-        Ok(_) if picture::edge(item.data).is_some_and(|edge| edge > law.image_edge_max) => {
+        Ok(_)
+            if media_probe::read_longest_edge(item.data)
+                .is_some_and(|edge| edge > law.image_edge_max) =>
+        {
             Some(format!("it is over {} pixels wide or high", law.image_edge_max))
         }
         Ok(media_type) => {
@@ -114,15 +128,18 @@ fn judge(part: &mut UserPart<'_>, law: &Law, at: usize, notes: &mut Notes) {
         }
     };
     if let Some(problem) = problem {
-        leave_out(part, &problem, Step::MediaItem, at, notes);
+        omit_media(part, &problem, NormalizationStep::MediaItem, at, notes);
     }
 }
 
-fn real_type<'a>(item: &MediaPart<'a>, law: &Law) -> Result<&'a str, &'static str> {
-    if !picture::is_base64(item.data) {
+fn detect_media_type<'a>(
+    item: &MediaPart<'a>,
+    law: &ProviderRules,
+) -> Result<&'a str, &'static str> {
+    if !media_probe::is_base64(item.data) {
         return Err("its encoding is broken");
     }
-    let sniffed = picture::sniff(item.data);
+    let sniffed = media_probe::sniff_media_type(item.data);
     let allowed = |list: &'static [&'static str], name: &str| {
         list.iter().find(|allowed| **allowed == name).copied()
     };
@@ -139,7 +156,7 @@ fn real_type<'a>(item: &MediaPart<'a>, law: &Law) -> Result<&'a str, &'static st
 }
 
 /// Where the window of kept items begins.
-fn window(media: &[MediaFact], law: &Law) -> usize {
+fn find_window_start(media: &[MediaItemRecord], law: &ProviderRules) -> usize {
     let count_low = law.media_count_max.saturating_sub(law.media_count_batch);
     let bytes_low = law.media_total_bytes_max / 4 * 3;
     let (mut start, mut bytes) = (0_usize, 0_usize);
@@ -157,9 +174,15 @@ fn window(media: &[MediaFact], law: &Law) -> usize {
     start
 }
 
-fn leave_out(part: &mut UserPart<'_>, why: &str, step: Step, at: usize, notes: &mut Notes) {
+fn omit_media(
+    part: &mut UserPart<'_>,
+    why: &str,
+    step: NormalizationStep,
+    at: usize,
+    notes: &mut NormalizationNotes,
+) {
     if let UserPart::Media(item) = part {
-        let text = UserPart::left_out(item.name, why);
+        let text = UserPart::omitted_media(item.name, why);
         notes.add(step, at, format!("{} was left out: {why}", item.name));
         *part = text;
     }

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 
-use crate::loose::{Count, Fragment, optional};
+use crate::lenient_json::{TextFragment, TokenCount, optional};
 
 #[derive(Deserialize)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ChatChunk<'a> {
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "optional")]
@@ -18,54 +18,54 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default, deserialize_with = "optional")]
     pub(super) model: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) choices: Option<Vec<ChatChoice<'a>>>,
     #[serde(default, deserialize_with = "optional")]
-    pub(super) usage: Option<WireUsage>,
+    pub(super) usage: Option<ChatUsage>,
 }
 
-impl Chunk<'_> {
+impl ChatChunk<'_> {
     pub(super) fn has_error(&self) -> bool {
         self.error.is_some_and(|error| error.get() != "null")
     }
 }
 
 #[derive(Deserialize)]
-pub(super) struct Choice<'a> {
+pub(super) struct ChatChoice<'a> {
     #[serde(default, deserialize_with = "optional")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
+    pub(super) delta: Option<ChatDelta<'a>>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Delta<'a> {
+pub(super) struct ChatDelta<'a> {
     #[serde(borrow)]
-    pub(super) content: Option<Content<'a>>,
+    pub(super) content: Option<ChatContent<'a>>,
     #[serde(borrow)]
-    pub(super) refusal: Option<Fragment<'a>>,
+    pub(super) refusal: Option<TextFragment<'a>>,
     #[serde(borrow, deserialize_with = "optional")]
-    pub(super) reasoning_content: Option<Fragment<'a>>,
+    pub(super) reasoning_content: Option<TextFragment<'a>>,
     #[serde(borrow, deserialize_with = "optional")]
-    pub(super) reasoning: Option<Fragment<'a>>,
+    pub(super) reasoning: Option<TextFragment<'a>>,
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
+    pub(super) tool_calls: Option<Vec<ChatCallDelta<'a>>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct CallPiece<'a> {
+pub(super) struct ChatCallDelta<'a> {
     #[serde(default, deserialize_with = "optional")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub(super) function: Option<Function<'a>>,
+    pub(super) function: Option<ChatFunctionDelta<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Function<'a> {
+pub(super) struct ChatFunctionDelta<'a> {
     #[serde(borrow)]
     pub(super) name: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -73,38 +73,39 @@ pub(super) struct Function<'a> {
 }
 
 /// Text, or a list of typed parts of which only text counts.
-pub(super) struct Content<'a>(pub(super) Vec<Fragment<'a>>);
+pub(super) struct ChatContent<'a>(pub(super) Vec<TextFragment<'a>>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ChatContent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Part<'a> {
+        struct ChatContentPart<'a> {
             #[serde(borrow)]
-            text: Option<Fragment<'a>>,
+            text: Option<TextFragment<'a>>,
         }
         let raw: &'de RawValue = Deserialize::deserialize(deserializer)?;
-        if let Ok(text) = serde_json::from_str::<Fragment<'de>>(raw.get()) {
+        if let Ok(text) = serde_json::from_str::<TextFragment<'de>>(raw.get()) {
             return Ok(Self(Vec::from([text])));
         }
-        let parts = serde_json::from_str::<Vec<Part<'de>>>(raw.get()).unwrap_or_default();
+        let parts =
+            serde_json::from_str::<Vec<ChatContentPart<'de>>>(raw.get()).unwrap_or_default();
         Ok(Self(parts.into_iter().filter_map(|part| part.text).collect()))
     }
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct WireUsage {
-    pub(super) prompt_tokens: Count,
-    pub(super) completion_tokens: Count,
+pub(super) struct ChatUsage {
+    pub(super) prompt_tokens: TokenCount,
+    pub(super) completion_tokens: TokenCount,
     #[serde(deserialize_with = "optional")]
-    pub(super) prompt_tokens_details: Option<Details>,
+    pub(super) prompt_tokens_details: Option<ChatUsageDetails>,
     /// What some servers call the same.
-    pub(super) prompt_cache_hit_tokens: Count,
+    pub(super) prompt_cache_hit_tokens: TokenCount,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Details {
-    pub(super) cached_tokens: Count,
-    pub(super) cache_write_tokens: Count,
+pub(super) struct ChatUsageDetails {
+    pub(super) cached_tokens: TokenCount,
+    pub(super) cache_write_tokens: TokenCount,
 }

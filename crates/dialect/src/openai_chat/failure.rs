@@ -6,66 +6,74 @@ use alloc::string::String;
 
 use windlass_vocabulary::{FailureKind, Millis, ModelFailure};
 
-use crate::fault::{Complaint, Phrase, Reply, by_phrase, by_status, complaint, phrase};
-use crate::retry_after::span;
-use crate::write::first_line;
+use crate::json_writer::first_line;
+use crate::provider_error::{
+    FailedResponse, FailurePhrase, ProviderError, classify_by_phrase, classify_by_status,
+    parse_provider_error, phrase,
+};
+use crate::retry_after::parse_duration_text;
 
 /// A reply that is not a stream.
-pub(crate) fn classify(reply: &Reply<'_>) -> ModelFailure {
-    let complaint = core::str::from_utf8(reply.body).ok().and_then(complaint);
-    let wish = complaint.as_ref().and_then(|complaint| wish(&complaint.message));
-    let mut failure = reply.failure(complaint, |complaint| judge(reply.status, complaint));
+pub(crate) fn classify_response(reply: &FailedResponse<'_>) -> ModelFailure {
+    let complaint = core::str::from_utf8(reply.body).ok().and_then(parse_provider_error);
+    let wish = complaint.as_ref().and_then(|complaint| parse_retry_hint(&complaint.message));
+    let mut failure =
+        reply.to_failure(complaint, |complaint| classify_provider_error(reply.status, complaint));
     failure.retry_after = failure.retry_after.or(wish);
     failure.request_id = (reply.headers)("x-request-id").or(failure.request_id);
     failure
 }
 
 /// A complaint inside a stream that began well.
-pub(crate) fn in_stream(complaint: &Complaint) -> ModelFailure {
+pub(crate) fn classify_stream_error(complaint: &ProviderError) -> ModelFailure {
     let mut message = first_line(&complaint.message);
     if message.is_empty() {
         message = String::from("the server reported an error in the middle of the answer");
     }
     ModelFailure {
-        retry_after: wish(&complaint.message),
+        retry_after: parse_retry_hint(&complaint.message),
         request_id: complaint.request_id.clone(),
-        ..ModelFailure::new(judge(200, complaint), message)
+        ..ModelFailure::new(classify_provider_error(200, complaint), message)
     }
 }
 
-fn judge(status: u16, complaint: &Complaint) -> FailureKind {
+fn classify_provider_error(status: u16, complaint: &ProviderError) -> FailureKind {
     // What it is about may stand in the name of the parameter alone.
     let said = format!("{} {}", complaint.message, complaint.param);
-    let words = by_phrase(PHRASES, &said);
+    let words = classify_by_phrase(PHRASES, &said);
     match status {
         // Waiting never makes a single request fit the limit per minute.
-        413 | 429 if by_phrase(TOO_LARGE, &complaint.message).is_some() => {
+        413 | 429 if classify_by_phrase(TOO_LARGE_PHRASES, &complaint.message).is_some() => {
             FailureKind::PromptTooLong
         }
-        200..=299 => by_names(complaint).or(words).unwrap_or(FailureKind::ServerFault),
-        400 | 404 | 413 | 422 | 429 => {
-            by_names(complaint).or(words).unwrap_or_else(|| by_status(status))
+        200..=299 => {
+            classify_by_code_or_type(complaint).or(words).unwrap_or(FailureKind::ServerFault)
         }
+        400 | 404 | 413 | 422 | 429 => classify_by_code_or_type(complaint)
+            .or(words)
+            .unwrap_or_else(|| classify_by_status(status)),
         403 if words == Some(FailureKind::Refused) => FailureKind::Refused,
         // Local servers fail where others refuse.
-        500 => words.filter(|kind| LOCAL.contains(kind)).unwrap_or(FailureKind::ServerFault),
-        _ => by_status(status),
+        500 => words
+            .filter(|kind| LOCAL_SERVER_KINDS.contains(kind))
+            .unwrap_or(FailureKind::ServerFault),
+        _ => classify_by_status(status),
     }
 }
 
-fn by_names(complaint: &Complaint) -> Option<FailureKind> {
+fn classify_by_code_or_type(complaint: &ProviderError) -> Option<FailureKind> {
     if complaint.code == "string_above_max_length" {
-        let is_text = TEXTS.iter().any(|text| complaint.param.ends_with(text));
+        let is_text = TEXT_FIELDS.iter().any(|text| complaint.param.ends_with(text));
         return Some(if is_text {
             FailureKind::PromptTooLong
         } else {
             FailureKind::InvalidRequest
         });
     }
-    by_name(&complaint.code).or_else(|| by_name(&complaint.kind))
+    classify_by_code(&complaint.code).or_else(|| classify_by_code(&complaint.kind))
 }
 
-fn by_name(name: &str) -> Option<FailureKind> {
+fn classify_by_code(name: &str) -> Option<FailureKind> {
     Some(match name {
         "context_length_exceeded"
         | "exceed_context_size_error"
@@ -95,23 +103,24 @@ fn by_name(name: &str) -> Option<FailureKind> {
 }
 
 /// `Please try again in 1.3s.`
-fn wish(message: &str) -> Option<Millis> {
+fn parse_retry_hint(message: &str) -> Option<Millis> {
     let (_, after) = message.split_once("try again in ")?;
-    span(after)
+    parse_duration_text(after)
 }
 
 /// What a request is told that is over the limit per minute all by itself.
-const TOO_LARGE: &[Phrase] = &[phrase(FailureKind::PromptTooLong, &["request too large"])];
+const TOO_LARGE_PHRASES: &[FailurePhrase] =
+    &[phrase(FailureKind::PromptTooLong, &["request too large"])];
 
 /// What a local server may mean when it says that it failed.
-const LOCAL: &[FailureKind] =
+const LOCAL_SERVER_KINDS: &[FailureKind] =
     &[FailureKind::PromptTooLong, FailureKind::BadImage, FailureKind::Misconfigured];
 
 /// Fields that hold what was said. Any other that is too long is broken, not long.
-const TEXTS: &[&str] = &["content", "text", "output", "arguments", "instructions", "input"];
+const TEXT_FIELDS: &[&str] = &["content", "text", "output", "arguments", "instructions", "input"];
 
 /// Money and settings first, because no repair helps there; then single pieces, then size.
-const PHRASES: &[Phrase] = &[
+const PHRASES: &[FailurePhrase] = &[
     phrase(FailureKind::Quota, &["exceeded your current quota"]),
     phrase(FailureKind::Quota, &["insufficient", "balance"]),
     phrase(FailureKind::Quota, &["insufficient", "credit"]),

@@ -14,23 +14,25 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
-use crate::decode::StreamDecoder;
-use crate::fault::Reply;
-use crate::law::{Law, OPENAI_CHAT};
-use crate::{Credential, Decode, Dialect, Encoded, Headers, Written};
+use crate::provider_error::FailedResponse;
+use crate::provider_rules::{OPENAI_CHAT, ProviderRules};
+use crate::stream_decoder::StreamDecoder;
+use crate::{
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+};
 
 /// The dialect of `POST /v1/chat/completions`.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenaiChat;
 
 impl Dialect for OpenaiChat {
-    fn wire(&self) -> Wire {
-        Wire::OpenaiChat
+    fn wire(&self) -> WireFormat {
+        WireFormat::OpenaiChat
     }
 
-    fn law(&self) -> &'static Law {
+    fn rules(&self) -> &'static ProviderRules {
         &OPENAI_CHAT
     }
 
@@ -39,34 +41,39 @@ impl Dialect for OpenaiChat {
     }
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
-        headers(credential)
+        build_headers(credential)
     }
 
-    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
-        memory.encode(&request::Letter, self.wire(), request, law)
+    fn encode_cached(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        memory: &mut EncodedRequestCache,
+    ) -> EncodedRequest {
+        memory.encode(&request::ChatRequestWriter, self.wire(), request, law)
     }
 
-    fn decoder(&self) -> Box<dyn Decode + Send> {
-        Box::new(StreamDecoder::new(stream::Reader::default()))
+    fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send> {
+        Box::new(StreamDecoder::new(stream::ChatStreamReader::default()))
     }
 
-    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+    fn request_id(&self, headers: HeaderLookup<'_>) -> Option<String> {
         headers("x-request-id")
     }
 
-    fn classify(
+    fn classify_failure(
         &self,
         status: u16,
-        headers: Headers<'_>,
+        headers: HeaderLookup<'_>,
         body: &[u8],
         now_unix_seconds: u64,
     ) -> ModelFailure {
-        failure::classify(&Reply { status, headers, body, now_unix_seconds })
+        failure::classify_response(&FailedResponse { status, headers, body, now_unix_seconds })
     }
 }
 
 /// Both kinds of credential are bearer tokens here.
-pub(crate) fn headers(credential: &Credential) -> Vec<(String, String)> {
+pub(crate) fn build_headers(credential: &Credential) -> Vec<(String, String)> {
     let mut headers = alloc::vec![
         (String::from("content-type"), String::from("application/json")),
         (String::from("accept"), String::from("text/event-stream")),

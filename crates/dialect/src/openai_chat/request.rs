@@ -6,76 +6,105 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::{Effort, ModelRequest, ThinkingMode};
 
-use crate::law::Law;
-use crate::origins::{Origins, Place};
-use crate::projection::{AnswerPart, Exchange, MediaPart, Turn, UserPart};
-use crate::script::{Head, Script};
-use crate::tools::LegalTool;
-use crate::write::{Comma, data_address, field, joined_system, list, number, raw, string};
+use crate::accepted_tools::AcceptedTool;
+use crate::json_writer::{
+    CommaSeparator, append_field, append_list, append_media_url, append_number, append_raw,
+    append_string, join_system_prompt,
+};
+use crate::normalized_conversation::{
+    AnswerPart, ConversationExchange, MediaPart, UserPart, WireTurn,
+};
+use crate::provider_rules::ProviderRules;
+use crate::request_origins::{BlockLocation, RequestOrigins};
+use crate::request_writer::{RequestHead, RequestWriter};
 
 /// How this wire writes.
-pub(super) struct Letter;
+pub(super) struct ChatRequestWriter;
 
-impl Script for Letter {
-    fn head(&self, request: &ModelRequest, law: &Law, tools: &[LegalTool<'_>]) -> Head {
+impl RequestWriter for ChatRequestWriter {
+    fn write_head(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        tools: &[AcceptedTool<'_>],
+    ) -> RequestHead {
         let mut body = Vec::from(*b"{");
-        field(&mut body, "model", request.model.as_str());
-        raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
-        raw(&mut body, law.output_max_name);
-        raw(&mut body, "\":");
-        number(&mut body, request.output_max.0.max(1));
-        if let Some(effort) = effort(request) {
+        append_field(&mut body, "model", request.model.as_str());
+        append_raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
+        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, "\":");
+        append_number(&mut body, request.output_max.0.max(1));
+        if let Some(effort) = effort_name(request) {
             body.push(b',');
-            field(&mut body, "reasoning_effort", effort);
+            append_field(&mut body, "reasoning_effort", effort);
         }
         if !tools.is_empty() {
-            raw(&mut body, ",\"tools\":");
-            list(&mut body, tools, write_tool);
+            append_raw(&mut body, ",\"tools\":");
+            append_list(&mut body, tools, write_tool);
         }
-        raw(&mut body, ",\"messages\":[");
-        let system = joined_system(&request.system);
+        append_raw(&mut body, ",\"messages\":[");
+        let system = join_system_prompt(&request.system);
         if !system.is_empty() {
-            raw(&mut body, "{\"role\":\"system\",");
-            field(&mut body, "content", &system);
+            append_raw(&mut body, "{\"role\":\"system\",");
+            append_field(&mut body, "content", &system);
             // There is always at least one turn.
-            raw(&mut body, "},");
+            append_raw(&mut body, "},");
         }
-        Head { bytes: body, messages: usize::from(!system.is_empty()), ..Head::default() }
+        RequestHead {
+            bytes: body,
+            messages: usize::from(!system.is_empty()),
+            ..RequestHead::default()
+        }
     }
 
-    fn write(&self, turn: &Turn<'_, '_>, _: &ModelRequest, _: &Law, out: &mut Vec<u8>) {
+    fn write_turn(
+        &self,
+        turn: &WireTurn<'_, '_>,
+        _: &ModelRequest,
+        _: &ProviderRules,
+        out: &mut Vec<u8>,
+    ) {
         match turn {
-            Turn::Answer(exchange) => write_answer(out, exchange),
-            Turn::User { calls, parts } => {
-                let mut comma = Comma::default();
+            WireTurn::Answer(exchange) => write_answer(out, exchange),
+            WireTurn::User { calls, parts } => {
+                let mut comma = CommaSeparator::default();
                 let mut aside = Vec::new();
                 for call in calls {
-                    let (text, media) = call.result().text_and_media();
+                    let (text, media) = call.result().split_text_and_media();
                     aside.extend(media);
-                    comma.before(out);
-                    raw(out, "{\"role\":\"tool\",");
-                    field(out, "tool_call_id", call.id());
+                    comma.append_before_item(out);
+                    append_raw(out, "{\"role\":\"tool\",");
+                    append_field(out, "tool_call_id", call.id());
                     out.push(b',');
-                    field(out, "content", &text);
+                    append_field(out, "content", &text);
                     out.push(b'}');
                 }
                 if !aside.is_empty() || !parts.is_empty() {
-                    comma.before(out);
+                    comma.append_before_item(out);
                     write_user(out, &aside, parts);
                 }
             }
         }
     }
 
-    fn trace(&self, turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
-        turn.result_places().for_each(|place| origins.add_message([place]));
-        trace_rest(turn, places, origins);
+    fn record_origins(
+        &self,
+        turn: &WireTurn<'_, '_>,
+        places: &[Option<BlockLocation>],
+        origins: &mut RequestOrigins,
+    ) {
+        turn.result_locations().for_each(|place| origins.add_message([place]));
+        record_remaining_origins(turn, places, origins);
     }
 }
 
 /// The answer, or what follows the results: media that had to leave them, then the rest.
-pub(crate) fn trace_rest(turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
-    let mut blocks = turn.media_places().chain(places.iter().copied()).peekable();
+pub(crate) fn record_remaining_origins(
+    turn: &WireTurn<'_, '_>,
+    places: &[Option<BlockLocation>],
+    origins: &mut RequestOrigins,
+) {
+    let mut blocks = turn.media_locations().chain(places.iter().copied()).peekable();
     if blocks.peek().is_some() {
         origins.add_message(blocks);
     }
@@ -83,7 +112,7 @@ pub(crate) fn trace_rest(turn: &Turn<'_, '_>, places: &[Option<Place>], origins:
 
 /// What the provider does by itself is not mentioned. To think not at all is the least effort here;
 /// a server that does not know the word says so, and is not told again.
-pub(crate) fn effort(request: &ModelRequest) -> Option<&'static str> {
+pub(crate) fn effort_name(request: &ModelRequest) -> Option<&'static str> {
     match request.effort {
         _ if request.without_reasoning => None,
         _ if request.thinking == ThinkingMode::Disabled => Some("none"),
@@ -96,39 +125,39 @@ pub(crate) fn effort(request: &ModelRequest) -> Option<&'static str> {
     }
 }
 
-fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
-    raw(out, "{\"type\":\"function\",\"function\":{");
-    field(out, "name", tool.name);
+fn write_tool(out: &mut Vec<u8>, tool: &AcceptedTool<'_>) {
+    append_raw(out, "{\"type\":\"function\",\"function\":{");
+    append_field(out, "name", tool.name);
     out.push(b',');
-    field(out, "description", tool.description);
-    raw(out, ",\"parameters\":");
-    raw(out, &tool.schema);
-    raw(out, "}}");
+    append_field(out, "description", tool.description);
+    append_raw(out, ",\"parameters\":");
+    append_raw(out, &tool.schema);
+    append_raw(out, "}}");
 }
 
-fn write_answer(out: &mut Vec<u8>, exchange: &Exchange<'_>) {
+fn write_answer(out: &mut Vec<u8>, exchange: &ConversationExchange<'_>) {
     let mut text = String::new();
     for part in exchange.answer() {
         if let AnswerPart::Text(words) = part {
             text.push_str(words);
         }
     }
-    raw(out, "{\"role\":\"assistant\",");
+    append_raw(out, "{\"role\":\"assistant\",");
     if text.is_empty() {
-        raw(out, "\"content\":null");
+        append_raw(out, "\"content\":null");
     } else {
-        field(out, "content", &text);
+        append_field(out, "content", &text);
     }
     if exchange.calls().next().is_some() {
-        raw(out, ",\"tool_calls\":");
-        list(out, exchange.calls(), |out, call| {
+        append_raw(out, ",\"tool_calls\":");
+        append_list(out, exchange.calls(), |out, call| {
             out.push(b'{');
-            field(out, "id", call.id());
-            raw(out, ",\"type\":\"function\",\"function\":{");
-            field(out, "name", call.name());
+            append_field(out, "id", call.id());
+            append_raw(out, ",\"type\":\"function\",\"function\":{");
+            append_field(out, "name", call.name());
             out.push(b',');
-            field(out, "arguments", call.input());
-            raw(out, "}}");
+            append_field(out, "arguments", call.input());
+            append_raw(out, "}}");
         });
     }
     out.push(b'}');
@@ -136,7 +165,7 @@ fn write_answer(out: &mut Vec<u8>, exchange: &Exchange<'_>) {
 
 /// Text alone is one string, which every server takes; media needs the list form.
 fn write_user(out: &mut Vec<u8>, aside: &[&MediaPart<'_>], parts: &[UserPart<'_>]) {
-    raw(out, "{\"role\":\"user\",\"content\":");
+    append_raw(out, "{\"role\":\"user\",\"content\":");
     let texts: Vec<&str> = parts
         .iter()
         .filter_map(|part| match part {
@@ -145,20 +174,20 @@ fn write_user(out: &mut Vec<u8>, aside: &[&MediaPart<'_>], parts: &[UserPart<'_>
         })
         .collect();
     if aside.is_empty() && texts.len() == parts.len() {
-        string(out, &texts.join("\n\n"));
+        append_string(out, &texts.join("\n\n"));
     } else {
         out.push(b'[');
-        let mut comma = Comma::default();
+        let mut comma = CommaSeparator::default();
         for item in aside {
-            comma.before(out);
+            comma.append_before_item(out);
             write_image(out, item);
         }
         for part in parts {
-            comma.before(out);
+            comma.append_before_item(out);
             match part {
                 UserPart::Text(text) => {
-                    raw(out, "{\"type\":\"text\",");
-                    field(out, "text", text);
+                    append_raw(out, "{\"type\":\"text\",");
+                    append_field(out, "text", text);
                     out.push(b'}');
                 }
                 UserPart::Media(item) => write_image(out, item),
@@ -170,7 +199,7 @@ fn write_user(out: &mut Vec<u8>, aside: &[&MediaPart<'_>], parts: &[UserPart<'_>
 }
 
 fn write_image(out: &mut Vec<u8>, item: &MediaPart<'_>) {
-    raw(out, "{\"type\":\"image_url\",\"image_url\":{\"url\":");
-    data_address(out, item.media_type, item.data);
-    raw(out, "}}");
+    append_raw(out, "{\"type\":\"image_url\",\"image_url\":{\"url\":");
+    append_media_url(out, item.media_type, item.data);
+    append_raw(out, "}}");
 }

@@ -8,148 +8,171 @@ use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    Block, ModelFailure, ModelName, Stop, Thinking, ToolCall, ToolCallId, ToolName, Usage,
+    ContentBlock, ModelFailure, ModelName, ModelStopReason, ThinkingBlock, ToolCall, ToolCallId,
+    ToolName, Usage,
 };
 
-use super::event::{CallPiece, Choice, Chunk, Delta, WireUsage};
+use super::event::{ChatCallDelta, ChatChoice, ChatChunk, ChatDelta, ChatUsage};
 use super::failure;
-use crate::Decoded;
-use crate::allowance::{Allowance, Purse};
-use crate::calls::{CUT_SHORT, Calls, arguments, is_cut};
-use crate::decode::{DONE, Flow, Interpret, Like, Piece, cut, nonsense, read};
-use crate::fault::complaint;
-use crate::loose::{Fragment, Joined};
-use crate::mold::Places;
+use crate::DecodedEvent;
+use crate::answer_calls::{AnswerCalls, TRUNCATED_CALL, is_truncated, parse_call_arguments};
+use crate::delta_fast_path::DeltaFieldPaths;
+use crate::lenient_json::{StreamedText, TextFragment};
+use crate::provider_error::parse_provider_error;
+use crate::response_limits::{ResponseBudget, ResponseLimits};
+use crate::stream_decoder::{
+    DONE_MARKER, DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, parse_event,
+    protocol_failure, truncated_stream,
+};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ChatStreamReader {
     is_started: bool,
-    text: Joined,
-    thinking: Joined,
-    drafts: Vec<CallDraft>,
+    text: StreamedText,
+    thinking: StreamedText,
+    call_drafts: Vec<ChatCallDraft>,
     is_refused: bool,
     usage: Usage,
-    stop: Option<(Stop, Option<String>)>,
-    calls: Calls,
-    purse: Purse,
+    stop: Option<(ModelStopReason, Option<String>)>,
+    calls: AnswerCalls,
+    budget: ResponseBudget,
 }
 
 #[derive(Debug)]
-struct CallDraft {
+struct ChatCallDraft {
     index: Option<u64>,
     /// As the server gave it; empty if it gave none.
     wire_id: String,
     id: ToolCallId,
     name: ToolName,
-    arguments: Joined,
+    arguments: StreamedText,
 }
 
-impl Interpret for Reader {
-    fn event(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
-        if data.trim() == DONE {
-            return self.done(out);
+impl EventInterpreter for ChatStreamReader {
+    fn read_event(
+        &mut self,
+        data: &str,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<StreamFlow, ModelFailure> {
+        if data.trim() == DONE_MARKER {
+            return self.finish_on_done(out);
         }
-        let chunk: Chunk<'_> = read(data)?;
+        let chunk: ChatChunk<'_> = parse_event(data)?;
         if chunk.has_error() {
-            return Err(failure::in_stream(&complaint(data).unwrap_or_default()));
+            return Err(failure::classify_stream_error(
+                &parse_provider_error(data).unwrap_or_default(),
+            ));
         }
-        self.purse.spend_bytes(data.len())?;
-        self.start(&chunk, out);
+        self.budget.spend_bytes(data.len())?;
+        self.start_answer(&chunk, out);
         for choice in chunk.choices.into_iter().flatten() {
             if choice.index.unwrap_or(0) == 0 && self.stop.is_none() {
-                self.grow(choice, out)?;
+                self.apply_choice(choice, out)?;
             }
         }
-        self.count(chunk.usage, out);
-        Ok(Flow::More)
+        self.update_usage(chunk.usage, out);
+        Ok(StreamFlow::Continue)
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
-        let joined = match piece.like {
-            Like::Text => &mut self.text,
-            Like::Thinking => &mut self.thinking,
+    fn read_matched_delta(
+        &mut self,
+        piece: &MatchedDelta<'_>,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<bool, ModelFailure> {
+        let joined = match piece.kind {
+            DeltaKind::Text => &mut self.text,
+            DeltaKind::Thinking => &mut self.thinking,
             // Arguments are shown only for the call that began last.
-            Like::CallInput => match self.drafts.last_mut() {
+            DeltaKind::CallInput => match self.call_drafts.last_mut() {
                 Some(draft) => &mut draft.arguments,
                 None => return Ok(false),
             },
         };
-        let Some(text) = joined.push_quoted(piece.filling.text, piece.filling.is_escaped) else {
+        let Some(text) = joined.push_json_string(piece.matched.text, piece.matched.is_escaped)
+        else {
             return Ok(false);
         };
-        self.purse.spend_bytes(piece.bytes)?;
-        piece.like.show(text, out);
+        self.budget.spend_bytes(piece.bytes)?;
+        piece.kind.emit(text, out);
         Ok(true)
     }
 
-    fn places(&self, like: Like) -> &'static Places {
+    fn delta_paths(&self, like: DeltaKind) -> &'static DeltaFieldPaths {
         match like {
-            Like::Text => {
-                &Places { text: &["choices", "delta", "content"], noise: NOISE, counts: &[] }
-            }
-            Like::Thinking => &Places {
-                text: &["choices", "delta", "reasoning_content"],
-                noise: NOISE,
-                counts: &[],
+            DeltaKind::Text => &DeltaFieldPaths {
+                text_path: &["choices", "delta", "content"],
+                ignored_keys: IGNORED_KEYS,
+                count_paths: &[],
             },
-            Like::CallInput => &Places {
-                text: &["choices", "delta", "tool_calls", "function", "arguments"],
-                noise: NOISE,
-                counts: &[],
+            DeltaKind::Thinking => &DeltaFieldPaths {
+                text_path: &["choices", "delta", "reasoning_content"],
+                ignored_keys: IGNORED_KEYS,
+                count_paths: &[],
+            },
+            DeltaKind::CallInput => &DeltaFieldPaths {
+                text_path: &["choices", "delta", "tool_calls", "function", "arguments"],
+                ignored_keys: IGNORED_KEYS,
+                count_paths: &[],
             },
         }
     }
 
-    fn allow(&mut self, allowance: Allowance) {
-        self.purse = Purse::new(allowance);
+    fn set_limits(&mut self, allowance: ResponseLimits) {
+        self.budget = ResponseBudget::new(allowance);
     }
 
-    fn name(&mut self, name: String) {
-        self.calls.name_answer(Some(&name));
+    fn set_answer_id(&mut self, name: String) {
+        self.calls.set_answer_id(Some(&name));
     }
 
-    fn end(&mut self) -> Decoded {
+    fn finish_stream(&mut self) -> DecodedEvent {
         match self.stop.take() {
-            Some((stop, detail)) => Decoded::Ended { stop, usage: self.usage, detail },
-            None => cut(),
+            Some((stop, detail)) => DecodedEvent::Ended { stop, usage: self.usage, detail },
+            None => truncated_stream(),
         }
     }
 }
 
-impl Reader {
-    fn start(&mut self, chunk: &Chunk<'_>, out: &mut Vec<Decoded>) {
+impl ChatStreamReader {
+    fn start_answer(&mut self, chunk: &ChatChunk<'_>, out: &mut Vec<DecodedEvent>) {
         if mem::replace(&mut self.is_started, true) {
             return;
         }
         let message_id = chunk.id.as_deref().filter(|id| !id.is_empty()).map(String::from);
-        self.calls.name_answer(message_id.as_deref());
-        out.push(Decoded::Started {
+        self.calls.set_answer_id(message_id.as_deref());
+        out.push(DecodedEvent::Started {
             message_id,
             model: chunk.model.as_deref().filter(|name| !name.is_empty()).map(ModelName::from),
         });
     }
 
-    fn grow(&mut self, choice: Choice<'_>, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let Delta { content, refusal, reasoning_content, reasoning, tool_calls } =
+    fn apply_choice(
+        &mut self,
+        choice: ChatChoice<'_>,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<(), ModelFailure> {
+        let ChatDelta { content, refusal, reasoning_content, reasoning, tool_calls } =
             choice.delta.unwrap_or_default();
         for piece in [reasoning_content.or(reasoning)].into_iter().flatten() {
-            Like::Thinking.show(self.thinking.push(&piece), out);
+            DeltaKind::Thinking.emit(self.thinking.push(&piece), out);
         }
         for piece in content.into_iter().flat_map(|content| content.0) {
-            Like::Text.show(self.text.push(&piece), out);
+            DeltaKind::Text.emit(self.text.push(&piece), out);
         }
         if let Some(piece) = refusal {
             let words = self.text.push(&piece);
             self.is_refused |= !words.is_empty();
-            Like::Text.show(words, out);
+            DeltaKind::Text.emit(words, out);
         }
         for piece in tool_calls.into_iter().flatten() {
-            self.grow_call(piece, out)?;
+            self.apply_call_delta(piece, out)?;
         }
         match choice.finish_reason.as_deref() {
             None | Some("") => Ok(()),
-            Some("error") => Err(nonsense("the server gave up in the middle of the answer")),
+            Some("error") => {
+                Err(protocol_failure("the server gave up in the middle of the answer"))
+            }
             Some(reason) => {
                 self.finish_answer(reason, out);
                 Ok(())
@@ -157,37 +180,39 @@ impl Reader {
         }
     }
 
-    fn grow_call(
+    fn apply_call_delta(
         &mut self,
-        piece: CallPiece<'_>,
-        out: &mut Vec<Decoded>,
+        piece: ChatCallDelta<'_>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
         let function = piece.function.unwrap_or_default();
         let wire_id = piece.id.as_deref().unwrap_or_default();
         let name = function.name.as_deref().unwrap_or_default();
-        let known =
-            self.drafts.iter().rposition(|draft| draft.is_meant(piece.index, wire_id, name));
+        let known = self
+            .call_drafts
+            .iter()
+            .rposition(|draft| draft.is_target_of(piece.index, wire_id, name));
         let place = match known {
             Some(place) => place,
             None => {
-                self.purse.spend_block()?;
+                self.budget.spend_block()?;
                 self.begin_call(piece.index, wire_id, name, out);
-                self.drafts.len().saturating_sub(1)
+                self.call_drafts.len().saturating_sub(1)
             }
         };
-        let is_last = place + 1 == self.drafts.len();
-        let Some(draft) = self.drafts.get_mut(place) else {
+        let is_last = place + 1 == self.call_drafts.len();
+        let Some(draft) = self.call_drafts.get_mut(place) else {
             return Ok(());
         };
         if let Some(json) = function.arguments {
-            let words = match serde_json::from_str::<Fragment<'_>>(json.get()) {
+            let words = match serde_json::from_str::<TextFragment<'_>>(json.get()) {
                 Ok(piece) => draft.arguments.push(&piece),
                 // Some servers send the object itself, whole.
                 Err(_) if json.get() != "null" => draft.arguments.push_str(json.get()),
                 Err(_) => "",
             };
             if is_last {
-                Like::CallInput.show(words, out);
+                DeltaKind::CallInput.emit(words, out);
             }
         }
         Ok(())
@@ -198,73 +223,73 @@ impl Reader {
         index: Option<u64>,
         wire_id: &str,
         name: &str,
-        out: &mut Vec<Decoded>,
+        out: &mut Vec<DecodedEvent>,
     ) {
-        let number = u64::try_from(self.drafts.len()).unwrap_or(u64::MAX);
+        let number = u64::try_from(self.call_drafts.len()).unwrap_or(u64::MAX);
         let id = match wire_id {
-            "" => ToolCallId::from(self.calls.derived_id(number).as_str()),
+            "" => ToolCallId::from(self.calls.derive_call_id(number).as_str()),
             id => ToolCallId::from(id),
         };
         let name = ToolName::from(name);
-        out.push(Decoded::CallStarted { id: id.clone(), name: name.clone() });
-        self.drafts.push(CallDraft {
+        out.push(DecodedEvent::CallStarted { id: id.clone(), name: name.clone() });
+        self.call_drafts.push(ChatCallDraft {
             index,
             wire_id: String::from(wire_id),
             id,
             name,
-            arguments: Joined::default(),
+            arguments: StreamedText::default(),
         });
     }
 
-    fn finish_answer(&mut self, reason: &str, out: &mut Vec<Decoded>) {
-        let (stop, detail) = self.stop_of(reason);
+    fn finish_answer(&mut self, reason: &str, out: &mut Vec<DecodedEvent>) {
+        let (stop, detail) = self.parse_finish_reason(reason);
         let thinking = mem::take(&mut self.thinking);
         if !thinking.is_empty() {
-            let thinking = Thinking { text: thinking.into_text(), signature: None };
-            out.push(Decoded::Block(Block::Thinking(thinking)));
+            let thinking = ThinkingBlock { text: thinking.into_text(), signature: None };
+            out.push(DecodedEvent::Block(ContentBlock::Thinking(thinking)));
         }
         let text = mem::take(&mut self.text);
         if !text.is_empty() {
-            out.push(Decoded::Block(Block::Text(text.into_text())));
+            out.push(DecodedEvent::Block(ContentBlock::Text(text.into_text())));
         }
-        for draft in mem::take(&mut self.drafts) {
+        for draft in mem::take(&mut self.call_drafts) {
             let words = draft.arguments.into_text();
-            let is_cut = is_cut(stop) && words.trim().is_empty();
-            let (input, problem) = arguments(&words);
+            let is_cut = is_truncated(stop) && words.trim().is_empty();
+            let (input, problem) = parse_call_arguments(&words);
             let call = ToolCall { id: draft.id, name: draft.name, input, signature: None };
-            let problem = if is_cut { Some(String::from(CUT_SHORT)) } else { problem };
-            out.push(self.calls.complete(call, problem));
+            let problem = if is_cut { Some(String::from(TRUNCATED_CALL)) } else { problem };
+            out.push(self.calls.complete_call(call, problem));
         }
         self.stop = Some((stop, detail));
     }
 
-    fn stop_of(&self, reason: &str) -> (Stop, Option<String>) {
+    fn parse_finish_reason(&self, reason: &str) -> (ModelStopReason, Option<String>) {
         match reason {
-            "length" => (Stop::OutputLimit, None),
-            "model_length" => (Stop::WindowFull, None),
-            "content_filter" => (Stop::Refusal, None),
-            _ if self.is_refused => (Stop::Refusal, None),
-            "stop" | "tool_calls" | "function_call" => (Stop::EndTurn, None),
+            "length" => (ModelStopReason::OutputLimit, None),
+            "model_length" => (ModelStopReason::WindowFull, None),
+            "content_filter" => (ModelStopReason::Refusal, None),
+            _ if self.is_refused => (ModelStopReason::Refusal, None),
+            "stop" | "tool_calls" | "function_call" => (ModelStopReason::EndTurn, None),
             other => {
-                let detail = format!("finish reason {}", crate::write::first_line(other));
-                (Stop::EndTurn, Some(detail))
+                let detail = format!("finish reason {}", crate::json_writer::first_line(other));
+                (ModelStopReason::EndTurn, Some(detail))
             }
         }
     }
 
     /// Some servers never give a reason, but all say when they are done.
-    fn done(&mut self, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
+    fn finish_on_done(&mut self, out: &mut Vec<DecodedEvent>) -> Result<StreamFlow, ModelFailure> {
         if !self.is_started {
-            return Err(nonsense("the answer ended before it began"));
+            return Err(protocol_failure("the answer ended before it began"));
         }
         if self.stop.is_none() {
             self.finish_answer("stop", out);
         }
-        out.push(self.end());
-        Ok(Flow::Over)
+        out.push(self.finish_stream());
+        Ok(StreamFlow::Finished)
     }
 
-    fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {
+    fn update_usage(&mut self, usage: Option<ChatUsage>, out: &mut Vec<DecodedEvent>) {
         let Some(usage) = usage else { return };
         let details = usage.prompt_tokens_details.unwrap_or_default();
         let hit = usage.prompt_cache_hit_tokens.tokens();
@@ -276,14 +301,14 @@ impl Reader {
             cache_write: written,
             cache_read: read,
         };
-        out.push(Decoded::Usage(self.usage));
+        out.push(DecodedEvent::Usage(self.usage));
     }
 }
 
-impl CallDraft {
+impl ChatCallDraft {
     /// Is a piece meant for this call? Servers name calls by index, by id, by both, or by neither;
     /// some give every call the index zero, some repeat the id and the name in every piece.
-    fn is_meant(&self, index: Option<u64>, wire_id: &str, name: &str) -> bool {
+    fn is_target_of(&self, index: Option<u64>, wire_id: &str, name: &str) -> bool {
         let same_id = wire_id.is_empty() || wire_id == self.wire_id;
         match (index, self.index) {
             (Some(index), Some(own)) => index == own && same_id,
@@ -294,4 +319,4 @@ impl CallDraft {
 }
 
 /// Padding that hides how long a piece is, and the time.
-const NOISE: &[&str] = &["obfuscation", "created"];
+const IGNORED_KEYS: &[&str] = &["obfuscation", "created"];

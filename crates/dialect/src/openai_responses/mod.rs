@@ -14,24 +14,27 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, Wire};
+use windlass_vocabulary::{ModelFailure, ModelName, ModelRequest, WireFormat};
 
-use crate::decode::StreamDecoder;
-use crate::fault::Reply;
-use crate::law::{Law, OPENAI_RESPONSES};
-use crate::search::{Search, list};
-use crate::{Credential, Decode, Dialect, Encoded, Headers, Written, openai_chat};
+use crate::provider_error::FailedResponse;
+use crate::provider_rules::{OPENAI_RESPONSES, ProviderRules};
+use crate::stream_decoder::StreamDecoder;
+use crate::web_search::{WebSearchDomains, to_json_list};
+use crate::{
+    Credential, Dialect, EncodedRequest, EncodedRequestCache, HeaderLookup, ResponseDecoder,
+    openai_chat,
+};
 
 /// The dialect of `POST /v1/responses`.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenaiResponses;
 
 impl Dialect for OpenaiResponses {
-    fn wire(&self) -> Wire {
-        Wire::OpenaiResponses
+    fn wire(&self) -> WireFormat {
+        WireFormat::OpenaiResponses
     }
 
-    fn law(&self) -> &'static Law {
+    fn rules(&self) -> &'static ProviderRules {
         &OPENAI_RESPONSES
     }
 
@@ -40,37 +43,51 @@ impl Dialect for OpenaiResponses {
     }
 
     fn headers(&self, credential: &Credential) -> Vec<(String, String)> {
-        openai_chat::headers(credential)
+        openai_chat::build_headers(credential)
     }
 
-    fn encode_with(&self, request: &ModelRequest, law: &Law, memory: &mut Written) -> Encoded {
-        memory.encode(&request::Letter, self.wire(), request, law)
+    fn encode_cached(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        memory: &mut EncodedRequestCache,
+    ) -> EncodedRequest {
+        memory.encode(&request::ResponsesRequestWriter, self.wire(), request, law)
     }
 
-    fn search_tool(&self, search: &Search) -> Option<String> {
+    fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {
         let filters = match (search.allowed.as_slice(), search.blocked.as_slice()) {
             ([], []) => String::new(),
-            ([], blocked) => format!(",\"filters\":{{\"blocked_domains\":{}}}", list(blocked)),
-            (allowed, _) => format!(",\"filters\":{{\"allowed_domains\":{}}}", list(allowed)),
+            ([], blocked) => {
+                format!(",\"filters\":{{\"blocked_domains\":{}}}", to_json_list(blocked))
+            }
+            (allowed, _) => {
+                format!(",\"filters\":{{\"allowed_domains\":{}}}", to_json_list(allowed))
+            }
         };
         Some(format!("{{\"type\":\"web_search\"{filters}}}"))
     }
 
-    fn decoder(&self) -> Box<dyn Decode + Send> {
-        Box::new(StreamDecoder::new(stream::Reader::default()))
+    fn new_decoder(&self) -> Box<dyn ResponseDecoder + Send> {
+        Box::new(StreamDecoder::new(stream::ResponsesStreamReader::default()))
     }
 
-    fn request_id(&self, headers: Headers<'_>) -> Option<String> {
+    fn request_id(&self, headers: HeaderLookup<'_>) -> Option<String> {
         headers("x-request-id")
     }
 
-    fn classify(
+    fn classify_failure(
         &self,
         status: u16,
-        headers: Headers<'_>,
+        headers: HeaderLookup<'_>,
         body: &[u8],
         now_unix_seconds: u64,
     ) -> ModelFailure {
-        openai_chat::failure::classify(&Reply { status, headers, body, now_unix_seconds })
+        openai_chat::failure::classify_response(&FailedResponse {
+            status,
+            headers,
+            body,
+            now_unix_seconds,
+        })
     }
 }

@@ -5,132 +5,151 @@ use alloc::vec::Vec;
 
 use windlass_vocabulary::ModelRequest;
 
-use crate::law::Law;
-use crate::openai_chat::request::effort;
-use crate::origins::{Origins, Place};
-use crate::projection::{AnswerPart, AnsweredCall, MediaPart, Turn, UserPart};
-use crate::script::{Head, Script};
-use crate::tools::LegalTool;
-use crate::write::{Comma, data_address, field, joined_system, list, number, raw, string};
+use crate::accepted_tools::AcceptedTool;
+use crate::json_writer::{
+    CommaSeparator, append_field, append_list, append_media_url, append_number, append_raw,
+    append_string, join_system_prompt,
+};
+use crate::normalized_conversation::{AnswerPart, AnsweredCall, MediaPart, UserPart, WireTurn};
+use crate::openai_chat::request::effort_name;
+use crate::provider_rules::ProviderRules;
+use crate::request_origins::{BlockLocation, RequestOrigins};
+use crate::request_writer::{RequestHead, RequestWriter};
 
 /// How this wire writes.
-pub(super) struct Letter;
+pub(super) struct ResponsesRequestWriter;
 
-impl Script for Letter {
-    fn head(&self, request: &ModelRequest, law: &Law, tools: &[LegalTool<'_>]) -> Head {
+impl RequestWriter for ResponsesRequestWriter {
+    fn write_head(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        tools: &[AcceptedTool<'_>],
+    ) -> RequestHead {
         let mut body = Vec::from(*b"{");
-        field(&mut body, "model", request.model.as_str());
-        raw(&mut body, ",\"stream\":true,\"store\":false,\"");
-        raw(&mut body, law.output_max_name);
-        raw(&mut body, "\":");
-        number(&mut body, request.output_max.0.max(OUTPUT_MIN));
-        if let Some(effort) = effort(request) {
-            raw(&mut body, ",\"reasoning\":{");
-            field(&mut body, "effort", effort);
+        append_field(&mut body, "model", request.model.as_str());
+        append_raw(&mut body, ",\"stream\":true,\"store\":false,\"");
+        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, "\":");
+        append_number(&mut body, request.output_max.0.max(OUTPUT_MIN));
+        if let Some(effort) = effort_name(request) {
+            append_raw(&mut body, ",\"reasoning\":{");
+            append_field(&mut body, "effort", effort);
             body.push(b'}');
         }
         // Models that do not reason refuse this, so it is asked for only where reasoning is wanted.
         if request.thinking.is_on() && !request.without_reasoning {
-            raw(&mut body, ",\"include\":[\"reasoning.encrypted_content\"]");
+            append_raw(&mut body, ",\"include\":[\"reasoning.encrypted_content\"]");
         }
-        let system = joined_system(&request.system);
+        let system = join_system_prompt(&request.system);
         if !system.is_empty() {
             body.push(b',');
-            field(&mut body, "instructions", &system);
+            append_field(&mut body, "instructions", &system);
         }
         if !tools.is_empty() {
-            raw(&mut body, ",\"tools\":");
-            list(&mut body, tools, write_tool);
+            append_raw(&mut body, ",\"tools\":");
+            append_list(&mut body, tools, write_tool);
         }
-        raw(&mut body, ",\"input\":[");
-        Head { bytes: body, ..Head::default() }
+        append_raw(&mut body, ",\"input\":[");
+        RequestHead { bytes: body, ..RequestHead::default() }
     }
 
-    fn write(&self, turn: &Turn<'_, '_>, _: &ModelRequest, _: &Law, out: &mut Vec<u8>) {
-        let mut comma = Comma::default();
+    fn write_turn(
+        &self,
+        turn: &WireTurn<'_, '_>,
+        _: &ModelRequest,
+        _: &ProviderRules,
+        out: &mut Vec<u8>,
+    ) {
+        let mut comma = CommaSeparator::default();
         match turn {
-            Turn::Answer(exchange) => {
+            WireTurn::Answer(exchange) => {
                 for part in exchange.answer() {
                     // Reasoning without a seal has no form on this wire; the law keeps it out.
                     if matches!(part, AnswerPart::Thinking(..)) {
                         continue;
                     }
-                    comma.before(out);
+                    comma.append_before_item(out);
                     write_answer_part(out, part);
                 }
             }
-            Turn::User { calls, parts } => {
+            WireTurn::User { calls, parts } => {
                 for call in calls {
-                    comma.before(out);
-                    write_result(out, call);
+                    comma.append_before_item(out);
+                    write_tool_result(out, call);
                 }
                 if !parts.is_empty() {
-                    comma.before(out);
-                    raw(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":");
-                    list(out, *parts, write_user_part);
+                    comma.append_before_item(out);
+                    append_raw(out, "{\"type\":\"message\",\"role\":\"user\",\"content\":");
+                    append_list(out, *parts, write_user_part);
                     out.push(b'}');
                 }
             }
         }
     }
 
-    fn trace(&self, turn: &Turn<'_, '_>, places: &[Option<Place>], origins: &mut Origins) {
-        turn.result_places().for_each(|place| origins.add_message([place]));
+    fn record_origins(
+        &self,
+        turn: &WireTurn<'_, '_>,
+        places: &[Option<BlockLocation>],
+        origins: &mut RequestOrigins,
+    ) {
+        turn.result_locations().for_each(|place| origins.add_message([place]));
         match turn {
-            Turn::Answer(exchange) => {
+            WireTurn::Answer(exchange) => {
                 let written = exchange.answer().iter().zip(places);
                 let written = written.filter(|(part, _)| !matches!(part, AnswerPart::Thinking(..)));
                 written.for_each(|(_, place)| origins.add_message([*place]));
             }
-            Turn::User { .. } if places.is_empty() => {}
-            Turn::User { .. } => origins.add_message(places.iter().copied()),
+            WireTurn::User { .. } if places.is_empty() => {}
+            WireTurn::User { .. } => origins.add_message(places.iter().copied()),
         }
     }
 }
 
-fn write_tool(out: &mut Vec<u8>, tool: &LegalTool<'_>) {
-    raw(out, "{\"type\":\"function\",");
-    field(out, "name", tool.name);
+fn write_tool(out: &mut Vec<u8>, tool: &AcceptedTool<'_>) {
+    append_raw(out, "{\"type\":\"function\",");
+    append_field(out, "name", tool.name);
     out.push(b',');
-    field(out, "description", tool.description);
-    raw(out, ",\"parameters\":");
-    raw(out, &tool.schema);
+    append_field(out, "description", tool.description);
+    append_raw(out, ",\"parameters\":");
+    append_raw(out, &tool.schema);
     // Strict schemas forbid what most tools use; the tools check their own input.
-    raw(out, ",\"strict\":false}");
+    append_raw(out, ",\"strict\":false}");
 }
 
 fn write_answer_part(out: &mut Vec<u8>, part: &AnswerPart<'_>) {
     match part {
         AnswerPart::Text(text) => {
             // As a list its parts would need ids of the server's, which a plain text does not.
-            raw(out, "{\"type\":\"message\",\"role\":\"assistant\",");
-            field(out, "content", text);
+            append_raw(out, "{\"type\":\"message\",\"role\":\"assistant\",");
+            append_field(out, "content", text);
             out.push(b'}');
         }
         AnswerPart::Call(call) => {
-            raw(out, "{\"type\":\"function_call\",");
-            field(out, "call_id", call.id());
+            append_raw(out, "{\"type\":\"function_call\",");
+            append_field(out, "call_id", call.id());
             out.push(b',');
-            field(out, "name", call.name());
+            append_field(out, "name", call.name());
             out.push(b',');
-            field(out, "arguments", call.input());
+            append_field(out, "arguments", call.input());
             out.push(b'}');
         }
-        AnswerPart::Provider(block, _) => raw(out, block.json.as_str().trim()),
+        AnswerPart::Provider(block, _) => append_raw(out, block.json.as_str().trim()),
         AnswerPart::Thinking(..) => {}
     }
 }
 
 /// Text alone is one string; media needs the list form.
-fn write_result(out: &mut Vec<u8>, call: &AnsweredCall<'_>) {
-    raw(out, "{\"type\":\"function_call_output\",");
-    field(out, "call_id", call.id());
-    raw(out, ",\"output\":");
+fn write_tool_result(out: &mut Vec<u8>, call: &AnsweredCall<'_>) {
+    append_raw(out, "{\"type\":\"function_call_output\",");
+    append_field(out, "call_id", call.id());
+    append_raw(out, ",\"output\":");
     let parts = call.result().parts();
     if parts.iter().any(|part| matches!(part, UserPart::Media(_))) {
-        list(out, parts, write_user_part);
+        append_list(out, parts, write_user_part);
     } else {
-        string(out, &call.result().text_and_media().0);
+        append_string(out, &call.result().split_text_and_media().0);
     }
     out.push(b'}');
 }
@@ -138,8 +157,8 @@ fn write_result(out: &mut Vec<u8>, call: &AnsweredCall<'_>) {
 fn write_user_part(out: &mut Vec<u8>, part: &UserPart<'_>) {
     match part {
         UserPart::Text(text) => {
-            raw(out, "{\"type\":\"input_text\",");
-            field(out, "text", text);
+            append_raw(out, "{\"type\":\"input_text\",");
+            append_field(out, "text", text);
             out.push(b'}');
         }
         UserPart::Media(item) => write_media(out, item),
@@ -148,13 +167,13 @@ fn write_user_part(out: &mut Vec<u8>, part: &UserPart<'_>) {
 
 fn write_media(out: &mut Vec<u8>, item: &MediaPart<'_>) {
     if item.media_type.starts_with("image/") {
-        raw(out, "{\"type\":\"input_image\",\"image_url\":");
+        append_raw(out, "{\"type\":\"input_image\",\"image_url\":");
     } else {
-        raw(out, "{\"type\":\"input_file\",");
-        field(out, "filename", item.name);
-        raw(out, ",\"file_data\":");
+        append_raw(out, "{\"type\":\"input_file\",");
+        append_field(out, "filename", item.name);
+        append_raw(out, ",\"file_data\":");
     }
-    data_address(out, item.media_type, item.data);
+    append_media_url(out, item.media_type, item.data);
     out.push(b'}');
 }
 

@@ -10,186 +10,213 @@ use alloc::vec::Vec;
 use core::mem;
 
 use windlass_vocabulary::{
-    Block, ModelFailure, ModelName, Stop, ToolCall, ToolCallId, ToolName, Usage,
+    ContentBlock, ModelFailure, ModelName, ModelStopReason, ToolCall, ToolCallId, ToolName, Usage,
 };
 
-use super::event::{Head, Item, ItemEvent, PieceEvent, Response, ResponseEvent, WireUsage};
+use super::event::{
+    ResponsesBody, ResponsesDeltaEvent, ResponsesEventHead, ResponsesItem, ResponsesItemEvent,
+    ResponsesLifecycleEvent, ResponsesUsage,
+};
 use super::failure;
-use crate::Decoded;
-use crate::allowance::{Allowance, Purse};
-use crate::calls::{CUT_SHORT, Calls, arguments};
-use crate::decode::{Flow, Interpret, Like, Piece, cut, nonsense, read};
-use crate::law;
-use crate::loose::Joined;
-use crate::mold::Places;
-use crate::write::first_line;
+use crate::DecodedEvent;
+use crate::answer_calls::{AnswerCalls, TRUNCATED_CALL, parse_call_arguments};
+use crate::delta_fast_path::DeltaFieldPaths;
+use crate::json_writer::first_line;
+use crate::lenient_json::StreamedText;
+use crate::provider_rules;
+use crate::response_limits::{ResponseBudget, ResponseLimits};
+use crate::stream_decoder::{
+    DeltaKind, EventInterpreter, MatchedDelta, StreamFlow, parse_event, protocol_failure,
+    truncated_stream,
+};
 
 /// Where one answer has got to.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ResponsesStreamReader {
     is_started: bool,
     /// The call whose arguments may be shown.
     call_index: Option<u64>,
-    done: BTreeSet<u64>,
+    finished_items: BTreeSet<u64>,
     /// Joins what is shown, in case it is cut inside a character.
-    shown: Joined,
+    shown_text: StreamedText,
     is_refused: bool,
     usage: Usage,
-    calls: Calls,
-    purse: Purse,
+    calls: AnswerCalls,
+    budget: ResponseBudget,
 }
 
-impl Interpret for Reader {
-    fn event(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
-        let Head { kind } = read(data)?;
+impl EventInterpreter for ResponsesStreamReader {
+    fn read_event(
+        &mut self,
+        data: &str,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<StreamFlow, ModelFailure> {
+        let ResponsesEventHead { kind } = parse_event(data)?;
         match &*kind {
-            "response.created" => self.start(&read(data)?, out)?,
+            "response.created" => self.start_response(&parse_event(data)?, out)?,
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.show(data, Like::Text, out)?;
+                self.emit_delta(data, DeltaKind::Text, out)?;
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.show(data, Like::Thinking, out)?;
+                self.emit_delta(data, DeltaKind::Thinking, out)?;
             }
-            "response.function_call_arguments.delta" => self.show_arguments(data, out)?,
-            "response.output_item.added" => self.begin_item(&read(data)?, out)?,
+            "response.function_call_arguments.delta" => self.emit_arguments_delta(data, out)?,
+            "response.output_item.added" => self.begin_item(&parse_event(data)?, out)?,
             "response.output_item.done" => {
-                let event: ItemEvent<'_> = read(data)?;
-                let index = self.place(event.output_index);
+                let event: ResponsesItemEvent<'_> = parse_event(data)?;
+                let index = self.resolve_item_index(event.output_index);
                 self.finish_item(index, event.item.get(), out)?;
             }
             "response.completed" | "response.incomplete" => {
-                let event: ResponseEvent<'_> = read(data)?;
-                return self.finish(event.response.get(), out);
+                let event: ResponsesLifecycleEvent<'_> = parse_event(data)?;
+                return self.finish_response(event.response.get(), out);
             }
             "response.failed" => {
-                let event: ResponseEvent<'_> = read(data)?;
-                return Err(failure::failed(event.response.get()));
+                let event: ResponsesLifecycleEvent<'_> = parse_event(data)?;
+                return Err(failure::classify_failed_response(event.response.get()));
             }
-            "error" => return Err(failure::bare(data)),
-            "keepalive" | "ping" => out.push(Decoded::Ping),
+            "error" => return Err(failure::classify_error_event(data)),
+            "keepalive" | "ping" => out.push(DecodedEvent::Ping),
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(StreamFlow::Continue)
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, out: &mut Vec<Decoded>) -> Result<bool, ModelFailure> {
-        let filling = piece.filling;
-        let Some(text) = self.shown.push_quoted(filling.text, filling.is_escaped) else {
+    fn read_matched_delta(
+        &mut self,
+        piece: &MatchedDelta<'_>,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<bool, ModelFailure> {
+        let filling = piece.matched;
+        let Some(text) = self.shown_text.push_json_string(filling.text, filling.is_escaped) else {
             return Ok(false);
         };
-        self.purse.spend_bytes(piece.bytes)?;
-        piece.like.show(text, out);
-        self.shown.forget();
+        self.budget.spend_bytes(piece.bytes)?;
+        piece.kind.emit(text, out);
+        self.shown_text.clear_text();
         Ok(true)
     }
 
-    fn places(&self, _: Like) -> &'static Places {
-        &Places { text: &["delta"], noise: &["sequence_number", "obfuscation"], counts: &[] }
+    fn delta_paths(&self, _: DeltaKind) -> &'static DeltaFieldPaths {
+        &DeltaFieldPaths {
+            text_path: &["delta"],
+            ignored_keys: &["sequence_number", "obfuscation"],
+            count_paths: &[],
+        }
     }
 
-    fn allow(&mut self, allowance: Allowance) {
-        self.purse = Purse::new(allowance);
+    fn set_limits(&mut self, allowance: ResponseLimits) {
+        self.budget = ResponseBudget::new(allowance);
     }
 
-    fn name(&mut self, name: String) {
-        self.calls.name_answer(Some(&name));
+    fn set_answer_id(&mut self, name: String) {
+        self.calls.set_answer_id(Some(&name));
     }
 
-    fn end(&mut self) -> Decoded {
-        cut()
+    fn finish_stream(&mut self) -> DecodedEvent {
+        truncated_stream()
     }
 }
 
-impl Reader {
-    fn start(
+impl ResponsesStreamReader {
+    fn start_response(
         &mut self,
-        event: &ResponseEvent<'_>,
-        out: &mut Vec<Decoded>,
+        event: &ResponsesLifecycleEvent<'_>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
         if mem::replace(&mut self.is_started, true) {
-            return Err(nonsense("a second answer began in the same stream"));
+            return Err(protocol_failure("a second answer began in the same stream"));
         }
-        let response: Response<'_> = read(event.response.get())?;
+        let response: ResponsesBody<'_> = parse_event(event.response.get())?;
         let message_id = response.id.map(Cow::into_owned).filter(|id| !id.is_empty());
-        self.calls.name_answer(message_id.as_deref());
-        out.push(Decoded::Started {
+        self.calls.set_answer_id(message_id.as_deref());
+        out.push(DecodedEvent::Started {
             message_id,
             model: response.model.as_deref().filter(|name| !name.is_empty()).map(ModelName::from),
         });
         Ok(())
     }
 
-    fn show(&mut self, data: &str, like: Like, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        self.purse.spend_bytes(data.len())?;
-        let event: PieceEvent<'_> = read(data)?;
+    fn emit_delta(
+        &mut self,
+        data: &str,
+        like: DeltaKind,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<(), ModelFailure> {
+        self.budget.spend_bytes(data.len())?;
+        let event: ResponsesDeltaEvent<'_> = parse_event(data)?;
         if let Some(delta) = event.delta {
-            like.show(self.shown.push(&delta), out);
-            self.shown.forget();
+            like.emit(self.shown_text.push(&delta), out);
+            self.shown_text.clear_text();
         }
         Ok(())
     }
 
-    fn show_arguments(&mut self, data: &str, out: &mut Vec<Decoded>) -> Result<(), ModelFailure> {
-        let PieceEvent { output_index, .. } = read(data)?;
+    fn emit_arguments_delta(
+        &mut self,
+        data: &str,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<(), ModelFailure> {
+        let ResponsesDeltaEvent { output_index, .. } = parse_event(data)?;
         if self.call_index.is_some() && output_index.or(self.call_index) == self.call_index {
-            self.show(data, Like::CallInput, out)?;
+            self.emit_delta(data, DeltaKind::CallInput, out)?;
         }
         Ok(())
     }
 
     fn begin_item(
         &mut self,
-        event: &ItemEvent<'_>,
-        out: &mut Vec<Decoded>,
+        event: &ResponsesItemEvent<'_>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
-        let item: Item<'_> = read(event.item.get())?;
-        let index = self.place(event.output_index);
-        if self.done.contains(&index) {
-            return Err(nonsense(format!("item {index} began again")));
+        let item: ResponsesItem<'_> = parse_event(event.item.get())?;
+        let index = self.resolve_item_index(event.output_index);
+        if self.finished_items.contains(&index) {
+            return Err(protocol_failure(format!("item {index} began again")));
         }
         self.call_index = None;
-        self.shown = Joined::default();
+        self.shown_text = StreamedText::default();
         if item.kind == "function_call" {
             self.call_index = Some(index);
-            let (id, name) = self.names(&item, index);
-            out.push(Decoded::CallStarted { id, name });
+            let (id, name) = self.call_id_and_name(&item, index);
+            out.push(DecodedEvent::CallStarted { id, name });
         }
         Ok(())
     }
 
     /// An item's place in the answer. Servers that do not number items tell one after the other.
-    fn place(&self, index: Option<u64>) -> u64 {
-        index.unwrap_or_else(|| u64::try_from(self.done.len()).unwrap_or(u64::MAX))
+    fn resolve_item_index(&self, index: Option<u64>) -> u64 {
+        index.unwrap_or_else(|| u64::try_from(self.finished_items.len()).unwrap_or(u64::MAX))
     }
 
     fn finish_item(
         &mut self,
         index: u64,
         json: &str,
-        out: &mut Vec<Decoded>,
+        out: &mut Vec<DecodedEvent>,
     ) -> Result<(), ModelFailure> {
         if !self.is_started {
-            return Err(nonsense("an item came before the answer began"));
+            return Err(protocol_failure("an item came before the answer began"));
         }
-        if !self.done.insert(index) {
-            return Err(nonsense(format!("item {index} was done twice")));
+        if !self.finished_items.insert(index) {
+            return Err(protocol_failure(format!("item {index} was done twice")));
         }
-        self.purse.spend_block()?;
-        self.purse.spend_bytes(json.len())?;
-        let item: Item<'_> = read(json)?;
+        self.budget.spend_block()?;
+        self.budget.spend_bytes(json.len())?;
+        let item: ResponsesItem<'_> = parse_event(json)?;
         match &*item.kind {
             "message" => self.finish_message(&item, out),
             "function_call" => self.finish_call(&item, index, out),
             kind => {
-                let block = law::OPENAI_RESPONSES.block(kind, json);
-                out.push(Decoded::Block(Block::Provider(block)));
+                let block = provider_rules::OPENAI_RESPONSES.build_provider_block(kind, json);
+                out.push(DecodedEvent::Block(ContentBlock::Provider(block)));
             }
         }
         Ok(())
     }
 
-    fn finish_message(&mut self, item: &Item<'_>, out: &mut Vec<Decoded>) {
-        let mut text = Joined::default();
+    fn finish_message(&mut self, item: &ResponsesItem<'_>, out: &mut Vec<DecodedEvent>) {
+        let mut text = StreamedText::default();
         for part in item.content.iter().flatten() {
             for piece in [&part.text, &part.refusal].into_iter().flatten() {
                 text.push(piece);
@@ -197,56 +224,62 @@ impl Reader {
             self.is_refused |= part.refusal.is_some();
         }
         if !text.is_empty() {
-            out.push(Decoded::Block(Block::Text(text.into_text())));
+            out.push(DecodedEvent::Block(ContentBlock::Text(text.into_text())));
         }
     }
 
-    fn finish_call(&mut self, item: &Item<'_>, index: u64, out: &mut Vec<Decoded>) {
-        let (id, name) = self.names(item, index);
-        let mut words = Joined::default();
+    fn finish_call(&mut self, item: &ResponsesItem<'_>, index: u64, out: &mut Vec<DecodedEvent>) {
+        let (id, name) = self.call_id_and_name(item, index);
+        let mut words = StreamedText::default();
         if let Some(piece) = &item.arguments {
             words.push(piece);
         }
-        let (input, problem) = arguments(&words.into_text());
+        let (input, problem) = parse_call_arguments(&words.into_text());
         let is_cut = item.status.as_deref() == Some("incomplete");
-        let problem = problem.or_else(|| is_cut.then(|| String::from(CUT_SHORT)));
-        out.push(self.calls.complete(ToolCall { id, name, input, signature: None }, problem));
+        let problem = problem.or_else(|| is_cut.then(|| String::from(TRUNCATED_CALL)));
+        out.push(self.calls.complete_call(ToolCall { id, name, input, signature: None }, problem));
     }
 
-    fn names(&self, item: &Item<'_>, index: u64) -> (ToolCallId, ToolName) {
+    fn call_id_and_name(&self, item: &ResponsesItem<'_>, index: u64) -> (ToolCallId, ToolName) {
         let given = [&item.call_id, &item.id].into_iter().flatten().find(|id| !id.is_empty());
         let id = match given {
             Some(id) => ToolCallId::from(&**id),
-            None => ToolCallId::from(self.calls.derived_id(index).as_str()),
+            None => ToolCallId::from(self.calls.derive_call_id(index).as_str()),
         };
         (id, ToolName::from(item.name.as_deref().unwrap_or_default()))
     }
 
-    fn finish(&mut self, json: &str, out: &mut Vec<Decoded>) -> Result<Flow, ModelFailure> {
+    fn finish_response(
+        &mut self,
+        json: &str,
+        out: &mut Vec<DecodedEvent>,
+    ) -> Result<StreamFlow, ModelFailure> {
         if !self.is_started {
-            return Err(nonsense("the answer ended before it began"));
+            return Err(protocol_failure("the answer ended before it began"));
         }
-        let response: Response<'_> = read(json)?;
+        let response: ResponsesBody<'_> = parse_event(json)?;
         // Some servers never tell an item by itself, only the whole at the end.
-        if self.done.is_empty() {
+        if self.finished_items.is_empty() {
             for (index, item) in (0..).zip(response.output.into_iter().flatten()) {
                 self.finish_item(index, item.get(), out)?;
             }
         }
-        self.count(response.usage, out);
+        self.update_usage(response.usage, out);
         let reason = response.incomplete_details.and_then(|details| details.reason);
         let (stop, detail) = match reason.as_deref() {
-            Some("max_output_tokens") => (Stop::OutputLimit, None),
-            Some("content_filter") => (Stop::Refusal, None),
-            _ if self.is_refused => (Stop::Refusal, None),
-            None => (Stop::EndTurn, None),
-            Some(other) => (Stop::EndTurn, Some(format!("incomplete: {}", first_line(other)))),
+            Some("max_output_tokens") => (ModelStopReason::OutputLimit, None),
+            Some("content_filter") => (ModelStopReason::Refusal, None),
+            _ if self.is_refused => (ModelStopReason::Refusal, None),
+            None => (ModelStopReason::EndTurn, None),
+            Some(other) => {
+                (ModelStopReason::EndTurn, Some(format!("incomplete: {}", first_line(other))))
+            }
         };
-        out.push(Decoded::Ended { stop, usage: self.usage, detail });
-        Ok(Flow::Over)
+        out.push(DecodedEvent::Ended { stop, usage: self.usage, detail });
+        Ok(StreamFlow::Finished)
     }
 
-    fn count(&mut self, usage: Option<WireUsage>, out: &mut Vec<Decoded>) {
+    fn update_usage(&mut self, usage: Option<ResponsesUsage>, out: &mut Vec<DecodedEvent>) {
         let Some(usage) = usage else { return };
         let details = usage.input_tokens_details.unwrap_or_default();
         let (read, written) = (details.cached_tokens.tokens(), details.cache_write_tokens.tokens());
@@ -256,6 +289,6 @@ impl Reader {
             cache_write: written,
             cache_read: read,
         };
-        out.push(Decoded::Usage(self.usage));
+        out.push(DecodedEvent::Usage(self.usage));
     }
 }

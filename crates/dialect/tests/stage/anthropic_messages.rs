@@ -1,7 +1,7 @@
 //! Writes answers down as a server of `POST /v1/messages` would.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::Stop;
+use windlass_vocabulary::ModelStopReason;
 
 use super::{Answer, Say};
 
@@ -79,12 +79,12 @@ pub fn tell(answer: &Answer) -> Vec<u8> {
     }
     let has_call = answer.says.iter().any(|say| matches!(say, Say::Call { .. }));
     list.push(message_delta(match answer.stop {
-        Stop::EndTurn if has_call => "tool_use",
-        Stop::EndTurn => "end_turn",
-        Stop::OutputLimit => "max_tokens",
-        Stop::WindowFull => "model_context_window_exceeded",
-        Stop::Pause => "pause_turn",
-        Stop::Refusal => "refusal",
+        ModelStopReason::EndTurn if has_call => "tool_use",
+        ModelStopReason::EndTurn => "end_turn",
+        ModelStopReason::OutputLimit => "max_tokens",
+        ModelStopReason::WindowFull => "model_context_window_exceeded",
+        ModelStopReason::Pause => "pause_turn",
+        ModelStopReason::Refusal => "refusal",
     }));
     list.push(message_stop());
     events(&list)

@@ -1,7 +1,7 @@
 //! Writes answers down as a server of `…:streamGenerateContent` would.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::Stop;
+use windlass_vocabulary::ModelStopReason;
 
 use super::{Answer, Say};
 
@@ -50,10 +50,10 @@ pub fn tell(answer: &Answer) -> Vec<u8> {
         }
     }
     body.extend(chunks(&[finish(match answer.stop {
-        Stop::EndTurn | Stop::WindowFull => "STOP",
-        Stop::Pause => "CONTINUATION",
-        Stop::OutputLimit => "MAX_TOKENS",
-        Stop::Refusal => "SAFETY",
+        ModelStopReason::EndTurn | ModelStopReason::WindowFull => "STOP",
+        ModelStopReason::Pause => "CONTINUATION",
+        ModelStopReason::OutputLimit => "MAX_TOKENS",
+        ModelStopReason::Refusal => "SAFETY",
     })]));
     body
 }

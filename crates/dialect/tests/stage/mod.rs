@@ -15,16 +15,20 @@ pub mod openai_responses;
 pub mod recorded;
 pub mod transcript;
 
-use windlass_dialect::{Decoded, Dialect, dialect};
-use windlass_vocabulary::{Stop, Wire};
+use windlass_dialect::{DecodedEvent, Dialect, dialect};
+use windlass_vocabulary::{ModelStopReason, WireFormat};
 
 /// Every wire spoken so far.
-pub fn spoken() -> Vec<(Wire, &'static dyn Dialect)> {
+pub fn spoken() -> Vec<(WireFormat, &'static dyn Dialect)> {
     ALL.iter().filter_map(|wire| dialect(*wire).map(|dialect| (*wire, dialect))).collect()
 }
 
-const ALL: [Wire; 4] =
-    [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Gemini];
+const ALL: [WireFormat; 4] = [
+    WireFormat::AnthropicMessages,
+    WireFormat::OpenaiResponses,
+    WireFormat::OpenaiChat,
+    WireFormat::Gemini,
+];
 
 /// What a server says, whatever the wire.
 #[derive(Clone, Debug)]
@@ -38,16 +42,16 @@ pub enum Say {
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub says: Vec<Say>,
-    pub stop: Stop,
+    pub stop: ModelStopReason,
 }
 
 /// The bytes of an answer.
-pub fn tell(wire: Wire, answer: &Answer) -> Vec<u8> {
+pub fn tell(wire: WireFormat, answer: &Answer) -> Vec<u8> {
     match wire {
-        Wire::AnthropicMessages => anthropic_messages::tell(answer),
-        Wire::OpenaiChat => openai_chat::tell(answer),
-        Wire::OpenaiResponses => openai_responses::tell(answer),
-        Wire::Gemini => gemini::tell(answer),
+        WireFormat::AnthropicMessages => anthropic_messages::tell(answer),
+        WireFormat::OpenaiChat => openai_chat::tell(answer),
+        WireFormat::OpenaiResponses => openai_responses::tell(answer),
+        WireFormat::Gemini => gemini::tell(answer),
     }
 }
 
@@ -75,7 +79,7 @@ pub fn rich() -> Answer {
             call("toolu_1", "Read", &["{\"path\": \"/a\\", "u00e4\\n\"", ",\"limit\":", "3}"]),
             call("toolu_2", "Bash", &["{\"command\":\"ls\"}"]),
         ],
-        stop: Stop::EndTurn,
+        stop: ModelStopReason::EndTurn,
     }
 }
 
@@ -83,8 +87,8 @@ pub fn rich() -> Answer {
 pub fn decode<'a>(
     dialect: &dyn Dialect,
     chunks: impl IntoIterator<Item = &'a [u8]>,
-) -> Vec<Decoded> {
-    let mut decoder = dialect.decoder();
+) -> Vec<DecodedEvent> {
+    let mut decoder = dialect.new_decoder();
     let mut out = Vec::new();
     for chunk in chunks {
         decoder.push(chunk, &mut out);
@@ -94,16 +98,16 @@ pub fn decode<'a>(
 }
 
 /// Decodes a body given in one piece.
-pub fn decode_whole(dialect: &dyn Dialect, body: &[u8]) -> Vec<Decoded> {
+pub fn decode_whole(dialect: &dyn Dialect, body: &[u8]) -> Vec<DecodedEvent> {
     decode(dialect, [body])
 }
 
-pub fn is_terminal(item: &Decoded) -> bool {
-    matches!(item, Decoded::Ended { .. } | Decoded::Failed(_))
+pub fn is_terminal(item: &DecodedEvent) -> bool {
+    matches!(item, DecodedEvent::Ended { .. } | DecodedEvent::Failed(_))
 }
 
 /// Exactly one terminal item, and it is the last.
-pub fn assert_ends_once(items: &[Decoded]) {
+pub fn assert_ends_once(items: &[DecodedEvent]) {
     let ends = items.iter().filter(|item| is_terminal(item)).count();
     assert_eq!(ends, 1, "one terminal item in {items:?}");
     assert!(items.last().is_some_and(is_terminal), "the terminal item is last in {items:?}");

@@ -1,7 +1,7 @@
 //! Writes answers down as a server of `POST /v1/chat/completions` would.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::Stop;
+use windlass_vocabulary::ModelStopReason;
 
 use super::{Answer, Say};
 
@@ -64,11 +64,11 @@ pub fn tell(answer: &Answer) -> Vec<u8> {
         }
     }
     list.push(finish(match answer.stop {
-        Stop::EndTurn if calls > 0 => "tool_calls",
-        Stop::EndTurn | Stop::Pause => "stop",
-        Stop::OutputLimit => "length",
-        Stop::WindowFull => "model_length",
-        Stop::Refusal => "content_filter",
+        ModelStopReason::EndTurn if calls > 0 => "tool_calls",
+        ModelStopReason::EndTurn | ModelStopReason::Pause => "stop",
+        ModelStopReason::OutputLimit => "length",
+        ModelStopReason::WindowFull => "model_length",
+        ModelStopReason::Refusal => "content_filter",
     }));
     list.push(usage());
     chunks(&list)

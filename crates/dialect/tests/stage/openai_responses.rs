@@ -1,7 +1,7 @@
 //! Writes answers down as a server of `POST /v1/responses` would.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::Stop;
+use windlass_vocabulary::ModelStopReason;
 
 use super::{Answer, Say};
 
@@ -88,9 +88,11 @@ pub fn tell(answer: &Answer) -> Vec<u8> {
         }
     }
     list.push(match answer.stop {
-        Stop::EndTurn | Stop::Pause | Stop::WindowFull => completed(),
-        Stop::OutputLimit => incomplete("max_output_tokens"),
-        Stop::Refusal => incomplete("content_filter"),
+        ModelStopReason::EndTurn | ModelStopReason::Pause | ModelStopReason::WindowFull => {
+            completed()
+        }
+        ModelStopReason::OutputLimit => incomplete("max_output_tokens"),
+        ModelStopReason::Refusal => incomplete("content_filter"),
     });
     events(&list)
 }

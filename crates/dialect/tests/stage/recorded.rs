@@ -3,11 +3,11 @@
 //! characters.
 
 use serde_json::Value;
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::WireFormat;
 
 /// A recorded answer.
 pub struct Recording {
-    pub wire: Wire,
+    pub wire: WireFormat,
     pub body: Vec<u8>,
     /// Where each event ends.
     ends: Vec<usize>,
@@ -71,7 +71,9 @@ fn anthropic_messages(paragraphs: usize) -> Recording {
          \"usage\":{\"output_tokens\":12000}",
     ));
     events.push(named("message_stop", ""));
-    recording(Wire::AnthropicMessages, paragraphs, events, |event| event["delta"]["text"].as_str())
+    recording(WireFormat::AnthropicMessages, paragraphs, events, |event| {
+        event["delta"]["text"].as_str()
+    })
 }
 
 fn openai_chat(paragraphs: usize) -> Recording {
@@ -93,7 +95,7 @@ fn openai_chat(paragraphs: usize) -> Recording {
     }));
     events.push(chunk("{}", "\"stop\"", 3));
     events.push(String::from("data: [DONE]\n\n"));
-    recording(Wire::OpenaiChat, paragraphs, events, |event| {
+    recording(WireFormat::OpenaiChat, paragraphs, events, |event| {
         event["choices"][0]["delta"]["content"].as_str()
     })
 }
@@ -143,7 +145,7 @@ fn openai_responses(paragraphs: usize) -> Recording {
         "\"response\":{\"id\":\"resp_67c9\",\"status\":\"completed\",\"output\":[],\
          \"usage\":{\"input_tokens\":37,\"output_tokens\":11}}",
     ));
-    recording(Wire::OpenaiResponses, paragraphs, events, |event| event["delta"].as_str())
+    recording(WireFormat::OpenaiResponses, paragraphs, events, |event| event["delta"].as_str())
 }
 
 fn gemini(paragraphs: usize) -> Recording {
@@ -161,7 +163,7 @@ fn gemini(paragraphs: usize) -> Recording {
     let mut events: Vec<String> =
         said(paragraphs, |number, text| chunk(&text, "", number)).collect();
     events.push(chunk("\"\"", ",\"finishReason\": \"STOP\"", 12_000));
-    recording(Wire::Gemini, paragraphs, events, |event| {
+    recording(WireFormat::Gemini, paragraphs, events, |event| {
         event["candidates"][0]["content"]["parts"][0]["text"].as_str()
     })
 }
@@ -178,7 +180,7 @@ fn said(
 }
 
 fn recording(
-    wire: Wire,
+    wire: WireFormat,
     paragraphs: usize,
     events: Vec<String>,
     text_of: fn(&Value) -> Option<&str>,

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use windlass_vocabulary::{
-    AgentId, AttemptId, Block, Json, Media, Message, MessageId, ModelName, ModelRequest, Origin,
-    ProviderBlock, ResultPart, Role, Source, Thinking, ThinkingMode, Tokens, ToolCall, ToolCallId,
-    ToolName, ToolResult, ToolSpec, Wire,
+    AgentId, AttemptId, ContentBlock, Json, MediaContent, Message, MessageId, MessageOrigin,
+    ModelName, ModelRequest, ProviderBlock, RequestSource, Role, ThinkingBlock, ThinkingMode,
+    Tokens, ToolCall, ToolCallId, ToolName, ToolResult, ToolResultPart, ToolSpec, WireFormat,
 };
 
 pub const MODEL: &str = "model-a";
@@ -20,7 +20,7 @@ pub fn request(messages: Vec<Message>) -> ModelRequest {
         output_max: Tokens(8192),
         thinking: ThinkingMode::Adaptive,
         effort: None,
-        source: Source::Main,
+        source: RequestSource::Main,
         agent: AgentId::from("main"),
         clear_results: None,
         without_reasoning: false,
@@ -38,33 +38,33 @@ pub fn tool(name: &str) -> ToolSpec {
     }
 }
 
-pub fn message(role: Role, origin: Origin, content: Vec<Block>) -> Message {
+pub fn message(role: Role, origin: MessageOrigin, content: Vec<ContentBlock>) -> Message {
     let model = (role == Role::Assistant).then(|| ModelName::from(MODEL));
     Message { id: MessageId(0), role, origin, content, model, pinned: false }
 }
 
-pub fn user(content: Vec<Block>) -> Message {
-    message(Role::User, Origin::User, content)
+pub fn user(content: Vec<ContentBlock>) -> Message {
+    message(Role::User, MessageOrigin::User, content)
 }
 
-pub fn answer(content: Vec<Block>) -> Message {
-    message(Role::Assistant, Origin::Model, content)
+pub fn answer(content: Vec<ContentBlock>) -> Message {
+    message(Role::Assistant, MessageOrigin::Model, content)
 }
 
-pub fn results(content: Vec<Block>) -> Message {
-    message(Role::User, Origin::ToolResults, content)
+pub fn results(content: Vec<ContentBlock>) -> Message {
+    message(Role::User, MessageOrigin::ToolResults, content)
 }
 
-pub fn text(text: &str) -> Block {
-    Block::Text(text.into())
+pub fn text(text: &str) -> ContentBlock {
+    ContentBlock::Text(text.into())
 }
 
-pub fn thinking(text: &str, seal: Option<&str>) -> Block {
-    Block::Thinking(Thinking { text: text.into(), signature: seal.map(Arc::from) })
+pub fn thinking(text: &str, seal: Option<&str>) -> ContentBlock {
+    ContentBlock::Thinking(ThinkingBlock { text: text.into(), signature: seal.map(Arc::from) })
 }
 
-pub fn call(id: &str, name: &str, input: &str) -> Block {
-    Block::ToolUse(ToolCall {
+pub fn call(id: &str, name: &str, input: &str) -> ContentBlock {
+    ContentBlock::ToolUse(ToolCall {
         id: ToolCallId::from(id),
         name: ToolName::from(name),
         input: Json::from_checked(input),
@@ -72,16 +72,16 @@ pub fn call(id: &str, name: &str, input: &str) -> Block {
     })
 }
 
-pub fn result(id: &str, text: &str) -> Block {
-    Block::ToolResult(ToolResult::text(ToolCallId::from(id), text, false))
+pub fn result(id: &str, text: &str) -> ContentBlock {
+    ContentBlock::ToolResult(ToolResult::from_text(ToolCallId::from(id), text, false))
 }
 
-pub fn failed_result(id: &str, content: Vec<ResultPart>) -> Block {
-    Block::ToolResult(ToolResult { call: ToolCallId::from(id), content, is_error: true })
+pub fn failed_result(id: &str, content: Vec<ToolResultPart>) -> ContentBlock {
+    ContentBlock::ToolResult(ToolResult { call: ToolCallId::from(id), content, is_error: true })
 }
 
-pub fn provider(wire: Wire, kind: &str, json: &str) -> Block {
-    Block::Provider(ProviderBlock {
+pub fn provider(wire: WireFormat, kind: &str, json: &str) -> ContentBlock {
+    ContentBlock::Provider(ProviderBlock {
         wire,
         kind: Arc::from(kind),
         is_reasoning: false,
@@ -89,8 +89,8 @@ pub fn provider(wire: Wire, kind: &str, json: &str) -> Block {
     })
 }
 
-pub fn media(name: &str, media_type: &str, data: &str) -> Media {
-    Media { media_type: Arc::from(media_type), data: Arc::from(data), name: Arc::from(name) }
+pub fn media(name: &str, media_type: &str, data: &str) -> MediaContent {
+    MediaContent { media_type: Arc::from(media_type), data: Arc::from(data), name: Arc::from(name) }
 }
 
 /// A PNG's header with the given size, padded to some length.

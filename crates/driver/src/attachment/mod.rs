@@ -4,10 +4,10 @@
 //! What is found arrives as an event and is slipped in at the next tool boundary; what is not found,
 //! or takes too long, says nothing. A turn never waits for any of it.
 
-mod file;
-pub mod nearby;
-pub mod note;
-pub mod skill;
+mod changed_files;
+pub mod memory_folder;
+pub mod path_instructions;
+pub mod skill_folders;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use windlass_engine::Event;
-use windlass_tool::Surroundings;
+use windlass_tool::ToolSessionContext;
 use windlass_vocabulary::AttachmentKind;
 
-use self::nearby::Neighbours;
+use self::path_instructions::PathInstructions;
 
 /// Looks for something that may help with what the user asked.
-pub trait Finder: Debug + Send + Sync {
+pub trait AttachmentFinder: Debug + Send + Sync {
     /// Words for the model, or `None`. May block on the file system; given up after some seconds.
     fn find(&self, prompt: &str) -> Option<String>;
 }
 
 /// Everything that can be looked for.
-pub(crate) struct Attachments {
-    pub(crate) surroundings: Arc<Surroundings>,
-    pub(crate) memory: Option<Arc<dyn Finder>>,
-    pub(crate) skills: Option<Arc<dyn Finder>>,
-    pub(crate) neighbours: Arc<Neighbours>,
+pub(crate) struct AttachmentSources {
+    pub(crate) tool_context: Arc<ToolSessionContext>,
+    pub(crate) memory: Option<Arc<dyn AttachmentFinder>>,
+    pub(crate) skills: Option<Arc<dyn AttachmentFinder>>,
+    pub(crate) path_instructions: Arc<PathInstructions>,
 }
 
 /// The longest anything is looked for.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-impl Attachments {
+impl AttachmentSources {
     /// Looks for it.
     pub(crate) async fn find(
         self: Arc<Self>,
@@ -46,19 +46,22 @@ impl Attachments {
         about: String,
     ) -> Option<Event> {
         // A worker that hangs on a dead disk is left behind; what it finds then is dropped.
-        let found = timeout(DEADLINE, spawn_blocking(move || self.look(kind, &about))).await;
+        let found =
+            timeout(DEADLINE, spawn_blocking(move || self.find_blocking(kind, &about))).await;
         let text = found.ok()?.ok()??;
         Some(Event::AttachmentArrived { kind, text })
     }
 
-    fn look(&self, kind: AttachmentKind, about: &str) -> Option<String> {
+    fn find_blocking(&self, kind: AttachmentKind, about: &str) -> Option<String> {
         match kind {
             AttachmentKind::Memory => self.memory.as_ref()?.find(about),
             AttachmentKind::Skills => self.skills.as_ref()?.find(about),
-            AttachmentKind::ChangedFiles => file::changed(&self.surroundings),
+            AttachmentKind::ChangedFiles => {
+                changed_files::describe_changed_files(&self.tool_context)
+            }
             AttachmentKind::FilesInHand => {
-                self.neighbours.forget();
-                file::read_again(&self.surroundings, about)
+                self.path_instructions.reset();
+                changed_files::reread_files(&self.tool_context, about)
             }
             // Said by a person or a hook; nobody has to look for it.
             AttachmentKind::QueuedInput | AttachmentKind::Hook => None,

@@ -4,15 +4,15 @@
 //! and before a prompt goes in; `input` says what they read, `watch` tells people of each. What a
 //! verdict means for the loop is the engine's to say.
 
-mod counsel;
-pub(crate) mod door;
-pub(crate) mod errand;
-mod export;
-mod idle;
-pub(crate) mod input;
-mod lists;
-mod wake;
-mod watch;
+mod env_file;
+mod hook_backend;
+pub(crate) mod hook_input;
+mod hook_notices;
+pub(crate) mod hook_tasks;
+pub(crate) mod prompt_intake;
+mod session_waker;
+mod task_lists;
+mod teammate_idle;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -22,17 +22,21 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::settings::Hooks;
 use windlass_engine::{Event, HookSubject, Settings};
-use windlass_hook::{Chosen, Ground, HookEvent, HookSet, Joint, Occasion};
-use windlass_permission::{Policy, Rule, speaks_of};
-use windlass_vocabulary::{HookPoint, HookReport, Json, MicroUsd, Mode, Notice, ToolCall};
+use windlass_hook::{
+    CombinedHookResult, HookEnvironment, HookEvent, HookInvocation, HookSet, SelectedHooks,
+};
+use windlass_permission::{Policy, Rule, rule_matches_call};
+use windlass_vocabulary::{
+    HookPoint, HookReport, Json, MicroUsd, Notice, PermissionMode, ToolCall,
+};
 
-use self::counsel::SessionCounsel;
-use self::input::{Facts, Identity};
-use self::wake::Woken;
-use self::watch::Told;
-use crate::aside::Asides;
-use crate::inspect::{Disk, Inspector};
-use crate::notices::Teller;
+use self::hook_backend::SessionHookBackend;
+use self::hook_input::{HookFacts, SessionIdentity};
+use self::hook_notices::HookNoticeWatcher;
+use self::session_waker::SessionWaker;
+use crate::call_inspector::{CallInspector, HostFileSystem};
+use crate::notices::NoticeSender;
+use crate::side_model::SessionSideModel;
 
 /// The hooks of one session, with everything they are told of it.
 #[derive(Debug)]
@@ -40,38 +44,38 @@ pub(crate) struct SessionHooks {
     /// Skills bring hooks along when they are loaded.
     set: RwLock<HookSet>,
     /// Those of skills.
-    more: RwLock<HookSet>,
+    skill_hooks: RwLock<HookSet>,
     /// The others, which nested sessions are given too.
     base: SharedHooks,
-    ground: Ground,
-    facts: Facts,
-    inspector: Arc<Inspector>,
-    teller: Teller,
-    woken: Arc<Woken>,
+    ground: HookEnvironment,
+    facts: HookFacts,
+    inspector: Arc<CallInspector>,
+    notice_sender: NoticeSender,
+    waker: Arc<SessionWaker>,
 }
 
 /// The hooks of a session that its nested ones are given when they start.
 pub(crate) type SharedHooks = Arc<RwLock<HookSet>>;
 
 /// Hooks that are meant, about to be asked.
-pub(crate) struct Asking {
-    chosen: Chosen,
-    occasion: Occasion,
+pub(crate) struct PendingHooks {
+    chosen: SelectedHooks,
+    occasion: HookInvocation,
     hooks: Arc<SessionHooks>,
 }
 
-impl Asking {
+impl PendingHooks {
     /// Asks them, and tells people what they should know of it.
-    pub(crate) async fn run(self) -> Joint {
+    pub(crate) async fn run(self) -> CombinedHookResult {
         let joint = self.chosen.run(self.occasion, &self.hooks.ground).await;
         for words in joint.warnings.iter().chain(&joint.messages) {
-            self.hooks.teller.warn(words.clone());
+            self.hooks.notice_sender.warn(words.clone());
         }
         joint
     }
 
     /// Can be called off.
-    pub(crate) fn until(mut self, cancel: CancellationToken) -> Self {
+    pub(crate) fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.occasion.cancel = cancel;
         self
     }
@@ -79,30 +83,30 @@ impl Asking {
 
 impl SessionHooks {
     pub(crate) fn new(
-        (base, identity): (SharedHooks, Identity),
+        (base, identity): (SharedHooks, SessionIdentity),
         settings: &Settings,
-        inspector: &Arc<Inspector>,
-        (asides, events): (&Arc<Asides>, &mpsc::Sender<Event>),
-        teller: &Teller,
+        inspector: &Arc<CallInspector>,
+        (asides, events): (&Arc<SessionSideModel>, &mpsc::Sender<Event>),
+        teller: &NoticeSender,
     ) -> Arc<Self> {
-        let woken = Arc::new(Woken::new(events));
-        let surroundings = &inspector.surroundings;
+        let woken = Arc::new(SessionWaker::new(events));
+        let surroundings = &inspector.tool_context;
         let cwd = surroundings.cwd.clone();
-        let ground = Ground {
+        let ground = HookEnvironment {
             project: identity.project.clone().unwrap_or_else(|| cwd.clone()),
-            environment: surroundings.environment.clone(),
-            spill: surroundings.spill.clone(),
-            aside: Arc::default(),
-            watcher: Some(Arc::new(Told(teller.clone()))),
-            counsel: Some(Arc::new(SessionCounsel {
-                asides: Arc::clone(asides),
+            env_vars: surroundings.environment.clone(),
+            spill: surroundings.spill_directory.clone(),
+            background: Arc::default(),
+            watcher: Some(Arc::new(HookNoticeWatcher(teller.clone()))),
+            backend: Some(Arc::new(SessionHookBackend {
+                side_model: Arc::clone(asides),
                 inspector: Arc::clone(inspector),
-                allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_PART)),
+                allowance: settings.budget_max.map(|most| MicroUsd(most.0 / ALLOWANCE_DIVISOR)),
             })),
-            waker: Some(Arc::<Woken>::clone(&woken)),
+            waker: Some(Arc::<SessionWaker>::clone(&woken)),
             cwd: cwd.clone(),
         };
-        let facts = Facts {
+        let facts = HookFacts {
             identity,
             cwd,
             model: settings.model.name.as_str().to_owned(),
@@ -112,46 +116,55 @@ impl SessionHooks {
         let (inspector, teller) = (Arc::clone(inspector), teller.clone());
         let set = RwLock::new(base.read().unwrap_or_else(PoisonError::into_inner).clone());
         let more = RwLock::default();
-        Arc::new(Self { set, more, base, ground, facts, inspector, teller, woken })
+        Arc::new(Self {
+            set,
+            skill_hooks: more,
+            base,
+            ground,
+            facts,
+            inspector,
+            notice_sender: teller,
+            waker: woken,
+        })
     }
 
     /// What hooks say of themselves is heard there from now on.
     pub(crate) fn report_to(&self, events: &mpsc::Sender<Event>) {
-        self.woken.report_to(events);
+        self.waker.report_to(events);
     }
 
-    fn set(&self) -> RwLockReadGuard<'_, HookSet> {
+    fn read_set(&self) -> RwLockReadGuard<'_, HookSet> {
         self.set.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// More are asked from now on. Says at which points of the loop there are any, and whether at its
     /// end.
-    pub(crate) fn add(&self, more: HookSet) -> (Hooks, bool) {
-        let mut all = self.more.write().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn add_skill_hooks(&self, more: HookSet) -> (Hooks, bool) {
+        let mut all = self.skill_hooks.write().unwrap_or_else(PoisonError::into_inner);
         *all = all.clone().join(more.clone());
         drop(all);
         let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
         *set = set.clone().join(more);
-        self.heeded(&set)
+        self.find_enabled_points(&set)
     }
 
     /// Others are asked from now on; those of skills stay. Says what `add` says.
-    pub(crate) fn replace(&self, base: HookSet) -> (Hooks, bool) {
-        let more = self.more.read().unwrap_or_else(PoisonError::into_inner).clone();
+    pub(crate) fn replace_base_hooks(&self, base: HookSet) -> (Hooks, bool) {
+        let more = self.skill_hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut set = self.set.write().unwrap_or_else(PoisonError::into_inner);
-        let base = base.after(&set);
+        let base = base.with_previous_state(&set);
         *self.base.write().unwrap_or_else(PoisonError::into_inner) = base.clone();
         *set = base.join(more);
-        self.heeded(&set)
+        self.find_enabled_points(&set)
     }
 
-    fn heeded(&self, set: &HookSet) -> (Hooks, bool) {
+    fn find_enabled_points(&self, set: &HookSet) -> (Hooks, bool) {
         let stop = if self.is_nested() { HookEvent::SubagentStop } else { HookEvent::Stop };
-        (points(set), set.has(stop))
+        (find_hook_points(set), set.has_event(stop))
     }
 
     pub(crate) fn has(&self, event: HookEvent) -> bool {
-        self.set().has(event)
+        self.read_set().has_event(event)
     }
 
     pub(crate) fn is_nested(&self) -> bool {
@@ -159,38 +172,43 @@ impl SessionHooks {
     }
 
     /// Those that are meant when this happens; `None` when there are none.
-    pub(crate) fn meant(
+    pub(crate) fn select_hooks(
         self: &Arc<Self>,
         event: HookEvent,
         target: Option<&str>,
-        mode: Mode,
+        mode: PermissionMode,
         fields: Map<String, Value>,
-    ) -> Option<Asking> {
-        let chosen = self.set().chosen(event, target, |_| false);
-        self.asking(chosen, target, self.facts.common(event, mode), fields)
+    ) -> Option<PendingHooks> {
+        let chosen = self.read_set().select(event, target, |_| false);
+        self.build_pending_hooks(
+            chosen,
+            target,
+            self.facts.build_shared_fields(event, mode),
+            fields,
+        )
     }
 
     /// Those that are meant by what the engine asks about.
-    fn about(
+    fn select_hooks_for_subject(
         self: &Arc<Self>,
         event: HookEvent,
         subject: &HookSubject,
         policy: &Policy,
-    ) -> Option<Asking> {
+    ) -> Option<PendingHooks> {
         let call = match subject {
             HookSubject::Call(call) | HookSubject::Outcome(call, _) => Some(call),
             _ => None,
         };
-        let target = self.facts.target(subject);
-        let speaks = |rule: &str| call.is_some_and(|call| speaks(rule, policy, call));
-        let chosen = self.set().chosen(event, target.as_deref(), speaks);
-        let common = self.facts.common(event, policy.mode);
-        let mut fields = self.facts.subject(subject);
+        let target = self.facts.matcher_target(subject);
+        let speaks = |rule: &str| call.is_some_and(|call| may_rule_match(rule, policy, call));
+        let chosen = self.read_set().select(event, target.as_deref(), speaks);
+        let common = self.facts.build_shared_fields(event, policy.mode);
+        let mut fields = self.facts.build_subject_fields(subject);
         if let Some(tasks) = fields.get_mut("background_tasks") {
-            let left = self.inspector.surroundings.background().tasks();
-            *tasks = left.iter().filter_map(input::left).collect();
+            let left = self.inspector.tool_context.background().list_tasks();
+            *tasks = left.iter().filter_map(hook_input::render_background_task).collect();
         }
-        let asking = self.asking(chosen, target.as_deref(), common, fields);
+        let asking = self.build_pending_hooks(chosen, target.as_deref(), common, fields);
         let id = call.map(|call| call.id.as_str().to_owned());
         asking.map(|mut asking| {
             asking.occasion.tool_use_id = id;
@@ -198,24 +216,28 @@ impl SessionHooks {
         })
     }
 
-    fn asking(
+    fn build_pending_hooks(
         self: &Arc<Self>,
-        chosen: Chosen,
+        chosen: SelectedHooks,
         target: Option<&str>,
         mut input: Map<String, Value>,
         fields: Map<String, Value>,
-    ) -> Option<Asking> {
+    ) -> Option<PendingHooks> {
         if chosen.is_empty() {
             return None;
         }
         input.extend(fields);
         let about = target.map(str::to_owned);
-        let occasion = Occasion { input: Value::Object(input), about, ..Occasion::default() };
-        Some(Asking { chosen, occasion, hooks: Arc::clone(self) })
+        let occasion = HookInvocation {
+            input: Value::Object(input),
+            subject: about,
+            ..HookInvocation::default()
+        };
+        Some(PendingHooks { chosen, occasion, hooks: Arc::clone(self) })
     }
 
     /// What the engine is told of a joint verdict.
-    fn report(&self, joint: Joint, subject: &HookSubject) -> HookReport {
+    fn build_report(&self, joint: CombinedHookResult, subject: &HookSubject) -> HookReport {
         let updated = match (subject, &joint.updated_input) {
             (HookSubject::Call(call), Some(input)) => {
                 let input = Json::from_checked(&input.to_string());
@@ -230,58 +252,61 @@ impl SessionHooks {
         };
         HookReport {
             verdict: joint.verdict,
-            name: joint.name,
+            name: joint.decided_by,
             context: joint.context,
             updated,
-            output: output.map(shown),
+            output: output.map(render_updated_output),
             spent: joint.spent,
         }
     }
 
     /// A new prompt is worked on from now on.
-    pub(crate) fn new_prompt(&self) {
+    pub(crate) fn begin_prompt(&self) {
         let mut prompt = self.facts.prompt.lock().unwrap_or_else(PoisonError::into_inner);
-        *prompt = unique();
+        *prompt = generate_uuid();
     }
 
     /// The longest the end of the session may take because of hooks.
-    pub(crate) fn parting_time(&self) -> Duration {
+    pub(crate) fn session_end_timeout(&self) -> Duration {
         if self.is_nested() || !self.has(HookEvent::SessionEnd) {
             return Duration::ZERO;
         }
-        let limit = |reason: &Parting| {
-            self.set().chosen(HookEvent::SessionEnd, Some(reason.name()), |_| false).limit()
+        let limit = |reason: &SessionEndReason| {
+            self.read_set()
+                .select(HookEvent::SessionEnd, Some(reason.name()), |_| false)
+                .longest_timeout()
         };
-        Parting::ALL.iter().map(limit).max().unwrap_or_default() + PARTING_GRACE
+        SessionEndReason::ALL.iter().map(limit).max().unwrap_or_default() + SESSION_END_GRACE
     }
 
     /// The session ends. All hooks share a short time; what is still there then is ended.
-    pub(crate) async fn part(self: Arc<Self>, why: Parting) {
+    pub(crate) async fn run_session_end_hooks(self: Arc<Self>, why: SessionEndReason) {
         let fields = Map::from_iter([("reason".to_owned(), Value::from(why.name()))]);
-        let mode = Mode::Default;
-        let asking = self.meant(HookEvent::SessionEnd, Some(why.name()), mode, fields);
+        let mode = PermissionMode::Default;
+        let asking = self.select_hooks(HookEvent::SessionEnd, Some(why.name()), mode, fields);
         if let Some(mut asking) = asking.filter(|_| !self.is_nested()) {
-            asking.occasion.limit = Some(HookEvent::PARTING_TIME);
+            asking.occasion.timeout = Some(HookEvent::SESSION_END_TIMEOUT);
             // What does not heed the end of its time is dropped, and with it all it started.
-            let _ = tokio::time::timeout(self.parting_time(), asking.run()).await;
+            let _ = tokio::time::timeout(self.session_end_timeout(), asking.run()).await;
         }
-        self.ground.aside.close(ASIDE_PATIENCE).await;
+        self.ground.background.close(DETACHED_HOOKS_GRACE).await;
     }
 
     fn warn(&self, words: String) {
-        self.teller.tell(Notice::Warning(words));
+        self.notice_sender.send(Notice::Warning(words));
     }
 }
 
 /// Does the rule of an `if` speak of the call? One that cannot be read does: a hook too many is the
 /// safe side.
-fn speaks(rule: &str, policy: &Policy, call: &ToolCall) -> bool {
-    Rule::parse(rule).map_or(true, |rule| speaks_of(&rule, policy, call, &Disk::new()))
+fn may_rule_match(rule: &str, policy: &Policy, call: &ToolCall) -> bool {
+    Rule::parse(rule)
+        .map_or(true, |rule| rule_matches_call(&rule, policy, call, &HostFileSystem::new()))
 }
 
 /// What the model sees of a value that takes the place of a result: text as it is, a list of text
 /// blocks as their text, anything else as JSON.
-fn shown(value: &Value) -> String {
+fn render_updated_output(value: &Value) -> String {
     let text = |block: &Value| block.get("text").and_then(Value::as_str).map(str::to_owned);
     let list = value.get("content").unwrap_or(value);
     let list = list.as_array().filter(|list| !list.is_empty());
@@ -295,13 +320,13 @@ fn shown(value: &Value) -> String {
 
 /// The engine asks only at points where there are hooks. Whether they may put calls off is not theirs to
 /// say.
-pub(crate) fn heed(settings: &mut Settings, points: Hooks) {
+pub(crate) fn apply_hook_points(settings: &mut Settings, points: Hooks) {
     settings.hooks = Hooks { can_defer: settings.hooks.can_defer, ..points };
 }
 
 /// Which points of the loop have hooks.
-pub(crate) fn points(set: &HookSet) -> Hooks {
-    let has = |point: HookPoint| set.has(point.into());
+pub(crate) fn find_hook_points(set: &HookSet) -> Hooks {
+    let has = |point: HookPoint| set.has_event(point.into());
     Hooks {
         can_defer: false,
         pre_tool_use: has(HookPoint::PreToolUse),
@@ -311,13 +336,13 @@ pub(crate) fn points(set: &HookSet) -> Hooks {
         stop_failure: has(HookPoint::StopFailure),
         pre_compact: has(HookPoint::PreCompact),
         // A session starts anew, for hooks, when its history was compacted.
-        post_compact: has(HookPoint::PostCompact) || set.has(HookEvent::SessionStart),
+        post_compact: has(HookPoint::PostCompact) || set.has_event(HookEvent::SessionStart),
     }
 }
 
 /// Why a session ends, as hooks are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Parting {
+pub enum SessionEndReason {
     /// What was said is forgotten, and another begins.
     Clear,
     /// An earlier one is taken up in its place.
@@ -331,7 +356,7 @@ pub enum Parting {
     Other,
 }
 
-impl Parting {
+impl SessionEndReason {
     /// Every one there is.
     pub const ALL: &'static [Self] =
         &[Self::Clear, Self::Resume, Self::Logout, Self::PromptInputExit, Self::Other];
@@ -350,14 +375,14 @@ impl Parting {
 }
 
 /// Where money is limited, one question of a hook may cost this part of the whole.
-const ALLOWANCE_PART: u64 = 100;
+const ALLOWANCE_DIVISOR: u64 = 100;
 /// How long hooks at the end may take to end when their time is up.
-const PARTING_GRACE: Duration = Duration::from_millis(200);
+const SESSION_END_GRACE: Duration = Duration::from_millis(200);
 /// What hooks nobody waits for get to end by themselves.
-const ASIDE_PATIENCE: Duration = Duration::from_millis(500);
+const DETACHED_HOOKS_GRACE: Duration = Duration::from_millis(500);
 
 /// A name nobody else has, in the form of a UUID of version 4.
-fn unique() -> String {
+fn generate_uuid() -> String {
     use std::hash::{BuildHasher, RandomState};
     let half = || RandomState::new().hash_one(crate::clock::unix_millis());
     let (high, low) = (half(), half());

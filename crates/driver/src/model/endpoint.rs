@@ -9,15 +9,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use windlass_dialect::{Credential, Law, Search, dialect};
+use windlass_dialect::{Credential, ProviderRules, WebSearchDomains, dialect};
 use windlass_tool::Secrets;
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::WireFormat;
 
 /// A model server. Models of one session may live at different ones.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The language it speaks.
-    pub wire: Wire,
+    pub wire: WireFormat,
     /// Scheme, host, port and the path below which the wire's own paths begin; for example
     /// `https://models.example.org`.
     pub base_url: String,
@@ -26,25 +26,25 @@ pub struct Endpoint {
     /// Sent with every request, after the wire's own headers; the same name replaces.
     pub headers: Vec<(String, String)>,
     /// What it accepts, where that is not what the wire's own provider accepts.
-    pub law: Option<Law>,
+    pub provider_rules: Option<ProviderRules>,
     /// Where a new credential comes from when the server refuses the one it got.
-    pub renewal: Option<Renewal>,
+    pub renewal: Option<CredentialRenewal>,
     /// It searches the web for its models. Imitations of a wire mostly do not.
-    pub searches: bool,
+    pub has_web_search: bool,
 }
 
 impl Endpoint {
     /// An endpoint that asks for no proof.
     #[must_use]
-    pub fn new(wire: Wire, base_url: impl Into<String>) -> Self {
+    pub fn new(wire: WireFormat, base_url: impl Into<String>) -> Self {
         Self {
             wire,
             base_url: base_url.into(),
             credential: Credential::None,
             headers: Vec::new(),
-            law: None,
+            provider_rules: None,
             renewal: None,
-            searches: false,
+            has_web_search: false,
         }
     }
 
@@ -64,28 +64,29 @@ impl Endpoint {
 
     /// With a search of the web on its side.
     #[must_use]
-    pub fn searching(mut self, on: bool) -> Self {
-        self.searches = on;
+    pub fn with_web_search(mut self, on: bool) -> Self {
+        self.has_web_search = on;
         self
     }
 
     /// Does it search, and has its wire a word for that?
     pub(crate) fn can_search(&self) -> bool {
         let wire = dialect(self.wire);
-        self.searches && wire.is_some_and(|wire| wire.search_tool(&Search::default()).is_some())
+        self.has_web_search
+            && wire.is_some_and(|wire| wire.web_search_tool(&WebSearchDomains::default()).is_some())
     }
 
     /// Tells the keys it has, and any it gets later, so that they are kept out of what is kept.
-    pub(crate) fn telling(mut self, secrets: &Secrets) -> Self {
-        note(&self.credential, secrets);
+    pub(crate) fn with_registered_secrets(mut self, secrets: &Secrets) -> Self {
+        register_credential(&self.credential, secrets);
         for (_, value) in self.headers.iter().filter(|(name, _)| may_be_secret(name)) {
-            secrets.note(value.strip_prefix("Bearer ").unwrap_or(value));
+            secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
         }
-        if let Some(Renewal(find)) = self.renewal.take() {
+        if let Some(CredentialRenewal(find)) = self.renewal.take() {
             let secrets = secrets.clone();
-            self.renewal = Some(Renewal(Arc::new(move || {
+            self.renewal = Some(CredentialRenewal(Arc::new(move || {
                 let found = find();
-                found.iter().for_each(|credential| note(credential, &secrets));
+                found.iter().for_each(|credential| register_credential(credential, &secrets));
                 found
             })));
         }
@@ -95,8 +96,8 @@ impl Endpoint {
     /// With limits of its own: a partner cloud that takes less, a local server that takes
     /// everything. Its wire is that of the endpoint, whatever the law says.
     #[must_use]
-    pub fn law(mut self, law: Law) -> Self {
-        self.law = Some(law);
+    pub fn with_provider_rules(mut self, law: ProviderRules) -> Self {
+        self.provider_rules = Some(law);
         self
     }
 
@@ -104,19 +105,19 @@ impl Endpoint {
     /// if it gives a different one, the request is sent again with it, and so are all later ones.
     /// It may block for up to [`RENEWAL_MAX`].
     #[must_use]
-    pub fn renewed_by(
+    pub fn with_renewal(
         mut self,
         find: impl Fn() -> Option<Credential> + Send + Sync + 'static,
     ) -> Self {
-        self.renewal = Some(Renewal(Arc::new(find)));
+        self.renewal = Some(CredentialRenewal(Arc::new(find)));
         self
     }
 }
 
-fn note(credential: &Credential, secrets: &Secrets) {
+fn register_credential(credential: &Credential, secrets: &Secrets) {
     match credential {
         Credential::None => {}
-        Credential::Key(secret) | Credential::Bearer(secret) => secrets.note(secret),
+        Credential::Key(secret) | Credential::Bearer(secret) => secrets.add(secret),
     }
 }
 
@@ -137,24 +138,24 @@ impl fmt::Debug for Endpoint {
             .field("base_url", &self.base_url)
             .field("credential", &self.credential)
             .field("headers", &names)
-            .field("law", &self.law)
+            .field("law", &self.provider_rules)
             .field("renewal", &self.renewal)
-            .field("searches", &self.searches)
+            .field("searches", &self.has_web_search)
             .finish()
     }
 }
 
 /// Finds a credential when the old one is no longer good.
 #[derive(Clone)]
-pub struct Renewal(Arc<dyn Fn() -> Option<Credential> + Send + Sync>);
+pub struct CredentialRenewal(Arc<dyn Fn() -> Option<Credential> + Send + Sync>);
 
-impl Renewal {
-    pub(crate) fn find(&self) -> Option<Credential> {
+impl CredentialRenewal {
+    pub(crate) fn find_credential(&self) -> Option<Credential> {
         (self.0)()
     }
 }
 
-impl fmt::Debug for Renewal {
+impl fmt::Debug for CredentialRenewal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Renewal")
     }
@@ -163,7 +164,7 @@ impl fmt::Debug for Renewal {
 /// How long a model server may keep us waiting. Each over-run but the first is a transport
 /// failure, which the engine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct ModelTimeouts {
     /// Without a single byte, until people are told; and again after twice as long, and so on.
     pub quiet: Duration,
     /// For a connection, TLS included.
@@ -178,7 +179,7 @@ pub struct Timeouts {
     pub pings: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for ModelTimeouts {
     fn default() -> Self {
         Self {
             quiet: Duration::from_secs(30),

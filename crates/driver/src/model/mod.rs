@@ -5,15 +5,15 @@
 //! listens for silence. Everything that goes wrong is one `ModelFailure`, sorted by the dialect or
 //! by `http`; what to do about it is the engine's to say.
 
-mod answer;
-mod call;
+mod answer_stream;
 mod endpoint;
-mod http;
-mod media;
-mod refusal;
-mod route;
+mod error_response;
+mod http_endpoint;
+mod image_fitter;
+mod model_client;
+mod model_routes;
 mod watchdog;
 
-pub(crate) use call::ModelPort;
-pub use endpoint::{Endpoint, RENEWAL_MAX, Renewal, Timeouts};
-pub(crate) use route::Routes;
+pub use endpoint::{CredentialRenewal, Endpoint, ModelTimeouts, RENEWAL_MAX};
+pub(crate) use model_client::ModelClient;
+pub(crate) use model_routes::ModelRoutes;

@@ -8,65 +8,65 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Timeouts;
+use super::ModelTimeouts;
 use crate::clock;
 
 /// The three clocks of one stream.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
-    timeouts: Timeouts,
+pub(crate) struct StreamWatchdog {
+    timeouts: ModelTimeouts,
     byte: Instant,
     event: Instant,
     progress: Instant,
-    pub(crate) alarm: Alarm,
+    pub(crate) alarm: SilenceAlarm,
 }
 
-impl Watchdog {
+impl StreamWatchdog {
     /// Starts all clocks.
-    pub(crate) fn new(timeouts: Timeouts) -> Self {
+    pub(crate) fn new(timeouts: ModelTimeouts) -> Self {
         let now = clock::now();
-        let alarm = Alarm::new(timeouts.quiet);
+        let alarm = SilenceAlarm::new(timeouts.quiet);
         Self { timeouts, byte: now, event: now, progress: now, alarm }
     }
 
     /// When the next clock runs out.
     pub(crate) fn deadline(&self) -> Instant {
-        let Timeouts { silence, event, pings, .. } = self.timeouts;
+        let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
         let ends = [(self.byte, silence), (self.event, event), (self.progress, pings)];
-        let [byte, event, progress] = ends.map(|(since, span)| clock::later(since, span));
+        let [byte, event, progress] = ends.map(|(since, span)| clock::add_span(since, span));
         byte.min(event).min(progress)
     }
 
     /// Bytes came; they completed events or not, and said something or not.
-    pub(crate) fn heard(&mut self, heard: Heard) {
+    pub(crate) fn record_activity(&mut self, heard: StreamActivity) {
         let now = clock::now();
         self.byte = now;
-        self.alarm = Alarm::new(self.timeouts.quiet);
-        if heard != Heard::Bytes {
+        self.alarm = SilenceAlarm::new(self.timeouts.quiet);
+        if heard != StreamActivity::Bytes {
             self.event = now;
         }
-        if heard == Heard::Progress {
+        if heard == StreamActivity::Progress {
             self.progress = now;
         }
     }
 
     /// Which clock ran out, in words.
-    pub(crate) fn verdict(&self) -> String {
-        let Timeouts { silence, event, pings, .. } = self.timeouts;
+    pub(crate) fn describe_timeout(&self) -> String {
+        let ModelTimeouts { silence, event, pings, .. } = self.timeouts;
         let now = clock::now();
-        if now >= clock::later(self.byte, silence) {
-            format!("the server sent nothing for {}", seconds(silence))
-        } else if now >= clock::later(self.event, event) {
-            format!("the server sent no whole event for {}", seconds(event))
+        if now >= clock::add_span(self.byte, silence) {
+            format!("the server sent nothing for {}", format_seconds(silence))
+        } else if now >= clock::add_span(self.event, event) {
+            format!("the server sent no whole event for {}", format_seconds(event))
         } else {
-            format!("the server sent only signs of life for {}", seconds(pings))
+            format!("the server sent only signs of life for {}", format_seconds(pings))
         }
     }
 }
 
 /// What a piece of the stream amounted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum StreamActivity {
     /// Bytes of an unfinished event.
     Bytes,
     /// A sign of life.
@@ -77,32 +77,32 @@ pub(crate) enum Heard {
 
 /// Says that nothing comes, after a while and then ever more rarely.
 #[derive(Debug)]
-pub(crate) struct Alarm {
+pub(crate) struct SilenceAlarm {
     since: Instant,
     after: Duration,
 }
 
-impl Alarm {
+impl SilenceAlarm {
     pub(crate) fn new(after: Duration) -> Self {
         // Without a floor a span of zero would ring for ever.
         Self { since: clock::now(), after: after.max(Duration::from_millis(1)) }
     }
 
     /// When it rings next.
-    pub(crate) fn at(&self) -> Instant {
-        clock::later(self.since, self.after)
+    pub(crate) fn due_at(&self) -> Instant {
+        clock::add_span(self.since, self.after)
     }
 
     /// It rang: what to say.
-    pub(crate) fn ring(&mut self) -> String {
-        let words = format!("no data from the model server for {}", seconds(self.after));
+    pub(crate) fn next_warning(&mut self) -> String {
+        let words = format!("no data from the model server for {}", format_seconds(self.after));
         self.after = self.after.saturating_mul(2);
         words
     }
 }
 
 /// A span in words, without false precision.
-pub(crate) fn seconds(span: Duration) -> String {
+pub(crate) fn format_seconds(span: Duration) -> String {
     if span < Duration::from_secs(2) {
         format!("{} ms", span.as_millis())
     } else {

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use windlass_engine::Event;
-use windlass_permission::Granted;
-use windlass_tool::{Job, Registry};
+use windlass_permission::PermissionGrant;
+use windlass_tool::{ToolCallContext, ToolRegistry};
 use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
-use crate::guard::caught;
+use crate::panic_guard::catch_panic;
 
 /// Runs the call and reports its progress.
 pub(crate) async fn execute(
-    registry: &Registry,
+    registry: &ToolRegistry,
     ticket: Ticket,
-    granted: Granted<ToolCall>,
-    job: Job,
+    granted: PermissionGrant<ToolCall>,
+    job: ToolCallContext,
     mut said: mpsc::Receiver<String>,
     events: &mpsc::Sender<Event>,
 ) -> ToolOutcome {
-    let mut run = Box::pin(outcome(registry, granted, job));
+    let mut run = Box::pin(run_tool(registry, granted, job));
     loop {
         tokio::select! {
             biased;
@@ -34,7 +34,11 @@ pub(crate) async fn execute(
     }
 }
 
-async fn outcome(registry: &Registry, granted: Granted<ToolCall>, job: Job) -> ToolOutcome {
+async fn run_tool(
+    registry: &ToolRegistry,
+    granted: PermissionGrant<ToolCall>,
+    job: ToolCallContext,
+) -> ToolOutcome {
     let name = granted.get().name.clone();
     let Some(tool) = registry.get(name.as_str()) else {
         return ToolOutcome::failure(format!("There is no tool `{name}` any more."));
@@ -46,7 +50,7 @@ async fn outcome(registry: &Registry, granted: Granted<ToolCall>, job: Job) -> T
     };
     tokio::select! {
         biased;
-        ended = caught(async { tool.run(granted, job).await }) => ended.unwrap_or_else(|words| {
+        ended = catch_panic(async { tool.run(granted, job).await }) => ended.unwrap_or_else(|words| {
             ToolOutcome::failure(format!(
                 "The tool `{name}` broke down ({words}). What it did before that is not known."
             ))

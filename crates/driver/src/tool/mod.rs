@@ -5,9 +5,9 @@
 //! run together, and in which order their results are shown, is the engine's to say. A nested
 //! session is a tool like any other: see `subagent`.
 
-pub(crate) mod confine;
-mod context;
+mod context_reporter;
 mod execute;
+pub(crate) mod sandbox_launcher;
 pub(crate) mod subagent;
 
 use std::collections::HashMap;
@@ -17,41 +17,54 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use windlass_engine::Event;
-use windlass_permission::Granted;
-use windlass_tool::aside::Aside;
-use windlass_tool::{Bill, Job, Progress, Registry, Surroundings, Terms};
+use windlass_permission::PermissionGrant;
+use windlass_tool::side_question::SideModel;
+use windlass_tool::{
+    BackgroundCostSender, CallLimits, ProgressSender, ToolCallContext, ToolRegistry,
+    ToolSessionContext,
+};
 use windlass_vocabulary::{Ticket, ToolCall, ToolOutcome};
 
-use self::context::Told;
-use crate::attachment::nearby::Neighbours;
+use self::context_reporter::ContextReporter;
+use crate::attachment::path_instructions::PathInstructions;
 use crate::clock;
+use crate::durability::DurabilityGate;
 use crate::hook::SessionHooks;
-use crate::keeper::Gate;
 
 /// The calls under way.
-pub(crate) struct Tools {
-    registry: Arc<Registry>,
-    surroundings: Arc<Surroundings>,
+pub(crate) struct ToolRunner {
+    registry: Arc<ToolRegistry>,
+    tool_context: Arc<ToolSessionContext>,
     events: mpsc::Sender<Event>,
     cancels: HashMap<Ticket, CancellationToken>,
     running: JoinSet<Ticket>,
-    told: Arc<Told>,
-    neighbours: Arc<Neighbours>,
-    aside: Arc<dyn Aside>,
+    context_reporter: Arc<ContextReporter>,
+    path_instructions: Arc<PathInstructions>,
+    side_model: Arc<dyn SideModel>,
     hooks: Arc<SessionHooks>,
 }
 
-impl Tools {
+impl ToolRunner {
     pub(crate) fn new(
-        registry: Arc<Registry>,
-        surroundings: Arc<Surroundings>,
-        neighbours: Arc<Neighbours>,
-        aside: Arc<dyn Aside>,
+        registry: Arc<ToolRegistry>,
+        tool_context: Arc<ToolSessionContext>,
+        path_instructions: Arc<PathInstructions>,
+        side_model: Arc<dyn SideModel>,
         (hooks, events): (Arc<SessionHooks>, mpsc::Sender<Event>),
     ) -> Self {
         let (cancels, running) = (HashMap::new(), JoinSet::new());
-        let told = Arc::default();
-        Self { registry, surroundings, events, cancels, running, told, neighbours, aside, hooks }
+        let context_reporter = Arc::default();
+        Self {
+            registry,
+            tool_context,
+            events,
+            cancels,
+            running,
+            context_reporter,
+            path_instructions,
+            side_model,
+            hooks,
+        }
     }
 
     /// Starts a call, when the gate is open. One that never opens ends it without a word: nobody is
@@ -59,49 +72,50 @@ impl Tools {
     pub(crate) fn start(
         &mut self,
         ticket: Ticket,
-        granted: Granted<ToolCall>,
-        terms: Terms,
-        gate: Gate,
+        granted: PermissionGrant<ToolCall>,
+        terms: CallLimits,
+        gate: DurabilityGate,
     ) {
         while let Some(gone) = self.running.try_join_next() {
-            self.forget(gone.ok());
+            self.remove_finished(gone.ok());
         }
         let cancel = CancellationToken::new();
         self.cancels.insert(ticket, cancel.clone());
         let (progress, said) = mpsc::channel(PROGRESS_MAX);
         let (bill, mut billed) = mpsc::channel(1);
-        let job = Job {
-            surroundings: Arc::clone(&self.surroundings),
+        let job = ToolCallContext {
+            tool_context: Arc::clone(&self.tool_context),
             cancel,
-            progress: Progress::into_channel(progress),
-            terms,
-            bill: Bill::into_channel(bill),
-            aside: Some(Arc::clone(&self.aside)),
+            progress: ProgressSender::from_sender(progress),
+            call_limits: terms,
+            cost_sender: BackgroundCostSender::from_sender(bill),
+            side_model: Some(Arc::clone(&self.side_model)),
         };
         let (registry, events) = (Arc::clone(&self.registry), self.events.clone());
-        let (told, surroundings) = (Arc::clone(&self.told), Arc::clone(&self.surroundings));
-        let (neighbours, hooks) = (Arc::clone(&self.neighbours), Arc::clone(&self.hooks));
-        let (mode, called_off) = (job.terms.policy.mode, job.cancel.clone());
+        let (told, surroundings) =
+            (Arc::clone(&self.context_reporter), Arc::clone(&self.tool_context));
+        let (neighbours, hooks) = (Arc::clone(&self.path_instructions), Arc::clone(&self.hooks));
+        let (mode, called_off) = (job.call_limits.policy.mode, job.cancel.clone());
         self.running.spawn(async move {
-            if !gate.passed().await {
+            if !gate.wait().await {
                 return ticket;
             }
             let begun = clock::now();
-            let lists = hooks.lists_before(&surroundings);
+            let lists = hooks.snapshot_task_lists(&surroundings);
             let mut outcome =
                 execute::execute(&registry, ticket, granted, job, said, &events).await;
-            outcome.took = clock::since(begun);
+            outcome.took = clock::elapsed_since(begun);
             if let Some(before) = lists {
                 let terms = (mode, called_off);
-                hooks.review_lists(before, &surroundings, terms, &mut outcome).await;
+                hooks.review_task_lists(before, &surroundings, terms, &mut outcome).await;
             }
-            told.add(&surroundings, &mut outcome);
-            neighbours.add(&mut outcome).await;
+            told.append_changes(&surroundings, &mut outcome);
+            neighbours.append_to_outcome(&mut outcome).await;
             let is_left = outcome.is_left;
             let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
             // What runs on can be cancelled under its ticket until it has sent its bill.
             if is_left && let Some(spent) = billed.recv().await {
-                let outcome = ToolOutcome { spent, ..ToolOutcome::text("") };
+                let outcome = ToolOutcome { spent, ..ToolOutcome::from_text("") };
                 let _ = events.send(Event::ToolEnded { ticket, outcome }).await;
             }
             ticket
@@ -111,7 +125,7 @@ impl Tools {
     /// Calls that start from now on report there.
     pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
         self.events = events;
-        self.told = Arc::default();
+        self.context_reporter = Arc::default();
     }
 
     /// Asks a call to end, with everything it started.
@@ -132,13 +146,13 @@ impl Tools {
     }
 
     /// Waits for the end of any call; at once if none is under way.
-    pub(crate) async fn one_gone(&mut self) {
+    pub(crate) async fn wait_for_one(&mut self) {
         if let Some(gone) = self.running.join_next().await {
-            self.forget(gone.ok());
+            self.remove_finished(gone.ok());
         }
     }
 
-    fn forget(&mut self, ticket: Option<Ticket>) {
+    fn remove_finished(&mut self, ticket: Option<Ticket>) {
         if let Some(ticket) = ticket {
             self.cancels.remove(&ticket);
         }

@@ -6,10 +6,10 @@ use crate::stage::{
     last_request, retractions, serve_bytes, shown, transitions, waits,
 };
 use serde_json::json;
-use windlass_rehearsal::{Answer as Says, Script, StopReason};
-use windlass_vocabulary::notice::Ending;
+use windlass_rehearsal::{Script, ScriptedAnswer as Says, StopReason};
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    FailureKind, Notice, Origin, Outcome, Terminal, Tokens, Transition, Wire,
+    FailureKind, MessageOrigin, Notice, Outcome, Terminal, Tokens, Transition, WireFormat,
 };
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn m28_empty_answers_complete_and_are_not_sent_back() {
 }
 
 /// One run with this stream, and its notices.
-async fn flooded(wire: Wire, stream: Vec<u8>) -> (Ending, Vec<Notice>) {
+async fn flooded(wire: WireFormat, stream: Vec<u8>) -> (RunEnding, Vec<Notice>) {
     let url = serve_bytes(stream).await;
     let (session, mut notices) = Setting::on(wire).without_retries().builder(&url).start().unwrap();
     session.submit("hi").unwrap();
@@ -43,8 +43,8 @@ async fn flooded(wire: Wire, stream: Vec<u8>) -> (Ending, Vec<Notice>) {
 }
 
 /// The stream of a plain answer whose words are so many bytes in one piece.
-fn flood(wire: Wire, bytes: usize) -> Vec<u8> {
-    let events = Says::text("FLOOD").chunk(99).events(wire, 1).concat();
+fn flood(wire: WireFormat, bytes: usize) -> Vec<u8> {
+    let events = Says::text("FLOOD").chunk(99).encode_events(wire, 1).concat();
     String::from_utf8(events).unwrap().replace("FLOOD", &"x".repeat(bytes)).into_bytes()
 }
 
@@ -78,8 +78,9 @@ async fn m29_a_hundred_calls_run_ten_at_a_time_and_answer_in_order() {
         assert_eq!(recorder.ran().len(), 100, "{wire:?}");
         assert!((2..=10).contains(&recorder.peak()), "{wire:?}: {}", recorder.peak());
         let messages = added(&told);
-        let calls: Vec<_> = messages[1].calls().map(|call| call.id.clone()).collect();
-        let results: Vec<_> = messages[2].results().map(|result| result.call.clone()).collect();
+        let calls: Vec<_> = messages[1].tool_calls().map(|call| call.id.clone()).collect();
+        let results: Vec<_> =
+            messages[2].tool_results().map(|result| result.call.clone()).collect();
         assert_eq!((calls.len(), &calls), (100, &results), "{wire:?}");
     }
 }
@@ -109,8 +110,8 @@ async fn m29_a_flood_of_blocks_is_cut_off() {
     };
     let kinds: [&dyn Fn(usize) -> String; 4] = [&block, &item, &call, &part];
     for (wire, one) in WIRES.into_iter().zip(kinds) {
-        let first = Says::text("x").events(wire, 1).remove(0);
-        let first = if wire == Wire::Gemini { Vec::new() } else { first };
+        let first = Says::text("x").encode_events(wire, 1).remove(0);
+        let first = if wire == WireFormat::Gemini { Vec::new() } else { first };
         let stream = [first, (0..10_050).map(one).collect::<String>().into_bytes()].concat();
         let (ending, told) = flooded(wire, stream).await;
         assert_failed(&ending, FailureKind::ServerFault);
@@ -140,8 +141,8 @@ async fn m30_output_limit_is_raised_once_then_resumed_then_told() {
         // Complete blocks stay, the call that was cut does not, and nothing ran.
         assert_eq!(recorder.ran(), [""; 0], "{wire:?}");
         let kept: Vec<_> = added(&told);
-        assert!(kept.iter().all(|message| message.calls().next().is_none()), "{kept:#?}");
-        assert_eq!(kept.iter().filter(|message| message.origin == Origin::Model).count(), 4);
+        assert!(kept.iter().all(|message| message.tool_calls().next().is_none()), "{kept:#?}");
+        assert_eq!(kept.iter().filter(|message| message.origin == MessageOrigin::Model).count(), 4);
         assert_completed(&stage.run("never mind").await.0);
     }
 }
@@ -172,7 +173,8 @@ async fn m30_output_limit_that_can_be_raised_costs_only_the_cut_answer() {
 #[tokio::test]
 async fn m30_a_whole_call_beside_the_cut_one_runs() {
     // On the fourth wire calls come whole.
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::OpenaiChat] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::OpenaiChat]
+    {
         let (recorder, registry) = Recorder::new();
         let cut = Says::call("Look", json!({"at": "a"})).tool_text("Act", "{\"at\":\"half of");
         let says = [cut.stop(StopReason::MaxTokens), Says::text("Done.").when_result("did Look")];
@@ -196,7 +198,10 @@ async fn m31_refusals_complete_and_are_not_sent_back() {
         assert_eq!(ending.outcome, Some(Outcome::Refusal), "{wire:?}");
         assert_eq!((shown(&told), waits(&told).len()), ("I would rather not.".to_owned(), 0));
         assert_eq!((transitions(&told).len(), stage.rehearsal.request_count()), (0, 1));
-        assert!(added(&told).iter().any(|message| message.origin == Origin::Display), "{told:#?}");
+        assert!(
+            added(&told).iter().any(|message| message.origin == MessageOrigin::Display),
+            "{told:#?}"
+        );
         assert_completed(&stage.run("please").await.0);
         let body = last_request(&stage.rehearsal).to_string();
         assert!(!body.contains("rather not") && body.contains("hi"), "{wire:?}: {body}");
@@ -204,12 +209,12 @@ async fn m31_refusals_complete_and_are_not_sent_back() {
 }
 
 /// An answer that pauses in the middle of a tool of the provider's own.
-fn paused(wire: Wire, number: usize) -> Says {
+fn paused(wire: WireFormat, number: usize) -> Says {
     let events = Says::text(format!("Part {number}.")).stop(StopReason::PauseTurn).chunk(99);
-    let events = events.events(wire, u64::try_from(number).unwrap());
+    let events = events.encode_events(wire, u64::try_from(number).unwrap());
     let text = String::from_utf8(events.concat()).unwrap();
     match wire {
-        Wire::AnthropicMessages => {
+        WireFormat::AnthropicMessages => {
             let id = format!("srvtoolu_{number}");
             let kind = "server_tool_use";
             let block = json!({"type": kind, "id": id, "name": "web_search", "input": {}});
@@ -224,7 +229,7 @@ fn paused(wire: Wire, number: usize) -> Says {
 
 #[tokio::test]
 async fn m32_pauses_are_resumed_eight_times() {
-    for wire in [Wire::AnthropicMessages, Wire::Gemini] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::Gemini] {
         for (pauses, outcome) in [(8, Outcome::Natural), (9, Outcome::PausesExhausted)] {
             let script = (1..=pauses)
                 .fold(Script::new(), |script, number| script.answer(paused(wire, number)));

@@ -3,13 +3,13 @@
 use crate::stage::recorder::Recorder;
 use crate::stage::{Setting, WIRES, added, assert_completed, assert_ended, transitions};
 use serde_json::json;
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{Block, Notice, Terminal, Transition, Wire};
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::{ContentBlock, Notice, Terminal, Transition, WireFormat};
 
 /// The texts of a batch of results that failed.
 fn failures(told: &[Notice]) -> Vec<String> {
     let messages = added(told);
-    let results = messages.iter().flat_map(|message| message.results());
+    let results = messages.iter().flat_map(|message| message.tool_results());
     let failed = results.filter(|result| result.is_error);
     failed.map(|result| format!("{:?}", result.content)).collect()
 }
@@ -33,7 +33,7 @@ async fn m35_senseless_calls_are_answered_with_what_is_wrong() {
             let failures = failures(&told);
             assert!(matches!(&failures[..], [one] if one.contains(words)), "{name}: {failures:?}");
             // The call is on record, and was not run.
-            assert_eq!(added(&told)[1].calls().count(), 1, "{wire:?}, {name}");
+            assert_eq!(added(&told)[1].tool_calls().count(), 1, "{wire:?}, {name}");
             assert_eq!(recorder.ran(), [""; 0], "{wire:?}, {name}");
         }
     }
@@ -54,7 +54,9 @@ async fn m35_ids_that_repeat_never_run_twice_nor_break_the_history() {
         assert_eq!(failures(&told).len(), 1, "{wire:?}");
         let mut ids: Vec<_> = added(&told)
             .iter()
-            .flat_map(|message| message.calls().map(|call| call.id.clone()).collect::<Vec<_>>())
+            .flat_map(|message| {
+                message.tool_calls().map(|call| call.id.clone()).collect::<Vec<_>>()
+            })
             .collect();
         ids.sort();
         ids.dedup();
@@ -74,8 +76,8 @@ async fn m35_the_same_senseless_call_gets_a_hint_and_then_ends_the_run() {
             assert_eq!((ending.turns, failures(&told).len()), (5, 5), "{wire:?}");
             let messages = added(&told);
             let hints = messages.iter().filter(|message| {
-                message.results().count() > 0
-                    && message.content.iter().any(|block| matches!(block, Block::Text(_)))
+                message.tool_results().count() > 0
+                    && message.content.iter().any(|block| matches!(block, ContentBlock::Text(_)))
             });
             assert_eq!(hints.count(), 3, "{wire:?}");
         }
@@ -86,11 +88,11 @@ async fn m35_the_same_senseless_call_gets_a_hint_and_then_ends_the_run() {
 async fn m35_calls_and_answers_without_a_name_are_told_apart() {
     // The other two wires name everything.
     for (wire, names) in [
-        (Wire::OpenaiChat, ["\"id\":\"chatcmpl_1\",", "\"id\":\"call_1_0\","]),
-        (Wire::Gemini, ["\"responseId\":\"resp_1\",", "\"id\":\"call_1_0\","]),
+        (WireFormat::OpenaiChat, ["\"id\":\"chatcmpl_1\",", "\"id\":\"call_1_0\","]),
+        (WireFormat::Gemini, ["\"responseId\":\"resp_1\",", "\"id\":\"call_1_0\","]),
     ] {
         let nameless = |at: &str| {
-            let events = Says::call("Look", json!({"at": at})).events(wire, 1).concat();
+            let events = Says::call("Look", json!({"at": at})).encode_events(wire, 1).concat();
             let stream = String::from_utf8(events).unwrap();
             Says::raw(names.iter().fold(stream, |stream, name| {
                 assert!(stream.contains(name), "{name} in {stream}");
@@ -105,7 +107,7 @@ async fn m35_calls_and_answers_without_a_name_are_told_apart() {
         assert_eq!(recorder.ran(), ["Look {\"at\":\"a\"}", "Look {\"at\":\"b\"}"], "{wire:?}");
         let messages = added(&told);
         let ids: Vec<_> =
-            messages.iter().flat_map(|m| m.calls()).map(|call| call.id.to_string()).collect();
+            messages.iter().flat_map(|m| m.tool_calls()).map(|call| call.id.to_string()).collect();
         assert_eq!(ids, ["call_a1_0", "call_a2_0"], "{wire:?}");
     }
 }

@@ -5,10 +5,12 @@ use crate::stage::{
     Setting, Stage, WIRES, added, assert_completed, retractions, shown, transitions, waits,
 };
 use serde_json::json;
-use windlass_dialect::{Decoded, dialect};
+use windlass_dialect::{DecodedEvent, dialect};
 use windlass_driver::Settings;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Block, FailureKind, Mode, Notice, Transition, Wire};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{
+    ContentBlock, FailureKind, Notice, PermissionMode, Transition, WireFormat,
+};
 
 /// Reasoning, text, a call that reads, a call with effects, and a last word.
 fn rich() -> Says {
@@ -23,20 +25,24 @@ const LOOK: &str = "Look {\"at\":\"a\"}";
 const ACT: &str = "Act {\"at\":\"b\"}";
 
 /// The rich answer with a fault, then whole, and a last answer as soon as tools were heard of.
-fn script(fault: Option<Fault>) -> [Says; 3] {
+fn script(fault: Option<ScriptedFault>) -> [Says; 3] {
     let first = fault.into_iter().fold(rich(), Says::fault);
     [first, Says::text("Done.").when_result("did"), rich()]
 }
 
-async fn play(wire: Wire, fault: Fault, change: impl FnOnce(&mut Settings)) -> (Stage, Recorder) {
+async fn play(
+    wire: WireFormat,
+    fault: ScriptedFault,
+    change: impl FnOnce(&mut Settings),
+) -> (Stage, Recorder) {
     let (recorder, registry) = Recorder::new();
     let setting = Setting::on(wire).tools(registry).with(change);
     (setting.play(script(Some(fault))).await, recorder)
 }
 
 /// The number of the first event that contains this.
-fn event_with(wire: Wire, part: &str) -> usize {
-    let events = rich().events(wire, 1);
+fn event_with(wire: WireFormat, part: &str) -> usize {
+    let events = rich().encode_events(wire, 1);
     let found = events.iter().position(|event| String::from_utf8_lossy(event).contains(part));
     found.unwrap_or_else(|| panic!("no {part} on {wire:?}")) + 1
 }
@@ -48,7 +54,7 @@ fn is_sealed(told: &[Notice]) -> bool {
 #[tokio::test]
 async fn m14_cut_before_the_answer_begins() {
     for wire in WIRES {
-        let (mut stage, recorder) = play(wire, Fault::cut_after_event(0), |_| {}).await;
+        let (mut stage, recorder) = play(wire, ScriptedFault::cut_after_event(0), |_| {}).await;
         let (ending, told) = stage.run("go").await;
         assert_completed(&ending);
         assert!(matches!(waits(&told)[..], [(FailureKind::Transport, 1..2_000)]), "{wire:?}");
@@ -60,7 +66,7 @@ async fn m14_cut_before_the_answer_begins() {
 async fn m15_cut_inside_text_or_reasoning() {
     for wire in WIRES {
         for part in ["Let me see.", "I begin."] {
-            let fault = Fault::cut_after_event(event_with(wire, part));
+            let fault = ScriptedFault::cut_after_event(event_with(wire, part));
             let (mut stage, recorder) = play(wire, fault, |_| {}).await;
             let (ending, told) = stage.run("go").await;
             assert_completed(&ending);
@@ -77,13 +83,15 @@ async fn m15_cut_inside_text_or_reasoning() {
 #[tokio::test]
 async fn m16_cut_inside_the_arguments_of_a_call() {
     // On the fourth wire arguments are never cut: calls come whole.
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::OpenaiChat] {
-        let events = rich().events(wire, 1);
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::OpenaiChat]
+    {
+        let events = rich().encode_events(wire, 1);
         let at = event_with(wire, "at\\\"");
         let bytes: usize = events[..at - 1].iter().map(Vec::len).sum();
-        for fault in
-            [Fault::cut_after_event(at), Fault::cut_after_byte(bytes + events[at - 1].len() / 2)]
-        {
+        for fault in [
+            ScriptedFault::cut_after_event(at),
+            ScriptedFault::cut_after_byte(bytes + events[at - 1].len() / 2),
+        ] {
             let (mut stage, recorder) = play(wire, fault, |_| {}).await;
             let (ending, told) = stage.run("go").await;
             assert_completed(&ending);
@@ -95,33 +103,33 @@ async fn m16_cut_inside_the_arguments_of_a_call() {
 }
 
 /// Where the first call is complete and the second has not begun.
-fn after_first_call(wire: Wire) -> usize {
-    let whole: Vec<usize> = (0..rich().events(wire, 1).len())
+fn after_first_call(wire: WireFormat) -> usize {
+    let whole: Vec<usize> = (0..rich().encode_events(wire, 1).len())
         .filter(|events| complete(wire, &prefix(wire, *events)).0 == 1)
         .collect();
     *whole.first().unwrap_or_else(|| panic!("no such place on {wire:?}"))
 }
 
-fn prefix(wire: Wire, events: usize) -> Vec<u8> {
-    rich().events(wire, 1)[..events].concat()
+fn prefix(wire: WireFormat, events: usize) -> Vec<u8> {
+    rich().encode_events(wire, 1)[..events].concat()
 }
 
 /// How many calls are complete in these bytes, and whether the answer is.
-pub(crate) fn complete(wire: Wire, bytes: &[u8]) -> (usize, bool) {
-    let mut decoder = dialect(wire).unwrap().decoder();
+pub(crate) fn complete(wire: WireFormat, bytes: &[u8]) -> (usize, bool) {
+    let mut decoder = dialect(wire).unwrap().new_decoder();
     let mut out = Vec::new();
     decoder.push(bytes, &mut out);
     decoder.finish(&mut out);
-    let calls = out.iter().filter(|piece| matches!(piece, Decoded::Call { .. })).count();
-    (calls, matches!(out.last(), Some(Decoded::Ended { .. })))
+    let calls = out.iter().filter(|piece| matches!(piece, DecodedEvent::Call { .. })).count();
+    (calls, matches!(out.last(), Some(DecodedEvent::Ended { .. })))
 }
 
 #[tokio::test]
 async fn m17_cut_after_a_call_that_has_not_started() {
     // On the chat wire calls are complete only when the answer is.
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
         // Tools wait for the end of the answer.
-        let fault = Fault::cut_after_event(after_first_call(wire));
+        let fault = ScriptedFault::cut_after_event(after_first_call(wire));
         let (mut stage, recorder) =
             play(wire, fault.clone(), |settings| settings.batch_tools = true).await;
         let (ending, told) = stage.run("go").await;
@@ -132,12 +140,13 @@ async fn m17_cut_after_a_call_that_has_not_started() {
 
         // Somebody is still being asked: the question goes with the answer.
         let first = Says::call("Act", json!({"at": "b"})).text_after("And now?");
-        let cut = (1..first.events(wire, 1).len())
-            .find(|events| complete(wire, &first.events(wire, 1)[..*events].concat()).0 == 1);
-        let fault = Fault::cut_after_event(cut.unwrap());
+        let cut = (1..first.encode_events(wire, 1).len()).find(|events| {
+            complete(wire, &first.encode_events(wire, 1)[..*events].concat()).0 == 1
+        });
+        let fault = ScriptedFault::cut_after_event(cut.unwrap());
         let (recorder, registry) = Recorder::new();
         let setting = Setting::on(wire).tools(registry).with(|settings| {
-            settings.policy.mode = Mode::Default;
+            settings.policy.mode = PermissionMode::Default;
             settings.policy.can_ask = true;
         });
         let mut stage = setting.play([first.fault(fault), Says::text("never mind")]).await;
@@ -158,8 +167,8 @@ async fn m17_cut_after_a_call_that_has_not_started() {
 
 #[tokio::test]
 async fn m18_cut_after_a_call_that_has_started() {
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
-        let fault = Fault::cut_after_event(after_first_call(wire));
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
+        let fault = ScriptedFault::cut_after_event(after_first_call(wire));
         let (mut stage, recorder) = play(wire, fault, |_| {}).await;
         // The tool is still running when the cut is noticed.
         recorder.hold();
@@ -182,16 +191,18 @@ async fn m18_cut_after_a_call_that_has_started() {
 async fn m19_cut_after_the_stop_reason() {
     for wire in WIRES {
         let says = Says::text("All of it.");
-        let events = says.events(wire, 1);
+        let events = says.encode_events(wire, 1);
         let whole = (1..=events.len()).find(|count| complete(wire, &events[..*count].concat()).1);
         for cut in whole.unwrap()..=events.len() {
-            let cut = says.clone().fault(Fault::cut_after_event(cut));
+            let cut = says.clone().fault(ScriptedFault::cut_after_event(cut));
             let mut stage = Setting::on(wire).play([cut, Says::text("and more")]).await;
             let (ending, told) = stage.run("go").await;
             assert_completed(&ending);
             assert_eq!((shown(&told), waits(&told).len()), ("All of it.".to_owned(), 0));
             let kept = added(&told);
-            assert!(matches!(&kept[1].content[..], [Block::Text(text)] if text == "All of it."));
+            assert!(
+                matches!(&kept[1].content[..], [ContentBlock::Text(text)] if text == "All of it.")
+            );
             assert_completed(&stage.run("more").await.0);
         }
     }

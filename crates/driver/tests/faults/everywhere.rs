@@ -8,27 +8,27 @@ use crate::stage::recorder::Recorder;
 use crate::stage::{Setting, Stage, added, assert_completed, assert_lawful, facts, retractions};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Delta, Notice, Origin, Tokens, Usage, Wire};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{Delta, MessageOrigin, Notice, Tokens, Usage, WireFormat};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_everywhere_on_the_messages_wire() {
-    cut_everywhere(Wire::AnthropicMessages).await;
+    cut_everywhere(WireFormat::AnthropicMessages).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_everywhere_on_the_responses_wire() {
-    cut_everywhere(Wire::OpenaiResponses).await;
+    cut_everywhere(WireFormat::OpenaiResponses).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_everywhere_on_the_chat_wire() {
-    cut_everywhere(Wire::OpenaiChat).await;
+    cut_everywhere(WireFormat::OpenaiChat).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_everywhere_on_the_gemini_wire() {
-    cut_everywhere(Wire::Gemini).await;
+    cut_everywhere(WireFormat::Gemini).await;
 }
 
 /// Reasoning, text, a call that reads, a call with effects, and a last word; different each time,
@@ -48,8 +48,8 @@ fn at_of(at: usize) -> String {
 
 /// Cuts around every end of an event, once with a reset, and at bytes in between: every one of
 /// them when `WINDLASS_EVERY_BYTE` is set, which takes minutes, and else as many as take seconds.
-async fn cut_everywhere(wire: Wire) {
-    let events = rich(0).events(wire, 1);
+async fn cut_everywhere(wire: WireFormat) {
+    let events = rich(0).encode_events(wire, 1);
     let length: usize = events.iter().map(Vec::len).sum();
     let is_thorough = std::env::var_os("WINDLASS_EVERY_BYTE").is_some();
     let stride = if is_thorough { 1 } else { length / BYTES_TRIED + 1 };
@@ -88,7 +88,7 @@ struct Cut {
 }
 
 /// One session, cut again and again.
-async fn cut_some(wire: Wire, cuts: &[Cut]) {
+async fn cut_some(wire: WireFormat, cuts: &[Cut]) {
     let (recorder, registry) = Recorder::new();
     // The model's name stands in the stream; with this one it is as long as planned.
     let setting = Setting::on(wire).tools(registry).with(|settings| {
@@ -99,7 +99,7 @@ async fn cut_some(wire: Wire, cuts: &[Cut]) {
     let answers = cuts.iter().enumerate().flat_map(|(number, cut)| {
         let Cut { bytes, reset } = *cut;
         let says = rich(number).when(format!("cut {number}."));
-        [says.clone().fault(Fault::CutAfterByte { bytes, reset }), says]
+        [says.clone().fault(ScriptedFault::CutAfterByte { bytes, reset }), says]
     });
     let mut stage = setting.play([done].into_iter().chain(answers)).await;
     for (at, cut) in cuts.iter().enumerate() {
@@ -109,7 +109,7 @@ async fn cut_some(wire: Wire, cuts: &[Cut]) {
         let told = run(&mut stage, at).await;
         let ran = recorder.ran().split_off(before);
         let requests = stage.rehearsal.request_count() - requests;
-        let mut received = rich(at).events(wire, number).concat();
+        let mut received = rich(at).encode_events(wire, number).concat();
         received.truncate(cut.bytes);
         let ran: Vec<&str> = ran.iter().filter_map(|ran| ran.strip_suffix(&at_of(at))).collect();
         judge(&told, &ran, requests, complete(wire, &received), (wire, *cut));
@@ -122,7 +122,7 @@ async fn run(stage: &mut Stage, at: usize) -> Vec<Notice> {
     stage.session.submit(format!("cut {at}.")).unwrap();
     let mut told = Vec::new();
     loop {
-        let is_stop = |n: &Notice| matches!(n, Notice::Waiting { .. } | Notice::RunEnded(_));
+        let is_stop = |n: &Notice| matches!(n, Notice::RetryScheduled { .. } | Notice::RunEnded(_));
         told.extend(stage.until(is_stop).await);
         if let Some(Notice::RunEnded(ending)) = told.last() {
             assert_completed(ending);
@@ -138,14 +138,14 @@ fn judge(
     ran: &[&str],
     requests: usize,
     (calls, is_whole): (usize, bool),
-    (wire, cut): (Wire, Cut),
+    (wire, cut): (WireFormat, Cut),
 ) {
     let context = format!("{wire:?}, {cut:?}, {calls} calls complete");
     assert!(["Look ", "Act "].starts_with(ran) && !ran.is_empty(), "{context}\n{ran:?}");
     let results: usize = added(told)
         .iter()
-        .filter(|message| message.origin == Origin::ToolResults)
-        .map(|message| message.results().count())
+        .filter(|message| message.origin == MessageOrigin::ToolResults)
+        .map(|message| message.tool_results().count())
         .sum();
     assert_eq!(results, ran.len(), "{context}");
     if cut.reset {

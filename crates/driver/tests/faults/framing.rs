@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::stage::recorder::Recorder;
 use crate::stage::{Setting, WIRES, added, assert_completed, retractions, shown, waits};
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Block, FailureKind, Wire};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{ContentBlock, FailureKind, WireFormat};
 
 /// Reasoning, text and a call, in as many events as there are characters.
 fn rich() -> Says {
@@ -15,7 +15,7 @@ fn rich() -> Says {
 }
 
 /// Plays this stream instead of the rich answer and demands that nothing is lost.
-async fn reads_as_rich(wire: Wire, name: &str, stream: Vec<u8>) {
+async fn reads_as_rich(wire: WireFormat, name: &str, stream: Vec<u8>) {
     let (recorder, registry) = Recorder::new();
     let says = [Says::raw(stream), Says::text("Done.").when_result("did Act")];
     let mut stage = Setting::on(wire).tools(registry).play(says).await;
@@ -34,7 +34,7 @@ fn each(events: &[Vec<u8>], change: impl Fn(&str) -> String) -> Vec<u8> {
 #[tokio::test]
 async fn m23_odd_but_lawful_framing_is_tolerated() {
     for wire in WIRES {
-        let events = rich().events(wire, 1);
+        let events = rich().encode_events(wire, 1);
         let mut number = 0;
         let mut mixed = Vec::new();
         for event in &events {
@@ -75,12 +75,12 @@ async fn m23_odd_but_lawful_framing_is_tolerated() {
 #[tokio::test]
 async fn m23_broken_json_voids_the_answer() {
     for wire in WIRES {
-        let count = rich().events(wire, 1).len();
+        let count = rich().encode_events(wire, 1).len();
         // Up to the call on every wire, so that no tool has started.
         for event in [1, 2, count / 2] {
             let (recorder, registry) = Recorder::new();
             let says = [
-                rich().fault(Fault::MalformedAtEvent { event }),
+                rich().fault(ScriptedFault::MalformedAtEvent { event }),
                 Says::text("Done.").when_result("did Act"),
                 rich(),
             ];
@@ -100,7 +100,7 @@ async fn m23_broken_json_voids_the_answer() {
 #[tokio::test]
 async fn m24_characters_cut_between_chunks_are_joined() {
     let play = |wire| async move {
-        let fault = Fault::Slow { per_byte: Duration::ZERO };
+        let fault = ScriptedFault::Slow { per_byte: Duration::ZERO };
         let mut stage = Setting::on(wire).play([Says::text("Grüße, 🦀!").fault(fault)]).await;
         stage.run("hi").await
     };
@@ -114,7 +114,7 @@ async fn m24_characters_cut_between_chunks_are_joined() {
 #[tokio::test]
 async fn m24_invalid_characters_void_the_answer() {
     for wire in WIRES {
-        let stream = rich().chunk(99).events(wire, 1).concat();
+        let stream = rich().chunk(99).encode_events(wire, 1).concat();
         let crab = stream.windows(4).position(|four| four == "🦀".as_bytes()).unwrap();
         for broken in [&b"\xFF"[..], b"\xF0\x9F\xA6", b"\xC0\x80"] {
             let stream = [&stream[..crab], broken, &stream[crab + 4..]].concat();
@@ -154,7 +154,7 @@ async fn m25_arguments_are_read_once_they_are_whole() {
 
 /// Plays this stream, which says plain words and something else; then asks once more. Gives what
 /// was kept, and the body of the second request.
-async fn plain_words(wire: Wire, stream: Vec<u8>) -> (Vec<Block>, Arc<str>) {
+async fn plain_words(wire: WireFormat, stream: Vec<u8>) -> (Vec<ContentBlock>, Arc<str>) {
     let says = [Says::raw(stream), Says::text("And more.")];
     let mut stage = Setting::on(wire).play(says).await;
     let (ending, told) = stage.run("hi").await;
@@ -166,8 +166,8 @@ async fn plain_words(wire: Wire, stream: Vec<u8>) -> (Vec<Block>, Arc<str>) {
 }
 
 /// The events of a plain answer with others between them.
-fn between(wire: Wire, place: usize, others: &[Value]) -> Vec<u8> {
-    let mut events = Says::text("Plain words.").chunk(99).events(wire, 1);
+fn between(wire: WireFormat, place: usize, others: &[Value]) -> Vec<u8> {
+    let mut events = Says::text("Plain words.").chunk(99).encode_events(wire, 1);
     for (number, payload) in others.iter().enumerate() {
         events.insert(place + number, format!("data: {payload}\n\n").into_bytes());
     }
@@ -179,19 +179,22 @@ async fn m26_unknown_events_and_deltas_are_ignored() {
     let delta = json!({"type": "mood_delta", "mood": "sunny"});
     let choice = json!({"index": 0, "delta": {"mood": "sunny"}});
     for (wire, place, unknown) in [
-        (Wire::AnthropicMessages, 1, json!({"type": "message_mood", "mood": "sunny"})),
+        (WireFormat::AnthropicMessages, 1, json!({"type": "message_mood", "mood": "sunny"})),
         (
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             2,
             json!({"type": "content_block_delta", "index": 0, "delta": delta}),
         ),
-        (Wire::OpenaiResponses, 2, json!({"type": "response.mood.delta", "delta": "sunny"})),
-        (Wire::OpenaiChat, 1, json!({"id": "x", "choices": [choice], "mood": 1})),
-        (Wire::OpenaiChat, 1, json!({"object": "chat.completion.mood", "mood": "sunny"})),
-        (Wire::Gemini, 0, json!({"moodMetadata": {"mood": "sunny"}})),
+        (WireFormat::OpenaiResponses, 2, json!({"type": "response.mood.delta", "delta": "sunny"})),
+        (WireFormat::OpenaiChat, 1, json!({"id": "x", "choices": [choice], "mood": 1})),
+        (WireFormat::OpenaiChat, 1, json!({"object": "chat.completion.mood", "mood": "sunny"})),
+        (WireFormat::Gemini, 0, json!({"moodMetadata": {"mood": "sunny"}})),
     ] {
         let (kept, next) = plain_words(wire, between(wire, place, &[unknown])).await;
-        assert!(matches!(&kept[..], [Block::Text(text)] if text == "Plain words."), "{kept:?}");
+        assert!(
+            matches!(&kept[..], [ContentBlock::Text(text)] if text == "Plain words."),
+            "{kept:?}"
+        );
         assert!(!next.contains("sunny"), "{wire:?}: {next}");
     }
 }
@@ -204,7 +207,7 @@ async fn m26_unknown_blocks_are_kept_and_sent_back_as_they_came() {
     // block is number 1.
     for (wire, place, unknown) in [
         (
-            Wire::AnthropicMessages,
+            WireFormat::AnthropicMessages,
             4,
             vec![
                 json!({"type": "content_block_start", "index": 1, "content_block": mood}),
@@ -212,18 +215,18 @@ async fn m26_unknown_blocks_are_kept_and_sent_back_as_they_came() {
             ],
         ),
         (
-            Wire::OpenaiResponses,
+            WireFormat::OpenaiResponses,
             2,
             vec![json!({"type": "response.output_item.done", "output_index": 7, "item": mood})],
         ),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             0,
             vec![json!({"candidates": [{"content": {"parts": [mood], "role": "model"}}]})],
         ),
     ] {
         let (kept, next) = plain_words(wire, between(wire, place, &unknown)).await;
-        assert!(kept.iter().any(|block| matches!(block, Block::Provider(_))), "{kept:?}");
+        assert!(kept.iter().any(|block| matches!(block, ContentBlock::Provider(_))), "{kept:?}");
         assert!(next.contains(&mood.to_string()), "{wire:?}: {next}");
         assert!(next.contains("Plain words."), "{wire:?}: {next}");
     }

@@ -9,17 +9,22 @@ use crate::stage::{
 use crate::waiting::switches;
 use crate::words::{overload, refusals, too_long};
 use serde_json::json;
-use windlass_driver::{Builder, Credential, Endpoint, Law, Notices, Session, StartError, law};
-use windlass_rehearsal::{Answer as Says, Fault, Rehearsal};
-use windlass_vocabulary::{Block, Media, Notice, Source, ThinkingMode, Wire};
+use windlass_driver::{
+    Credential, Endpoint, Notices, ProviderRules, Session, SessionBuilder, SessionStartError,
+    provider_rules,
+};
+use windlass_rehearsal::{Rehearsal, ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{
+    ContentBlock, MediaContent, Notice, RequestSource, ThinkingMode, WireFormat,
+};
 
 /// What the first model thinks, and nobody else may see.
 const SECRET: &str = "a thought of the first model";
 
 /// A session between two servers, on two wires.
 struct Pair {
-    from: Wire,
-    to: Wire,
+    from: WireFormat,
+    to: WireFormat,
     first: Rehearsal,
     second: Rehearsal,
     session: Session,
@@ -27,7 +32,7 @@ struct Pair {
     recorder: Recorder,
 }
 
-fn pairs() -> impl Iterator<Item = (Wire, Wire)> {
+fn pairs() -> impl Iterator<Item = (WireFormat, WireFormat)> {
     let all = WIRES.into_iter().flat_map(|from| WIRES.into_iter().map(move |to| (from, to)));
     all.filter(|(from, to)| from != to)
 }
@@ -35,7 +40,7 @@ fn pairs() -> impl Iterator<Item = (Wire, Wire)> {
 impl Pair {
     /// The other model is the fallback and the small model at once.
     async fn new(
-        (from, to): (Wire, Wire),
+        (from, to): (WireFormat, WireFormat),
         first: impl IntoIterator<Item = Says>,
         second: impl IntoIterator<Item = Says>,
     ) -> Self {
@@ -105,7 +110,7 @@ async fn m04_overload_hands_over_from_every_wire_to_every_other() {
             Says::text("half an answer")
                 .chunk(4)
                 .thinking(SECRET)
-                .fault(Fault::error_event(overload(from), 4)),
+                .fault(ScriptedFault::error_event(overload(from), 4)),
             Says::text("back home").when("and now"),
         ];
         let second = [
@@ -135,7 +140,7 @@ async fn m04_overload_hands_over_from_every_wire_to_every_other() {
         assert_eq!(pair.first.answers_left(), Vec::<String>::new());
         let answer = added(&told).pop().unwrap();
         assert_eq!(answer.model, Some("rehearsed-model".into()));
-        assert!(matches!(&answer.content[..], [Block::Text(text)] if text == "back home"));
+        assert!(matches!(&answer.content[..], [ContentBlock::Text(text)] if text == "back home"));
     }
 }
 
@@ -148,7 +153,7 @@ async fn m06_summary_goes_to_the_small_model_over_its_own_wire() {
             too_long(from).says(from),
             Says::text("on we go"),
         ];
-        let second = [Says::text("the story so far").when_source(Source::Compaction)];
+        let second = [Says::text("the story so far").when_source(RequestSource::Compaction)];
         let mut pair = Pair::new((from, to), first, second).await;
         pair.run("begin").await;
         let told = pair.run("and now").await;
@@ -164,24 +169,30 @@ async fn m06_summary_goes_to_the_small_model_over_its_own_wire() {
 #[tokio::test]
 async fn an_endpoint_may_have_a_law_of_its_own() {
     let image = |name: &str| {
-        let media = Media {
+        let media = MediaContent {
             media_type: "image/png".into(),
             data: "iVBORw0KGgo=".into(),
             name: name.into(),
         };
-        Block::Media(media)
+        ContentBlock::Media(media)
     };
-    let wire = Wire::AnthropicMessages;
+    let wire = WireFormat::AnthropicMessages;
     // Says it is of another wire, which changes nothing.
-    let narrow = Law { media_count_max: 1, media_count_batch: 0, ..law::ANTHROPIC_MESSAGES };
-    let narrow = Law { wire: Wire::Gemini, ..narrow };
+    let narrow = ProviderRules {
+        media_count_max: 1,
+        media_count_batch: 0,
+        ..provider_rules::ANTHROPIC_MESSAGES
+    };
+    let narrow = ProviderRules { wire: WireFormat::Gemini, ..narrow };
     for (endpoint_law, sent) in [(None, 2), (Some(narrow), 1)] {
         let server = rehearse([Says::text("nice"), Says::text("and again")]).await;
         let mut endpoint = Endpoint::new(wire, server.url());
-        endpoint.law = endpoint_law;
+        endpoint.provider_rules = endpoint_law;
         let (session, mut notices) =
-            Builder::new(Setting::default().settings, endpoint).start().unwrap();
-        session.submit(vec![image("one"), image("two"), Block::Text("see".to_owned())]).unwrap();
+            SessionBuilder::new(Setting::default().settings, endpoint).start().unwrap();
+        session
+            .submit(vec![image("one"), image("two"), ContentBlock::Text("see".to_owned())])
+            .unwrap();
         assert_completed(&ended(&mut notices).await.0);
         let body = server.requests().pop().unwrap().body;
         assert_eq!(body.matches("\"image\"").count(), sent, "{body}");
@@ -191,15 +202,19 @@ async fn an_endpoint_may_have_a_law_of_its_own() {
 #[tokio::test]
 async fn endpoints_are_for_models_of_the_session() {
     let settings = Setting::default().settings;
-    let endpoint = || Endpoint::new(Wire::Gemini, "http://127.0.0.1:1");
-    let builder = Builder::new(settings, endpoint()).endpoint_for("misspelt".into(), endpoint());
+    let endpoint = || Endpoint::new(WireFormat::Gemini, "http://127.0.0.1:1");
+    let builder =
+        SessionBuilder::new(settings, endpoint()).endpoint_for("misspelt".into(), endpoint());
     let error = builder.start().map(|_| ()).unwrap_err();
-    assert!(matches!(&error, StartError::Model { name } if name.as_str() == "misspelt"), "{error}");
+    assert!(
+        matches!(&error, SessionStartError::Model { name } if name.as_str() == "misspelt"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn endpoints_of_one_origin_share_their_connections() {
-    let wires = [Wire::OpenaiChat, Wire::OpenaiResponses];
+    let wires = [WireFormat::OpenaiChat, WireFormat::OpenaiResponses];
     let server = rehearse([
         refusals(529, 3).when_model("rehearsed"),
         Says::text("from the second").when_model("second"),

@@ -8,7 +8,9 @@ use crate::stage::{
     Setting, WIRES, assert_completed, assert_failed, block_on, ended, retractions, shown, tls,
     until, waits,
 };
-use windlass_rehearsal::{Answer as Says, Fault, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{
+    Rehearsal, RehearsalOptions, Script, ScriptedAnswer as Says, ScriptedFault,
+};
 use windlass_vocabulary::{FailureKind, Notice};
 
 #[test]
@@ -16,7 +18,7 @@ fn m05_goaway_and_reset_streams_are_retried() {
     if let Some(directory) = tls::trusting("network::m05_goaway_and_reset_streams_are_retried") {
         block_on(async move {
             for wire in WIRES {
-                let events = |says: &str| Says::text(says).chunk(4).events(wire, 1);
+                let events = |says: &str| Says::text(says).chunk(4).encode_events(wire, 1);
                 let mut half = events("half of");
                 half.truncate(half.len().saturating_sub(3).max(1));
                 for (case, does, is_shown) in [
@@ -80,10 +82,10 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
         let (session, mut notices) = setting.builder(&url).start().unwrap();
         session.submit("hi").unwrap();
         let is_long =
-            |notice: &Notice| matches!(notice, Notice::Waiting { wait, .. } if wait.0 > 900);
+            |notice: &Notice| matches!(notice, Notice::RetryScheduled { wait, .. } if wait.0 > 900);
         until(&mut notices, is_long).await;
         let script = Script::new().answer(Says::text("online"));
-        let options = StartOptions { port: address.port() };
+        let options = RehearsalOptions { port: address.port() };
         let server = Rehearsal::start(script, options).await.unwrap();
         let began = std::time::Instant::now();
         session.retry_now().unwrap();
@@ -98,8 +100,8 @@ async fn m12_back_online_the_run_goes_on_at_a_word() {
 async fn m13_reset_before_the_headers_is_retried_in_silence() {
     for wire in WIRES {
         for reset in [false, true] {
-            let fault = Fault::DropConnection { reset };
-            let answers = [Says::failing(fault).repeat(2), Says::text("here")];
+            let fault = ScriptedFault::DropConnection { reset };
+            let answers = [Says::from_fault(fault).repeat(2), Says::text("here")];
             let mut stage = Setting::on(wire).play(answers).await;
             let (ending, told) = stage.run("hi").await;
             assert_completed(&ending);

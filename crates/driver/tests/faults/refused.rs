@@ -11,10 +11,11 @@ use crate::stage::{
 use crate::waiting::switches;
 use crate::words::{Words, too_long};
 use serde_json::json;
-use windlass_driver::{Builder, Credential, Endpoint};
-use windlass_rehearsal::{Answer as Says, Fault, StopReason};
+use windlass_driver::{Credential, Endpoint, SessionBuilder};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault, StopReason};
 use windlass_vocabulary::{
-    Block, FailureKind, Media, Notice, Origin, Source, Terminal, ThinkingMode, Transition, Wire,
+    ContentBlock, FailureKind, MediaContent, MessageOrigin, Notice, RequestSource, Terminal,
+    ThinkingMode, Transition, WireFormat,
 };
 
 #[tokio::test]
@@ -25,13 +26,15 @@ async fn m03_money_and_daily_quota_are_not_retried() {
     }});
     for wire in WIRES {
         let by_words = match wire {
-            Wire::AnthropicMessages => {
+            WireFormat::AnthropicMessages => {
                 Words::new(429, "rate_limit_error", "You have reached your usage limit.").says(wire)
             }
-            Wire::OpenaiResponses | Wire::OpenaiChat => {
+            WireFormat::OpenaiResponses | WireFormat::OpenaiChat => {
                 Words::new(429, "insufficient_quota", "You exceeded your current quota.").says(wire)
             }
-            Wire::Gemini => Says::failing(Fault::refuse_with(429, per_day.to_string())),
+            WireFormat::Gemini => {
+                Says::from_fault(ScriptedFault::refuse_with(429, per_day.to_string()))
+            }
         };
         let paid = Words::new(402, "billing_error", "Your credit balance is too low.").says(wire);
         for refusal in [by_words, paid] {
@@ -46,7 +49,7 @@ async fn m03_money_and_daily_quota_are_not_retried() {
 }
 
 /// A session with a few turns behind it, the older of which may be collapsed.
-async fn with_history(wire: Wire, then: impl IntoIterator<Item = Says>) -> Stage {
+async fn with_history(wire: WireFormat, then: impl IntoIterator<Item = Says>) -> Stage {
     let turn = |at: &str| Says::call("Look", json!({"at": at, "lines": 300}));
     let turns = [turn("a"), turn("b"), turn("c"), Says::text("seen")];
     let (_, registry) = Recorder::new();
@@ -69,16 +72,17 @@ fn assert_withheld(told: &[Notice]) {
 #[tokio::test]
 async fn m06_too_long_is_drained_then_summarised_then_given_up() {
     for wire in WIRES {
-        let too_large = || Says::failing(Fault::refuse_with(413, "<html>too large</html>"));
+        let too_large =
+            || Says::from_fault(ScriptedFault::refuse_with(413, "<html>too large</html>"));
         for refusal in [too_long(wire).says(wire), too_large()] {
-            let refusal = refusal.when_source(Source::Main);
+            let refusal = refusal.when_source(RequestSource::Main);
             let mut stage = with_history(
                 wire,
                 [
                     refusal.clone().when("first"),
                     refusal.clone().when("second"),
                     refusal.repeat(9).when("third"),
-                    Says::text("the story so far").when_source(Source::Compaction).repeat(0),
+                    Says::text("the story so far").when_source(RequestSource::Compaction).repeat(0),
                     Says::text("here you are").repeat(0),
                 ],
             )
@@ -103,7 +107,7 @@ async fn m06_too_long_is_drained_then_summarised_then_given_up() {
 
 #[tokio::test]
 async fn m06_full_window_in_mid_answer_shrinks_too() {
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses] {
         let cut = Says::text("this is as far as").stop(StopReason::WindowExceeded);
         let mut stage = with_history(wire, [cut, Says::text("it goes on")]).await;
         let (ending, told) = stage.run("and now").await;
@@ -115,7 +119,7 @@ async fn m06_full_window_in_mid_answer_shrinks_too() {
 }
 
 /// A turn with reasoning behind it, and then a refusal of what it left.
-async fn after_reasoning(wire: Wire, then: impl IntoIterator<Item = Says>) -> Stage {
+async fn after_reasoning(wire: WireFormat, then: impl IntoIterator<Item = Says>) -> Stage {
     let (_, registry) = Recorder::new();
     let turn = Says::text("I look.").thinking("deep thought").tool("Look", json!({"at": "a"}));
     let setting = Setting::on(wire)
@@ -133,7 +137,7 @@ fn repairs(told: &[Notice]) -> Vec<&str> {
 }
 
 /// What is in the transcript, by origin; repair changes nothing in it.
-fn origins(told: &[Notice]) -> Vec<Origin> {
+fn origins(told: &[Notice]) -> Vec<MessageOrigin> {
     added(told).iter().map(|message| message.origin).collect()
 }
 
@@ -141,20 +145,20 @@ fn origins(told: &[Notice]) -> Vec<Origin> {
 async fn m07_invalid_history_is_repaired_once_and_never_bricks_the_session() {
     for wire in WIRES {
         let refusal = match wire {
-            Wire::AnthropicMessages => Words::new(
+            WireFormat::AnthropicMessages => Words::new(
                 400,
                 "invalid_request_error",
                 "messages.2: `tool_use` ids were found without `tool_result` blocks",
             ),
-            Wire::OpenaiResponses => {
+            WireFormat::OpenaiResponses => {
                 Words::new(400, "", "No tool output found for function call call_1_0.")
             }
-            Wire::OpenaiChat => Words::new(
+            WireFormat::OpenaiChat => Words::new(
                 400,
                 "",
                 "An assistant message with 'tool_calls' must be followed by tool messages.",
             ),
-            Wire::Gemini => Words::new(
+            WireFormat::Gemini => Words::new(
                 400,
                 "INVALID_ARGUMENT",
                 "Please ensure that function call turn comes immediately after a user turn.",
@@ -164,7 +168,12 @@ async fn m07_invalid_history_is_repaired_once_and_never_bricks_the_session() {
         let (ending, told) = stage.run("go").await;
         assert_completed(&ending);
         assert!(matches!(repairs(&told)[..], [why] if why.contains(refusal.message)), "{told:#?}");
-        let all = [Origin::User, Origin::Model, Origin::ToolResults, Origin::Model];
+        let all = [
+            MessageOrigin::User,
+            MessageOrigin::Model,
+            MessageOrigin::ToolResults,
+            MessageOrigin::Model,
+        ];
         assert_eq!(origins(&told), all, "{wire:?}");
         let body = stage.rehearsal.requests().pop().unwrap().body;
         assert!(body.contains("I look.") && body.contains("did Look"), "{wire:?}: {body}");
@@ -182,14 +191,16 @@ async fn m07_invalid_history_is_repaired_once_and_never_bricks_the_session() {
 #[tokio::test]
 async fn m08_foreign_signatures_are_dropped_with_their_reasoning() {
     // On the chat wire reasoning never goes back.
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
         let refusal = match wire {
-            Wire::AnthropicMessages => Words::new(
+            WireFormat::AnthropicMessages => Words::new(
                 400,
                 "invalid_request_error",
                 "messages.1.content.0: Invalid `signature` in `thinking` block",
             ),
-            Wire::Gemini => Words::new(400, "INVALID_ARGUMENT", "Thought signature is not valid."),
+            WireFormat::Gemini => {
+                Words::new(400, "INVALID_ARGUMENT", "Thought signature is not valid.")
+            }
             _ => Words::new(
                 400,
                 "invalid_encrypted_content",
@@ -216,35 +227,39 @@ async fn m08_foreign_signatures_are_dropped_with_their_reasoning() {
     }
 }
 
-fn picture(name: &str) -> Block {
+fn picture(name: &str) -> ContentBlock {
     let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA\
                 AABJRU5ErkJggg==";
-    Block::Media(Media { media_type: "image/png".into(), data: data.into(), name: name.into() })
+    ContentBlock::Media(MediaContent {
+        media_type: "image/png".into(),
+        data: data.into(),
+        name: name.into(),
+    })
 }
 
-fn bad_image(wire: Wire) -> Words {
+fn bad_image(wire: WireFormat) -> Words {
     match wire {
-        Wire::AnthropicMessages => {
+        WireFormat::AnthropicMessages => {
             Words::new(400, "invalid_request_error", "Could not process image")
         }
-        Wire::OpenaiResponses | Wire::OpenaiChat => {
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat => {
             Words::new(400, "invalid_image", "The image data is not a valid image.")
         }
-        Wire::Gemini => Words::new(400, "INVALID_ARGUMENT", "Unable to process input image."),
+        WireFormat::Gemini => Words::new(400, "INVALID_ARGUMENT", "Unable to process input image."),
     }
 }
 
-fn media_too_large(wire: Wire) -> Words {
+fn media_too_large(wire: WireFormat) -> Words {
     match wire {
-        Wire::AnthropicMessages => Words::new(
+        WireFormat::AnthropicMessages => Words::new(
             400,
             "invalid_request_error",
             "messages.0.content.0.image: image exceeds 5 MB maximum",
         ),
-        Wire::OpenaiResponses | Wire::OpenaiChat => {
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat => {
             Words::new(400, "image_too_large", "The image is too large.")
         }
-        Wire::Gemini => Words::new(400, "INVALID_ARGUMENT", "The image is too large."),
+        WireFormat::Gemini => Words::new(400, "INVALID_ARGUMENT", "The image is too large."),
     }
 }
 
@@ -257,7 +272,7 @@ async fn m09_refused_media_are_left_out_and_named() {
         ] {
             let says = [refusal.says(wire), Says::text("without it"), Says::text("and on")];
             let mut stage = Setting::on(wire).play(says).await;
-            let words = Block::Text("what is this?".to_owned());
+            let words = ContentBlock::Text("what is this?".to_owned());
             stage.session.submit(vec![picture("diagram.png"), words]).unwrap();
             let (ending, told) = stage.ending().await;
             assert_completed(&ending);
@@ -287,7 +302,7 @@ async fn m09_media_refused_again_end_the_run_and_not_the_session() {
         for refusal in [bad_image(wire), media_too_large(wire)] {
             let says = [refusal.says(wire).repeat(2), Says::text("alive")];
             let mut stage = Setting::on(wire).play(says).await;
-            let words = Block::Text("what is this?".to_owned());
+            let words = ContentBlock::Text("what is this?".to_owned());
             stage.session.submit(vec![picture("diagram.png"), words]).unwrap();
             let (ending, _) = stage.ending().await;
             assert_ended(&ending, Terminal::ImageError);
@@ -300,14 +315,14 @@ async fn m09_media_refused_again_end_the_run_and_not_the_session() {
 async fn m10_refused_credentials_end_the_run_at_once() {
     for wire in WIRES {
         for status in [401, 403] {
-            let answers = [Says::failing(Fault::refuse(status)), Says::text("welcome")];
+            let answers = [Says::from_fault(ScriptedFault::refuse(status)), Says::text("welcome")];
             let mut stage = Setting::on(wire).play(answers).await;
             let (ending, told) = stage.run("hi").await;
             assert_failed(&ending, FailureKind::Unauthorised);
             assert!(ending.why.contains(&status.to_string()), "{wire:?}: {ending:?}");
             assert_eq!((waits(&told).len(), stage.rehearsal.request_count()), (0, 1), "{wire:?}");
             // What was typed is kept, and heard the next time.
-            assert_eq!(origins(&told), [Origin::User]);
+            assert_eq!(origins(&told), [MessageOrigin::User]);
             assert_completed(&stage.run("again").await.0);
             let heard = stage.rehearsal.requests().pop().unwrap().body;
             assert!(heard.contains("\"hi") && heard.contains("again"), "{wire:?}: {heard}");
@@ -319,7 +334,7 @@ async fn m10_refused_credentials_end_the_run_at_once() {
 async fn m10_refused_credentials_are_renewed_once() {
     let key = |text: &str| Credential::Key(text.to_owned());
     for wire in WIRES {
-        let refuse = |count| Says::failing(Fault::refuse(401)).repeat(count);
+        let refuse = |count| Says::from_fault(ScriptedFault::refuse(401)).repeat(count);
         for (found, answers, sent, is_well) in [
             (Some("new"), vec![refuse(1), Says::text("welcome")], vec!["old", "new"], true),
             (Some("new"), vec![refuse(2)], vec!["old", "new"], false),
@@ -330,12 +345,12 @@ async fn m10_refused_credentials_are_renewed_once() {
             let asked = Arc::new(AtomicUsize::new(0));
             let counted = Arc::clone(&asked);
             let endpoint =
-                Endpoint::new(wire, server.url()).credential(key("old")).renewed_by(move || {
+                Endpoint::new(wire, server.url()).credential(key("old")).with_renewal(move || {
                     counted.fetch_add(1, Ordering::SeqCst);
                     found.map(key)
                 });
             let (session, mut notices) =
-                Builder::new(Setting::default().settings, endpoint).start().unwrap();
+                SessionBuilder::new(Setting::default().settings, endpoint).start().unwrap();
             session.submit("hi").unwrap();
             let (ending, _) = ended(&mut notices).await;
             match is_well {
@@ -344,7 +359,7 @@ async fn m10_refused_credentials_are_renewed_once() {
             }
             assert_eq!(asked.load(Ordering::SeqCst), 1);
             let keys = || -> Vec<String> {
-                let values = |request: &windlass_rehearsal::Recorded| {
+                let values = |request: &windlass_rehearsal::ReceivedRequest| {
                     let names = ["x-api-key", "authorization", "x-goog-api-key"];
                     names.iter().find_map(|name| request.header(name)).unwrap().to_owned()
                 };
@@ -363,7 +378,7 @@ async fn m10_refused_credentials_are_renewed_once() {
 #[tokio::test]
 async fn m11_unknown_model_ends_the_run_or_asks_the_next() {
     for wire in WIRES {
-        let gone = Says::failing(Fault::refuse(404)).when_model("rehearsed");
+        let gone = Says::from_fault(ScriptedFault::refuse(404)).when_model("rehearsed");
         let answers = [gone.clone(), Says::text("other settings")];
         let mut stage = Setting::on(wire).play(answers).await;
         let (ending, _) = stage.run("hi").await;

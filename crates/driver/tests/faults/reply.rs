@@ -4,14 +4,14 @@ use crate::stage::{
     Setting, WIRES, assert_completed, assert_failed, rehearse, retractions, shown, waits,
 };
 use windlass_driver::Credential;
-use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::FailureKind;
 
 /// A reply with status 200 that claims to be compressed.
-fn packed(coding: &str, kind: &str, body: &str) -> Fault {
+fn packed(coding: &str, kind: &str, body: &str) -> ScriptedFault {
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let headers = vec![header("content-encoding", coding), header("content-type", kind)];
-    Fault::Refuse { status: 200, headers, body: Some(body.to_owned()) }
+    ScriptedFault::Refuse { status: 200, headers, body: Some(body.to_owned()) }
 }
 
 #[tokio::test]
@@ -20,8 +20,8 @@ async fn m33_pages_and_packed_replies_are_retried_and_then_given_up() {
     let sound = "data: {\"type\":\"message_start\",\"message\":{}}\n\n";
     for wire in WIRES {
         for (name, fault, words) in [
-            ("a page", Fault::Html { status: 200 }, "<!DOCTYPE html>"),
-            ("broken gzip", Fault::BrokenGzip, "compressed (gzip)"),
+            ("a page", ScriptedFault::Html { status: 200 }, "<!DOCTYPE html>"),
+            ("broken gzip", ScriptedFault::BrokenGzip, "compressed (gzip)"),
             ("a wrong header", packed("gzip", stream, sound), "compressed (gzip)"),
             ("cut brotli", packed("br", stream, "\u{1b}"), "compressed (br)"),
             (
@@ -31,13 +31,13 @@ async fn m33_pages_and_packed_replies_are_retried_and_then_given_up() {
             ),
         ] {
             let setting = || Setting::on(wire).with(|settings| settings.limits.retries_max = 2);
-            let says = [Says::failing(fault.clone()), Says::text("really")];
+            let says = [Says::from_fault(fault.clone()), Says::text("really")];
             let mut stage = setting().play(says).await;
             let (ending, told) = stage.run("hi").await;
             assert_completed(&ending);
             assert_eq!((shown(&told), retractions(&told)), ("really".to_owned(), 0));
 
-            let mut stage = setting().play([Says::failing(fault).repeat(3)]).await;
+            let mut stage = setting().play([Says::from_fault(fault).repeat(3)]).await;
             let (ending, told) = stage.run("hi").await;
             assert_failed(&ending, FailureKind::ServerFault);
             assert_eq!(waits(&told).len(), 2, "{wire:?}, {name}");
@@ -55,10 +55,11 @@ async fn m34_redirects_get_no_credential_and_are_told() {
         for status in [301, 302, 303, 307, 308] {
             let elsewhere = rehearse([Says::text("stolen")]).await;
             let to = ("location".to_owned(), format!("{}/v1/messages", elsewhere.url()));
-            let fault = Fault::Refuse { status, headers: vec![to], body: Some(String::new()) };
+            let fault =
+                ScriptedFault::Refuse { status, headers: vec![to], body: Some(String::new()) };
             let credential = Credential::Key("sesame".to_owned());
             let setting = Setting { credential, ..Setting::on(wire) };
-            let mut stage = setting.play([Says::failing(fault), Says::text("moved back")]).await;
+            let mut stage = setting.play([Says::from_fault(fault), Says::text("moved back")]).await;
             let (ending, told) = stage.run("hi").await;
             assert_failed(&ending, FailureKind::Misconfigured);
             assert!(ending.why.contains(&elsewhere.url()), "{wire:?} {status}: {ending:?}");

@@ -10,15 +10,21 @@ use crate::stage::{
 };
 use crate::words::overload;
 use serde_json::json;
-use windlass_driver::Timeouts;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{FailureKind, Notice, Transition, Wire};
+use windlass_driver::ModelTimeouts;
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{FailureKind, Notice, Transition, WireFormat};
 
 const LONG: Duration = Duration::from_secs(60);
 
 /// Nothing runs out.
-const CALM: Timeouts =
-    Timeouts { quiet: LONG, connect: LONG, headers: LONG, silence: LONG, event: LONG, pings: LONG };
+const CALM: ModelTimeouts = ModelTimeouts {
+    quiet: LONG,
+    connect: LONG,
+    headers: LONG,
+    silence: LONG,
+    event: LONG,
+    pings: LONG,
+};
 
 fn half() -> Says {
     Says::text("half an answer that").chunk(4)
@@ -30,12 +36,16 @@ async fn m20_error_in_the_stream_is_acted_on_at_once() {
         for hold_open in [false, true] {
             for (after_event, kind, expected) in [
                 (0, overload(wire), FailureKind::Overloaded),
-                (half().events(wire, 1).len() - 3, overload(wire), FailureKind::Overloaded),
-                (half().events(wire, 1).len() - 3, "api_error", FailureKind::ServerFault),
+                (half().encode_events(wire, 1).len() - 3, overload(wire), FailureKind::Overloaded),
+                (half().encode_events(wire, 1).len() - 3, "api_error", FailureKind::ServerFault),
             ] {
                 let message = "the cooks are on strike".to_owned();
-                let fault =
-                    Fault::ErrorEvent { kind: kind.to_owned(), message, after_event, hold_open };
+                let fault = ScriptedFault::ErrorEvent {
+                    kind: kind.to_owned(),
+                    message,
+                    after_event,
+                    hold_open,
+                };
                 let says = [half().fault(fault), Says::text("all of it")];
                 let mut stage = Setting::on(wire).timeouts(CALM).play(says).await;
                 let (ending, told) = stage.run("hi").await;
@@ -44,7 +54,7 @@ async fn m20_error_in_the_stream_is_acted_on_at_once() {
                 assert_eq!(shown(&told), "all of it", "{context}");
                 assert_eq!(retractions(&told), usize::from(after_event > 0), "{context}");
                 let said = told.iter().find_map(|notice| match notice {
-                    Notice::Waiting { failure, .. } => {
+                    Notice::RetryScheduled { failure, .. } => {
                         Some((failure.kind, failure.message.as_str()))
                     }
                     _ => None,
@@ -57,12 +67,12 @@ async fn m20_error_in_the_stream_is_acted_on_at_once() {
 
 #[tokio::test]
 async fn m20_error_in_the_stream_after_a_tool_started_seals_the_answer() {
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
         let says = Says::call("Act", json!({"at": "b"})).text_after("And then?");
-        let events = says.events(wire, 1);
+        let events = says.encode_events(wire, 1);
         let whole =
             (1..events.len()).find(|count| complete(wire, &events[..*count].concat()).0 == 1);
-        let fault = Fault::ErrorEvent {
+        let fault = ScriptedFault::ErrorEvent {
             kind: overload(wire).to_owned(),
             message: "no more".to_owned(),
             after_event: whole.unwrap(),
@@ -82,14 +92,18 @@ async fn m20_error_in_the_stream_after_a_tool_started_seals_the_answer() {
 
 /// One answer that stops like this, one that does not; the words of the failure and what is told
 /// before it.
-async fn stops(wire: Wire, timeouts: Timeouts, fault: Fault) -> (String, Vec<Notice>) {
+async fn stops(
+    wire: WireFormat,
+    timeouts: ModelTimeouts,
+    fault: ScriptedFault,
+) -> (String, Vec<Notice>) {
     let says = [half().fault(fault.clone()), Says::text("all of it")];
     let mut stage = Setting::on(wire).timeouts(timeouts).play(says).await;
     let (ending, told) = stage.run("hi").await;
     assert_completed(&ending);
     assert_eq!(shown(&told), "all of it", "{wire:?} {fault:?}");
     let failure = told.iter().find_map(|notice| match notice {
-        Notice::Waiting { failure, .. } => Some(failure.clone()),
+        Notice::RetryScheduled { failure, .. } => Some(failure.clone()),
         _ => None,
     });
     let failure = failure.unwrap_or_else(|| panic!("{wire:?} {fault:?}: no wait in {told:#?}"));
@@ -109,11 +123,15 @@ fn assert_quiet_told(told: &[Notice]) {
 
 #[tokio::test]
 async fn m21_silence_is_told_and_then_cut() {
-    let timeouts =
-        Timeouts { quiet: Duration::from_millis(40), silence: Duration::from_millis(250), ..CALM };
+    let timeouts = ModelTimeouts {
+        quiet: Duration::from_millis(40),
+        silence: Duration::from_millis(250),
+        ..CALM
+    };
     for wire in WIRES {
-        for events in [0, half().events(wire, 1).len() - 3] {
-            let (words, told) = stops(wire, timeouts, Fault::stall_after_event(events)).await;
+        for events in [0, half().encode_events(wire, 1).len() - 3] {
+            let (words, told) =
+                stops(wire, timeouts, ScriptedFault::stall_after_event(events)).await;
             assert_eq!(words, "the server sent nothing for 250 ms", "{wire:?}");
             assert_quiet_told(&told);
             assert_eq!(retractions(&told), usize::from(events > 0), "{wire:?}");
@@ -123,15 +141,18 @@ async fn m21_silence_is_told_and_then_cut() {
 
 #[tokio::test]
 async fn m21_signs_of_life_alone_are_cut_later() {
-    let timeouts =
-        Timeouts { event: Duration::from_millis(400), pings: Duration::from_millis(800), ..CALM };
-    let fault = |wire| Fault::StallAfterEvent {
-        events: half().events(wire, 1).len() - 3,
+    let timeouts = ModelTimeouts {
+        event: Duration::from_millis(400),
+        pings: Duration::from_millis(800),
+        ..CALM
+    };
+    let fault = |wire| ScriptedFault::StallAfterEvent {
+        events: half().encode_events(wire, 1).len() - 3,
         ping: Some(Duration::from_millis(10)),
     };
     let stopped = WIRES.map(|wire| tokio::spawn(stops(wire, timeouts, fault(wire))));
     // Whoever wants the raw events gets no longer patience.
-    let wire = Wire::AnthropicMessages;
+    let wire = WireFormat::AnthropicMessages;
     let rehearsal = crate::stage::rehearse([half().fault(fault(wire))]).await;
     let setting = Setting::on(wire).timeouts(timeouts).without_retries();
     let (session, mut notices) =
@@ -147,8 +168,11 @@ async fn m21_signs_of_life_alone_are_cut_later() {
 
 #[tokio::test]
 async fn m21_a_server_that_never_begins_is_told_and_then_cut() {
-    let timeouts =
-        Timeouts { quiet: Duration::from_millis(40), headers: Duration::from_millis(250), ..CALM };
+    let timeouts = ModelTimeouts {
+        quiet: Duration::from_millis(40),
+        headers: Duration::from_millis(250),
+        ..CALM
+    };
     for wire in WIRES {
         // Takes the connection and stays mute.
         let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -165,9 +189,9 @@ async fn m21_a_server_that_never_begins_is_told_and_then_cut() {
 
 #[tokio::test]
 async fn m22_a_server_that_drips_is_cut() {
-    let timeouts = Timeouts { event: Duration::from_millis(100), ..CALM };
+    let timeouts = ModelTimeouts { event: Duration::from_millis(100), ..CALM };
     for wire in WIRES {
-        let fault = Fault::Slow { per_byte: Duration::from_millis(8) };
+        let fault = ScriptedFault::Slow { per_byte: Duration::from_millis(8) };
         let (words, told) = stops(wire, timeouts, fault).await;
         assert_eq!(words, "the server sent no whole event for 100 ms", "{wire:?}");
         assert_eq!(retractions(&told), 0);
@@ -176,8 +200,8 @@ async fn m22_a_server_that_drips_is_cut() {
 
 #[tokio::test]
 async fn m27_events_out_of_order_void_the_answer() {
-    let messages = Wire::AnthropicMessages;
-    let responses = Wire::OpenaiResponses;
+    let messages = WireFormat::AnthropicMessages;
+    let responses = WireFormat::OpenaiResponses;
     let text = Says::text("half an answer that").chunk(4);
     for (wire, name, broken) in [
         (messages, "a second start", [0, 1, 2, 0, 3, 4, 5]),
@@ -187,7 +211,7 @@ async fn m27_events_out_of_order_void_the_answer() {
         (messages, "a piece after the end", [0, 1, 2, 7, 8, 2, 9]),
         (responses, "a second start", [0, 1, 2, 3, 4, 5, 0]),
     ] {
-        let events = text.events(wire, 1);
+        let events = text.encode_events(wire, 1);
         let stream: Vec<u8> = broken.iter().flat_map(|at| events[*at].clone()).collect();
         let mut stage = Setting::on(wire).play([Says::raw(stream), Says::text("all of it")]).await;
         let (ending, told) = stage.run("hi").await;

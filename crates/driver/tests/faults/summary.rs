@@ -3,11 +3,11 @@
 use crate::stage::recorder::Recorder;
 use crate::stage::{Setting, Stage, WIRES, assert_completed, warnings};
 use serde_json::json;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Source, Terminal, Tokens, Wire};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{RequestSource, Terminal, Tokens, WireFormat};
 
 /// A window so small that a few long results fill it.
-async fn cramped(wire: Wire, summaries: impl IntoIterator<Item = Says>) -> Stage {
+async fn cramped(wire: WireFormat, summaries: impl IntoIterator<Item = Says>) -> Stage {
     let (_, registry) = Recorder::new();
     let setting = Setting::on(wire).tools(registry).with(|settings| {
         settings.model.window = Tokens(4_000);
@@ -17,10 +17,12 @@ async fn cramped(wire: Wire, summaries: impl IntoIterator<Item = Says>) -> Stage
         settings.limits.reactive_compact = false;
     });
     let says = [
-        Says::text("seen").when_source(Source::Main).when_result("did Look").repeat(0),
-        Says::call("Look", json!({"at": "a", "lines": 350})).when_source(Source::Main).repeat(0),
+        Says::text("seen").when_source(RequestSource::Main).when_result("did Look").repeat(0),
+        Says::call("Look", json!({"at": "a", "lines": 350}))
+            .when_source(RequestSource::Main)
+            .repeat(0),
     ];
-    let summaries = summaries.into_iter().map(|says| says.when_source(Source::Compaction));
+    let summaries = summaries.into_iter().map(|says| says.when_source(RequestSource::Compaction));
     setting.play(summaries.chain(says)).await
 }
 
@@ -33,10 +35,10 @@ fn summaries_asked(stage: &Stage) -> usize {
 #[tokio::test]
 async fn m37_failing_summaries_are_told_and_switched_off_after_three() {
     for wire in WIRES {
-        let cut = Says::text("the story").chunk(2).fault(Fault::cut_after_event(3));
+        let cut = Says::text("the story").chunk(2).fault(ScriptedFault::cut_after_event(3));
         for (name, summary) in [
-            ("refused", Says::failing(Fault::refuse(500))),
-            ("unauthorised", Says::failing(Fault::refuse(401))),
+            ("refused", Says::from_fault(ScriptedFault::refuse(500))),
+            ("unauthorised", Says::from_fault(ScriptedFault::refuse(401))),
             ("cut", cut),
             ("empty", Says::empty()),
         ] {
@@ -65,7 +67,7 @@ async fn m37_failing_summaries_are_told_and_switched_off_after_three() {
 #[tokio::test]
 async fn m37_a_summary_that_works_starts_the_count_again() {
     for wire in WIRES {
-        let bad = || Says::failing(Fault::refuse(500));
+        let bad = || Says::from_fault(ScriptedFault::refuse(500));
         let good = || Says::text("the story so far");
         let mut stage = cramped(wire, [bad(), bad(), good(), bad(), bad(), good()]).await;
         let mut runs = 0;

@@ -2,13 +2,13 @@
 
 use crate::stage::{Setting, WIRES, assert_completed, assert_ended, shown};
 use serde_json::{Value, json};
-use windlass_driver::Registry;
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{MicroUsd, Notice, Prices, Terminal, Wire};
+use windlass_driver::ToolRegistry;
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::{MicroUsd, Notice, Prices, Terminal, WireFormat};
 
 /// An answer whose events say this of its usage, or nothing.
-fn counted(wire: Wire, usage: Option<&Value>) -> Says {
-    let events = Says::text("word ".repeat(400)).chunk(9_999).events(wire, 1);
+fn counted(wire: WireFormat, usage: Option<&Value>) -> Says {
+    let events = Says::text("word ".repeat(400)).chunk(9_999).encode_events(wire, 1);
     let changed = events.iter().map(|event| {
         let text = std::str::from_utf8(event).unwrap();
         let lines = text.split_inclusive('\n').map(|line| {
@@ -36,13 +36,13 @@ fn recounted(value: Value, usage: Option<&Value>) -> Value {
 }
 
 /// The counts of a wire, all of them this.
-fn all(wire: Wire, count: &Value) -> Value {
+fn all(wire: WireFormat, count: &Value) -> Value {
     match wire {
-        Wire::AnthropicMessages | Wire::OpenaiResponses => {
+        WireFormat::AnthropicMessages | WireFormat::OpenaiResponses => {
             json!({"input_tokens": count, "output_tokens": count})
         }
-        Wire::OpenaiChat => json!({"prompt_tokens": count, "completion_tokens": count}),
-        Wire::Gemini => json!({"promptTokenCount": count, "candidatesTokenCount": count}),
+        WireFormat::OpenaiChat => json!({"prompt_tokens": count, "completion_tokens": count}),
+        WireFormat::Gemini => json!({"promptTokenCount": count, "candidatesTokenCount": count}),
     }
 }
 
@@ -55,8 +55,8 @@ fn billed(told: &[Notice]) -> MicroUsd {
     bills.next_back().unwrap()
 }
 
-fn priced(wire: Wire, budget: Option<u64>) -> Setting {
-    Setting::on(wire).tools(Registry::empty()).with(|settings| {
+fn priced(wire: WireFormat, budget: Option<u64>) -> Setting {
+    Setting::on(wire).tools(ToolRegistry::empty()).with(|settings| {
         settings.model.prices = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
         settings.budget_max = budget.map(MicroUsd);
     })

@@ -6,8 +6,8 @@ use crate::stage::{
     Setting, WIRES, assert_completed, assert_ended, assert_failed, facts, shown, waits,
 };
 use crate::words::{refusals, refuse};
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{FailureKind, Millis, ModelName, Notice, Terminal, Wire};
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::{FailureKind, Millis, ModelName, Notice, Terminal, WireFormat};
 
 #[tokio::test]
 async fn m01_rate_limit_waits_as_long_as_the_server_says() {
@@ -53,7 +53,7 @@ async fn m01_rate_limit_beyond_reason_is_clamped_or_given_up() {
             let setting = Setting::on(wire).with(|settings| settings.wait_max = Millis(u64::MAX));
             let mut stage = setting.play(answers).await;
             stage.session.submit("hi").unwrap();
-            let told = stage.until(|notice| matches!(notice, Notice::Waiting { .. })).await;
+            let told = stage.until(|notice| matches!(notice, Notice::RetryScheduled { .. })).await;
             assert_eq!(waits(&told), [(FailureKind::RateLimited, 3_600_000)], "{wire:?}, {wish}");
         }
     }
@@ -80,7 +80,7 @@ async fn m02_ten_tries_and_no_more() {
     assert_failed(&ending, FailureKind::RateLimited);
     assert_eq!((waits(&told).len(), stage.rehearsal.request_count()), (10, 11));
     let counted = told.iter().filter_map(|notice| match notice {
-        Notice::Waiting { attempt, attempts_max: 10, failure, .. } => {
+        Notice::RetryScheduled { attempt, attempts_max: 10, failure, .. } => {
             assert!(failure.request_id.is_some(), "{failure:?}");
             Some(*attempt)
         }
@@ -139,7 +139,7 @@ async fn m05_server_faults_are_retried() {
 async fn waiting(setting: Setting, then: Says) -> crate::stage::Stage {
     let mut stage = setting.play([refuse(503, &[("retry-after", "10")]), then]).await;
     stage.session.submit("hi").unwrap();
-    let told = stage.until(|notice| matches!(notice, Notice::Waiting { .. })).await;
+    let told = stage.until(|notice| matches!(notice, Notice::RetryScheduled { .. })).await;
     assert_eq!(waits(&told), [(FailureKind::Overloaded, 10_000)]);
     stage
 }
@@ -182,7 +182,7 @@ async fn waits_of_a_run_have_a_limit_together() {
 
 #[tokio::test]
 async fn waits_that_are_over_the_limit_ask_the_next_model() {
-    let setting = Setting::on(Wire::Gemini).with(|settings| {
+    let setting = Setting::on(WireFormat::Gemini).with(|settings| {
         settings.wait_max = Millis(100);
         settings.fallbacks = vec![facts("second-model")];
     });

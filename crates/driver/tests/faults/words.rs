@@ -1,8 +1,8 @@
 //! What each provider says when it refuses, in its own words and shape.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::Wire;
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::WireFormat;
 
 /// A refusal in a provider's own words.
 pub(crate) struct Words {
@@ -18,20 +18,20 @@ impl Words {
     }
 
     /// The answer that refuses like this.
-    pub(crate) fn says(&self, wire: Wire) -> Says {
-        Says::failing(Fault::refuse_with(self.status, self.body(wire).to_string()))
+    pub(crate) fn says(&self, wire: WireFormat) -> Says {
+        Says::from_fault(ScriptedFault::refuse_with(self.status, self.body(wire).to_string()))
     }
 
-    fn body(&self, wire: Wire) -> Value {
+    fn body(&self, wire: WireFormat) -> Value {
         let Self { status, kind, message } = self;
         match wire {
-            Wire::AnthropicMessages => {
+            WireFormat::AnthropicMessages => {
                 json!({"type": "error", "error": {"type": kind, "message": message}})
             }
-            Wire::OpenaiResponses | Wire::OpenaiChat => json!({"error": {
+            WireFormat::OpenaiResponses | WireFormat::OpenaiChat => json!({"error": {
                 "message": message, "type": "invalid_request_error", "param": null, "code": kind,
             }}),
-            Wire::Gemini => {
+            WireFormat::Gemini => {
                 json!({"error": {"code": status, "message": message, "status": kind}})
             }
         }
@@ -39,19 +39,19 @@ impl Words {
 }
 
 /// The prompt does not fit the window.
-pub(crate) fn too_long(wire: Wire) -> Words {
+pub(crate) fn too_long(wire: WireFormat) -> Words {
     match wire {
-        Wire::AnthropicMessages => Words::new(
+        WireFormat::AnthropicMessages => Words::new(
             400,
             "invalid_request_error",
             "prompt is too long: 300000 tokens > 200000 maximum",
         ),
-        Wire::OpenaiResponses | Wire::OpenaiChat => Words::new(
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat => Words::new(
             400,
             "context_length_exceeded",
             "Your input exceeds the context window of this model.",
         ),
-        Wire::Gemini => Words::new(
+        WireFormat::Gemini => Words::new(
             400,
             "INVALID_ARGUMENT",
             "The input token count (300000) exceeds the maximum number of tokens allowed (200000).",
@@ -60,11 +60,11 @@ pub(crate) fn too_long(wire: Wire) -> Words {
 }
 
 /// What overload is called inside a stream.
-pub(crate) fn overload(wire: Wire) -> &'static str {
+pub(crate) fn overload(wire: WireFormat) -> &'static str {
     match wire {
-        Wire::AnthropicMessages => "overloaded_error",
-        Wire::OpenaiResponses | Wire::OpenaiChat => "server_is_overloaded",
-        Wire::Gemini => "UNAVAILABLE",
+        WireFormat::AnthropicMessages => "overloaded_error",
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat => "server_is_overloaded",
+        WireFormat::Gemini => "UNAVAILABLE",
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn overload(wire: Wire) -> &'static str {
 pub(crate) fn refuse(status: u16, headers: &[(&str, &str)]) -> Says {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let headers = headers.iter().map(own).collect();
-    Says::failing(Fault::Refuse { status, headers, body: None })
+    Says::from_fault(ScriptedFault::Refuse { status, headers, body: None })
 }
 
 /// So many refusals that ask for no more than a moment.

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 use serde_json::json;
 use windlass_driver::{
-    Builder, Durability, Endpoint, Granted, Job, Registry, Running, Settings, Surroundings, Tool,
+    Durability, Endpoint, PermissionGrant, SessionBuilder, Settings, Tool, ToolCallContext,
+    ToolFuture, ToolRegistry, ToolSessionContext,
 };
 use windlass_vocabulary::{
-    Inspection, Json, Mode, ModelFacts, Prices, Tokens, ToolCall, ToolOutcome, ToolSpec, Wire,
+    Json, ModelFacts, PermissionMode, Prices, Tokens, ToolCall, ToolInspection, ToolOutcome,
+    ToolSpec, WireFormat,
 };
 
 /// What a child is told, in its environment.
@@ -46,12 +48,12 @@ pub(crate) async fn live() {
     session.submit(variable(WORDS).unwrap()).unwrap();
     // A message that finds a run going on is taken into it. One that finds it just ended begins
     // another, which this life leaves as it is: the next one has it before it.
-    let ending = notices.ending().await;
+    let ending = notices.wait_for_run_end().await;
     session.close().await;
     println!("ended: {ending:?}");
 }
 
-fn builder(folder: &Path, url: &str) -> Builder {
+fn builder(folder: &Path, url: &str) -> SessionBuilder {
     let mut settings = Settings::new(ModelFacts {
         name: "rehearsed-model".into(),
         window: Tokens(100_000_000),
@@ -59,15 +61,15 @@ fn builder(folder: &Path, url: &str) -> Builder {
         output_max: Tokens(64_000),
         prices: Prices::default(),
     });
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     settings.limits.turns_max = 1_000_000;
-    let mut registry = Registry::empty();
+    let mut registry = ToolRegistry::empty();
     registry.insert(Arc::new(Append::new(folder.join("log"))));
-    Builder::new(settings, Endpoint::new(Wire::AnthropicMessages, url))
+    SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, url))
         .registry(registry)
-        .surroundings(Surroundings::new(folder, folder.join("spill")))
+        .tool_context(ToolSessionContext::new(folder, folder.join("spill")))
         .journal(folder.join("session.jsonl"), Durability::Synced)
-        .continue_run(true)
+        .resume_run(true)
 }
 
 /// Appends the id of its call to a log.
@@ -117,16 +119,16 @@ impl Tool for Append {
         &self.spec
     }
 
-    fn inspect(&self, _: &Json) -> Inspection {
-        Inspection::EXCLUSIVE_EFFECT
+    fn inspect(&self, _: &Json) -> ToolInspection {
+        ToolInspection::EXCLUSIVE_EFFECT
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, _: Job) -> Running<'a> {
+    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, _: ToolCallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let id = call.get().id.as_str();
             self.append(id);
             // Each result is another one: who does the same again and again is asked why.
-            ToolOutcome::text(format!("appended {id}"))
+            ToolOutcome::from_text(format!("appended {id}"))
         })
     }
 }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use judge::Judge;
 use serde_json::json;
-use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 
 /// The longest one life may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,9 +46,9 @@ const LAST_WORDS: &str = "say-farewell";
 
 fn server() -> Rehearsal {
     let script = Script::new()
-        .answer(Answer::text("Done.").when(LAST_WORDS).repeat(0))
-        .answer(Answer::text("I append.").tool("Append", json!({})).repeat(0));
-    Rehearsal::start_blocking(script, StartOptions::default()).unwrap()
+        .answer(ScriptedAnswer::text("Done.").when(LAST_WORDS).repeat(0))
+        .answer(ScriptedAnswer::text("I append.").tool("Append", json!({})).repeat(0));
+    Rehearsal::start_blocking(script, RehearsalOptions::default()).unwrap()
 }
 
 /// A way to die.

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::task::JoinSet;
 use windlass_driver::{
-    Builder, Durability, Endpoint, Granted, Job, Registry, Running, Settings, Surroundings, Tool,
-    Waits,
+    Durability, Endpoint, LatencyHistogram, PermissionGrant, SessionBuilder, Settings, Tool,
+    ToolCallContext, ToolFuture, ToolRegistry, ToolSessionContext,
 };
-use windlass_rehearsal::{Answer, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
 use windlass_vocabulary::{
-    Inspection, Json, Mode, ModelFacts, Notice, Prices, Terminal, Tokens, ToolCall, ToolOutcome,
-    ToolSpec, Wire,
+    Json, ModelFacts, Notice, PermissionMode, Prices, Terminal, Tokens, ToolCall, ToolInspection,
+    ToolOutcome, ToolSpec, WireFormat,
 };
 
 /// Sessions at one server, which takes so many connections and lets others wait.
@@ -33,7 +33,7 @@ pub(crate) struct Report {
     /// Each turn's time, in order within its session.
     pub(crate) turns: Vec<Vec<Duration>>,
     /// Waits for the disk.
-    pub(crate) waits: Arc<Waits>,
+    pub(crate) waits: Arc<LatencyHistogram>,
     pub(crate) took: Duration,
     /// The most this process held at any time: memory in KiB, and open files.
     pub(crate) memory_kib: u64,
@@ -69,9 +69,9 @@ pub(crate) async fn run(load: Load<'_>) -> Report {
     let mut servers = Vec::new();
     for _ in 0..sessions.div_ceil(SERVED_MAX) {
         let script = script(turns).pace(pace);
-        servers.push(Rehearsal::start(script, StartOptions::default()).await.unwrap());
+        servers.push(Rehearsal::start(script, RehearsalOptions::default()).await.unwrap());
     }
-    let waits = Arc::new(Waits::default());
+    let waits = Arc::new(LatencyHistogram::default());
     let start = Instant::now();
     let mut running = JoinSet::new();
     for number in 0..sessions {
@@ -83,7 +83,7 @@ pub(crate) async fn run(load: Load<'_>) -> Report {
             None => builder,
             Some(durability) => builder
                 .journal(directory.join(format!("{number}.jsonl")), durability)
-                .disk_waits(Arc::clone(&waits)),
+                .disk_latency(Arc::clone(&waits)),
         };
         running.spawn(async move {
             tokio::time::sleep_until(begins).await;
@@ -124,7 +124,7 @@ impl Report {
     }
 }
 
-async fn session(builder: Builder, turns: usize) -> Result<Vec<Duration>, String> {
+async fn session(builder: SessionBuilder, turns: usize) -> Result<Vec<Duration>, String> {
     let (session, mut notices) = builder.start().map_err(|error| error.to_string())?;
     let mut begun = Instant::now();
     session.submit("go").map_err(|error| error.to_string())?;
@@ -153,7 +153,7 @@ async fn session(builder: Builder, turns: usize) -> Result<Vec<Duration>, String
 fn script(turns: usize) -> Script {
     let call = |step: usize| {
         let work = json!({ "step": step });
-        Answer::text(format!("I take step {step} now."))
+        ScriptedAnswer::text(format!("I take step {step} now."))
             .tool("Work", work.clone())
             .tool("Look", work.clone())
             .tool("Look", work)
@@ -163,11 +163,11 @@ fn script(turns: usize) -> Script {
         1 => call(1).when("go"),
         _ => call(step).when_result(format!("step {}.", step - 1)),
     });
-    let last = Answer::text("Done.").when_result(format!("step {}.", turns - 1)).repeat(0);
+    let last = ScriptedAnswer::text("Done.").when_result(format!("step {}.", turns - 1)).repeat(0);
     steps.chain([last]).collect()
 }
 
-fn builder(url: &str, directory: &Path, number: usize, turns: usize) -> Builder {
+fn builder(url: &str, directory: &Path, number: usize, turns: usize) -> SessionBuilder {
     let mut settings = Settings::new(ModelFacts {
         name: "rehearsed-model".into(),
         window: Tokens(200_000),
@@ -175,25 +175,25 @@ fn builder(url: &str, directory: &Path, number: usize, turns: usize) -> Builder 
         output_max: Tokens(64_000),
         prices: Prices::default(),
     });
-    settings.policy.mode = Mode::BypassPermissions;
+    settings.policy.mode = PermissionMode::BypassPermissions;
     settings.limits.turns_max = u32::try_from(turns + 1).unwrap();
-    let mut registry = Registry::empty();
-    registry.insert(Arc::new(Step::new("Work", Inspection::EXCLUSIVE_EFFECT)));
-    registry.insert(Arc::new(Step::new("Look", Inspection::SHARED_READ)));
+    let mut registry = ToolRegistry::empty();
+    registry.insert(Arc::new(Step::new("Work", ToolInspection::EXCLUSIVE_EFFECT)));
+    registry.insert(Arc::new(Step::new("Look", ToolInspection::SHARED_READ)));
     let spill = directory.join(format!("{number}.spill"));
-    Builder::new(settings, Endpoint::new(Wire::AnthropicMessages, url))
+    SessionBuilder::new(settings, Endpoint::new(WireFormat::AnthropicMessages, url))
         .registry(registry)
-        .surroundings(Surroundings::new(directory, spill))
+        .tool_context(ToolSessionContext::new(directory, spill))
 }
 
 /// A tool that says what it was told and does nothing: what is measured is the rest.
 struct Step {
     spec: ToolSpec,
-    inspection: Inspection,
+    inspection: ToolInspection,
 }
 
 impl Step {
-    fn new(name: &str, inspection: Inspection) -> Self {
+    fn new(name: &str, inspection: ToolInspection) -> Self {
         let schema = json!({ "type": "object", "properties": { "step": { "type": "integer" } } });
         let spec = ToolSpec {
             name: name.into(),
@@ -210,15 +210,15 @@ impl Tool for Step {
         &self.spec
     }
 
-    fn inspect(&self, _: &Json) -> Inspection {
+    fn inspect(&self, _: &Json) -> ToolInspection {
         self.inspection.clone()
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, _: Job) -> Running<'a> {
+    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, _: ToolCallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let input: serde_json::Value =
                 serde_json::from_str(call.get().input.as_str()).unwrap_or_default();
-            ToolOutcome::text(format!("step {}. {}", input["step"], "A result. ".repeat(20)))
+            ToolOutcome::from_text(format!("step {}. {}", input["step"], "A result. ".repeat(20)))
         })
     }
 }

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_driver::{AgentDefinition, Interrupt, Session, Subagents};
-use windlass_rehearsal::{Answer as Says, Fault, Recorded};
+use windlass_driver::{AgentDefinition, Interrupt, Session, SubagentConfig};
+use windlass_rehearsal::{ReceivedRequest, ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{
-    Answer, MicroUsd, Mode, Notice, Prices, Terminal, Tokens, ToolName, Usage, Wire,
+    MicroUsd, Notice, PermissionAnswer, PermissionMode, Prices, Terminal, Tokens, ToolName, Usage,
+    WireFormat,
 };
 
 use crate::stage::{PATIENCE, Setting, Stage, assert_completed, assert_ended, rehearse};
 
-pub(crate) async fn play(setting: Setting, agents: Subagents, answers: Vec<Says>) -> Stage {
+pub(crate) async fn play(setting: Setting, agents: SubagentConfig, answers: Vec<Says>) -> Stage {
     let rehearsal = rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).agents(agents);
+    let builder = setting.builder(&rehearsal.url()).subagents(agents);
     let (session, notices) = builder.start().unwrap();
-    let wire = Wire::AnthropicMessages;
+    let wire = WireFormat::AnthropicMessages;
     Stage { rehearsal, session, notices, directory: setting.directory, wire }
 }
 
@@ -23,7 +24,7 @@ fn ask(prompt: &str) -> Value {
     json!({ "description": "a task", "prompt": prompt })
 }
 
-fn about<'a>(requests: &'a [Recorded], text: &str) -> Vec<&'a Recorded> {
+fn about<'a>(requests: &'a [ReceivedRequest], text: &str) -> Vec<&'a ReceivedRequest> {
     requests.iter().filter(|request| request.body.contains(text)).collect()
 }
 
@@ -37,7 +38,7 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
         turns_max: Some(3),
         ..AgentDefinition::default()
     };
-    let agents = Subagents { definitions: vec![reviewer], ..Subagents::default() };
+    let agents = SubagentConfig { definitions: vec![reviewer], ..SubagentConfig::default() };
     let both = Says::call("Agent", ask("count the masts")).tool(
         "Agent",
         json!({ "description": "b", "prompt": "judge the hull", "subagent_type": "reviewer" }),
@@ -56,7 +57,7 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
     assert_completed(&ending);
     let requests = stage.rehearsal.requests();
     for text in ["judge the hull", "count the masts"] {
-        let nested: Vec<&Recorded> = about(&requests, text)
+        let nested: Vec<&ReceivedRequest> = about(&requests, text)
             .into_iter()
             .filter(|request| !request.body.contains("secret of the parent"))
             .collect();
@@ -79,12 +80,12 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
         Says::call("Agent", json!({ "description": "a", "prompt": "b", "subagent_type": "cook" })),
         Says::text("then not").when_result("reviewer"),
     ];
-    let again = Subagents {
+    let again = SubagentConfig {
         definitions: vec![AgentDefinition {
             name: "reviewer".to_owned(),
             ..AgentDefinition::default()
         }],
-        ..Subagents::default()
+        ..SubagentConfig::default()
     };
     assert_completed(&play(Setting::default(), again, answers).await.run("go").await.0);
 }
@@ -92,7 +93,7 @@ async fn agents_work_side_by_side_in_contexts_of_their_own() {
 #[tokio::test]
 async fn a_nested_question_goes_to_whoever_answers_the_parent() {
     let setting = Setting::default().with(|settings| {
-        settings.policy.mode = Mode::Default;
+        settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
         settings.policy.rules.allow = vec![windlass_driver::Rule::parse("Agent").unwrap()];
     });
@@ -102,7 +103,7 @@ async fn a_nested_question_goes_to_whoever_answers_the_parent() {
         Says::text("it rang"),
         Says::text("heard").when_result("it rang"),
     ];
-    let mut stage = play(setting, Subagents::default(), answers).await;
+    let mut stage = play(setting, SubagentConfig::default(), answers).await;
     stage.session.submit("go").unwrap();
     let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
     let Some(Notice::PermissionAsked { ticket, question }) = told.last() else {
@@ -110,7 +111,7 @@ async fn a_nested_question_goes_to_whoever_answers_the_parent() {
     };
     assert!(question.call.input.as_str().contains("touch bell"));
     assert!(!stage.directory.path().join("bell").exists());
-    let yes = Answer::Allow { updated_input: None, remember: Vec::new() };
+    let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
     stage.session.answer(*ticket, yes).unwrap();
     assert_completed(&stage.ending().await.0);
     assert!(stage.directory.path().join("bell").exists());
@@ -127,7 +128,7 @@ async fn an_agent_may_do_no_more_than_its_parent() {
         Says::text("it would not"),
         Says::text("good"),
     ];
-    let mut stage = play(setting, Subagents::default(), answers).await;
+    let mut stage = play(setting, SubagentConfig::default(), answers).await;
     assert_completed(&stage.run("go").await.0);
     assert!(!stage.directory.path().join("bell").exists());
 }
@@ -146,7 +147,7 @@ async fn a_tree_shares_one_purse() {
     // The child would spend for ever; its part of the purse ends that.
     let call = Says::call("Bash", json!({ "command": "echo x" })).usage(bill).repeat(200);
     answers.push(call);
-    let mut stage = play(setting, Subagents::default(), answers).await;
+    let mut stage = play(setting, SubagentConfig::default(), answers).await;
     let (ending, _) = stage.run("go").await;
     assert!(ending.cost <= MicroUsd(200_000), "{ending:?}");
     assert!(ending.cost > MicroUsd(100_000), "the child had its part: {ending:?}");
@@ -157,9 +158,9 @@ async fn stopping_the_parent_stops_the_tree() {
     let answers = vec![
         Says::call("Agent", ask("dig deeper")),
         Says::call("Agent", ask("dig deepest")).when("dig deeper"),
-        Says::text("never finished").when("dig deepest").fault(Fault::stall_after_event(4)),
+        Says::text("never finished").when("dig deepest").fault(ScriptedFault::stall_after_event(4)),
     ];
-    let mut stage = play(Setting::default(), Subagents::default(), answers).await;
+    let mut stage = play(Setting::default(), SubagentConfig::default(), answers).await;
     stage.session.submit("go").unwrap();
     assert!(stage.rehearsal.wait_for_requests(3, PATIENCE).await);
     stage.session.interrupt(Interrupt::User).unwrap();
@@ -184,7 +185,7 @@ async fn nesting_and_numbers_have_an_end() {
         Says::text("up"),
         Says::text("up"),
     ];
-    let mut stage = play(Setting::default(), Subagents::default(), answers.clone()).await;
+    let mut stage = play(Setting::default(), SubagentConfig::default(), answers.clone()).await;
     assert_completed(&stage.run("go").await.0);
     let requests = stage.rehearsal.requests();
     let deepest = about(&requests, "depth three")
@@ -194,7 +195,7 @@ async fn nesting_and_numbers_have_an_end() {
         !deepest.unwrap().body.contains("\"name\":\"Agent\",\"description\""),
         "no fourth floor"
     );
-    let none = Subagents { running_max: 0, ..Subagents::default() };
+    let none = SubagentConfig { running_max: 0, ..SubagentConfig::default() };
     let mut stage = play(Setting::default(), none, answers[..1].to_vec()).await;
     stage.session.submit("go").unwrap();
     let told = stage.until(|notice| matches!(notice, Notice::ToolEnded { .. })).await;

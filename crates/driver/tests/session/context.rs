@@ -2,17 +2,19 @@
 //! compaction, notes and skills found beside the call, and what fills the window.
 
 use serde_json::json;
-use windlass_driver::{Finder, NoteFolder, SkillFolders};
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::inventory::Component;
-use windlass_vocabulary::{AttachmentKind, Notice, Origin, Outcome, Source, Terminal, Wire};
+use windlass_driver::{AttachmentFinder, MemoryFolder, SkillFolders};
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::context_usage::ContextComponent;
+use windlass_vocabulary::{
+    AttachmentKind, MessageOrigin, Notice, Outcome, RequestSource, Terminal, WireFormat,
+};
 
 use crate::stage::{Setting, Stage, assert_completed, assert_ended, last_request};
 
 fn is_attached(kind: AttachmentKind) -> impl Fn(&Notice) -> bool {
     move |notice| {
         matches!(notice, Notice::MessageAdded(message)
-            if message.origin == Origin::Attachment(kind))
+            if message.origin == MessageOrigin::Attachment(kind))
     }
 }
 
@@ -54,7 +56,7 @@ async fn files_in_hand_are_read_again_beside_a_summary() {
             Says::call("Read", json!({ "file_path": path })),
             Says::call("Bash", json!({ "command": rename })),
             Says::text("done"),
-            Says::text("They looked at a file.").when_source(Source::Compaction),
+            Says::text("They looked at a file.").when_source(RequestSource::Compaction),
             Says::call("Bash", json!({ "command": "true" })),
             Says::text("go on then"),
         ])
@@ -100,13 +102,13 @@ async fn notes_and_skills_that_fit_are_found_beside_the_call() {
     let rehearsal =
         crate::stage::rehearse([Says::call("Bash", json!({ "command": wait })), Says::text("aye")])
             .await;
-    let memory = Marking { finder: NoteFolder::new(&notes), marker: first };
+    let memory = Marking { finder: MemoryFolder::new(&notes), marker: first };
     let skills = Marking { finder: SkillFolders::new(vec![skills]), marker: second };
     let builder = setting.builder(&rehearsal.url()).memory(memory).skills(skills);
     let (session, notices) = builder.start().unwrap();
     session.submit("should the crew weigh the anchor").unwrap();
     let directory = tempfile::tempdir().unwrap();
-    let wire = Wire::AnthropicMessages;
+    let wire = WireFormat::AnthropicMessages;
     let mut stage = Stage { rehearsal, session, notices, directory, wire };
     let (ending, _) = stage.ending().await;
     assert_completed(&ending);
@@ -114,12 +116,16 @@ async fn notes_and_skills_that_fit_are_found_beside_the_call() {
     assert!(sent.contains("takes the whole crew") && !sent.contains("Supper"), "{sent}");
     assert!(sent.contains("anchoring") && !sent.contains("cooking"), "{sent}");
     let inventory = stage.session.inventory().await.unwrap();
-    let components: Vec<&Component> = inventory.parts.iter().map(|part| &part.component).collect();
-    assert!(components.contains(&&Component::Pins), "the note asks for it: {components:?}");
-    assert!(components.contains(&&Component::Results("Bash".to_owned())), "{components:?}");
+    let components: Vec<&ContextComponent> =
+        inventory.parts.iter().map(|part| &part.component).collect();
+    assert!(components.contains(&&ContextComponent::Pins), "the note asks for it: {components:?}");
+    assert!(components.contains(&&ContextComponent::Results("Bash".to_owned())), "{components:?}");
     let sum: u64 = inventory.parts.iter().map(|part| part.tokens.0).sum();
     assert!(sum <= inventory.total.0 && sum + 20 > inventory.total.0, "{inventory:#?}");
-    assert_eq!(inventory.free().0 + inventory.total.0 + inventory.reserved.0, inventory.window.0);
+    assert_eq!(
+        inventory.free_tokens().0 + inventory.total.0 + inventory.reserved.0,
+        inventory.window.0
+    );
 }
 
 /// Leaves a file behind when it has looked.
@@ -129,7 +135,7 @@ struct Marking<F> {
     marker: std::path::PathBuf,
 }
 
-impl<F: Finder> Finder for Marking<F> {
+impl<F: AttachmentFinder> AttachmentFinder for Marking<F> {
     fn find(&self, prompt: &str) -> Option<String> {
         let found = self.finder.find(prompt);
         std::fs::write(&self.marker, "").unwrap();

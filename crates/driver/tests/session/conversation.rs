@@ -2,8 +2,10 @@
 
 use crate::stage::{Setting, assert_ended, streamed};
 use serde_json::json;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Answer, Delta, Json, Mode, Notice, Outcome, Source, Terminal};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{
+    Delta, Json, Notice, Outcome, PermissionAnswer, PermissionMode, RequestSource, Terminal,
+};
 
 #[tokio::test]
 async fn text_answer_is_streamed_and_kept() {
@@ -52,10 +54,13 @@ async fn questions_carry_answers_back() {
     for (answer, expected) in [
         (allow(None), "asked-for"),
         (allow(Some(r#"{"command":"echo changed-by-me"}"#)), "changed-by-me"),
-        (Answer::Deny { message: "not on a Sunday".to_owned(), interrupt: false }, "Sunday"),
+        (
+            PermissionAnswer::Deny { message: "not on a Sunday".to_owned(), interrupt: false },
+            "Sunday",
+        ),
     ] {
         let setting = Setting::default().with(|settings| {
-            settings.policy.mode = Mode::Default;
+            settings.policy.mode = PermissionMode::Default;
             settings.policy.can_ask = true;
         });
         let answers = [
@@ -113,10 +118,13 @@ async fn a_summary_is_a_call_of_its_own_and_survives_a_failing_model() {
     let answers = [
         Says::call("Bash", json!({ "command": "seq 4000" })),
         Says::text("noted"),
-        Says::failing(Fault::refuse_with(400, too_long)).when_source(Source::Main),
-        Says::failing(Fault::refuse(500)).when_source(Source::Compaction).when_model("rehearsed"),
-        Says::text("the story so far").when_source(Source::Compaction).when_model("second"),
-        Says::text("all is well").when_source(Source::Main),
+        Says::from_fault(ScriptedFault::refuse_with(400, too_long))
+            .when_source(RequestSource::Main),
+        Says::from_fault(ScriptedFault::refuse(500))
+            .when_source(RequestSource::Compaction)
+            .when_model("rehearsed"),
+        Says::text("the story so far").when_source(RequestSource::Compaction).when_model("second"),
+        Says::text("all is well").when_source(RequestSource::Main),
     ];
     let setting = Setting::default()
         .with(|settings| settings.fallbacks = vec![crate::stage::facts("second-model")]);
@@ -129,6 +137,6 @@ async fn a_summary_is_a_call_of_its_own_and_survives_a_failing_model() {
     assert!(last.body.contains("the story so far"), "{}", last.body);
 }
 
-fn allow(input: Option<&str>) -> Answer {
-    Answer::Allow { updated_input: input.map(Json::from_checked), remember: Vec::new() }
+fn allow(input: Option<&str>) -> PermissionAnswer {
+    PermissionAnswer::Allow { updated_input: input.map(Json::from_checked), remember: Vec::new() }
 }

@@ -4,14 +4,16 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use crate::stage::{Setting, Stage, assert_ended, streamed};
-use windlass_driver::{Credential, Endpoint, StartError, Timeouts};
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{FailureKind, Notice, Terminal, Wire};
+use windlass_driver::{Credential, Endpoint, ModelTimeouts, SessionStartError};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{FailureKind, Notice, Terminal, WireFormat};
 
 #[tokio::test]
 async fn cut_stream_is_retracted_and_tried_again() {
-    let answers =
-        [Says::text("half of it").fault(Fault::cut_after_event(4)), Says::text("all of it")];
+    let answers = [
+        Says::text("half of it").fault(ScriptedFault::cut_after_event(4)),
+        Says::text("all of it"),
+    ];
     let mut stage = Setting::default().play(answers).await;
     let (ending, told) = stage.run("hi").await;
     assert_ended(&ending, Terminal::Completed);
@@ -21,14 +23,14 @@ async fn cut_stream_is_retracted_and_tried_again() {
 
 #[tokio::test]
 async fn overload_is_waited_out_as_long_as_the_server_asks() {
-    let answers = [Says::failing(Fault::refuse_for(529, 1)), Says::text("better now")];
+    let answers = [Says::from_fault(ScriptedFault::refuse_for(529, 1)), Says::text("better now")];
     let mut stage = Setting::default().play(answers).await;
     let (ending, told) = stage.run("hi").await;
     assert_ended(&ending, Terminal::Completed);
     let waits: Vec<_> = told
         .iter()
         .filter_map(|notice| match notice {
-            Notice::Waiting { failure, wait, .. } => Some((failure.kind, wait.0)),
+            Notice::RetryScheduled { failure, wait, .. } => Some((failure.kind, wait.0)),
             _ => None,
         })
         .collect();
@@ -37,8 +39,8 @@ async fn overload_is_waited_out_as_long_as_the_server_asks() {
 
 #[tokio::test]
 async fn what_is_not_a_stream_is_not_read_as_one() {
-    for fault in [Fault::Html { status: 200 }, Fault::BrokenGzip] {
-        let mut stage = Setting::default().without_retries().play([Says::failing(fault)]).await;
+    for fault in [ScriptedFault::Html { status: 200 }, ScriptedFault::BrokenGzip] {
+        let mut stage = Setting::default().without_retries().play([Says::from_fault(fault)]).await;
         let (ending, _) = stage.run("hi").await;
         assert_ended(&ending, Terminal::ModelError);
         let failure = ending.failure.unwrap();
@@ -50,20 +52,29 @@ async fn what_is_not_a_stream_is_not_read_as_one() {
 async fn silence_signs_of_life_and_dripping_all_run_out() {
     let short = Duration::from_millis(150);
     let long = Duration::from_secs(60);
-    let calm = Timeouts { silence: long, event: long, pings: long, ..Timeouts::default() };
+    let calm =
+        ModelTimeouts { silence: long, event: long, pings: long, ..ModelTimeouts::default() };
     let every = Duration::from_millis(20);
     let cases = [
-        (Timeouts { silence: short, ..calm }, Fault::stall_after_event(2), "sent nothing"),
         (
-            Timeouts { pings: short, ..calm },
-            Fault::StallAfterEvent { events: 2, ping: Some(every) },
+            ModelTimeouts { silence: short, ..calm },
+            ScriptedFault::stall_after_event(2),
+            "sent nothing",
+        ),
+        (
+            ModelTimeouts { pings: short, ..calm },
+            ScriptedFault::StallAfterEvent { events: 2, ping: Some(every) },
             "signs of life",
         ),
-        (Timeouts { event: short, ..calm }, Fault::Slow { per_byte: every }, "no whole event"),
         (
-            Timeouts { headers: short, ..calm },
+            ModelTimeouts { event: short, ..calm },
+            ScriptedFault::Slow { per_byte: every },
+            "no whole event",
+        ),
+        (
+            ModelTimeouts { headers: short, ..calm },
             // Never answers: the listener below takes the connection and stays mute.
-            Fault::stall_after_event(0),
+            ScriptedFault::stall_after_event(0),
             "did not begin to answer",
         ),
     ];
@@ -91,8 +102,10 @@ async fn unreachable_server_ends_in_words() {
     let setting = Setting::default().without_retries();
     let (session, mut notices) = setting.builder(&format!("http://{port}")).start().unwrap();
     session.submit("hi").unwrap();
-    let ending =
-        tokio::time::timeout(crate::stage::PATIENCE, notices.ending()).await.unwrap().unwrap();
+    let ending = tokio::time::timeout(crate::stage::PATIENCE, notices.wait_for_run_end())
+        .await
+        .unwrap()
+        .unwrap();
     assert_ended(&ending, Terminal::ModelError);
     let failure = ending.failure.unwrap();
     assert_eq!(failure.kind, FailureKind::Transport);
@@ -103,17 +116,24 @@ async fn unreachable_server_ends_in_words() {
 async fn redirect_to_another_host_gets_no_credential() {
     let elsewhere = crate::stage::rehearse([Says::text("stolen")]).await;
     let to = ("location".to_owned(), format!("{}/v1/messages", elsewhere.url()));
-    let answer =
-        Says::failing(Fault::Refuse { status: 307, headers: vec![to], body: Some(String::new()) });
+    let answer = Says::from_fault(ScriptedFault::Refuse {
+        status: 307,
+        headers: vec![to],
+        body: Some(String::new()),
+    });
     let here = crate::stage::rehearse([answer]).await;
-    let endpoint = Endpoint::new(Wire::AnthropicMessages, here.url())
+    let endpoint = Endpoint::new(WireFormat::AnthropicMessages, here.url())
         .credential(Credential::Key("sesame".to_owned()))
         .header("x-extra", "also mine");
     let (session, mut notices) =
-        windlass_driver::Builder::new(Setting::default().settings, endpoint).start().unwrap();
+        windlass_driver::SessionBuilder::new(Setting::default().settings, endpoint)
+            .start()
+            .unwrap();
     session.submit("hi").unwrap();
-    let ending =
-        tokio::time::timeout(crate::stage::PATIENCE, notices.ending()).await.unwrap().unwrap();
+    let ending = tokio::time::timeout(crate::stage::PATIENCE, notices.wait_for_run_end())
+        .await
+        .unwrap()
+        .unwrap();
     assert_ended(&ending, Terminal::ModelError);
     assert_eq!(ending.failure.as_ref().unwrap().kind, FailureKind::Misconfigured);
     assert!(!format!("{ending:?}").contains("sesame"));
@@ -126,15 +146,17 @@ async fn redirect_to_another_host_gets_no_credential() {
 #[tokio::test]
 async fn endpoints_that_cannot_work_are_refused_at_the_start() {
     let start = |endpoint: Endpoint| {
-        windlass_driver::Builder::new(Setting::default().settings, endpoint).start().map(|_| ())
+        windlass_driver::SessionBuilder::new(Setting::default().settings, endpoint)
+            .start()
+            .map(|_| ())
     };
     for url in ["ftp://host", "nonsense", "http://host/?q=1", "http://user:sesame@host"] {
-        let error = start(Endpoint::new(Wire::AnthropicMessages, url)).unwrap_err();
-        assert!(matches!(error, StartError::Address { .. }), "{error}");
+        let error = start(Endpoint::new(WireFormat::AnthropicMessages, url)).unwrap_err();
+        assert!(matches!(error, SessionStartError::Address { .. }), "{error}");
         assert!(!error.to_string().contains("sesame"), "{error}");
     }
-    let endpoint = Endpoint::new(Wire::AnthropicMessages, "http://host").header("x", "a\nb");
-    assert!(matches!(start(endpoint), Err(StartError::Header { .. })));
+    let endpoint = Endpoint::new(WireFormat::AnthropicMessages, "http://host").header("x", "a\nb");
+    assert!(matches!(start(endpoint), Err(SessionStartError::Header { .. })));
 }
 
 #[tokio::test]

@@ -7,13 +7,13 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
 use windlass_driver::Interrupt;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Notice, Source, Terminal};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{Notice, RequestSource, Terminal};
 
 #[tokio::test]
 async fn in_mid_stream() {
     let answers = [
-        Says::text("I will go on and on and on").fault(Fault::stall_after_event(4)),
+        Says::text("I will go on and on and on").fault(ScriptedFault::stall_after_event(4)),
         Says::text("fresh start"),
     ];
     let mut stage = Setting::default().play(answers).await;
@@ -71,10 +71,10 @@ async fn dropping_the_handle_closes_the_session() {
 
 #[tokio::test]
 async fn while_waiting_to_try_again() {
-    let answers = [Says::failing(Fault::refuse_for(529, 60)), Says::text("fresh start")];
+    let answers = [Says::from_fault(ScriptedFault::refuse_for(529, 60)), Says::text("fresh start")];
     let mut stage = Setting::default().play(answers).await;
     stage.session.submit("hi").unwrap();
-    stage.until(|notice| matches!(notice, Notice::Waiting { .. })).await;
+    stage.until(|notice| matches!(notice, Notice::RetryScheduled { .. })).await;
     let took = interrupted(&mut stage, Terminal::AbortedStreaming).await;
     assert!(took < Duration::from_secs(1), "{took:?}");
     assert_ended(&stage.run("again").await.0, Terminal::Completed);
@@ -87,9 +87,12 @@ async fn while_history_is_summarised() {
     let answers = [
         Says::call("Bash", json!({ "command": "seq 4000" })),
         Says::text("noted"),
-        Says::failing(Fault::refuse_with(400, too_long)).when_source(Source::Main),
-        Says::text("never told").when_source(Source::Compaction).fault(Fault::stall_after_event(2)),
-        Says::text("fresh start").when_source(Source::Main),
+        Says::from_fault(ScriptedFault::refuse_with(400, too_long))
+            .when_source(RequestSource::Main),
+        Says::text("never told")
+            .when_source(RequestSource::Compaction)
+            .fault(ScriptedFault::stall_after_event(2)),
+        Says::text("fresh start").when_source(RequestSource::Main),
     ];
     let mut stage = Setting::default().play(answers).await;
     assert_ended(&stage.run("count").await.0, Terminal::Completed);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::stage::{PATIENCE, Setting, Stage, WIRES, again, assert_ended, block_on, is_again};
 use serde_json::json;
-use windlass_driver::{Durability, Head};
+use windlass_driver::{Durability, JournalHead};
 use windlass_engine::Event;
-use windlass_journal::{Item, Note, Reader};
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{Mode, Notice, Terminal, Tokens, Wire};
+use windlass_journal::{JournalNote, JournalReader, RecordItem};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{Notice, PermissionMode, Terminal, Tokens, WireFormat};
 
 #[tokio::test]
 async fn a_session_is_continued_from_its_journal() {
@@ -24,11 +24,11 @@ async fn a_session_is_continued_from_its_journal() {
         let builder = || setting.builder(&rehearsal.url()).journal(&journal, durability);
         let (session, mut notices) = builder().start().unwrap();
         session.submit("look").unwrap();
-        assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+        assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
         session.close().await;
         let (session, mut notices) = builder().start().unwrap();
         session.submit("what was it").unwrap();
-        assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+        assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
         let last = rehearsal.requests().pop().unwrap();
         assert!(last.body.contains("marker-2"), "{}", last.body);
     }
@@ -61,7 +61,7 @@ async fn a_continued_session_sends_the_same_bytes() {
             let (mut session, mut notices) = builder();
             for prompt in ["first", "second", "third"] {
                 session.submit(prompt).unwrap();
-                assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+                assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
                 if breaks {
                     session.close().await;
                     (session, notices) = builder();
@@ -97,14 +97,14 @@ async fn a_session_is_continued_with_other_settings() {
     };
     let (session, mut notices) = builder(&setting).start().unwrap();
     session.submit("go").unwrap();
-    assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+    assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
-    setting.settings.policy.mode = Mode::DontAsk;
+    setting.settings.policy.mode = PermissionMode::DontAsk;
     setting.settings.user_context = Some("As it is.".into());
     setting.settings.model.window = Tokens(50_000);
     let (session, mut notices) = builder(&setting).start().unwrap();
     session.submit("again").unwrap();
-    assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+    assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
     assert!(setting.directory.path().join("first").exists());
     assert!(!setting.directory.path().join("second").exists(), "the new rules hold");
@@ -134,34 +134,38 @@ async fn what_follows_from_events_is_noted_beside_them() {
         Says::text("done"),
     ])
     .await;
-    let head = Head { project: Some("/w/repo".to_owned()), ..Head::default() };
+    let head = JournalHead { project: Some("/w/repo".to_owned()), ..JournalHead::default() };
     let builder = setting.builder(&rehearsal.url()).journal(&journal, Durability::Synced);
     let builder = builder.journal_head(head).price_table("today");
     let (session, mut notices) = builder.start().unwrap();
     session.submit("look").unwrap();
-    assert_ended(&notices.ending().await.unwrap(), Terminal::Completed);
+    assert_ended(&notices.wait_for_run_end().await.unwrap(), Terminal::Completed);
     session.close().await;
-    let mut reader = Reader::open(&journal).unwrap();
+    let mut reader = JournalReader::open(&journal).unwrap();
     let mut notes = Vec::new();
     let mut is_started = false;
     while let Some(record) = reader.next_record().unwrap() {
         match record.item {
-            Item::Note(note) => {
-                is_started |= matches!(note, Note::Intended(_));
+            RecordItem::Note(note) => {
+                is_started |= matches!(note, JournalNote::Intended(_));
                 notes.push(note);
             }
-            Item::Event(Event::ToolEnded { .. }) => assert!(is_started, "the intent stands first"),
-            Item::Event(_) => {}
+            RecordItem::Event(Event::ToolEnded { .. }) => {
+                assert!(is_started, "the intent stands first")
+            }
+            RecordItem::Event(_) => {}
         }
     }
-    let intents = notes.iter().filter(|note| matches!(note, Note::Intended(_))).count();
-    let bills = notes
-        .iter()
-        .filter(|note| matches!(note, Note::Billed(row) if row.prices.as_deref() == Some("today")));
+    let intents = notes.iter().filter(|note| matches!(note, JournalNote::Intended(_))).count();
+    let bills = notes.iter().filter(
+        |note| matches!(note, JournalNote::Billed(row) if row.prices.as_deref() == Some("today")),
+    );
     assert_eq!((intents, bills.count()), (1, 2), "{notes:#?}");
-    let ended = notes.iter().any(|note| matches!(note, Note::Ended(ended) if ended.turns == 2));
-    let drawn =
-        notes.iter().any(|note| matches!(note, Note::Context(inventory) if inventory.total.0 > 0));
+    let ended =
+        notes.iter().any(|note| matches!(note, JournalNote::Ended(ended) if ended.turns == 2));
+    let drawn = notes
+        .iter()
+        .any(|note| matches!(note, JournalNote::Context(inventory) if inventory.total.0 > 0));
     assert!(ended && drawn, "{notes:#?}");
 }
 
@@ -170,7 +174,7 @@ async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
     let setting = Setting::default();
     let journal = setting.directory.path().join("session.jsonl");
     let rehearsal = crate::stage::rehearse([
-        Says::text("never finished").fault(Fault::stall_after_event(4)),
+        Says::text("never finished").fault(ScriptedFault::stall_after_event(4)),
         Says::text("better").when("again"),
     ])
     .await;
@@ -192,7 +196,7 @@ async fn a_run_that_was_cut_off_is_closed_and_a_torn_record_left_out() {
         session,
         notices,
         directory: tempfile::tempdir().unwrap(),
-        wire: Wire::AnthropicMessages,
+        wire: WireFormat::AnthropicMessages,
     };
     stage.until(|notice| matches!(notice, Notice::Warning(text) if text.contains("torn"))).await;
     assert_ended(&stage.ending().await.0, Terminal::AbortedStreaming);
@@ -228,8 +232,8 @@ async fn a_run_that_was_cut_off_goes_on_if_it_is_wanted() {
     let crashed = setting.directory.path().join("crashed.jsonl");
     std::fs::copy(&journal, &crashed).unwrap();
     session.close().await;
-    let (session, mut notices) = builder(&crashed).continue_run(true).start().unwrap();
-    let ending = notices.ending().await.unwrap();
+    let (session, mut notices) = builder(&crashed).resume_run(true).start().unwrap();
+    let ending = notices.wait_for_run_end().await.unwrap();
     assert_ended(&ending, Terminal::Completed);
     assert_eq!(ending.turns, 2, "the turn is counted on");
     session.close().await;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_driver::{AgentDefinition, Interrupt, Subagents};
-use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_driver::{AgentDefinition, Interrupt, SubagentConfig};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{Json, MicroUsd, Notice, Prices, Terminal, Tokens, ToolOutcome, Usage};
 
 use crate::agent::play;
@@ -38,7 +38,7 @@ async fn an_agent_left_alone_is_waited_for_like_a_command() {
             .when_result("runs in the background as `agent-1`"),
         Says::text("thank you").when_result("three masts"),
     ];
-    let mut stage = play(Setting::default(), Subagents::default(), answers).await;
+    let mut stage = play(Setting::default(), SubagentConfig::default(), answers).await;
     let (ending, told) = stage.run("go").await;
     assert_completed(&ending);
     let outcomes = outcomes(&told);
@@ -59,7 +59,7 @@ async fn the_end_of_an_agent_is_told_once_with_its_answer() {
         background: true,
         ..AgentDefinition::default()
     };
-    let agents = Subagents { definitions: vec![always], ..Subagents::default() };
+    let agents = SubagentConfig { definitions: vec![always], ..SubagentConfig::default() };
     let ask = json!({ "description": "d", "prompt": "look up", "subagent_type": "lookout" });
     let answers = vec![
         Says::call("Agent", ask),
@@ -81,11 +81,11 @@ async fn the_end_of_an_agent_is_told_once_with_its_answer() {
 async fn an_agent_left_alone_can_be_ended() {
     let answers = vec![
         Says::call("Agent", leave("dig")),
-        Says::text("never done").when("dig").fault(Fault::stall_after_event(4)),
+        Says::text("never done").when("dig").fault(ScriptedFault::stall_after_event(4)),
         Says::call("TaskStop", json!({ "task_id": "agent-1" })).when_result("background"),
         Says::text("enough").when_result("Ended `agent-1`"),
     ];
-    let mut stage = play(Setting::default(), Subagents::default(), answers).await;
+    let mut stage = play(Setting::default(), SubagentConfig::default(), answers).await;
     assert_completed(&stage.run("go").await.0);
     assert!(ends(&stage.session).await);
 }
@@ -97,12 +97,14 @@ async fn stopping_the_parent_stops_what_it_left() {
         let answers = vec![
             Says::call("Agent", leave("dig")),
             Says::call("Bash", json!({ "command": "sleep 300" })).when("dig"),
-            Says::text("waiting").when_result("background").fault(Fault::stall_after_event(4)),
+            Says::text("waiting")
+                .when_result("background")
+                .fault(ScriptedFault::stall_after_event(4)),
             Says::call("Monitor", json!({ "task_id": "agent-1", "timeout": 20_000 })).when("so?"),
             Says::text("I see").when_result("`agent-1` has ended"),
         ];
         let setting = Setting::default();
-        let mut stage = play(setting, Subagents::default(), answers).await;
+        let mut stage = play(setting, SubagentConfig::default(), answers).await;
         stage.session.submit("go").unwrap();
         assert!(stage.rehearsal.wait_for_requests(3, PATIENCE).await);
         if !is_closed {
@@ -145,7 +147,7 @@ async fn what_it_spends_comes_out_of_the_same_purse() {
             Says::call("Bash", json!({ "command": "true" })).when_result("all gone").usage(bill),
             Says::text("done").usage(bill),
         ];
-        let mut stage = play(setting(limit), Subagents::default(), answers).await;
+        let mut stage = play(setting(limit), SubagentConfig::default(), answers).await;
         let (ending, _) = stage.run("go").await;
         assert_completed(&ending);
         assert_eq!(ending.cost, MicroUsd(6 * 9_500), "{limit:?}: {ending:?}");

@@ -5,21 +5,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use image::{ImageFormat, RgbImage};
 use serde_json::json;
-use windlass_rehearsal::{Answer as Says, Fault, Recorded};
-use windlass_vocabulary::{Block, Media, Notice, Terminal};
+use windlass_rehearsal::{ReceivedRequest, ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{ContentBlock, MediaContent, Notice, Terminal};
 
 /// Wider than the messages wire takes.
 const TOO_WIDE: u32 = 9_000;
 
-fn picture_of(width: u32, name: &str) -> Media {
+fn picture_of(width: u32, name: &str) -> MediaContent {
     let mut bytes = std::io::Cursor::new(Vec::new());
     RgbImage::new(width, 2).write_to(&mut bytes, ImageFormat::Png).unwrap();
     let data = STANDARD.encode(bytes.into_inner());
-    Media { media_type: "image/png".into(), data: data.into(), name: name.into() }
+    MediaContent { media_type: "image/png".into(), data: data.into(), name: name.into() }
 }
 
 /// The base64 text of the first image of a request.
-fn picture(request: &Recorded) -> String {
+fn picture(request: &ReceivedRequest) -> String {
     let body = request.json().unwrap();
     let blocks = body["messages"][0]["content"].as_array().unwrap();
     let image = blocks.iter().find(|block| block["type"] == "image").unwrap();
@@ -31,8 +31,8 @@ async fn an_image_is_made_to_fit_once_and_told() {
     let answers = [Says::text("A line."), Says::text("Still a line.")];
     let mut stage = Setting::default().play(answers).await;
     let content = vec![
-        Block::Text("what is this?".to_owned()),
-        Block::Media(picture_of(TOO_WIDE, "wide.png")),
+        ContentBlock::Text("what is this?".to_owned()),
+        ContentBlock::Media(picture_of(TOO_WIDE, "wide.png")),
     ];
     stage.session.submit(content).unwrap();
     let (ending, told) = stage.ending().await;
@@ -65,12 +65,13 @@ async fn only_the_image_that_the_provider_names_is_left_out() {
     });
     let answers = [
         Says::text("One."),
-        Says::failing(Fault::refuse_with(400, refusal.to_string())),
+        Says::from_fault(ScriptedFault::refuse_with(400, refusal.to_string())),
         Says::text("Two, but I cannot see the second."),
     ];
     let mut stage = Setting::default().play(answers).await;
     for (words, name) in [("first", "first.png"), ("second", "second.png")] {
-        let content = vec![Block::Text(words.to_owned()), Block::Media(picture_of(4, name))];
+        let content =
+            vec![ContentBlock::Text(words.to_owned()), ContentBlock::Media(picture_of(4, name))];
         stage.session.submit(content).unwrap();
         let (ending, told) = stage.ending().await;
         assert_ended(&ending, Terminal::Completed);

@@ -1,13 +1,13 @@
 //! Plan mode and questions, from the model's call to a person's answer and back.
 
 use serde_json::{Value, json};
-use windlass_driver::Subagents;
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{Answer, Json, Mode, Notice};
+use windlass_driver::SubagentConfig;
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::{Json, Notice, PermissionAnswer, PermissionMode};
 
 use crate::stage::{Setting, Stage, assert_completed, last_request, rehearse, streamed};
 
-fn setting(mode: Mode, can_ask: bool) -> Setting {
+fn setting(mode: PermissionMode, can_ask: bool) -> Setting {
     let setting = Setting::default().with(|settings| {
         settings.policy.mode = mode;
         settings.policy.can_ask = can_ask;
@@ -17,9 +17,9 @@ fn setting(mode: Mode, can_ask: bool) -> Setting {
     setting
 }
 
-fn allow(input: Option<&Value>) -> Answer {
+fn allow(input: Option<&Value>) -> PermissionAnswer {
     let updated_input = input.map(|input| Json::from_checked(&input.to_string()));
-    Answer::Allow { updated_input, remember: Vec::new() }
+    PermissionAnswer::Allow { updated_input, remember: Vec::new() }
 }
 
 /// Reads the file, shows a plan, edits.
@@ -41,7 +41,7 @@ fn ship(stage: &Stage) -> String {
 }
 
 /// Waits for the question and answers it. Returns what was asked, as the model wrote it.
-async fn answer(stage: &mut Stage, answer: Answer) -> Value {
+async fn answer(stage: &mut Stage, answer: PermissionAnswer) -> Value {
     let told = stage.until(|notice| matches!(notice, Notice::PermissionAsked { .. })).await;
     let Some(Notice::PermissionAsked { ticket, question }) = told.last() else {
         panic!("no question: {told:#?}")
@@ -53,14 +53,14 @@ async fn answer(stage: &mut Stage, answer: Answer) -> Value {
 #[tokio::test]
 async fn an_approved_plan_is_carried_out_and_another_is_not() {
     let plan = json!({"plan": "raise a mast"});
-    let no = Answer::Deny { message: "not at sea".to_owned(), interrupt: false };
+    let no = PermissionAnswer::Deny { message: "not at sea".to_owned(), interrupt: false };
     // Some front ends hand the input back with every yes; they are not asked again for it.
     for (given, expected, words) in [
         (allow(None), "a mast\n", "The plan was approved"),
         (allow(Some(&plan)), "a mast\n", "The plan was approved"),
         (no, "no mast\n", "not at sea"),
     ] {
-        let setting = setting(Mode::Plan, true);
+        let setting = setting(PermissionMode::Plan, true);
         let answers = plan_and_edit(&setting);
         let mut stage = setting.play(answers).await;
         stage.session.submit("mend the ship").unwrap();
@@ -77,7 +77,7 @@ async fn an_approved_plan_is_carried_out_and_another_is_not() {
 
 #[tokio::test]
 async fn where_nobody_can_approve_a_plan_it_stands() {
-    let setting = setting(Mode::Plan, false);
+    let setting = setting(PermissionMode::Plan, false);
     let answers = plan_and_edit(&setting);
     let mut stage = setting.play(answers).await;
     assert_completed(&stage.run("mend the ship").await.0);
@@ -88,7 +88,7 @@ async fn where_nobody_can_approve_a_plan_it_stands() {
 
 #[tokio::test]
 async fn plan_mode_holds_from_the_turn_after_it_was_entered() {
-    let setting = setting(Mode::BypassPermissions, true);
+    let setting = setting(PermissionMode::BypassPermissions, true);
     let mut answers = plan_and_edit(&setting);
     answers[1] = Says::call("EnterPlanMode", json!({}));
     let mut stage = setting.play(answers).await;
@@ -103,7 +103,7 @@ async fn plan_mode_holds_from_the_turn_after_it_was_entered() {
 
 #[tokio::test]
 async fn an_agent_does_not_leave_its_parents_plan_mode() {
-    let setting = setting(Mode::BypassPermissions, true);
+    let setting = setting(PermissionMode::BypassPermissions, true);
     let answers = [
         Says::call("Agent", json!({"description": "a task", "prompt": "raise the mast"})),
         Says::call("ExitPlanMode", json!({"plan": "p"})).when("raise the mast"),
@@ -111,7 +111,7 @@ async fn an_agent_does_not_leave_its_parents_plan_mode() {
         Says::text("then not").when_result("it would not"),
     ];
     let rehearsal = rehearse(answers).await;
-    let builder = setting.builder(&rehearsal.url()).agents(Subagents::default());
+    let builder = setting.builder(&rehearsal.url()).subagents(SubagentConfig::default());
     let (session, notices) = builder.start().unwrap();
     let Setting { directory, wire, .. } = setting;
     let mut stage = Stage { rehearsal, session, notices, directory, wire };
@@ -131,10 +131,10 @@ async fn a_persons_answers_reach_the_model_after_one_question() {
     let mut answered = asked.clone();
     answered["answers"] = json!({"Which wood?": "oak"});
     for (mode, given, expected) in [
-        (Mode::Default, allow(Some(&answered)), "→ oak"),
-        (Mode::Plan, allow(Some(&answered)), "→ oak"),
-        (Mode::BypassPermissions, allow(Some(&answered)), "→ oak"),
-        (Mode::Default, allow(None), "Nobody answered"),
+        (PermissionMode::Default, allow(Some(&answered)), "→ oak"),
+        (PermissionMode::Plan, allow(Some(&answered)), "→ oak"),
+        (PermissionMode::BypassPermissions, allow(Some(&answered)), "→ oak"),
+        (PermissionMode::Default, allow(None), "Nobody answered"),
     ] {
         let answers = [
             Says::call("AskUserQuestion", asked.clone()),
@@ -154,7 +154,7 @@ async fn a_persons_answers_reach_the_model_after_one_question() {
     {
         let answers =
             [Says::call("AskUserQuestion", input), Says::text("so be it").when_result(expected)];
-        let mut stage = setting(Mode::BypassPermissions, can_ask).play(answers).await;
+        let mut stage = setting(PermissionMode::BypassPermissions, can_ask).play(answers).await;
         let (ending, told) = stage.run("build").await;
         assert_completed(&ending);
         assert_eq!(streamed(&told), "so be it");

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_driver::{Durability, Queued, Submission};
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{Answer, Block, Mode, Notice, Role, Terminal};
+use windlass_driver::{Durability, PromptSubmission, QueuedMessage};
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::{ContentBlock, Notice, PermissionAnswer, PermissionMode, Role, Terminal};
 
 use crate::stage::{Setting, assert_completed, assert_ended, ended, last_request, rehearse, until};
 
@@ -18,9 +18,9 @@ fn held(directory: &Path) -> Says {
     Says::call("Bash", json!({ "command": format!("cat {}", pipe.display()) }))
 }
 
-fn words(queued: &[Queued]) -> Vec<(String, Option<&str>)> {
-    let text = |content: &[Block]| match content {
-        [Block::Text(text)] => text.clone(),
+fn words(queued: &[QueuedMessage]) -> Vec<(String, Option<&str>)> {
+    let text = |content: &[ContentBlock]| match content {
+        [ContentBlock::Text(text)] => text.clone(),
         other => format!("{other:?}"),
     };
     queued.iter().map(|one| (text(&one.content), one.name.as_deref())).collect()
@@ -37,17 +37,17 @@ async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
     session.submit("begin").unwrap();
     until(&mut notices, |notice| matches!(notice, Notice::ToolStarted(_))).await;
     session.submit("first").unwrap();
-    session.submit(Submission::from("second").named("name-2")).unwrap();
+    session.submit(PromptSubmission::from("second").with_name("name-2")).unwrap();
     session.submit("third").unwrap();
-    let queued = session.queued().await.unwrap();
+    let queued = session.queued_messages().await.unwrap();
     assert_eq!(
         words(&queued),
         [("first".into(), None), ("second".into(), Some("name-2")), ("third".into(), None)]
     );
-    let changed = Some(vec![Block::Text("second, otherwise".into())]);
-    assert!(session.change_queued(queued[1].clone(), changed.clone()).await);
-    assert!(!session.change_queued(queued[1].clone(), changed).await, "it is no longer so");
-    assert!(session.change_queued(queued[0].clone(), None).await);
+    let changed = Some(vec![ContentBlock::Text("second, otherwise".into())]);
+    assert!(session.change_queued_message(queued[1].clone(), changed.clone()).await);
+    assert!(!session.change_queued_message(queued[1].clone(), changed).await, "it is no longer so");
+    assert!(session.change_queued_message(queued[0].clone(), None).await);
     // What the answer promised is on disk, whatever happens now.
     let folded = windlass_journal::fold(&journal, &setting.settings).unwrap();
     let kept: Vec<String> = folded
@@ -64,7 +64,7 @@ async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
     session.close().await;
     let builder = setting.builder(&rehearsal.url()).journal(&copy, Durability::Synced);
     let (session, mut notices) = builder.start().unwrap();
-    let queued = session.queued().await.unwrap();
+    let queued = session.queued_messages().await.unwrap();
     assert_eq!(
         words(&queued),
         [("second, otherwise".into(), Some("name-2")), ("third".into(), None)]
@@ -79,13 +79,13 @@ async fn input_that_waits_can_be_changed_and_taken_back_and_survives() {
         .collect();
     assert!(places.is_sorted(), "{places:?}: {said}");
     assert!(!said.contains("first"), "{said}");
-    assert_eq!(session.queued().await.unwrap(), []);
+    assert_eq!(session.queued_messages().await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn a_question_that_was_open_is_asked_again() {
     let setting = Setting::default().with(|settings| {
-        settings.policy.mode = Mode::Default;
+        settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
     });
     let journal = setting.directory.path().join("session.jsonl");
@@ -107,13 +107,13 @@ async fn a_question_that_was_open_is_asked_again() {
     }
     session.close().await;
     let builder = setting.builder(&rehearsal.url()).journal(&copies[0], Durability::Synced);
-    let (session, mut notices) = builder.continue_run(true).start().unwrap();
+    let (session, mut notices) = builder.resume_run(true).start().unwrap();
     let again =
         until(&mut notices, |notice| matches!(notice, Notice::PermissionAsked { .. })).await;
     let expected = Notice::PermissionAsked { ticket: *ticket, question: question.clone() };
     assert_eq!(again.last(), Some(&expected), "the same question");
     assert!(!file.exists());
-    let yes = Answer::Allow { updated_input: None, remember: Vec::new() };
+    let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
     session.answer(*ticket, yes).unwrap();
     assert_completed(&ended(&mut notices).await.0);
     assert!(file.exists(), "{}", last_request(&rehearsal)["messages"]);

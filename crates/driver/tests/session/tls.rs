@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use windlass_rehearsal::Answer as Says;
+use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{FailureKind, Terminal};
 
 use crate::stage::{Setting, assert_ended, block_on, ended, rehearse, tls};

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::stage::{Setting, assert_completed, assert_ended, last_request, streamed};
 use serde_json::json;
-use windlass_driver::{Interrupt, Job, Registry, Running, Tool};
-use windlass_permission::Granted;
-use windlass_rehearsal::Answer as Says;
+use windlass_driver::{Interrupt, Tool, ToolCallContext, ToolFuture, ToolRegistry};
+use windlass_permission::PermissionGrant;
+use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{
-    Inspection, Json, Mode, Notice, Terminal, ToolCall, ToolName, ToolOutcome, ToolSpec,
+    Json, Notice, PermissionMode, Terminal, ToolCall, ToolInspection, ToolName, ToolOutcome,
+    ToolSpec,
 };
 
-type Inspect = fn(&Json) -> Inspection;
-type Run = fn(Job) -> Running<'static>;
+type Inspect = fn(&Json) -> ToolInspection;
+type Run = fn(ToolCallContext) -> ToolFuture<'static>;
 
 /// A tool that is a pair of functions.
 struct Custom {
@@ -28,11 +29,11 @@ impl Tool for Custom {
         &self.spec
     }
 
-    fn inspect(&self, input: &Json) -> Inspection {
+    fn inspect(&self, input: &Json) -> ToolInspection {
         (self.inspect)(input)
     }
 
-    fn run<'a>(&'a self, _call: Granted<ToolCall>, job: Job) -> Running<'a> {
+    fn run<'a>(&'a self, _call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
         (self.run)(job)
     }
 }
@@ -44,7 +45,7 @@ fn custom(name: &str, inspect: Inspect, run: Run) -> Setting {
         input_schema: Json::from_checked(r#"{"type":"object"}"#),
         result_bytes_max: 10_000,
     };
-    let mut registry = Registry::empty();
+    let mut registry = ToolRegistry::empty();
     registry.insert(Arc::new(Custom { spec, inspect, run }));
     Setting { registry, ..Setting::default() }
 }
@@ -52,9 +53,9 @@ fn custom(name: &str, inspect: Inspect, run: Run) -> Setting {
 #[tokio::test]
 async fn panic_in_a_tool_is_a_result_and_the_session_goes_on() {
     let cases: [(Inspect, Run); 3] = [
-        (|_| Inspection::SHARED_READ, |_| panic!("before it began")),
-        (|_| Inspection::SHARED_READ, |_| Box::pin(async { panic!("in the middle") })),
-        (|_| panic!("at the look"), |_| Box::pin(async { ToolOutcome::text("never") })),
+        (|_| ToolInspection::SHARED_READ, |_| panic!("before it began")),
+        (|_| ToolInspection::SHARED_READ, |_| Box::pin(async { panic!("in the middle") })),
+        (|_| panic!("at the look"), |_| Box::pin(async { ToolOutcome::from_text("never") })),
     ];
     for ((inspect, run), words) in cases.into_iter().zip(["before", "middle", "look"]) {
         let answers = [Says::call("Fragile", json!({})), Says::text("noted").when_result(words)];
@@ -69,12 +70,12 @@ async fn panic_in_a_tool_is_a_result_and_the_session_goes_on() {
 async fn progress_is_told() {
     let setting = custom(
         "Slow",
-        |_| Inspection::EXCLUSIVE_EFFECT,
+        |_| ToolInspection::EXCLUSIVE_EFFECT,
         |job| {
             Box::pin(async move {
-                job.progress.say(|| "half way".to_owned());
+                job.progress.report(|| "half way".to_owned());
                 tokio::task::yield_now().await;
-                ToolOutcome::text("there")
+                ToolOutcome::from_text("there")
             })
         },
     );
@@ -97,7 +98,7 @@ async fn a_tool_that_does_not_hear_is_dropped() {
     }
     let setting = custom(
         "Deaf",
-        |_| Inspection::EXCLUSIVE_EFFECT,
+        |_| ToolInspection::EXCLUSIVE_EFFECT,
         |_| {
             Box::pin(async {
                 let _trace = Trace;
@@ -120,8 +121,8 @@ async fn a_tool_that_does_not_hear_is_dropped() {
 async fn a_long_result_is_kept_on_disk_where_the_model_is_told() {
     let setting = custom(
         "Long",
-        |_| Inspection::SHARED_READ,
-        |_| Box::pin(async { ToolOutcome::text("0123456789".repeat(5_000)) }),
+        |_| ToolInspection::SHARED_READ,
+        |_| Box::pin(async { ToolOutcome::from_text("0123456789".repeat(5_000)) }),
     );
     let answers = [Says::call("Long", json!({})), Says::text("seen")];
     let mut stage = setting.play(answers).await;
@@ -140,7 +141,8 @@ async fn a_long_result_is_kept_on_disk_where_the_model_is_told() {
 /// A link in the project leads where it leads: what it points to is judged, not how it is spelled.
 #[tokio::test]
 async fn a_link_out_of_the_project_is_no_way_out() {
-    let setting = Setting::default().with(|settings| settings.policy.mode = Mode::Default);
+    let setting =
+        Setting::default().with(|settings| settings.policy.mode = PermissionMode::Default);
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret.txt"), "the secret").unwrap();
     let folder = setting.directory.path().to_owned();

@@ -4,9 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use windlass_driver::undo::{Part, RewindError, Standing, Wish};
-use windlass_driver::{About, Appended, Durability, Submission, Transcript};
-use windlass_rehearsal::Answer as Says;
+use windlass_driver::rewind::{RestoreStatus, RewindError, RewindOptions, RewindScope};
+use windlass_driver::{
+    AppendedTranscriptLines, Durability, PromptSubmission, TranscriptConfig, TranscriptContext,
+};
+use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{MessageId, MicroUsd, Notice, Terminal};
 
 use crate::stage::{Setting, assert_completed, ended, last_request, rehearse, until};
@@ -29,19 +31,19 @@ async fn files_go_back_to_a_message_that_was_named() {
     let rehearsal = rehearse(answers).await;
     let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
     let ears = Arc::clone(&heard);
-    let about = About { session: SESSION.into(), ..About::default() };
+    let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
     let transcript = directory.join("transcript.jsonl");
     let (session, mut notices) = setting
         .builder(&rehearsal.url())
         .journal(directory.join("session.jsonl"), Durability::Written)
-        .transcript(Transcript::new(Some(transcript.clone()), about, None))
-        .hear_transcript(Arc::new(move |appended: &Appended<'_>| {
+        .transcript(TranscriptConfig::new(Some(transcript.clone()), about, None))
+        .transcript_listener(Arc::new(move |appended: &AppendedTranscriptLines<'_>| {
             let heard = (appended.message, appended.uuids.to_vec(), appended.lines.len());
             ears.lock().unwrap().push(heard);
         }))
         .start()
         .unwrap();
-    session.submit(Submission::from("make it").named(PROMPT)).unwrap();
+    session.submit(PromptSubmission::from("make it").with_name(PROMPT)).unwrap();
     let (ending, told) = ended(&mut notices).await;
     assert_completed(&ending);
     let added = told.iter().filter(|notice| matches!(notice, Notice::MessageAdded(_))).count();
@@ -54,20 +56,20 @@ async fn files_go_back_to_a_message_that_was_named() {
         assert_eq!(written.lines().count(), lines);
         assert!(written.contains(PROMPT));
     }
-    let look = Wish { dry_run: true, ..Wish::default() };
+    let look = RewindOptions { dry_run: true, ..RewindOptions::default() };
     let shown = session.rewind_files(PROMPT, look).await.unwrap();
     assert_eq!(shown.len(), 1, "{shown:?}");
-    assert!(shown[0].is_removed && shown[0].standing == Standing::Unchanged, "{shown:?}");
+    assert!(shown[0].is_removed && shown[0].file_state == RestoreStatus::Restorable, "{shown:?}");
     assert_eq!((shown[0].insertions, shown[0].deletions), (0, 2));
     assert!(file.exists());
     let unknown = session.rewind_files("somebody else's", look).await;
     assert!(matches!(unknown, Err(RewindError::NoMessage(_))), "{unknown:?}");
     // Somebody else changes it meanwhile.
     std::fs::write(&file, "by hand\n").unwrap();
-    let refused = session.rewind_files(PROMPT, Wish::default()).await;
+    let refused = session.rewind_files(PROMPT, RewindOptions::default()).await;
     assert!(matches!(refused, Err(RewindError::ChangedByOthers(_))), "{refused:?}");
     assert!(file.exists());
-    let all = Wish { overwrite: true, ..Wish::default() };
+    let all = RewindOptions { overwrite: true, ..RewindOptions::default() };
     session.rewind_files(PROMPT, all).await.unwrap();
     assert!(!file.exists());
     assert!(shell.exists(), "what commands did is not covered");
@@ -77,7 +79,7 @@ async fn files_go_back_to_a_message_that_was_named() {
 #[tokio::test]
 async fn a_session_that_is_not_kept_cannot_go_back() {
     let stage = Setting::default().play([Says::text("hi")]).await;
-    let refused = stage.session.rewind_files(PROMPT, Wish::default()).await;
+    let refused = stage.session.rewind_files(PROMPT, RewindOptions::default()).await;
     assert!(matches!(refused, Err(RewindError::NotKept)), "{refused:?}");
 }
 
@@ -86,7 +88,7 @@ fn said(rehearsal: &windlass_rehearsal::Rehearsal) -> String {
     last_request(rehearsal)["messages"].to_string()
 }
 
-const BOTH: Part = Part { conversation: true, files: true };
+const BOTH: RewindScope = RewindScope { conversation: true, files: true };
 const SECOND: &str = "c0ffee00-0000-4000-8000-000000000002";
 
 #[tokio::test]
@@ -101,26 +103,27 @@ async fn an_open_session_goes_back_and_on_from_there() {
     let answers =
         [Says::text("hello"), Says::empty().tool("Write", write), Says::text("made it").repeat(0)];
     let rehearsal = rehearse(answers).await;
-    let about = About { session: SESSION.into(), ..About::default() };
+    let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
     let transcript = directory.join("transcript.jsonl");
     let start = || {
         setting
             .builder(&rehearsal.url())
             .journal(&journal, Durability::Synced)
-            .transcript(Transcript::new(Some(transcript.clone()), about.clone(), None))
+            .transcript(TranscriptConfig::new(Some(transcript.clone()), about.clone(), None))
             .start()
             .unwrap()
     };
     let (session, mut notices) = start();
-    session.submit(Submission::from("first").named(PROMPT)).unwrap();
+    session.submit(PromptSubmission::from("first").with_name(PROMPT)).unwrap();
     assert_completed(&ended(&mut notices).await.0);
-    session.submit(Submission::from("second").named(SECOND)).unwrap();
+    session.submit(PromptSubmission::from("second").with_name(SECOND)).unwrap();
     let paid = ended(&mut notices).await.0;
     assert_completed(&paid);
-    let look = session.rewind(SECOND, BOTH, Wish { dry_run: true, overwrite: false }).await;
+    let look =
+        session.rewind(SECOND, BOTH, RewindOptions { dry_run: true, overwrite: false }).await;
     assert_eq!(look.unwrap().files.len(), 1);
     assert!(file.exists());
-    let rewound = session.rewind(SECOND, BOTH, Wish::default()).await.unwrap();
+    let rewound = session.rewind(SECOND, BOTH, RewindOptions::default()).await.unwrap();
     assert_eq!((rewound.prompt.as_str(), rewound.files.len()), ("second", 1));
     assert!(!file.exists());
     session.submit("another way").unwrap();
@@ -130,7 +133,7 @@ async fn an_open_session_goes_back_and_on_from_there() {
     assert!(words.contains("first") && words.contains("another way"), "{words}");
     assert!(!words.contains("second") && !words.contains("made it"), "{words}");
     // Once more, from the same process, to the very beginning.
-    session.rewind(PROMPT, BOTH, Wish::default()).await.unwrap();
+    session.rewind(PROMPT, BOTH, RewindOptions::default()).await.unwrap();
     session.submit("from scratch").unwrap();
     assert_completed(&ended(&mut notices).await.0);
     assert!(!said(&rehearsal).contains("first"), "{}", said(&rehearsal));
@@ -159,22 +162,22 @@ async fn a_run_is_ended_before_the_session_goes_back() {
     let answers =
         [Says::text("hello"), Says::empty().tool("Bash", wait), Says::text("in time").repeat(0)];
     let rehearsal = rehearse(answers).await;
-    let about = About { session: SESSION.into(), ..About::default() };
+    let about = TranscriptContext { session: SESSION.into(), ..TranscriptContext::default() };
     let (session, mut notices) = setting
         .builder(&rehearsal.url())
         .journal(directory.join("session.jsonl"), Durability::Written)
-        .transcript(Transcript::new(None, about, None))
+        .transcript(TranscriptConfig::new(None, about, None))
         .start()
         .unwrap();
     session.submit("first").unwrap();
     assert_completed(&ended(&mut notices).await.0);
-    session.submit(Submission::from("second").named(PROMPT)).unwrap();
+    session.submit(PromptSubmission::from("second").with_name(PROMPT)).unwrap();
     until(&mut notices, |notice| matches!(notice, Notice::ToolStarted { .. })).await;
-    let unknown = session.rewind("nobody's", BOTH, Wish::default()).await;
+    let unknown = session.rewind("nobody's", BOTH, RewindOptions::default()).await;
     assert!(matches!(unknown, Err(RewindError::NoMessage(_))), "{unknown:?}");
     let ending = ended(&mut notices).await.0;
     assert_eq!(ending.terminal, Terminal::AbortedTools, "{ending:?}");
-    let rewound = session.rewind(PROMPT, BOTH, Wish::default()).await.unwrap();
+    let rewound = session.rewind(PROMPT, BOTH, RewindOptions::default()).await.unwrap();
     assert_eq!(rewound.prompt, "second");
     session.submit("third").unwrap();
     assert_completed(&ended(&mut notices).await.0);
@@ -182,6 +185,6 @@ async fn a_run_is_ended_before_the_session_goes_back() {
     assert!(words.contains("first") && words.contains("third"), "{words}");
     assert!(!words.contains("second") && !words.contains("sleep"), "{words}");
     session.close().await;
-    let gone = session.rewind(PROMPT, BOTH, Wish::default()).await;
+    let gone = session.rewind(PROMPT, BOTH, RewindOptions::default()).await;
     assert!(matches!(gone, Err(RewindError::Closed)), "{gone:?}");
 }

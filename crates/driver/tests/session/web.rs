@@ -4,16 +4,18 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use windlass_driver::Endpoint;
-use windlass_rehearsal::{Answer as Says, Fault};
-use windlass_vocabulary::{MicroUsd, Notice, Prices, Source, Tokens, ToolOutcome, Usage, Wire};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
+use windlass_vocabulary::{
+    MicroUsd, Notice, Prices, RequestSource, Tokens, ToolOutcome, Usage, WireFormat,
+};
 
 use crate::stage::{Setting, Stage, assert_completed, rehearse};
 
 /// A search as each wire streams it: two pages found, one of a host that was not wanted.
-fn found(wire: Wire) -> String {
+fn found(wire: WireFormat) -> String {
     let (here, there) = ("https://docs.example.org/masts", "https://ads.example.com/buy");
     let events = match wire {
-        Wire::AnthropicMessages => vec![
+        WireFormat::AnthropicMessages => vec![
             json!({"type": "message_start", "message": {"id": "m", "type": "message",
                 "role": "assistant", "model": "m", "content": [], "stop_reason": null,
                 "usage": {"input_tokens": 4000, "output_tokens": 1}}}),
@@ -37,7 +39,7 @@ fn found(wire: Wire) -> String {
                     "server_tool_use": {"web_search_requests": 2}}}),
             json!({"type": "message_stop"}),
         ],
-        Wire::OpenaiResponses => {
+        WireFormat::OpenaiResponses => {
             let message = json!({"id": "msg", "type": "message", "role": "assistant",
                 "status": "completed", "content": [{"type": "output_text", "text": "Three masts.",
                     "annotations": [
@@ -61,14 +63,14 @@ fn found(wire: Wire) -> String {
                     "usage": {"input_tokens": 4000, "output_tokens": 100}}}),
             ]
         }
-        Wire::Gemini => vec![json!({"candidates": [{
+        WireFormat::Gemini => vec![json!({"candidates": [{
             "content": {"role": "model", "parts": [{"text": "Three masts."}]},
             "finishReason": "STOP",
             "groundingMetadata": {"webSearchQueries": ["masts", "barks"], "groundingChunks": [
                 {"web": {"uri": here, "title": "On masts"}},
                 {"web": {"uri": there, "title": "Buy"}}]}}],
             "usageMetadata": {"promptTokenCount": 4000, "candidatesTokenCount": 100}})],
-        Wire::OpenaiChat => Vec::new(),
+        WireFormat::OpenaiChat => Vec::new(),
     };
     let lines = events.iter().map(|event| match event["type"].as_str() {
         Some(name) => format!("event: {name}\ndata: {event}\n\n"),
@@ -79,17 +81,17 @@ fn found(wire: Wire) -> String {
 
 async fn play(setting: Setting, answers: Vec<Says>) -> Stage {
     let rehearsal = rehearse(answers).await;
-    let endpoint = Endpoint::new(setting.wire, rehearsal.url()).searching(true);
-    let builder = windlass_driver::Builder::new(setting.settings.clone(), endpoint)
+    let endpoint = Endpoint::new(setting.wire, rehearsal.url()).with_web_search(true);
+    let builder = windlass_driver::SessionBuilder::new(setting.settings.clone(), endpoint)
         .registry(setting.registry.clone())
-        .surroundings(crate::stage::surroundings(setting.directory.path()))
+        .tool_context(crate::stage::surroundings(setting.directory.path()))
         .web_search(true);
     let (session, notices) = builder.start().unwrap();
     let (directory, wire) = (setting.directory, setting.wire);
     Stage { rehearsal, session, notices, directory, wire }
 }
 
-fn priced(wire: Wire) -> Setting {
+fn priced(wire: WireFormat) -> Setting {
     Setting::on(wire).with(|settings| {
         settings.model.prices = Prices { input: 1_000_000, output: 1_000_000, ..Prices::default() };
     })
@@ -105,11 +107,11 @@ fn outcome(told: &[Notice]) -> ToolOutcome {
 
 #[tokio::test]
 async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
-    for wire in [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::Gemini] {
+    for wire in [WireFormat::AnthropicMessages, WireFormat::OpenaiResponses, WireFormat::Gemini] {
         let input = json!({ "query": "masts of a bark", "blocked_domains": ["example.com"] });
         let bill = Usage { input: Tokens(9_000), output: Tokens(10), ..Usage::default() };
         let answers = vec![
-            Says::raw(found(wire)).when_source(Source::Aside),
+            Says::raw(found(wire)).when_source(RequestSource::Aside),
             Says::call("WebSearch", input).usage(bill),
             Says::text("three").usage(bill),
         ];
@@ -123,14 +125,14 @@ async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
         assert!(text.contains("[On masts](https://docs.example.org/masts)"), "{wire:?}: {text}");
         assert!(!text.contains("ads.example.com"), "{wire:?}: {text}");
         // Two requests of the conversation, and one beside it, which searched twice.
-        let fees = 2 * if wire == Wire::Gemini { 35_000 } else { 10_000 };
+        let fees = 2 * if wire == WireFormat::Gemini { 35_000 } else { 10_000 };
         assert_eq!(ending.cost, MicroUsd(2 * 9_010 + 4_100 + fees), "{wire:?}");
         let requests = stage.rehearsal.requests();
         let aside = requests.iter().find(|one| one.body.contains("Search the web for")).unwrap();
         let body: Value = aside.json().unwrap();
         let tool = body["tools"][0].to_string();
         match wire {
-            Wire::Gemini => assert!(tool.contains("google_search"), "{tool}"),
+            WireFormat::Gemini => assert!(tool.contains("google_search"), "{tool}"),
             _ => assert!(tool.contains("web_search") && tool.contains("example.com"), "{tool}"),
         }
         assert_eq!(body["tools"].as_array().unwrap().len(), 1, "{wire:?}");
@@ -143,11 +145,11 @@ async fn the_provider_searches_over_every_wire_that_has_a_word_for_it() {
 async fn a_search_that_could_not_be_paid_for_is_not_begun() {
     for (budget, is_begun) in [(60_000, false), (200_000, true)] {
         let answers = vec![
-            Says::raw(found(Wire::AnthropicMessages)).when_source(Source::Aside),
+            Says::raw(found(WireFormat::AnthropicMessages)).when_source(RequestSource::Aside),
             Says::call("WebSearch", json!({ "query": "masts of a bark" })),
             Says::text("done"),
         ];
-        let setting = priced(Wire::AnthropicMessages)
+        let setting = priced(WireFormat::AnthropicMessages)
             .with(|settings| settings.budget_max = Some(MicroUsd(budget)));
         let mut stage = play(setting, answers).await;
         let (ending, told) = stage.run("how many masts?").await;
@@ -166,7 +168,7 @@ async fn where_nobody_searches_the_tool_does_not_exist() {
         Says::call("WebSearch", json!({ "query": "masts" })),
         Says::text("then not").when_result("There is no tool `WebSearch`"),
     ];
-    let mut stage = play(Setting::on(Wire::OpenaiChat), answers).await;
+    let mut stage = play(Setting::on(WireFormat::OpenaiChat), answers).await;
     assert_completed(&stage.run("go").await.0);
 }
 
@@ -193,8 +195,8 @@ async fn page(body: String) -> String {
 async fn a_long_page_is_read_by_a_model_and_shown_when_that_fails() {
     let long = format!("<h1>Log</h1><p>{}</p>", "calm sea, light wind. ".repeat(400));
     let short = "<p>calm sea</p>".to_owned();
-    let refused = || Says::failing(Fault::refuse(400)).when_source(Source::Aside);
-    let answers = || Says::text("It was calm.").when_source(Source::Aside);
+    let refused = || Says::from_fault(ScriptedFault::refuse(400)).when_source(RequestSource::Aside);
+    let answers = || Says::text("It was calm.").when_source(RequestSource::Aside);
     let cases = [
         ("a model answers", &long, None, answers(), true),
         ("it fails", &long, None, refused(), false),
@@ -207,12 +209,12 @@ async fn a_long_page_is_read_by_a_model_and_shown_when_that_fails() {
             input["offset"] = json!(offset);
         }
         let answers = vec![aside, Says::call("WebFetch", input), Says::text("done")];
-        let mut setting = priced(Wire::AnthropicMessages);
+        let mut setting = priced(WireFormat::AnthropicMessages);
         setting.settings.model.prices = Prices::default();
         let rehearsal = rehearse(answers).await;
         let mut surroundings = crate::stage::surroundings(setting.directory.path());
         surroundings.network.loopback = true;
-        let builder = setting.builder(&rehearsal.url()).surroundings(surroundings);
+        let builder = setting.builder(&rehearsal.url()).tool_context(surroundings);
         let (session, notices) = builder.start().unwrap();
         let (directory, wire) = (setting.directory, setting.wire);
         let mut stage = Stage { rehearsal, session, notices, directory, wire };

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use windlass_driver::{Durability, Rule, Subagents};
-use windlass_rehearsal::Answer as Says;
+use windlass_driver::{Durability, Rule, SubagentConfig};
+use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_tool::worktree::Worktree;
-use windlass_vocabulary::{Mode, Notice, ToolOutcome};
+use windlass_vocabulary::{Notice, PermissionMode, ToolOutcome};
 
 use crate::agent::play;
 use crate::stage::{Setting, Stage, assert_completed, rehearse};
@@ -81,7 +81,7 @@ async fn what_an_agent_changes_stays_in_its_worktree() {
         Says::text("stirred"),
         Says::text("done"),
     ];
-    let (outcome, _stage) = outcome(play(setting, Subagents::default(), answers).await).await;
+    let (outcome, _stage) = outcome(play(setting, SubagentConfig::default(), answers).await).await;
     let path = kept(&outcome).unwrap_or_else(|| panic!("{outcome:?}"));
     assert!(format!("{outcome:?}").contains("files changed: 1"), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(path.join("log.txt")).unwrap(), "storm\n");
@@ -101,7 +101,7 @@ async fn a_worktree_in_which_nothing_happened_is_gone() {
         Says::text("calm"),
         Says::text("done"),
     ];
-    let (outcome, stage) = outcome(play(setting, Subagents::default(), answers).await).await;
+    let (outcome, stage) = outcome(play(setting, SubagentConfig::default(), answers).await).await;
     assert_eq!((outcome.is_error, kept(&outcome)), (false, None), "{outcome:?}");
     assert_eq!(git(&root, &["worktree", "list"]).lines().count(), 1);
     assert_eq!(ran(&root), Vec::<String>::new(), "programs of the repository ran");
@@ -121,7 +121,7 @@ async fn worktrees_that_a_killed_session_left_are_looked_after() {
     let journal = state.path().join("session.jsonl");
     let add = async |name: &str| {
         let path = journal.with_extension("worktrees").join(name);
-        let made = Worktree::add(root.clone(), path, CancellationToken::new()).await.unwrap();
+        let made = Worktree::create(root.clone(), path, CancellationToken::new()).await.unwrap();
         made.path().to_owned()
     };
     let (idle, changed) = (add("agent-1").await, add("agent-2").await);
@@ -156,7 +156,7 @@ async fn rights_move_with_the_agent_and_do_not_grow() {
     repository(&root);
     let text = root.display();
     let setting = setting.with(|settings| {
-        settings.policy.mode = Mode::AcceptEdits;
+        settings.policy.mode = PermissionMode::AcceptEdits;
         let rule = |text: &str| Rule::parse(text).unwrap();
         settings.policy.rules.allow = vec![rule("Agent")];
         settings.policy.rules.deny = vec![rule(&format!("Read(/{text}/log.txt)"))];
@@ -171,7 +171,7 @@ async fn rights_move_with_the_agent_and_do_not_grow() {
         Says::text("tried"),
         Says::text("done"),
     ];
-    let (outcome, stage) = outcome(play(setting, Subagents::default(), answers).await).await;
+    let (outcome, stage) = outcome(play(setting, SubagentConfig::default(), answers).await).await;
     let path = kept(&outcome).unwrap_or_else(|| panic!("{outcome:?}"));
     assert!(path.join("inside.txt").exists(), "its own place may be written");
     assert!(!root.join("new.txt").exists(), "its parent's may not");
@@ -183,7 +183,7 @@ async fn rights_move_with_the_agent_and_do_not_grow() {
 #[tokio::test]
 async fn without_a_repository_there_is_a_plain_answer() {
     let answers = vec![Says::call("Agent", apart("try it")), Says::text("then not")];
-    let stage = play(Setting::default(), Subagents::default(), answers).await;
+    let stage = play(Setting::default(), SubagentConfig::default(), answers).await;
     let (outcome, _stage) = outcome(stage).await;
     assert!(outcome.is_error, "{outcome:?}");
     assert!(format!("{outcome:?}").contains("is not in a git repository"), "{outcome:?}");

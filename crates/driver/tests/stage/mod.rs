@@ -15,18 +15,23 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use windlass_driver::{
-    Builder, Credential, Endpoint, Notices, Registry, Session, Settings, Surroundings, Timeouts,
+    Credential, Endpoint, ModelTimeouts, Notices, Session, SessionBuilder, Settings, ToolRegistry,
+    ToolSessionContext,
 };
-use windlass_rehearsal::{Answer, Recorded, Rehearsal, Script, StartOptions};
-use windlass_vocabulary::notice::Ending;
+use windlass_rehearsal::{ReceivedRequest, Rehearsal, RehearsalOptions, Script, ScriptedAnswer};
+use windlass_vocabulary::notice::RunEnding;
 use windlass_vocabulary::{
-    Delta, FailureKind, Message, Mode, ModelFacts, ModelName, Notice, Outcome, Prices, Terminal,
-    Tokens, Transition, Wire,
+    Delta, FailureKind, Message, ModelFacts, ModelName, Notice, Outcome, PermissionMode, Prices,
+    Terminal, Tokens, Transition, WireFormat,
 };
 
 /// Every wire.
-pub(crate) const WIRES: [Wire; 4] =
-    [Wire::AnthropicMessages, Wire::OpenaiResponses, Wire::OpenaiChat, Wire::Gemini];
+pub(crate) const WIRES: [WireFormat; 4] = [
+    WireFormat::AnthropicMessages,
+    WireFormat::OpenaiResponses,
+    WireFormat::OpenaiChat,
+    WireFormat::Gemini,
+];
 
 /// The longest any test waits for one thing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,16 +42,16 @@ pub(crate) struct Stage {
     pub(crate) session: Session,
     pub(crate) notices: Notices,
     pub(crate) directory: tempfile::TempDir,
-    pub(crate) wire: Wire,
+    pub(crate) wire: WireFormat,
 }
 
 /// What a session on stage is made of.
 pub(crate) struct Setting {
-    pub(crate) wire: Wire,
+    pub(crate) wire: WireFormat,
     pub(crate) credential: Credential,
     pub(crate) settings: Settings,
-    pub(crate) registry: Registry,
-    pub(crate) timeouts: Timeouts,
+    pub(crate) registry: ToolRegistry,
+    pub(crate) timeouts: ModelTimeouts,
     pub(crate) directory: tempfile::TempDir,
 }
 
@@ -54,15 +59,15 @@ impl Default for Setting {
     fn default() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings::new(facts("rehearsed-model"));
-        settings.policy.mode = Mode::BypassPermissions;
+        settings.policy.mode = PermissionMode::BypassPermissions;
         settings.policy.directories = vec![directory.path().to_str().unwrap().to_owned()];
         settings.jitter_seed = SHORT_WAITS;
         Self {
-            wire: Wire::AnthropicMessages,
+            wire: WireFormat::AnthropicMessages,
             credential: Credential::None,
             settings,
-            registry: Registry::builtin(),
-            timeouts: Timeouts::default(),
+            registry: ToolRegistry::with_builtin_tools(),
+            timeouts: ModelTimeouts::default(),
             directory,
         }
     }
@@ -70,17 +75,17 @@ impl Default for Setting {
 
 impl Setting {
     /// The usual setting on another wire.
-    pub(crate) fn on(wire: Wire) -> Self {
+    pub(crate) fn on(wire: WireFormat) -> Self {
         Self { wire, ..Self::default() }
     }
 
     /// With these tools and no others.
-    pub(crate) fn tools(self, registry: Registry) -> Self {
+    pub(crate) fn tools(self, registry: ToolRegistry) -> Self {
         Self { registry, ..self }
     }
 
     /// With this patience.
-    pub(crate) fn timeouts(self, timeouts: Timeouts) -> Self {
+    pub(crate) fn timeouts(self, timeouts: ModelTimeouts) -> Self {
         Self { timeouts, ..self }
     }
 
@@ -96,29 +101,29 @@ impl Setting {
     }
 
     /// A builder for this setting at an address.
-    pub(crate) fn builder(&self, url: &str) -> Builder {
+    pub(crate) fn builder(&self, url: &str) -> SessionBuilder {
         let endpoint = Endpoint::new(self.wire, url).credential(self.credential.clone());
-        Builder::new(self.settings.clone(), endpoint)
+        SessionBuilder::new(self.settings.clone(), endpoint)
             .registry(self.registry.clone())
             .timeouts(self.timeouts)
-            .surroundings(surroundings(self.directory.path()))
+            .tool_context(surroundings(self.directory.path()))
     }
 
     /// Starts a session that will hear these answers.
-    pub(crate) async fn play(self, answers: impl IntoIterator<Item = Answer>) -> Stage {
+    pub(crate) async fn play(self, answers: impl IntoIterator<Item = ScriptedAnswer>) -> Stage {
         let rehearsal = rehearse(answers).await;
         let (session, notices) = self.builder(&rehearsal.url()).start().unwrap();
         Stage { rehearsal, session, notices, directory: self.directory, wire: self.wire }
     }
 }
 
-pub(crate) fn surroundings(directory: &Path) -> Surroundings {
-    Surroundings::new(directory, directory.join("spill"))
+pub(crate) fn surroundings(directory: &Path) -> ToolSessionContext {
+    ToolSessionContext::new(directory, directory.join("spill"))
 }
 
-pub(crate) async fn rehearse(answers: impl IntoIterator<Item = Answer>) -> Rehearsal {
+pub(crate) async fn rehearse(answers: impl IntoIterator<Item = ScriptedAnswer>) -> Rehearsal {
     let script = answers.into_iter().fold(Script::new(), Script::answer);
-    Rehearsal::start(script, StartOptions::default()).await.unwrap()
+    Rehearsal::start(script, RehearsalOptions::default()).await.unwrap()
 }
 
 pub(crate) fn facts(name: &str) -> ModelFacts {
@@ -133,13 +138,13 @@ pub(crate) fn facts(name: &str) -> ModelFacts {
 
 impl Stage {
     /// Submits a message and reads to the end of the run.
-    pub(crate) async fn run(&mut self, message: &str) -> (Ending, Vec<Notice>) {
+    pub(crate) async fn run(&mut self, message: &str) -> (RunEnding, Vec<Notice>) {
         self.session.submit(message).unwrap();
         self.ending().await
     }
 
     /// Reads to the end of the run.
-    pub(crate) async fn ending(&mut self) -> (Ending, Vec<Notice>) {
+    pub(crate) async fn ending(&mut self) -> (RunEnding, Vec<Notice>) {
         let ended = ended(&mut self.notices).await;
         assert_lawful(self.wire, &self.rehearsal);
         ended
@@ -152,7 +157,7 @@ impl Stage {
 }
 
 /// Reads to the end of the run.
-pub(crate) async fn ended(notices: &mut Notices) -> (Ending, Vec<Notice>) {
+pub(crate) async fn ended(notices: &mut Notices) -> (RunEnding, Vec<Notice>) {
     let told = until(notices, |notice| matches!(notice, Notice::RunEnded(_))).await;
     match told.last() {
         Some(Notice::RunEnded(ending)) => (ending.clone(), told),
@@ -162,8 +167,8 @@ pub(crate) async fn ended(notices: &mut Notices) -> (Ending, Vec<Notice>) {
 
 /// Every request so far is one that the provider would take.
 #[track_caller]
-pub(crate) fn assert_lawful(wire: Wire, rehearsal: &Rehearsal) {
-    for Recorded { number, body, .. } in rehearsal.requests() {
+pub(crate) fn assert_lawful(wire: WireFormat, rehearsal: &Rehearsal) {
+    for ReceivedRequest { number, body, .. } in rehearsal.requests() {
         let broken = law::breaches(wire, body.as_bytes());
         assert!(broken.is_empty(), "{wire:?}, request {number}: {broken:#?} in {body}");
     }
@@ -237,7 +242,7 @@ pub(crate) fn transitions(told: &[Notice]) -> Vec<Transition> {
 /// The pauses that were told: what failed, and how long.
 pub(crate) fn waits(told: &[Notice]) -> Vec<(FailureKind, u64)> {
     let all = told.iter().filter_map(|notice| match notice {
-        Notice::Waiting { failure, wait, .. } => Some((failure.kind, wait.0)),
+        Notice::RetryScheduled { failure, wait, .. } => Some((failure.kind, wait.0)),
         _ => None,
     });
     all.collect()
@@ -262,20 +267,20 @@ pub(crate) fn is_streamed_text(notice: &Notice) -> bool {
 }
 
 #[track_caller]
-pub(crate) fn assert_ended(ending: &Ending, terminal: Terminal) {
+pub(crate) fn assert_ended(ending: &RunEnding, terminal: Terminal) {
     assert_eq!(ending.terminal, terminal, "{ending:#?}");
 }
 
 /// The run completed of itself.
 #[track_caller]
-pub(crate) fn assert_completed(ending: &Ending) {
+pub(crate) fn assert_completed(ending: &RunEnding) {
     assert_ended(ending, Terminal::Completed);
     assert_eq!(ending.outcome, Some(Outcome::Natural), "{ending:#?}");
 }
 
 /// The run ended in this failure.
 #[track_caller]
-pub(crate) fn assert_failed(ending: &Ending, kind: FailureKind) {
+pub(crate) fn assert_failed(ending: &RunEnding, kind: FailureKind) {
     assert_ended(ending, Terminal::ModelError);
     assert_eq!(ending.failure.as_ref().map(|failure| failure.kind), Some(kind), "{ending:#?}");
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
-use windlass_driver::{Job, Registry, Running, Tool};
-use windlass_permission::Granted;
-use windlass_vocabulary::{Inspection, Json, ToolCall, ToolName, ToolOutcome, ToolSpec};
+use windlass_driver::{Tool, ToolCallContext, ToolFuture, ToolRegistry};
+use windlass_permission::PermissionGrant;
+use windlass_vocabulary::{Json, ToolCall, ToolInspection, ToolName, ToolOutcome, ToolSpec};
 
 /// What ran, in order, and a gate that calls wait at.
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Two tools: `Look` reads, `Act` has effects. Both need `at`; `lines` makes results long.
-    pub(crate) fn new() -> (Self, Registry) {
+    pub(crate) fn new() -> (Self, ToolRegistry) {
         let recorder =
             Self { ran: Arc::default(), gate: watch::Sender::new(true), running: Arc::default() };
-        let mut registry = Registry::empty();
+        let mut registry = ToolRegistry::empty();
         for (name, inspection) in
-            [("Look", Inspection::SHARED_READ), ("Act", Inspection::EXCLUSIVE_EFFECT)]
+            [("Look", ToolInspection::SHARED_READ), ("Act", ToolInspection::EXCLUSIVE_EFFECT)]
         {
             let spec = ToolSpec {
                 name: ToolName::from(name),
@@ -67,7 +67,7 @@ impl Recorder {
 
 struct Recorded {
     spec: ToolSpec,
-    inspection: Inspection,
+    inspection: ToolInspection,
     recorder: Recorder,
 }
 
@@ -76,15 +76,15 @@ impl Tool for Recorded {
         &self.spec
     }
 
-    fn inspect(&self, input: &Json) -> Inspection {
+    fn inspect(&self, input: &Json) -> ToolInspection {
         let input: serde_json::Value = serde_json::from_str(input.as_str()).unwrap_or_default();
         match input.get("at").is_some_and(serde_json::Value::is_string) {
             true => self.inspection.clone(),
-            false => Inspection::refused("The input needs a field `at`."),
+            false => ToolInspection::from_problem("The input needs a field `at`."),
         }
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, _job: Job) -> Running<'a> {
+    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, _job: ToolCallContext) -> ToolFuture<'a> {
         Box::pin(async move {
             let call = call.into_inner();
             let input: serde_json::Value = serde_json::from_str(call.input.as_str()).unwrap();
@@ -98,7 +98,7 @@ impl Tool for Recorded {
             // Others get a chance to begin.
             tokio::task::yield_now().await;
             self.recorder.count(-1);
-            ToolOutcome::text(words)
+            ToolOutcome::from_text(words)
         })
     }
 }

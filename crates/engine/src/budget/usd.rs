@@ -32,7 +32,7 @@ pub(crate) fn grant(
     wanted: Tokens,
 ) -> Option<Grant> {
     let worst = |output: Tokens| {
-        let sent = u128::from(input.0) * u128::from(model.prices.dearest_input());
+        let sent = u128::from(input.0) * u128::from(model.prices.max_input_price());
         let sent = u64::try_from(sent.div_ceil(1_000_000)).unwrap_or(u64::MAX);
         MicroUsd(sent) + model.prices.cost(&Usage { output, ..Usage::default() })
     };

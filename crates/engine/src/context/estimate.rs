@@ -3,7 +3,7 @@
 //! A raw count by class of character. It need not be right, only proportional: the ledger
 //! calibrates it against every figure a provider reports.
 
-use windlass_vocabulary::{Block, Message, ResultPart, ToolSpec};
+use windlass_vocabulary::{ContentBlock, Message, ToolResultPart, ToolSpec};
 
 /// Tokens an image or a document page costs at most providers.
 const MEDIA: u64 = 1_600;
@@ -38,21 +38,21 @@ pub fn tools(specs: &[ToolSpec]) -> u64 {
 
 /// Raw estimate of a block.
 #[must_use]
-pub fn block(block: &Block) -> u64 {
+pub fn block(block: &ContentBlock) -> u64 {
     match block {
-        Block::Text(words) => text(words),
-        Block::Thinking(thinking) => text(&thinking.text),
-        Block::ToolUse(call) => FRAME + text(call.name.as_str()) + text(call.input.as_str()),
-        Block::ToolResult(result) => FRAME + result.content.iter().map(part).sum::<u64>(),
-        Block::Media(_) => MEDIA,
-        Block::Provider(block) => text(block.json.as_str()),
+        ContentBlock::Text(words) => text(words),
+        ContentBlock::Thinking(thinking) => text(&thinking.text),
+        ContentBlock::ToolUse(call) => FRAME + text(call.name.as_str()) + text(call.input.as_str()),
+        ContentBlock::ToolResult(result) => FRAME + result.content.iter().map(part).sum::<u64>(),
+        ContentBlock::Media(_) => MEDIA,
+        ContentBlock::Provider(block) => text(block.json.as_str()),
     }
 }
 
-fn part(part: &ResultPart) -> u64 {
+fn part(part: &ToolResultPart) -> u64 {
     match part {
-        ResultPart::Text(words) => text(words),
-        ResultPart::Media(_) => MEDIA,
+        ToolResultPart::Text(words) => text(words),
+        ToolResultPart::Media(_) => MEDIA,
     }
 }
 

@@ -4,9 +4,9 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
-use windlass_vocabulary::inventory::{Component, Inventory, Part};
+use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage, ContextUsagePart};
 use windlass_vocabulary::{
-    AttachmentKind, Block, Message, MetaKind, Origin, Role, Tokens, ToolCallId,
+    AttachmentKind, ContentBlock, Message, MessageOrigin, MetaKind, Role, Tokens, ToolCallId,
 };
 
 use super::{Projection, Room, estimate};
@@ -16,28 +16,28 @@ use crate::state::State;
 
 /// What the next request is made of.
 #[must_use]
-pub fn inventory(state: &State, settings: &Settings) -> Inventory {
+pub fn inventory(state: &State, settings: &Settings) -> ContextUsage {
     let projection = Projection::new(&state.context, &state.transcript);
     let tools = &state.tool_context.tools;
     let mut sizes = Sizes::default();
     for piece in request::system(settings) {
-        sizes.add(Component::System, estimate::text(&piece));
+        sizes.add(ContextComponent::System, estimate::text(&piece));
     }
     for spec in tools.iter() {
-        sizes.add(Component::Tools, estimate::tools(core::slice::from_ref(spec)));
+        sizes.add(ContextComponent::Tools, estimate::tools(core::slice::from_ref(spec)));
     }
     for message in projection.messages.iter() {
         sizes.message(message);
     }
     let raw: u64 = sizes.parts.values().map(|(raw, _)| raw).sum();
     let total = state.ledger.estimate(raw);
-    let parts = sizes.parts.into_iter().map(|(component, (part, count))| Part {
+    let parts = sizes.parts.into_iter().map(|(component, (part, count))| ContextUsagePart {
         component,
         tokens: share(total, part, raw),
         count,
     });
     let room = Room::new(settings, state.control.model);
-    Inventory {
+    ContextUsage {
         model: settings.model_at(state.control.model).name.clone(),
         window: room.window,
         reserved: room.window.less(room.limit),
@@ -52,41 +52,43 @@ pub fn inventory(state: &State, settings: &Settings) -> Inventory {
 /// Raw sizes and numbers of pieces, by component.
 #[derive(Default)]
 struct Sizes {
-    parts: BTreeMap<Component, (u64, usize)>,
+    parts: BTreeMap<ContextComponent, (u64, usize)>,
     /// Which tool a call is for.
     tools: BTreeMap<ToolCallId, String>,
 }
 
 impl Sizes {
-    fn add(&mut self, component: Component, raw: u64) {
+    fn add(&mut self, component: ContextComponent, raw: u64) {
         let (sum, count) = self.parts.entry(component).or_default();
         *sum += raw;
         *count += 1;
     }
 
     fn message(&mut self, message: &Message) {
-        for call in message.calls() {
+        for call in message.tool_calls() {
             self.tools.insert(call.id.clone(), call.name.to_string());
         }
         if message.pinned {
-            return self.add(Component::Pins, estimate::message(message));
+            return self.add(ContextComponent::Pins, estimate::message(message));
         }
         for block in &message.content {
             let component = match (block, message.origin) {
-                (Block::ToolResult(result), _) => {
+                (ContentBlock::ToolResult(result), _) => {
                     let tool = self.tools.get(&result.call).cloned();
-                    Component::Results(tool.unwrap_or_else(|| "other tools".to_string()))
+                    ContextComponent::Results(tool.unwrap_or_else(|| "other tools".to_string()))
                 }
-                (Block::Thinking(_), _) => Component::Reasoning,
-                (Block::Provider(block), _) if block.is_reasoning => Component::Reasoning,
-                (_, Origin::Summary) => Component::Summaries,
+                (ContentBlock::Thinking(_), _) => ContextComponent::Reasoning,
+                (ContentBlock::Provider(block), _) if block.is_reasoning => {
+                    ContextComponent::Reasoning
+                }
+                (_, MessageOrigin::Summary) => ContextComponent::Summaries,
                 (
                     _,
-                    Origin::Meta(MetaKind::Context)
-                    | Origin::Attachment(AttachmentKind::Memory | AttachmentKind::Skills),
-                ) => Component::Memory,
-                _ if message.role == Role::Assistant => Component::Answers,
-                _ => Component::Requests,
+                    MessageOrigin::Meta(MetaKind::Context)
+                    | MessageOrigin::Attachment(AttachmentKind::Memory | AttachmentKind::Skills),
+                ) => ContextComponent::Memory,
+                _ if message.role == Role::Assistant => ContextComponent::Answers,
+                _ => ContextComponent::Requests,
             };
             self.add(component, estimate::block(block));
         }

@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, Message, MessageId, ResultPart, ToolResult};
+use windlass_vocabulary::{ContentBlock, Message, MessageId, ToolResult, ToolResultPart};
 
 use super::{Memory, Report, Shrink, View, with_content};
 use crate::digest;
@@ -36,10 +36,10 @@ pub(super) fn apply(memory: &mut Memory, view: &View<'_>, report: &mut Report) {
 
 /// The content with oversized results cut, or `None` if all are within their limits. When the
 /// message as a whole is over its limit, its largest results are cut as well.
-fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<Vec<Block>> {
+fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<Vec<ContentBlock>> {
     let context = &view.settings.context;
-    let total: usize = message.results().map(ToolResult::bytes).sum();
-    let share = match message.results().count() {
+    let total: usize = message.tool_results().map(ToolResult::bytes).sum();
+    let share = match message.tool_results().count() {
         0 => return None,
         count => context.message_result_bytes_max / count,
     };
@@ -49,7 +49,7 @@ fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<
         .content
         .iter()
         .map(|block| match block {
-            Block::ToolResult(result) => {
+            ContentBlock::ToolResult(result) => {
                 let own = limit_of(result, view);
                 let limit = if is_crowded { own.min(share) } else { own };
                 if result.bytes() <= limit {
@@ -58,7 +58,7 @@ fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<
                 match cut(result, limit, context, report) {
                     Some(short) => {
                         is_cut = true;
-                        Block::ToolResult(short)
+                        ContentBlock::ToolResult(short)
                     }
                     None => block.clone(),
                 }
@@ -72,7 +72,7 @@ fn shortened(message: &Message, view: &View<'_>, report: &mut Report) -> Option<
 fn limit_of(result: &ToolResult, view: &View<'_>) -> usize {
     // The call is in the answer before the results; its tool knows the limit.
     let name = view.transcript.messages().rev().find_map(|message| {
-        message.calls().find(|call| call.id == result.call).map(|call| call.name.clone())
+        message.tool_calls().find(|call| call.id == result.call).map(|call| call.name.clone())
     });
     name.and_then(|name| view.tools.iter().find(|spec| spec.name == name))
         .map_or(view.settings.context.message_result_bytes_max, |spec| spec.result_bytes_max)
@@ -91,7 +91,7 @@ fn cut(
         .content
         .iter()
         .map(|part| match part {
-            ResultPart::Text(text) if text.len() > kept.saturating_mul(2) => {
+            ToolResultPart::Text(text) if text.len() > kept.saturating_mul(2) => {
                 let name: Arc<str> = Arc::from(spill_name(result.call.as_str(), number));
                 let pointer = format!("{}/{name}", context.spill_directory);
                 // The note takes room too.
@@ -102,7 +102,7 @@ fn cut(
                 }
                 number += 1;
                 report.spills.push((name, text.clone()));
-                ResultPart::Text(short)
+                ToolResultPart::Text(short)
             }
             other => other.clone(),
         })

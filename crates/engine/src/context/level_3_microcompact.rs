@@ -7,7 +7,9 @@
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, Clearing, Message, MessageId, Source, Tokens, ToolResult};
+use windlass_vocabulary::{
+    ContentBlock, Message, MessageId, RequestSource, Tokens, ToolResult, ToolResultClearing,
+};
 
 use super::{Memory, Report, Room, Shrink, View, with_content};
 use crate::settings::Settings;
@@ -25,16 +27,20 @@ pub(super) struct Verbose {
 
 /// What the provider is asked to take out on its side, where it can; then nothing is done here.
 /// Summaries and labels are no part of the conversation.
-pub(crate) fn clearing(state: &State, settings: &Settings, source: Source) -> Option<Clearing> {
+pub(crate) fn clearing(
+    state: &State,
+    settings: &Settings,
+    source: RequestSource,
+) -> Option<ToolResultClearing> {
     let model = settings.model_at(state.control.model);
     let can_clear = settings.context.cleared_by_provider.contains(&model.name);
     let room = Room::new(settings, state.control.model);
-    let wish = Clearing {
-        over: room.percent(settings.context.microcompact_percent),
-        kept: settings.context.recent_turns.saturating_mul(RESULTS_A_TURN),
-        at_least: room.percent(BATCH_PERCENT),
+    let wish = ToolResultClearing {
+        trigger_tokens: room.percent(settings.context.microcompact_percent),
+        keep_latest: settings.context.recent_turns.saturating_mul(RESULTS_A_TURN),
+        clear_at_least: room.percent(BATCH_PERCENT),
     };
-    (can_clear && !state.without_clearing && source == Source::Main).then_some(wish)
+    (can_clear && !state.without_clearing && source == RequestSource::Main).then_some(wish)
 }
 
 /// Results that a turn is taken to have.
@@ -106,14 +112,18 @@ fn shortened(message: &Message, verbose: usize) -> Option<(Entry, usize)> {
         return None;
     }
     let mut count = 0;
-    let content: Vec<Block> = message
+    let content: Vec<ContentBlock> = message
         .content
         .iter()
         .map(|block| match block {
-            Block::ToolResult(result) if result.bytes() > verbose => {
+            ContentBlock::ToolResult(result) if result.bytes() > verbose => {
                 count += 1;
                 let note = format!("[{} bytes of old output left out]", result.bytes());
-                Block::ToolResult(ToolResult::text(result.call.clone(), note, result.is_error))
+                ContentBlock::ToolResult(ToolResult::from_text(
+                    result.call.clone(),
+                    note,
+                    result.is_error,
+                ))
             }
             other => other.clone(),
         })

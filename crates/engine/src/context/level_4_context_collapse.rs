@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
-use windlass_vocabulary::{Message, MessageId, Origin};
+use windlass_vocabulary::{Message, MessageId, MessageOrigin};
 
 use super::{Memory, Report, Shrink, View, estimate};
 use crate::context::level_1_tool_result_budget::floor;
@@ -68,10 +68,10 @@ fn stage(memory: &mut Memory, view: &View<'_>) {
         else {
             continue;
         };
-        if results.origin != Origin::ToolResults || answer.pinned || results.pinned {
+        if results.origin != MessageOrigin::ToolResults || answer.pinned || results.pinned {
             continue;
         }
-        let message = Message::user_text(*first, Origin::Summary, line(answer, results));
+        let message = Message::user_text(*first, MessageOrigin::Summary, line(answer, results));
         let raw = estimate::message(&message);
         let line = Entry { message: Arc::new(message), raw };
         memory.collapses.push(Collapse { first: *first, last, line });
@@ -112,11 +112,12 @@ fn commit(
 /// One line for a whole turn: which calls were made and whether they failed.
 fn line(answer: &Message, results: &Message) -> String {
     let mut line = String::from("[An earlier turn, in short:");
-    for call in answer.calls() {
+    for call in answer.tool_calls() {
         let input = call.input.as_str();
         let short = input.get(..floor(input, INPUT_KEPT)).unwrap_or("");
         let dots = if short.len() < input.len() { "…" } else { "" };
-        let is_error = results.results().any(|result| result.call == call.id && result.is_error);
+        let is_error =
+            results.tool_results().any(|result| result.call == call.id && result.is_error);
         let end = if is_error { "failed" } else { "done" };
         line.push_str(&format!(" {} {short}{dots}: {end}.", call.name));
     }

@@ -12,7 +12,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_vocabulary::{Message, MessageId, Origin, Role, Tokens};
+use windlass_vocabulary::{Message, MessageId, MessageOrigin, Role, Tokens};
 
 use super::projection::{is_permanent, is_request};
 use super::{Memory, Report, Shrink, View, estimate, level_1_tool_result_budget, loss};
@@ -119,7 +119,7 @@ fn tail(shown: &[Arc<Message>], memory: &Memory, view: &View<'_>, room: Tokens) 
     let mut raw = 0;
     let mut len = 0;
     for (count, message) in shown.iter().rev().enumerate() {
-        let is_behind_summary = message.origin == Origin::Summary
+        let is_behind_summary = message.origin == MessageOrigin::Summary
             || last_collapsed.is_some_and(|last| message.id <= last);
         raw += view.transcript.entry(message.id).map_or(0, |entry| memory.shown(entry).raw);
         if is_behind_summary || (view.estimate)(raw) > room {
@@ -164,7 +164,7 @@ pub(crate) fn place(
     let candidates = summaries.chain(cuts.into_iter().filter(|_| wish.may_cut));
     for (shrunk, mut words, after) in candidates {
         words.push_str(wish.carried);
-        let message = Message::user_text(transcript.next_id(), Origin::Summary, words);
+        let message = Message::user_text(transcript.next_id(), MessageOrigin::Summary, words);
         let kept = plan.before.iter().chain(after).filter_map(|id| transcript.entry(*id));
         let kept: u64 = kept.map(|entry| memory.shown(entry).raw).sum();
         let raw_now = kept + estimate::message(&message);
@@ -209,7 +209,8 @@ pub(crate) fn cut_all(
     let mut words = text::cut(dropped.len(), &quotes(transcript, &dropped));
     words.push_str(carried);
     let losses = loss::words(transcript, &dropped);
-    let message = transcript.push(Message::user_text(boundary.summary, Origin::Summary, words));
+    let message =
+        transcript.push(Message::user_text(boundary.summary, MessageOrigin::Summary, words));
     memory.restart(boundary);
     let freed = raw_before.saturating_sub(memory.projection(transcript).raw);
     report.shrunk.push(Shrink { level: 5, freed, losses });

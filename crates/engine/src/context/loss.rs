@@ -6,8 +6,8 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use windlass_vocabulary::inventory::{Freed, Loss};
-use windlass_vocabulary::{Block, Message, MessageId};
+use windlass_vocabulary::context_usage::{ContextLoss, FreedTokens};
+use windlass_vocabulary::{ContentBlock, Message, MessageId};
 
 use super::projection::is_request;
 use crate::transcript::Transcript;
@@ -15,8 +15,8 @@ use crate::transcript::Transcript;
 /// What was dropped and what that freed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LossRecord {
-    levels: [Freed; 5],
-    latest: VecDeque<Loss>,
+    levels: [FreedTokens; 5],
+    latest: VecDeque<ContextLoss>,
 }
 
 /// Single losses kept.
@@ -25,16 +25,16 @@ const LATEST_MAX: usize = 256;
 impl LossRecord {
     /// What each of the five levels did in all.
     #[must_use]
-    pub fn levels(&self) -> &[Freed; 5] {
+    pub fn levels(&self) -> &[FreedTokens; 5] {
         &self.levels
     }
 
     /// The latest losses, oldest first.
-    pub fn latest(&self) -> impl DoubleEndedIterator<Item = &Loss> {
+    pub fn latest(&self) -> impl DoubleEndedIterator<Item = &ContextLoss> {
         self.latest.iter()
     }
 
-    pub(crate) fn add(&mut self, loss: Loss) {
+    pub(crate) fn add(&mut self, loss: ContextLoss) {
         let place = usize::from(loss.level).saturating_sub(1);
         if let Some(sum) = self.levels.get_mut(place) {
             sum.times += 1;
@@ -59,10 +59,11 @@ pub(super) fn words(transcript: &Transcript, dropped: &[MessageId]) -> Vec<Strin
     let mut tools: BTreeMap<&str, usize> = BTreeMap::new();
     let mut media = 0;
     for message in &messages {
-        for call in message.calls() {
+        for call in message.tool_calls() {
             *tools.entry(call.name.as_str()).or_default() += 1;
         }
-        media += message.content.iter().filter(|block| matches!(block, Block::Media(_))).count();
+        media +=
+            message.content.iter().filter(|block| matches!(block, ContentBlock::Media(_))).count();
     }
     if !tools.is_empty() {
         let each: Vec<String> =

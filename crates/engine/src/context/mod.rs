@@ -206,7 +206,10 @@ pub(crate) fn prepare(memory: &mut Memory, view: &View<'_>, makes_room: bool) ->
 }
 
 /// The same message with other content.
-pub(crate) fn with_content(message: &Message, content: Vec<windlass_vocabulary::Block>) -> Entry {
+pub(crate) fn with_content(
+    message: &Message,
+    content: Vec<windlass_vocabulary::ContentBlock>,
+) -> Entry {
     let message = Message { content, ..message.clone() };
     let raw = estimate::message(&message);
     Entry { message: Arc::new(message), raw }

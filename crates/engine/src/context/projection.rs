@@ -1,7 +1,7 @@
 //! What is sent to the model: the transcript, seen through what the levels remember.
 
 use alloc::vec::Vec;
-use windlass_vocabulary::{AttachmentKind, Message, MessageId, Messages, MetaKind, Origin};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, MessageOrigin, Messages, MetaKind};
 
 use super::Memory;
 use crate::transcript::{Entry, Transcript};
@@ -97,10 +97,13 @@ impl Projection {
 
 /// Never left out by any level: pinned messages and the hidden first message.
 pub(crate) fn is_permanent(message: &Message) -> bool {
-    message.pinned || message.origin == Origin::Meta(MetaKind::Context)
+    message.pinned || message.origin == MessageOrigin::Meta(MetaKind::Context)
 }
 
 /// Something a person asked for.
 pub(crate) fn is_request(message: &Message) -> bool {
-    matches!(message.origin, Origin::User | Origin::Attachment(AttachmentKind::QueuedInput))
+    matches!(
+        message.origin,
+        MessageOrigin::User | MessageOrigin::Attachment(AttachmentKind::QueuedInput)
+    )
 }

@@ -7,7 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use windlass_vocabulary::{Block, MessageId, ResultPart, ToolResult};
+use windlass_vocabulary::{ContentBlock, MessageId, ToolResult, ToolResultPart};
 
 use super::{Memory, with_content};
 use crate::text;
@@ -67,7 +67,7 @@ pub(crate) fn leave_out(
             continue;
         }
         let before = out.names.len();
-        let content: Vec<Block> =
+        let content: Vec<ContentBlock> =
             message.content.iter().filter_map(|block| kept(block, what, &mut out)).collect();
         if out.names.len() > before {
             memory.shorten(message.id, with_content(message, content));
@@ -76,21 +76,21 @@ pub(crate) fn leave_out(
     out
 }
 
-fn kept(block: &Block, what: Refused, out: &mut LeftOut) -> Option<Block> {
+fn kept(block: &ContentBlock, what: Refused, out: &mut LeftOut) -> Option<ContentBlock> {
     match (block, what) {
-        (Block::Media(media), Refused::Media | Refused::Rich) => {
+        (ContentBlock::Media(media), Refused::Media | Refused::Rich) => {
             out.names.push(media.name.to_string());
-            Some(Block::Text(text::media_removed(&media.name)))
+            Some(ContentBlock::Text(text::media_removed(&media.name)))
         }
-        (Block::ToolResult(result), Refused::Media | Refused::Rich) => {
+        (ContentBlock::ToolResult(result), Refused::Media | Refused::Rich) => {
             let content = result.content.iter().map(|part| without_media(part, out)).collect();
-            Some(Block::ToolResult(ToolResult { content, ..result.clone() }))
+            Some(ContentBlock::ToolResult(ToolResult { content, ..result.clone() }))
         }
-        (Block::Thinking(_), Refused::Reasoning | Refused::Foreign | Refused::Rich) => {
+        (ContentBlock::Thinking(_), Refused::Reasoning | Refused::Foreign | Refused::Rich) => {
             out.names.push("reasoning".to_string());
             None
         }
-        (Block::Provider(block), Refused::Foreign | Refused::Rich) => {
+        (ContentBlock::Provider(block), Refused::Foreign | Refused::Rich) => {
             out.names.push(block.kind.to_string());
             None
         }
@@ -98,12 +98,12 @@ fn kept(block: &Block, what: Refused, out: &mut LeftOut) -> Option<Block> {
     }
 }
 
-fn without_media(part: &ResultPart, out: &mut LeftOut) -> ResultPart {
+fn without_media(part: &ToolResultPart, out: &mut LeftOut) -> ToolResultPart {
     match part {
-        ResultPart::Media(media) => {
+        ToolResultPart::Media(media) => {
             out.names.push(media.name.to_string());
-            ResultPart::Text(text::media_removed(&media.name))
+            ToolResultPart::Text(text::media_removed(&media.name))
         }
-        ResultPart::Text(words) => ResultPart::Text(words.clone()),
+        ToolResultPart::Text(words) => ToolResultPart::Text(words.clone()),
     }
 }

@@ -6,7 +6,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_vocabulary::{AttachmentKind, Message, Notice, Origin, ToolSpec};
+use windlass_vocabulary::{AttachmentKind, Message, MessageOrigin, Notice, ToolSpec};
 
 use crate::budget::turns;
 use crate::signal::Signal;
@@ -18,7 +18,10 @@ impl Loop<'_> {
         let has_another = turns::has_another(&self.state.control, &self.limits);
         if has_another {
             for submission in core::mem::take(&mut self.state.inbox.queued) {
-                self.add_submission(submission, Origin::Attachment(AttachmentKind::QueuedInput));
+                self.add_submission(
+                    submission,
+                    MessageOrigin::Attachment(AttachmentKind::QueuedInput),
+                );
             }
         }
         for (kind, text) in core::mem::take(&mut self.state.inbox.arrived) {
@@ -35,7 +38,7 @@ impl Loop<'_> {
     pub(crate) fn add_attachment(&mut self, kind: AttachmentKind, text: String) {
         let id = self.state.transcript.next_id();
         let pinned = kind == AttachmentKind::Memory && text.lines().any(is_pin);
-        let message = Message::user_text(id, Origin::Attachment(kind), text);
+        let message = Message::user_text(id, MessageOrigin::Attachment(kind), text);
         self.add(Message { pinned, ..message });
     }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
     AttachmentKind, FailureKind, HookPoint, HookReport, HookVerdict, Message, ModelFailure, Notice,
-    Source, Ticket, Usage,
+    RequestSource, Ticket, Usage,
 };
 
 use crate::context::level_5_autocompact::{self, Wish};
@@ -61,7 +61,7 @@ impl Loop<'_> {
         let HookReport { verdict, name, context, .. } = report;
         let signal = match verdict {
             HookVerdict::Block(text) | HookVerdict::Halt(text) => {
-                self.tell(Notice::HookSpoke { point: HookPoint::PreCompact, name, text });
+                self.tell(Notice::HookMessage { point: HookPoint::PreCompact, name, text });
                 Some(Signal::Summarized(Shrunk::Nothing))
             }
             HookVerdict::Pass
@@ -102,8 +102,8 @@ impl Loop<'_> {
         let output = self.settings.context.summary_tokens;
         let model = self.errand_model(tries);
         let words = text::compaction(self.state.focus.as_deref());
-        let errand =
-            model.and_then(|model| self.errand_call(model, Source::Compaction, &words, output));
+        let errand = model
+            .and_then(|model| self.errand_call(model, RequestSource::Compaction, &words, output));
         self.state.errand = errand.map(|errand| Errand { tries: tries + 1, ..errand });
         errand.is_some()
     }

@@ -2,7 +2,7 @@
 //! tools. Paid for like any other call.
 
 use alloc::string::String;
-use windlass_vocabulary::{Chore, Messages, ModelFacts, Role, Source, Tokens, Usage};
+use windlass_vocabulary::{Chore, Messages, ModelFacts, RequestSource, Role, Tokens, Usage};
 
 use crate::budget::usd;
 use crate::cache::Forecast;
@@ -39,7 +39,7 @@ impl<'a> Loop<'a> {
         }
         let mut words = String::new();
         let answer = self.state.transcript.messages().rfind(|m| m.role == Role::Assistant);
-        for call in answer.iter().flat_map(|message| message.calls()) {
+        for call in answer.iter().flat_map(|message| message.tool_calls()) {
             words.push_str(call.name.as_str());
             words.push(' ');
             words.push_str(call.input.as_str());
@@ -51,8 +51,9 @@ impl<'a> Loop<'a> {
             let _ = self.state.ledger.settle(Account::Errand(ticket), Usage::default());
         }
         let model = self.errand_model(0);
-        let errand = model
-            .and_then(|model| self.errand_call(model, Source::ToolLabel, &words, LABEL_TOKENS));
+        let errand = model.and_then(|model| {
+            self.errand_call(model, RequestSource::ToolLabel, &words, LABEL_TOKENS)
+        });
         self.state.pending_tool_summary =
             errand.map(|errand| PendingLabel { ticket: errand.ticket, text: None });
     }
@@ -62,19 +63,21 @@ impl<'a> Loop<'a> {
     pub(crate) fn errand_call(
         &mut self,
         model: &ModelFacts,
-        source: Source,
+        source: RequestSource,
         instruction: &str,
         output: Tokens,
     ) -> Option<Errand> {
         let State { context, transcript, chores, .. } = &mut self.state;
         let (before, before_raw) = match source {
-            Source::Main | Source::Compaction => {
+            RequestSource::Main | RequestSource::Compaction => {
                 let projection = context.projection(transcript);
                 (projection.messages.clone(), projection.raw)
             }
-            Source::Chore(Chore::Question) => chores.snapshot.clone().unwrap_or_default(),
+            RequestSource::Chore(Chore::Question) => chores.snapshot.clone().unwrap_or_default(),
             // These stand outside the conversation.
-            Source::ToolLabel | Source::Aside | Source::Chore(_) => (Messages::default(), 0),
+            RequestSource::ToolLabel | RequestSource::Aside | RequestSource::Chore(_) => {
+                (Messages::default(), 0)
+            }
         };
         let messages = request::with_instruction(&self.state, before, instruction);
         let raw = self.overhead() + before_raw + estimate::text(instruction);

@@ -3,9 +3,10 @@
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use windlass_vocabulary::inventory::Loss;
+use windlass_vocabulary::context_usage::ContextLoss;
 use windlass_vocabulary::{
-    AttachmentKind, Message, MessageId, MetaKind, Notice, Origin, Source, Tokens, Transition,
+    AttachmentKind, Message, MessageId, MessageOrigin, MetaKind, Notice, RequestSource, Tokens,
+    Transition,
 };
 
 use crate::budget::{tokens, usd};
@@ -97,18 +98,22 @@ impl Loop<'_> {
             Transition::MaxOutputTokensRecovery => {
                 self.commit_answer();
                 let id = self.state.transcript.next_id();
-                self.add(Message::user_text(id, Origin::Meta(MetaKind::Resume), text::RESUME));
+                self.add(Message::user_text(
+                    id,
+                    MessageOrigin::Meta(MetaKind::Resume),
+                    text::RESUME,
+                ));
             }
             Transition::StopHookBlocking => {
                 let objection = self.state.objection.as_ref().map(|(_, words)| words.clone());
                 let words = objection.unwrap_or_default();
-                self.add(Message::user_text(id, Origin::Hook, words));
+                self.add(Message::user_text(id, MessageOrigin::Hook, words));
             }
             Transition::TokenBudgetContinuation => {
                 let spent = self.state.ledger.run_usage().output;
                 let budget = self.settings.token_budget.unwrap_or_default();
                 let words = text::nudge(tokens::percent(spent, budget));
-                self.add(Message::user_text(id, Origin::Meta(MetaKind::Nudge), words));
+                self.add(Message::user_text(id, MessageOrigin::Meta(MetaKind::Nudge), words));
             }
         }
     }
@@ -140,7 +145,7 @@ impl Loop<'_> {
             model: model.name.clone(),
             messages,
             output_max: grant.output,
-            source: Source::Main,
+            source: RequestSource::Main,
         };
         let request = request::build(&self.state, self.settings, order);
         let forecast = self.state.prefix.as_ref().map(|p| p.forecast(&request)).unwrap_or_default();
@@ -148,7 +153,7 @@ impl Loop<'_> {
         let open = Open {
             model: model.name.clone(),
             prices: model.prices,
-            source: Source::Main,
+            source: RequestSource::Main,
             predicted,
             raw,
             reserved: grant.reserved,
@@ -185,7 +190,8 @@ impl Loop<'_> {
     /// Lends what the levels remember together with all they look at.
     pub(crate) fn with_context<T>(&mut self, see: impl FnOnce(&mut Memory, &View<'_>) -> T) -> T {
         let overhead = self.overhead();
-        let clearing = level_3_microcompact::clearing(&self.state, self.settings, Source::Main);
+        let clearing =
+            level_3_microcompact::clearing(&self.state, self.settings, RequestSource::Main);
         let State { context, transcript, ledger, tool_context, control, .. } = &mut self.state;
         let estimate = |raw| ledger.estimate(raw);
         let view = View {
@@ -214,7 +220,7 @@ impl Loop<'_> {
     /// Puts down what a level did, and tells of it.
     pub(crate) fn told_shrunk(&mut self, level: u8, freed: Tokens, losses: Vec<String>) {
         let at = MessageId(self.state.transcript.next_id().0.saturating_sub(1));
-        self.state.losses.add(Loss { level, freed, what: losses.clone(), at });
+        self.state.losses.add(ContextLoss { level, freed, what: losses.clone(), at });
         self.tell(Notice::ContextShrunk { level, freed, losses });
     }
 

@@ -57,7 +57,7 @@ impl Loop<'_> {
                 let last = self.state.objection.as_ref().map(|(_, words)| words);
                 let is_same = last == Some(&why);
                 let (point, text) = (self.stop_point(), why.clone());
-                self.tell(Notice::HookSpoke { point, name: name.clone(), text });
+                self.tell(Notice::HookMessage { point, name: name.clone(), text });
                 self.state.objection = Some((name, why));
                 StopVerdict::Object { is_same }
             }

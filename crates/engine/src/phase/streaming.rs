@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, Demand, Message, MicroUsd, ModelFailure, Notice, Origin, Role, Stop,
-    Tokens, Usage,
+    AttemptId, ContentBlock, Delta, Message, MessageOrigin, MicroUsd, ModelFailure,
+    ModelStopReason, Notice, RecoveryAction, Role, Tokens, Usage,
 };
 
 use crate::context::estimate;
@@ -38,7 +38,7 @@ impl Loop<'_> {
             Delta::Call { call, inspection } => {
                 answer.partial.clear();
                 let call = self.receive(call.clone(), inspection.clone());
-                self.state.answer.blocks.push(Block::ToolUse(call));
+                self.state.answer.blocks.push(ContentBlock::ToolUse(call));
             }
             Delta::Usage(usage) => {
                 answer.usage = answer.usage.max(usage);
@@ -53,10 +53,10 @@ impl Loop<'_> {
     }
 
     /// The answer is complete.
-    pub(crate) fn answered(&mut self, stop: Stop, usage: Usage) {
+    pub(crate) fn answered(&mut self, stop: ModelStopReason, usage: Usage) {
         self.state.answer.usage = self.state.answer.usage.max(&usage);
         self.settle_whole();
-        if matches!(stop, Stop::OutputLimit | Stop::WindowFull) {
+        if matches!(stop, ModelStopReason::OutputLimit | ModelStopReason::WindowFull) {
             self.drop_half_call();
         }
         let end = facts::answer_end(&self.state, self.settings, stop);
@@ -82,7 +82,7 @@ impl Loop<'_> {
     fn drop_half_call(&mut self) {
         let State { answer, queue, transcript, .. } = &mut self.state;
         let is_half = queue.entries.last().is_some_and(|entry| entry.is_broken);
-        if let Some(Block::ToolUse(call)) = answer.blocks.last()
+        if let Some(ContentBlock::ToolUse(call)) = answer.blocks.last()
             && is_half
         {
             transcript.release_call_id(&call.id);
@@ -108,8 +108,8 @@ impl Loop<'_> {
             self.commit_answer();
         } else {
             // A failure that shrinking may cure is withheld, so its words must not slip out here.
-            match failure.kind.demand() {
-                Demand::Shrink => self.retract("the request has to be made smaller"),
+            match failure.kind.recovery_action() {
+                RecoveryAction::Shrink => self.retract("the request has to be made smaller"),
                 _ => self.retract(&failure.message),
             }
             self.state.withheld = Some(failure);
@@ -121,20 +121,20 @@ impl Loop<'_> {
     pub(crate) fn commit_answer(&mut self) {
         let is_worth_keeping = !facts::is_empty(&self.state);
         let answer = &mut self.state.answer;
-        let blocks: Vec<Block> = core::mem::take(&mut answer.blocks);
+        let blocks: Vec<ContentBlock> = core::mem::take(&mut answer.blocks);
         answer.partial.clear();
         if answer.is_committed || !is_worth_keeping {
             return;
         }
         answer.is_committed = true;
-        self.add_answer(blocks, Origin::Model);
+        self.add_answer(blocks, MessageOrigin::Model);
     }
 
     /// A refusal is shown to people and not sent back: providers ask for that.
     fn commit_refusal(&mut self) {
         let blocks = core::mem::take(&mut self.state.answer.blocks);
         if !blocks.is_empty() {
-            self.add_answer(blocks, Origin::Display);
+            self.add_answer(blocks, MessageOrigin::Display);
         }
     }
 
@@ -142,12 +142,12 @@ impl Loop<'_> {
     pub(crate) fn commit_partial(&mut self) {
         let partial = core::mem::take(&mut self.state.answer.partial);
         if !partial.trim().is_empty() {
-            self.state.answer.blocks.push(Block::Text(partial));
+            self.state.answer.blocks.push(ContentBlock::Text(partial));
         }
         self.commit_answer();
     }
 
-    fn add_answer(&mut self, content: Vec<Block>, origin: Origin) {
+    fn add_answer(&mut self, content: Vec<ContentBlock>, origin: MessageOrigin) {
         let model = self.settings.model_at(self.state.control.model).name.clone();
         self.add(Message {
             id: self.state.transcript.next_id(),

@@ -2,7 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use windlass_vocabulary::{AttachmentKind, Block, Message, MetaKind, Millis, Notice, Origin, Role};
+use windlass_vocabulary::{
+    AttachmentKind, ContentBlock, Message, MessageOrigin, MetaKind, Millis, Notice, Role,
+};
 
 use crate::effect::Effect;
 use crate::signal::Signal;
@@ -11,7 +13,7 @@ use crate::step::Loop;
 use crate::text;
 
 impl Loop<'_> {
-    pub(crate) fn submitted(&mut self, content: Vec<Block>, pinned: bool) {
+    pub(crate) fn submitted(&mut self, content: Vec<ContentBlock>, pinned: bool) {
         let submission = Submission { content, pinned };
         if self.state.control.phase.is_running() {
             self.tell(Notice::InputQueued(words(&submission.content)));
@@ -30,7 +32,7 @@ impl Loop<'_> {
     }
 
     /// Input that was not delivered yet is the sender's to change.
-    pub(crate) fn queue_changed(&mut self, place: usize, content: Option<Vec<Block>>) {
+    pub(crate) fn queue_changed(&mut self, place: usize, content: Option<Vec<ContentBlock>>) {
         let queued = &mut self.state.inbox.queued;
         match (queued.get_mut(place), content) {
             (None, _) => self.warn("what was to be changed is no longer waiting"),
@@ -47,7 +49,7 @@ impl Loop<'_> {
         }
         self.state.is_adopted |= self.state.transcript.entries().is_empty();
         for message in messages {
-            for call in message.calls() {
+            for call in message.tool_calls() {
                 // Whoever brings a conversation has seen to it that calls have names of their own.
                 self.state.transcript.claim_call_id(call.id.clone());
             }
@@ -90,7 +92,7 @@ impl Loop<'_> {
         let mut prompt = None;
         for submission in core::mem::take(&mut self.state.inbox.queued) {
             prompt = Some(words(&submission.content));
-            self.add_submission(submission, Origin::User);
+            self.add_submission(submission, MessageOrigin::User);
         }
         self.add_hook_words();
         if let Some(prompt) = prompt.filter(|_| self.settings.prefetch) {
@@ -120,12 +122,12 @@ impl Loop<'_> {
         }
         if let Some(context) = self.settings.user_context.clone() {
             let id = self.state.transcript.next_id();
-            let origin = Origin::Meta(MetaKind::Context);
+            let origin = MessageOrigin::Meta(MetaKind::Context);
             self.add(Message::user_text(id, origin, text::user_context(&context)));
         }
     }
 
-    pub(crate) fn add_submission(&mut self, submission: Submission, origin: Origin) {
+    pub(crate) fn add_submission(&mut self, submission: Submission, origin: MessageOrigin) {
         let Submission { content, pinned } = submission;
         self.add(Message {
             id: self.state.transcript.next_id(),
@@ -138,10 +140,10 @@ impl Loop<'_> {
     }
 }
 
-fn words(content: &[Block]) -> String {
+fn words(content: &[ContentBlock]) -> String {
     let mut words = String::new();
     for block in content {
-        if let Block::Text(text) = block {
+        if let ContentBlock::Text(text) = block {
             words.push_str(text);
         }
     }

@@ -17,7 +17,7 @@ impl Loop<'_> {
         self.state.waited = Millis(self.state.waited.0.saturating_add(wait.0));
         let ticket = self.state.next.ticket();
         self.state.errand = Some(Errand { ticket, attempt: None, tries: 0 });
-        self.tell(Notice::Waiting {
+        self.tell(Notice::RetryScheduled {
             failure,
             attempt: retries,
             attempts_max: self.limits.retries_max,

@@ -5,7 +5,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
-use windlass_vocabulary::{Block, ResultPart};
+use windlass_vocabulary::{ContentBlock, ToolResultPart};
 
 use super::Owed;
 use crate::context::quarantine::{Refused, leave_out};
@@ -24,11 +24,13 @@ pub(super) fn image_error(turn: &mut Loop<'_>) -> Owed {
 fn media_names(turn: &Loop<'_>) -> String {
     let newest = turn.state.transcript.messages().rev().find_map(|message| {
         message.content.iter().rev().find_map(|block| match block {
-            Block::Media(media) => Some(media.name.clone()),
-            Block::ToolResult(result) => result.content.iter().rev().find_map(|part| match part {
-                ResultPart::Media(media) => Some(media.name.clone()),
-                ResultPart::Text(_) => None,
-            }),
+            ContentBlock::Media(media) => Some(media.name.clone()),
+            ContentBlock::ToolResult(result) => {
+                result.content.iter().rev().find_map(|part| match part {
+                    ToolResultPart::Media(media) => Some(media.name.clone()),
+                    ToolResultPart::Text(_) => None,
+                })
+            }
             _ => None,
         })
     });

@@ -16,8 +16,10 @@ mod stop_hook_prevented;
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use windlass_vocabulary::notice::Ending;
-use windlass_vocabulary::{Message, MetaKind, ModelFailure, Origin, Outcome, Terminal, Usage};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{
+    Message, MessageOrigin, MetaKind, ModelFailure, Outcome, Terminal, Usage,
+};
 
 use crate::decide::Why;
 use crate::effect::Effect;
@@ -56,7 +58,7 @@ impl Loop<'_> {
         self.state.withheld = None;
         self.state.errand = None;
         self.state.answer = Answer::default();
-        self.effects.push(Effect::Finish(Ending {
+        self.effects.push(Effect::Finish(RunEnding {
             terminal,
             outcome,
             why,
@@ -124,7 +126,7 @@ impl Loop<'_> {
             return;
         }
         let id = self.state.transcript.next_id();
-        let origin = Origin::Meta(MetaKind::Interruption);
+        let origin = MessageOrigin::Meta(MetaKind::Interruption);
         let words = match self.interrupt {
             Some(Interrupt::Crashed) => text::CRASHED,
             _ => text::INTERRUPTION,

@@ -7,7 +7,9 @@
 
 use crate::digest;
 use alloc::collections::BTreeMap;
-use windlass_vocabulary::{EffectClass, Inspection, Millis, ResultPart, ToolCall, ToolOutcome};
+use windlass_vocabulary::{
+    EffectClass, Millis, ToolCall, ToolInspection, ToolOutcome, ToolResultPart,
+};
 
 /// Who ends a run, when the guard does.
 pub(crate) const GUARD: &str = "guard against circles";
@@ -46,7 +48,7 @@ impl Circle {
     pub(crate) fn record(
         &mut self,
         call: &ToolCall,
-        inspection: &Inspection,
+        inspection: &ToolInspection,
         outcome: &ToolOutcome,
     ) -> usize {
         let key = digest_call(call);
@@ -92,8 +94,8 @@ fn digest_outcome(outcome: &ToolOutcome) -> u128 {
     let mut hash = digest::add(digest::START, &[u8::from(outcome.is_error)]);
     for part in &outcome.content {
         hash = match part {
-            ResultPart::Text(words) => digest::add(hash, words.as_bytes()),
-            ResultPart::Media(media) => digest::add(hash, media.data.as_bytes()),
+            ToolResultPart::Text(words) => digest::add(hash, words.as_bytes()),
+            ToolResultPart::Media(media) => digest::add(hash, media.data.as_bytes()),
         };
     }
     hash

@@ -5,7 +5,7 @@
 //! and nothing is added before that; the hooks are asked about it anew, under the same call id.
 
 use alloc::format;
-use windlass_permission::Opinion;
+use windlass_permission::PriorDecision;
 
 use super::queue::{Entry, Queue, Stage};
 use crate::signal::Signal;
@@ -45,7 +45,7 @@ impl Loop<'_> {
         self.warn(&format!(
             "a hook put the call of {name} off, but {because}: permission decides as usual"
         ));
-        self.judge(place, Opinion::None);
+        self.judge(place, PriorDecision::None);
     }
 
     /// The session goes on without a word.

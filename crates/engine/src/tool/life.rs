@@ -2,10 +2,10 @@
 
 use alloc::string::String;
 use alloc::vec;
-use windlass_permission::{Opinion, Ruling, circle_question, decide};
+use windlass_permission::{PermissionDecision, PriorDecision, build_loop_question, decide};
 use windlass_vocabulary::{
-    Answer, HookPoint, HookReport, HookVerdict, Inspection, Json, MicroUsd, Notice, ResultPart,
-    Source, Ticket, ToolCall, ToolOutcome,
+    HookPoint, HookReport, HookVerdict, Json, MicroUsd, Notice, PermissionAnswer, RequestSource,
+    Ticket, ToolCall, ToolInspection, ToolOutcome, ToolResultPart,
 };
 
 use super::circle;
@@ -23,7 +23,7 @@ use crate::text;
 impl Loop<'_> {
     /// A call is complete: it joins the queue and, unless tools wait for the end of the answer,
     /// begins its life.
-    pub(crate) fn receive(&mut self, mut call: ToolCall, inspection: Inspection) -> ToolCall {
+    pub(crate) fn receive(&mut self, mut call: ToolCall, inspection: ToolInspection) -> ToolCall {
         call.id = self.state.transcript.claim_call_id(call.id);
         self.state.queue.entries.push(Entry::new(call.clone(), inspection));
         self.release_deferred();
@@ -60,30 +60,30 @@ impl Loop<'_> {
                 subject: HookSubject::Call(call),
             });
         } else {
-            self.judge(place, Opinion::None);
+            self.judge(place, PriorDecision::None);
         }
     }
 
     /// Asks the policy. What it allows is asked about all the same when it goes in circles; what it
     /// denies stays denied.
-    pub(super) fn judge(&mut self, place: usize, opinion: Opinion) {
+    pub(super) fn judge(&mut self, place: usize, opinion: PriorDecision) {
         let Some(entry) = self.entry(place) else { return };
         let (call, inspection) = (entry.call.clone(), entry.inspection.clone());
         let policy = &self.state.tool_context.policy;
         let count = self.state.circle.count(&call);
         let is_circle = count >= circle::STOP && policy.can_ask;
         match decide(policy, call, &inspection, opinion) {
-            Ruling::Allow(granted) if is_circle => {
+            PermissionDecision::Allow(granted) if is_circle => {
                 let call = granted.into_inner();
-                self.ask(place, circle_question(call, text::circle_question(count)));
+                self.ask(place, build_loop_question(call, text::circle_question(count)));
             }
-            Ruling::Allow(granted) => self.set_stage(place, Stage::Ready(granted)),
-            Ruling::Ask(question) => self.ask(place, question),
-            Ruling::Deny { call, why } => self.deny(place, call, why),
+            PermissionDecision::Allow(granted) => self.set_stage(place, Stage::Ready(granted)),
+            PermissionDecision::Ask(question) => self.ask(place, question),
+            PermissionDecision::Deny { call, why } => self.deny(place, call, why),
         }
     }
 
-    fn ask(&mut self, place: usize, question: windlass_permission::Question) {
+    fn ask(&mut self, place: usize, question: windlass_permission::PendingPermissionQuestion) {
         let ticket = self.state.next.ticket();
         let view = question.view().clone();
         self.set_stage(place, Stage::Asked(ticket, question));
@@ -121,7 +121,7 @@ impl Loop<'_> {
         let open = Open {
             model: self.settings.model.name.clone(),
             prices: FREE,
-            source: Source::Main,
+            source: RequestSource::Main,
             predicted: windlass_vocabulary::Tokens(0),
             raw: 0,
             reserved: allowance.unwrap_or_default(),
@@ -174,9 +174,9 @@ impl Loop<'_> {
             return self.done(place, ToolOutcome::failure(problem));
         }
         match report.verdict {
-            HookVerdict::Pass | HookVerdict::Defer(_) => self.judge(place, Opinion::None),
-            HookVerdict::Allow => self.judge(place, Opinion::Allow),
-            HookVerdict::Ask(why) => self.judge(place, Opinion::Ask(why)),
+            HookVerdict::Pass | HookVerdict::Defer(_) => self.judge(place, PriorDecision::None),
+            HookVerdict::Allow => self.judge(place, PriorDecision::Allow),
+            HookVerdict::Ask(why) => self.judge(place, PriorDecision::Ask(why)),
             HookVerdict::Block(why) | HookVerdict::Halt(why) => {
                 let Some(call) = self.entry(place).map(|entry| entry.call.clone()) else {
                     return;
@@ -198,7 +198,7 @@ impl Loop<'_> {
         match stage {
             Stage::Reviewed(_, mut outcome) => {
                 if let Some(text) = output {
-                    outcome.content = vec![ResultPart::Text(text)];
+                    outcome.content = vec![ToolResultPart::Text(text)];
                 }
                 self.done(place, outcome);
             }
@@ -209,8 +209,8 @@ impl Loop<'_> {
     pub(crate) fn permission_answered(
         &mut self,
         place: usize,
-        answer: Answer,
-        inspection: Option<Inspection>,
+        answer: PermissionAnswer,
+        inspection: Option<ToolInspection>,
     ) {
         let Some(entry) = self.state.queue.entries.get_mut(place) else {
             return;
@@ -220,24 +220,24 @@ impl Loop<'_> {
             return;
         };
         match answer {
-            Answer::Deny { message, interrupt: _ } => {
+            PermissionAnswer::Deny { message, interrupt: _ } => {
                 let call = question.into_call();
                 self.deny(place, call, message);
             }
-            Answer::Allow { updated_input: None, remember } => {
+            PermissionAnswer::Allow { updated_input: None, remember } => {
                 self.remember(&remember);
                 self.state.circle.forgive(&question.view().call);
                 self.set_stage(place, Stage::Ready(question.allow()));
             }
-            Answer::Allow { updated_input: Some(input), remember } => {
+            PermissionAnswer::Allow { updated_input: Some(input), remember } => {
                 self.remember(&remember);
                 // Also where the input is handed back as it was: nobody is asked the same twice.
                 self.state.circle.forgive(&question.view().call);
-                let inspection = inspection.unwrap_or(Inspection::EXCLUSIVE_EFFECT);
+                let inspection = inspection.unwrap_or(ToolInspection::EXCLUSIVE_EFFECT);
                 match self.replace_input(place, input, inspection) {
                     Some(problem) => self.done(place, ToolOutcome::failure(problem)),
                     // Whoever changed the input wants it to run; deny rules still hold.
-                    None => self.judge(place, Opinion::Answered),
+                    None => self.judge(place, PriorDecision::Answered),
                 }
             }
         }
@@ -248,7 +248,7 @@ impl Loop<'_> {
         &mut self,
         place: usize,
         input: Json,
-        inspection: Inspection,
+        inspection: ToolInspection,
     ) -> Option<String> {
         let entry = self.state.queue.entries.get_mut(place)?;
         entry.call.input = input;

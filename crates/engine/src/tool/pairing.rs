@@ -1,7 +1,9 @@
 //! Every call gets exactly one result: when all have ended, and when the run ends before they have.
 
 use alloc::vec::Vec;
-use windlass_vocabulary::{Block, EffectClass, Message, Notice, Origin, Role, ToolOutcome};
+use windlass_vocabulary::{
+    ContentBlock, EffectClass, Message, MessageOrigin, Notice, Role, ToolOutcome,
+};
 
 use super::queue::{self, Stage};
 use crate::effect::Effect;
@@ -13,20 +15,20 @@ impl Loop<'_> {
     /// Writes the results of the batch, in the order of the calls, and clears the queue.
     pub(crate) fn commit_results(&mut self) {
         let queue = core::mem::take(&mut self.state.queue);
-        let mut content: Vec<Block> = Vec::new();
+        let mut content: Vec<ContentBlock> = Vec::new();
         for entry in &queue.entries {
             if let Stage::Done(outcome) = &entry.stage {
-                content.push(Block::ToolResult(queue::result(&entry.call, outcome)));
+                content.push(ContentBlock::ToolResult(queue::result(&entry.call, outcome)));
             }
         }
-        content.extend(queue.remarks.into_iter().map(Block::Text));
+        content.extend(queue.remarks.into_iter().map(ContentBlock::Text));
         if content.is_empty() {
             return;
         }
         self.add(Message {
             id: self.state.transcript.next_id(),
             role: Role::User,
-            origin: Origin::ToolResults,
+            origin: MessageOrigin::ToolResults,
             content,
             model: None,
             pinned: false,

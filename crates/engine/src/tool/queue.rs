@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use windlass_permission::{Granted, Question};
+use windlass_permission::{PendingPermissionQuestion, PermissionGrant};
 use windlass_vocabulary::{
-    Concurrency, Inspection, ResultPart, Ticket, ToolCall, ToolOutcome, ToolResult,
+    Concurrency, Ticket, ToolCall, ToolInspection, ToolOutcome, ToolResult, ToolResultPart,
 };
 
 use crate::text;
@@ -40,7 +40,7 @@ pub struct Entry {
     /// The call as it stands in the answer.
     pub call: ToolCall,
     /// What the registry said of it.
-    pub inspection: Inspection,
+    pub inspection: ToolInspection,
     /// How far it has come.
     pub stage: Stage,
     /// It could not be read, or was wrong, as the model wrote it.
@@ -59,9 +59,9 @@ pub enum Stage {
     /// A hook put it off; nobody works on it.
     Deferred,
     /// Somebody is asked.
-    Asked(Ticket, Question),
+    Asked(Ticket, PendingPermissionQuestion),
     /// It may start as soon as the schedule allows.
-    Ready(Granted<ToolCall>),
+    Ready(PermissionGrant<ToolCall>),
     /// It runs.
     Running(Ticket),
     /// Hooks look at what came of it.
@@ -71,7 +71,7 @@ pub enum Stage {
 }
 
 impl Entry {
-    pub(crate) fn new(call: ToolCall, inspection: Inspection) -> Self {
+    pub(crate) fn new(call: ToolCall, inspection: ToolInspection) -> Self {
         let is_broken = inspection.problem.is_some();
         Self { call, inspection, stage: Stage::Received, is_broken, has_started: false }
     }
@@ -129,7 +129,7 @@ pub(crate) fn result(call: &ToolCall, outcome: &ToolOutcome) -> ToolResult {
             .content
             .iter()
             .map(|part| match part {
-                ResultPart::Text(words) => ResultPart::Text(text::tool_error(words)),
+                ToolResultPart::Text(words) => ToolResultPart::Text(text::tool_error(words)),
                 media => media.clone(),
             })
             .collect(),

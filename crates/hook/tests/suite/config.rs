@@ -1,32 +1,34 @@
 //! What is read of a configuration, which hooks are meant, and what is said of mistakes.
 
 use serde_json::{Value, json};
-use windlass_hook::{Callback, Calling, HookEvent, HookSet, Occasion, Source};
+use windlass_hook::{
+    HookCallback, HookCallbackFuture, HookEvent, HookInvocation, HookSet, HookSource,
+};
 use windlass_vocabulary::HookVerdict::{Ask, Block, Pass};
 
-use crate::stage::{Stage, command};
+use crate::test_bed::{HookTestBed, command_hook};
 
 fn names(set: &HookSet, event: HookEvent, target: &str) -> usize {
-    let chosen = set.chosen(event, Some(target), |rule| rule == "Bash(git *)");
+    let chosen = set.select(event, Some(target), |rule| rule == "Bash(git *)");
     if chosen.is_empty() { 0 } else { format!("{chosen:?}").matches("written:").count() }
 }
 
 #[test]
 fn layers_add_up_and_the_same_hook_runs_once() {
     let one = json!({ "PreToolUse": [
-        { "matcher": "Bash|Edit", "hooks": [command("a"), command("b")] },
-        { "matcher": "Read", "hooks": [command("c")] },
+        { "matcher": "Bash|Edit", "hooks": [command_hook("a"), command_hook("b")] },
+        { "matcher": "Read", "hooks": [command_hook("c")] },
     ] });
-    let two = json!({ "PreToolUse": [{ "hooks": [command("a"), command("d")] }] });
-    let (one, _) = HookSet::parse(&one, &Source::new("user"));
-    let (two, _) = HookSet::parse(&two, &Source::new("project"));
+    let two = json!({ "PreToolUse": [{ "hooks": [command_hook("a"), command_hook("d")] }] });
+    let (one, _) = HookSet::parse(&one, &HookSource::new("user"));
+    let (two, _) = HookSet::parse(&two, &HookSource::new("project"));
     let set = one.join(two);
-    assert_eq!(set.listing().len(), 5);
+    assert_eq!(set.list().len(), 5);
     assert_eq!(names(&set, HookEvent::PreToolUse, "Bash"), 3);
     assert_eq!(names(&set, HookEvent::PreToolUse, "Read"), 3);
     assert_eq!(names(&set, HookEvent::PreToolUse, "Glob"), 2);
     assert_eq!(names(&set, HookEvent::PostToolUse, "Bash"), 0);
-    assert!(set.has(HookEvent::PreToolUse) && !set.has(HookEvent::Stop));
+    assert!(set.has_event(HookEvent::PreToolUse) && !set.has_event(HookEvent::Stop));
 }
 
 #[test]
@@ -34,7 +36,7 @@ fn a_rule_must_speak_of_the_call() {
     let hook = |rule: &str| json!({ "type": "command", "command": rule, "if": rule });
     let hooks = json!([{ "hooks": [hook("Bash(git *)"), hook("Bash(rm *)")] }]);
     let value = json!({ "PreToolUse": hooks, "PostToolUse": hooks, "Stop": hooks });
-    let (set, problems) = HookSet::parse(&value, &Source::new("x"));
+    let (set, problems) = HookSet::parse(&value, &HookSource::new("x"));
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!(names(&set, HookEvent::PreToolUse, "Bash"), 1);
     assert_eq!(names(&set, HookEvent::PostToolUse, "Bash"), 1);
@@ -62,7 +64,7 @@ fn a_mistake_costs_one_line_and_nothing_else() {
     ];
     for (mistake, words) in mistakes {
         let value = json!({ "PreToolUse": [{ "hooks": [mistake, good] }] });
-        let (set, problems) = HookSet::parse(&value, &Source::new("settings.json"));
+        let (set, problems) = HookSet::parse(&value, &HookSource::new("settings.json"));
         let place = "settings.json: hooks.PreToolUse[0].hooks[0]: ";
         assert!(problems.len() == 1 && problems[0].starts_with(place), "{problems:?}");
         assert!(problems[0].contains(words), "{problems:?}");
@@ -72,22 +74,22 @@ fn a_mistake_costs_one_line_and_nothing_else() {
     for (name, value) in [("NoSuchEvent", group.clone()), ("Stop", json!({})), ("Stop", json!([3]))]
     {
         let value = json!({ (name): value, "PreToolUse": group });
-        let (set, problems) = HookSet::parse(&value, &Source::new("x"));
-        assert_eq!((problems.len(), set.listing().len()), (1, 1), "{value}");
+        let (set, problems) = HookSet::parse(&value, &HookSource::new("x"));
+        assert_eq!((problems.len(), set.list().len()), (1, 1), "{value}");
     }
     for value in [json!([]), json!("x"), json!(1)] {
-        assert_eq!(HookSet::parse(&value, &Source::new("x")).1.len(), 1);
+        assert_eq!(HookSet::parse(&value, &HookSource::new("x")).1.len(), 1);
     }
-    assert!(HookSet::parse(&Value::Null, &Source::new("x")).1.is_empty());
+    assert!(HookSet::parse(&Value::Null, &HookSource::new("x")).1.is_empty());
 }
 
 #[test]
 fn a_guard_whose_matcher_cannot_be_read_guards_everything() {
     let value = json!({
-        "PreToolUse": [{ "matcher": "Ba(sh", "hooks": [command("a")] }],
-        "PostToolUse": [{ "matcher": "Ba(sh", "hooks": [command("b")] }],
+        "PreToolUse": [{ "matcher": "Ba(sh", "hooks": [command_hook("a")] }],
+        "PostToolUse": [{ "matcher": "Ba(sh", "hooks": [command_hook("b")] }],
     });
-    let (set, problems) = HookSet::parse(&value, &Source::new("x"));
+    let (set, problems) = HookSet::parse(&value, &HookSource::new("x"));
     assert_eq!(problems.len(), 2);
     assert_eq!(names(&set, HookEvent::PreToolUse, "Read"), 1);
     assert_eq!(names(&set, HookEvent::PostToolUse, "Read"), 0);
@@ -95,12 +97,12 @@ fn a_guard_whose_matcher_cannot_be_read_guards_everything() {
 
 #[tokio::test]
 async fn a_hook_that_runs_once_runs_once() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let hook = json!({ "type": "command", "command": "echo x >> runs", "once": true });
-    let set = crate::stage::set(HookEvent::PreToolUse, &[hook]);
+    let set = crate::test_bed::build_hook_set(HookEvent::PreToolUse, &[hook]);
     for _ in 0..3 {
-        let chosen = set.clone().chosen(HookEvent::PreToolUse, Some("Bash"), |_| true);
-        chosen.run(Occasion::default(), &stage.ground).await;
+        let chosen = set.clone().select(HookEvent::PreToolUse, Some("Bash"), |_| true);
+        chosen.run(HookInvocation::default(), &stage.environment).await;
     }
     assert_eq!(std::fs::read_to_string(stage.path().join("runs")).unwrap(), "x\n");
 }
@@ -109,8 +111,13 @@ async fn a_hook_that_runs_once_runs_once() {
 #[derive(Debug)]
 struct Client;
 
-impl Callback for Client {
-    fn call<'a>(&'a self, id: &'a str, input: &'a Value, call: Option<&'a str>) -> Calling<'a> {
+impl HookCallback for Client {
+    fn call<'a>(
+        &'a self,
+        id: &'a str,
+        input: &'a Value,
+        call: Option<&'a str>,
+    ) -> HookCallbackFuture<'a> {
         Box::pin(async move {
             match id {
                 "deny" => Ok(json!({
@@ -128,19 +135,19 @@ impl Callback for Client {
 
 #[tokio::test]
 async fn callbacks_are_asked_like_programs() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let ask = async |event: HookEvent, id: &str, more: Value| {
         let mut group = json!({ "matcher": null, "hookCallbackIds": [id], "timeout": 0.2 });
         group.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let value = json!({ (event.name()): [group] });
-        let (set, problems) = HookSet::callbacks(&value, std::sync::Arc::new(Client));
+        let (set, problems) = HookSet::parse_callbacks(&value, std::sync::Arc::new(Client));
         assert_eq!(problems, Vec::<String>::new());
-        let occasion = Occasion {
+        let occasion = HookInvocation {
             input: json!({ "tool_name": "Bash" }),
             tool_use_id: Some("call-1".to_owned()),
-            ..Occasion::default()
+            ..HookInvocation::default()
         };
-        set.chosen(event, Some("Bash"), |_| true).run(occasion, &stage.ground).await
+        set.select(event, Some("Bash"), |_| true).run(occasion, &stage.environment).await
     };
     let pre = HookEvent::PreToolUse;
     assert_eq!(ask(pre, "none", json!({})).await.verdict, Pass);

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_hook::{HookEvent, Occasion};
+use windlass_hook::{HookEvent, HookInvocation};
 use windlass_vocabulary::HookVerdict::{Ask, Pass};
 
-use crate::stage::{Stage, command};
+use crate::test_bed::{HookTestBed, command_hook};
 
 /// Waits until a process whose number a hook wrote to a file is gone.
-async fn is_gone(stage: &Stage, file: &str) -> bool {
+async fn is_gone(stage: &HookTestBed, file: &str) -> bool {
     let id = std::fs::read_to_string(stage.path().join(file)).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -24,43 +24,43 @@ async fn is_gone(stage: &Stage, file: &str) -> bool {
 
 #[tokio::test]
 async fn h1_a_crash_is_warned_of_and_a_guard_then_asks() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let missing = json!({ "type": "command", "command": "./missing-guard", "args": [] });
     let no_interpreter = "printf '#!/missing/interpreter\\n' > guard; chmod +x guard; ./guard";
     let table = [
-        (command("exit 1"), "exit code 1"),
-        (command("kill -SEGV $$"), "signal 11"),
-        (command("kill -KILL $$"), "signal 9"),
-        (command("./missing-guard"), "exit code 127"),
-        (command(no_interpreter), "exit code"),
+        (command_hook("exit 1"), "exit code 1"),
+        (command_hook("kill -SEGV $$"), "signal 11"),
+        (command_hook("kill -KILL $$"), "signal 9"),
+        (command_hook("./missing-guard"), "exit code 127"),
+        (command_hook(no_interpreter), "exit code"),
         (missing, "exit code 127"),
     ];
     for (hook, words) in table {
-        let joint = stage.ask(HookEvent::PreToolUse, std::slice::from_ref(&hook)).await;
+        let joint = stage.run(HookEvent::PreToolUse, std::slice::from_ref(&hook)).await;
         assert!(matches!(&joint.verdict, Ask(why) if why.contains(words)), "{joint:?}");
         assert!(joint.warnings[0].contains(words), "{joint:?}");
-        let joint = stage.ask(HookEvent::PostToolUse, &[hook]).await;
+        let joint = stage.run(HookEvent::PostToolUse, &[hook]).await;
         assert_eq!((joint.verdict, joint.warnings.len()), (Pass, 1));
     }
 }
 
 #[tokio::test]
 async fn h2_a_hook_that_hangs_is_ended_with_its_whole_tree() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     // A child in the group, one in a session of its own, and nobody heeds a polite request.
     let line = "trap '' TERM; sleep 1000 & echo $! > child; setsid sh -c 'trap \"\" TERM; echo $$ > stray; sleep 1000' & while :; do wait; done";
-    let mut hook = command(line);
+    let mut hook = command_hook(line);
     hook["timeout"] = 1.into();
-    let joint = stage.ask(HookEvent::PreToolUse, &[hook]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[hook]).await;
     assert!(matches!(&joint.verdict, Ask(why) if why.contains("longer than 1 s")), "{joint:?}");
     assert!(is_gone(&stage, "child").await && is_gone(&stage, "stray").await);
 }
 
 #[tokio::test]
 async fn a_hook_that_is_called_off_or_dropped_leaves_nothing_behind() {
-    let stage = Stage::new();
-    let hook = command("sleep 1000 & echo $! > child; echo $$ > self; mv self ready; wait");
-    let occasion = Occasion::default();
+    let stage = HookTestBed::new();
+    let hook = command_hook("sleep 1000 & echo $! > child; echo $$ > self; mv self ready; wait");
+    let occasion = HookInvocation::default();
     let cancel = occasion.cancel.clone();
     let ready = stage.path().join("ready");
     let wait = async {
@@ -70,19 +70,19 @@ async fn a_hook_that_is_called_off_or_dropped_leaves_nothing_behind() {
     };
     let asked = async {
         let hooks = [hook.clone()];
-        tokio::join!(stage.ask_with(HookEvent::PreToolUse, &hooks, occasion), async {
+        tokio::join!(stage.run_with(HookEvent::PreToolUse, &hooks, occasion), async {
             wait.await;
             cancel.cancel();
         })
         .0
     };
     let joint = asked.await;
-    assert!(joint.said[0].is_cancelled && joint.warnings.is_empty(), "{joint:?}");
+    assert!(joint.results[0].is_cancelled && joint.warnings.is_empty(), "{joint:?}");
     assert!(is_gone(&stage, "child").await && is_gone(&stage, "ready").await);
     std::fs::remove_file(&ready).unwrap();
     let hooks = [hook];
     tokio::select! {
-        _ = stage.ask(HookEvent::PreToolUse, &hooks) => panic!("it does not end by itself"),
+        _ = stage.run(HookEvent::PreToolUse, &hooks) => panic!("it does not end by itself"),
         () = async { while !ready.exists() { tokio::task::yield_now().await; } } => {}
     }
     assert!(is_gone(&stage, "child").await && is_gone(&stage, "ready").await);
@@ -90,41 +90,41 @@ async fn a_hook_that_is_called_off_or_dropped_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn h3_a_flood_and_binary_output_are_bounded_and_ignored() {
-    let stage = Stage::new();
-    let flood = command("echo '{\"decision\":\"approve\"}'; head -c 100000000 /dev/zero");
-    let joint = stage.ask(HookEvent::PreToolUse, &[flood]).await;
+    let stage = HookTestBed::new();
+    let flood = command_hook("echo '{\"decision\":\"approve\"}'; head -c 100000000 /dev/zero");
+    let joint = stage.run(HookEvent::PreToolUse, &[flood]).await;
     assert!(matches!(&joint.verdict, Ask(why) if why.contains("1000000")), "{joint:?}");
-    assert!(joint.said[0].stdout.len() < 50_000);
-    let binary = command("printf '\\377\\376\\000\\001'");
-    let joint = stage.ask(HookEvent::SessionStart, std::slice::from_ref(&binary)).await;
+    assert!(joint.results[0].stdout.len() < 50_000);
+    let binary = command_hook("printf '\\377\\376\\000\\001'");
+    let joint = stage.run(HookEvent::SessionStart, std::slice::from_ref(&binary)).await;
     assert!(joint.context.is_empty() && joint.warnings[0].contains("no text"), "{joint:?}");
-    let joint = stage.ask(HookEvent::PreToolUse, &[binary]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[binary]).await;
     assert!(matches!(joint.verdict, Ask(_)));
 }
 
 #[tokio::test]
 async fn a_hook_that_reads_nothing_of_a_large_input_is_no_failure() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let input = json!({ "hook_event_name": "PostToolUse", "tool_response": "x".repeat(3 << 20) });
-    let occasion = Occasion { input, ..Occasion::default() };
-    let joint = stage.ask_with(HookEvent::PostToolUse, &[command("exit 0")], occasion).await;
+    let occasion = HookInvocation { input, ..HookInvocation::default() };
+    let joint = stage.run_with(HookEvent::PostToolUse, &[command_hook("exit 0")], occasion).await;
     assert_eq!((joint.verdict, joint.warnings.len()), (Pass, 0));
 }
 
 #[tokio::test]
 async fn hooks_run_side_by_side() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     // Each waits for the other, so in a row neither would end.
     let line = |own: &str, other: &str| {
-        let mut hook = command(&format!(
+        let mut hook = command_hook(&format!(
             "mkfifo -m 600 {own} 2>/dev/null; : > {own}.up; while [ ! -e {other}.up ]; do sleep 0.01; done"
         ));
         hook["timeout"] = 60.into();
         hook
     };
-    let joint = stage.ask(HookEvent::PreToolUse, &[line("a", "b"), line("b", "a")]).await;
-    assert_eq!((joint.verdict, joint.said.len(), joint.warnings.len()), (Pass, 2, 0));
-    let watched = stage.watched.0.lock().unwrap().clone();
+    let joint = stage.run(HookEvent::PreToolUse, &[line("a", "b"), line("b", "a")]).await;
+    assert_eq!((joint.verdict, joint.results.len(), joint.warnings.len()), (Pass, 2, 0));
+    let watched = stage.recorded.0.lock().unwrap().clone();
     assert_eq!(
         watched.iter().filter(|line| *line == "start PreToolUse:Bash PreToolUse").count(),
         2
@@ -137,15 +137,15 @@ async fn hooks_run_side_by_side() {
 
 #[tokio::test]
 async fn a_hook_nobody_waits_for_has_an_owner() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let hook =
         json!({ "type": "command", "async": true, "command": "echo $$ > child; sleep 1000" });
-    let joint = stage.ask(HookEvent::PostToolUse, &[hook]).await;
-    assert!(joint.said.is_empty());
+    let joint = stage.run(HookEvent::PostToolUse, &[hook]).await;
+    assert!(joint.results.is_empty());
     let child = stage.path().join("child");
     while std::fs::read_to_string(&child).unwrap_or_default().is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    stage.ground.aside.close(Duration::ZERO).await;
+    stage.environment.background.close(Duration::ZERO).await;
     assert!(is_gone(&stage, "child").await);
 }

@@ -1,17 +1,17 @@
 //! What the JSON of a hook means, and what several hooks mean together.
 
 use serde_json::{Value, json};
-use windlass_hook::{HookEvent, RequestAnswer};
+use windlass_hook::{HookEvent, PermissionRequestAnswer};
 use windlass_vocabulary::HookVerdict::{Allow, Ask, Block, Defer, Halt, Pass};
 
-use crate::stage::{Stage, command};
+use crate::test_bed::{HookTestBed, command_hook};
 
 fn says(value: &Value) -> Value {
     says_and(value, 0)
 }
 
 fn says_and(value: &Value, code: i32) -> Value {
-    command(&format!("cat >/dev/null; printf '%s' '{value}'; echo complaint >&2; exit {code}"))
+    command_hook(&format!("cat >/dev/null; printf '%s' '{value}'; echo complaint >&2; exit {code}"))
 }
 
 fn pre(fields: &Value) -> Value {
@@ -22,7 +22,7 @@ fn pre(fields: &Value) -> Value {
 
 #[tokio::test]
 async fn decisions_before_a_tool() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let why = "because".to_owned();
     let decide = |decision: &str| {
         pre(&json!({ "permissionDecision": decision, "permissionDecisionReason": "because" }))
@@ -38,7 +38,7 @@ async fn decisions_before_a_tool() {
         (json!({ "continue": true, "suppressOutput": true, "unknownField": [1] }), Pass),
     ];
     for (value, expected) in table {
-        let joint = stage.ask(HookEvent::PreToolUse, &[says(&value)]).await;
+        let joint = stage.run(HookEvent::PreToolUse, &[says(&value)]).await;
         assert_eq!(joint.verdict, expected, "{value}");
         assert!(joint.warnings.is_empty(), "{joint:?}");
     }
@@ -46,23 +46,23 @@ async fn decisions_before_a_tool() {
     let mut both = decide("allow");
     both["continue"] = false.into();
     both["stopReason"] = "enough".into();
-    let joint = stage.ask(HookEvent::PreToolUse, &[says(&both)]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[says(&both)]).await;
     assert_eq!(joint.verdict, Halt("enough".to_owned()));
     // Exit code 2 beats an allow, and takes the reason of the JSON if there is one.
-    let joint = stage.ask(HookEvent::PreToolUse, &[says_and(&decide("allow"), 2)]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[says_and(&decide("allow"), 2)]).await;
     assert_eq!(joint.verdict, Block(why.clone()));
-    let joint = stage.ask(HookEvent::PreToolUse, &[says_and(&json!({}), 2)]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[says_and(&json!({}), 2)]).await;
     assert_eq!(joint.verdict, Block("complaint".to_owned()));
     // A hook that breaks is never a yes; its no counts.
-    let joint = stage.ask(HookEvent::PreToolUse, &[says_and(&decide("allow"), 1)]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[says_and(&decide("allow"), 1)]).await;
     assert!(matches!(&joint.verdict, Ask(words) if words.contains("exit code 1")), "{joint:?}");
-    let joint = stage.ask(HookEvent::PreToolUse, &[says_and(&decide("deny"), 1)]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[says_and(&decide("deny"), 1)]).await;
     assert_eq!(joint.verdict, Block(why));
 }
 
 #[tokio::test]
 async fn nonsense_is_ignored_with_a_warning_and_is_never_a_yes() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let texts = [
         "{",
         "{\"decision\": \"perhaps\"}",
@@ -75,21 +75,21 @@ async fn nonsense_is_ignored_with_a_warning_and_is_never_a_yes() {
         "{\"hookSpecificOutput\": [], \"decision\": \"approve\"}",
     ];
     for text in texts {
-        let hook = command(&format!("printf '%s' '{text}'"));
-        let joint = stage.ask(HookEvent::PreToolUse, std::slice::from_ref(&hook)).await;
+        let hook = command_hook(&format!("printf '%s' '{text}'"));
+        let joint = stage.run(HookEvent::PreToolUse, std::slice::from_ref(&hook)).await;
         assert!(matches!(joint.verdict, Ask(_)), "{text}: {joint:?}");
         assert_eq!((joint.warnings.len(), joint.updated_input), (1, None), "{text}");
-        let joint = stage.ask(HookEvent::PostToolUse, &[hook]).await;
+        let joint = stage.run(HookEvent::PostToolUse, &[hook]).await;
         assert_eq!((joint.verdict, joint.warnings.len()), (Pass, 1), "{text}");
-        let blocking = command(&format!("printf '%s' '{text}'; echo no >&2; exit 2"));
-        let joint = stage.ask(HookEvent::PreToolUse, &[blocking]).await;
+        let blocking = command_hook(&format!("printf '%s' '{text}'; echo no >&2; exit 2"));
+        let joint = stage.run(HookEvent::PreToolUse, &[blocking]).await;
         assert_eq!(joint.verdict, Block("no".to_owned()), "exit code 2 still blocks: {text}");
     }
 }
 
 #[tokio::test]
 async fn several_answers_combine() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let decide = |decision: &str| {
         says(&pre(&json!({ "permissionDecision": decision, "permissionDecisionReason": decision })))
     };
@@ -103,24 +103,24 @@ async fn several_answers_combine() {
         (vec![decide("allow"), says(&json!({}))], Allow),
     ];
     for (hooks, expected) in table {
-        assert_eq!(stage.ask(HookEvent::PreToolUse, &hooks).await.verdict, expected);
+        assert_eq!(stage.run(HookEvent::PreToolUse, &hooks).await.verdict, expected);
     }
     let reason = |words: &str| says(&json!({ "decision": "block", "reason": words }));
-    let joint = stage.ask(HookEvent::Stop, &[reason("one"), reason("two")]).await;
+    let joint = stage.run(HookEvent::Stop, &[reason("one"), reason("two")]).await;
     assert_eq!(joint.verdict, Block("one\ntwo".to_owned()));
 }
 
 #[tokio::test]
 async fn fields_arrive_where_they_belong() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let context = |event: HookEvent| {
         let specific = json!({ "hookEventName": event.name(), "additionalContext": "know this" });
         says(&json!({ "hookSpecificOutput": specific, "systemMessage": "for people" }))
     };
-    for event in HookEvent::ALL.iter().copied().filter(|event| event.happens()) {
+    for event in HookEvent::ALL.iter().copied().filter(|event| event.is_supported()) {
         let mut hook = context(event);
         hook["timeout"] = 60.into();
-        let joint = stage.ask(event, &[hook]).await;
+        let joint = stage.run(event, &[hook]).await;
         assert_eq!(joint.messages, ["for people"], "{event:?}");
         match event {
             // Feedback at the end sends the model back.
@@ -131,18 +131,18 @@ async fn fields_arrive_where_they_belong() {
         }
     }
     let updated = says(&pre(&json!({ "updatedInput": { "command": "ls" } })));
-    let joint = stage.ask(HookEvent::PreToolUse, &[updated]).await;
+    let joint = stage.run(HookEvent::PreToolUse, &[updated]).await;
     assert_eq!(joint.updated_input, Some(json!({ "command": "ls" })));
     let specific = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": "cleaned" });
     let joint = stage
-        .ask(HookEvent::PostToolUse, &[says(&json!({ "hookSpecificOutput": specific }))])
+        .run(HookEvent::PostToolUse, &[says(&json!({ "hookSpecificOutput": specific }))])
         .await;
     assert_eq!(joint.updated_output, Some(json!("cleaned")));
 }
 
 #[tokio::test]
 async fn a_hook_answers_a_permission_question() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let decide = |decision: Value| {
         let specific = json!({ "hookEventName": "PermissionRequest", "decision": decision });
         says(&json!({ "hookSpecificOutput": specific }))
@@ -156,30 +156,33 @@ async fn a_hook_answers_a_permission_question() {
         json!({ "behavior": "allow", "updatedInput": { "a": 1 }, "updatedPermissions": rules }),
     );
     let no = decide(json!({ "behavior": "deny", "message": "not now", "interrupt": true }));
-    let joint = stage.ask(HookEvent::PermissionRequest, std::slice::from_ref(&yes)).await;
+    let joint = stage.run(HookEvent::PermissionRequest, std::slice::from_ref(&yes)).await;
     let remember = vec!["Bash(ls:*)".to_owned(), "Read".to_owned()];
     let updated_input = Some(json!({ "a": 1 }));
-    assert_eq!(joint.request, Some(RequestAnswer::Allow { updated_input, remember }));
-    let denied = RequestAnswer::Deny { message: "not now".to_owned(), interrupt: true };
+    assert_eq!(
+        joint.permission_answer,
+        Some(PermissionRequestAnswer::Allow { updated_input, remember })
+    );
+    let denied = PermissionRequestAnswer::Deny { message: "not now".to_owned(), interrupt: true };
     for hooks in [[yes.clone(), no.clone()], [no, yes]] {
-        let joint = stage.ask(HookEvent::PermissionRequest, &hooks).await;
-        assert_eq!(joint.request, Some(denied.clone()));
+        let joint = stage.run(HookEvent::PermissionRequest, &hooks).await;
+        assert_eq!(joint.permission_answer, Some(denied.clone()));
     }
     let broken = decide(json!({ "behavior": "perhaps" }));
-    let joint = stage.ask(HookEvent::PermissionRequest, &[broken]).await;
-    assert_eq!((joint.request, joint.warnings.len()), (None, 1));
+    let joint = stage.run(HookEvent::PermissionRequest, &[broken]).await;
+    assert_eq!((joint.permission_answer, joint.warnings.len()), (None, 1));
 }
 
 #[tokio::test]
 async fn long_words_are_cut_and_kept_in_a_file() {
-    let stage = Stage::new();
+    let stage = HookTestBed::new();
     let line = "cat >/dev/null; head -c 40000 /dev/zero | tr '\\0' x";
-    let joint = stage.ask(HookEvent::SessionStart, &[command(line)]).await;
+    let joint = stage.run(HookEvent::SessionStart, &[command_hook(line)]).await;
     let text = &joint.context[0];
     assert!(text.chars().count() < 10_000 && text.contains("40000 characters"), "{text}");
     let file = text.rsplit_once(" in ").unwrap().1.trim_end_matches(']');
     assert_eq!(std::fs::read_to_string(file).unwrap(), "x".repeat(40_000));
     let line = "cat >/dev/null; head -c 10000 /dev/zero | tr '\\0' x";
-    let joint = stage.ask(HookEvent::SessionStart, &[command(line)]).await;
+    let joint = stage.run(HookEvent::SessionStart, &[command_hook(line)]).await;
     assert_eq!(joint.context[0], "x".repeat(10_000));
 }

@@ -11,5 +11,5 @@ mod exit;
 mod fault;
 mod http;
 mod json;
-mod place;
-mod stage;
+mod program_environment;
+mod test_bed;

@@ -3,26 +3,26 @@
 //! A trait, so that the same writer runs on a real disk and on one that remembers what it was asked
 //! and can say in which states a loss of power could leave it.
 
-mod real;
+mod real_disk;
 
 use core::fmt;
 use std::fs::TryLockError;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-pub use real::RealDisk;
+pub use real_disk::RealDisk;
 
 /// A disk.
-pub trait Disk: fmt::Debug + Send + Sync {
+pub trait JournalDisk: fmt::Debug + Send + Sync {
     /// Opens a file.
     ///
     /// # Errors
     ///
     /// When the disk says no.
-    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn DiskFile>>;
+    fn open(&self, path: &Path, access: DiskOpenMode) -> io::Result<Box<dyn DiskFile>>;
 
     /// Is something there?
-    fn is_there(&self, path: &Path) -> bool;
+    fn exists(&self, path: &Path) -> bool;
 
     /// Makes the entries of the directory in which this file lies durable.
     ///
@@ -41,7 +41,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum DiskOpenMode {
     /// Reading alone.
     Read,
     /// Reading from the start and writing at the end. Made if it is not there, for this user only.
@@ -72,7 +72,7 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// When the system gives none.
-    fn twin(&self) -> io::Result<Box<dyn DiskFile>>;
+    fn try_clone(&self) -> io::Result<Box<dyn DiskFile>>;
 
     /// Cuts the file.
     ///
@@ -94,12 +94,12 @@ pub trait DiskFile: Read + fmt::Debug + Send + Sync {
 /// # Errors
 ///
 /// When the disk says no. The old file is then untouched.
-pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = beside(path, "new");
-    let mut file = match disk.open(&temporary, Access::New) {
+pub fn replace_file(disk: &dyn JournalDisk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = append_suffix(path, "new");
+    let mut file = match disk.open(&temporary, DiskOpenMode::New) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             // Left over from a process that died here.
-            let mut file = disk.open(&temporary, Access::Append)?;
+            let mut file = disk.open(&temporary, DiskOpenMode::Append)?;
             file.set_len(0)?;
             file
         }
@@ -113,7 +113,7 @@ pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The path with a dot and a suffix after its whole name.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn append_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(suffix);

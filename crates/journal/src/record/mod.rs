@@ -12,45 +12,45 @@ use serde::{Deserialize, Serialize};
 use windlass_engine::Event;
 use windlass_vocabulary::{MicroUsd, SessionId};
 
-pub use note::{Ended, Intent, Note, Row};
+pub use note::{Ended, Intent, JournalNote, Row};
 
 /// The newest format, the one that is written.
-pub const VERSION: u64 = 2;
+pub const FORMAT_VERSION: u64 = 2;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct JournalRecord {
     /// Its place, counted from 1.
     pub seq: u64,
     /// When it was written: milliseconds since 1970, for people. Order is by `seq` alone.
     pub at: u64,
     /// What it says.
-    pub item: Item,
+    pub item: RecordItem,
 }
 
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Item {
+pub enum RecordItem {
     /// Something happened: state is the fold of these and nothing else.
     Event(Event),
     /// Something that follows from events, kept so that it can be read without folding.
-    Note(Note),
+    Note(JournalNote),
 }
 
 /// What is to be written.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NewItem<'a> {
+pub enum NewRecordItem<'a> {
     /// An event.
     Event(&'a Event),
     /// A note.
-    Note(&'a Note),
+    Note(&'a JournalNote),
 }
 
 /// What a journal is about. Stands first in each of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct JournalHead {
     /// The session, if whoever began the journal said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
@@ -90,18 +90,18 @@ fn is_free(cost: &MicroUsd) -> bool {
 
 /// Somebody became the writer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+pub struct WriterClaim {
     /// Grows with every claim. Records of an earlier one that follow it do not count.
     pub epoch: u64,
     /// Who.
-    pub holder: Holder,
+    pub holder: ClaimHolder,
     /// When: milliseconds since 1970.
     pub at: u64,
 }
 
 /// A process that writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct ClaimHolder {
     /// Its number.
     pub pid: u32,
     /// Its machine.
@@ -110,7 +110,7 @@ pub struct Holder {
 
 /// A line that is no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum LineDamage {
     /// It does not begin like a record.
     NotARecord,
     /// Its bytes are not those that were written.
@@ -134,7 +134,7 @@ pub enum Damage {
     Newer(u64),
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for LineDamage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotARecord => f.write_str("it does not begin like a record"),
@@ -153,15 +153,15 @@ impl fmt::Display for Damage {
 
 /// What a line can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    Head(Head),
-    Claim(Claim),
-    Group(Group),
+pub(crate) enum JournalLine {
+    Head(JournalHead),
+    Claim(WriterClaim),
+    Group(RecordGroup),
 }
 
 /// Records that were written together: all of them are there or none is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct RecordGroup {
     /// The number of the first.
     pub(crate) seq: u64,
     pub(crate) at: u64,
@@ -169,32 +169,32 @@ pub(crate) struct Group {
     pub(crate) epoch: u64,
     /// The last record that was on the disk when these were written, if the writer waits for it.
     pub(crate) safe: Option<u64>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<RecordItem>,
 }
 
 pub(crate) use v2::{encode_claim, encode_group, encode_head, frame, unframe};
 
 /// Reads one record that begins here. Says how many bytes it took; a record of format 1 takes all.
-pub(crate) fn decode(bytes: &[u8]) -> Result<(Line, usize), Damage> {
-    let rest = bytes.strip_prefix(PREFIX).ok_or(Damage::NotARecord)?;
+pub(crate) fn decode_line(bytes: &[u8]) -> Result<(JournalLine, usize), LineDamage> {
+    let rest = bytes.strip_prefix(RECORD_PREFIX).ok_or(LineDamage::NotARecord)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (version, rest) = rest.split_at_checked(digits).ok_or(Damage::NotARecord)?;
+    let (version, rest) = rest.split_at_checked(digits).ok_or(LineDamage::NotARecord)?;
     let version: Option<u64> = core::str::from_utf8(version).ok().and_then(|v| v.parse().ok());
     let before = bytes.len() - rest.len();
     match version {
-        Some(1) => Ok((v1::decode(rest)?, bytes.len())),
-        Some(2) => v2::decode(rest).map(|(line, used)| (line, before + used)),
+        Some(1) => Ok((v1::decode_v1(rest)?, bytes.len())),
+        Some(2) => v2::decode_v2(rest).map(|(line, used)| (line, before + used)),
         Some(newer @ 3..) if rest.first() == Some(&b',') => {
             // One flipped bit must not make a whole session unreadable.
-            match v1::decode(rest).is_ok() || v2::decode(rest).is_ok() {
-                true => Err(Damage::Checksum),
-                false => Err(Damage::Newer(newer)),
+            match v1::decode_v1(rest).is_ok() || v2::decode_v2(rest).is_ok() {
+                true => Err(LineDamage::Checksum),
+                false => Err(LineDamage::Newer(newer)),
             }
         }
-        _ => Err(Damage::NotARecord),
+        _ => Err(LineDamage::NotARecord),
     }
 }
 
 /// How every record of every version begins. It cannot stand inside one: there its quotes would
 /// be escaped.
-pub(crate) const PREFIX: &[u8] = br#"{"v":"#;
+pub(crate) const RECORD_PREFIX: &[u8] = br#"{"v":"#;

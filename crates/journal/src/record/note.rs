@@ -7,15 +7,15 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use windlass_engine::ledger;
-use windlass_vocabulary::inventory::Inventory;
+use windlass_vocabulary::context_usage::ContextUsage;
 use windlass_vocabulary::{
-    AgentId, EffectClass, MicroUsd, ModelName, Source, Terminal, Ticket, Tokens, ToolCall,
+    AgentId, EffectClass, MicroUsd, ModelName, RequestSource, Terminal, Ticket, Tokens, ToolCall,
     ToolCallId, ToolName, Transition, Usage,
 };
 
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum JournalNote {
     /// A tool is about to start.
     Intended(Intent),
     /// A request was paid for.
@@ -25,7 +25,7 @@ pub enum Note {
     /// A run ended.
     Ended(Ended),
     /// What filled the window then, and what was dropped to make room.
-    Context(Box<Inventory>),
+    Context(Box<ContextUsage>),
     /// A run went round again: why, and the turn it is then.
     Continued(Transition, u32),
     /// The session got a name.
@@ -61,7 +61,7 @@ pub struct Row {
     /// The model asked.
     pub model: ModelName,
     /// What for.
-    pub source: Source,
+    pub source: RequestSource,
     /// Input we thought it would be.
     pub predicted: Tokens,
     /// Input we thought the cache would give.
@@ -105,7 +105,7 @@ pub struct Ended {
 impl Intent {
     /// The intent of a call that is about to start.
     #[must_use]
-    pub fn of(ticket: Ticket, call: &ToolCall, class: EffectClass) -> Self {
+    pub fn from_call(ticket: Ticket, call: &ToolCall, class: EffectClass) -> Self {
         Self { ticket, call: call.id.clone(), tool: call.name.clone(), class }
     }
 }
@@ -113,7 +113,7 @@ impl Intent {
 impl Row {
     /// A row of the engine's ledger, with what the engine does not know.
     #[must_use]
-    pub fn of(row: &ledger::Row, agent: &AgentId, prices: Option<&str>) -> Self {
+    pub fn from_ledger_row(row: &ledger::Row, agent: &AgentId, prices: Option<&str>) -> Self {
         let row = row.clone();
         Self {
             agent: agent.clone(),
@@ -132,7 +132,7 @@ impl Row {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Known<I, R, T, C, L> {
+enum KnownNote<I, R, T, C, L> {
     Intended(I),
     Billed(R),
     Asked(Ticket),
@@ -145,24 +145,24 @@ enum Known<I, R, T, C, L> {
     Lines(L),
 }
 
-type AnyKnown = Known<Intent, Row, String, Box<Inventory>, Vec<Vec<String>>>;
+type OwnedKnownNote = KnownNote<Intent, Row, String, Box<ContextUsage>, Vec<Vec<String>>>;
 
-impl Serialize for Note {
+impl Serialize for JournalNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::Error as _;
         match self {
             Self::Intended(intent) => {
-                Known::<_, &Row, &str, &Inventory, &[Vec<String>]>::Intended(intent)
+                KnownNote::<_, &Row, &str, &ContextUsage, &[Vec<String>]>::Intended(intent)
             }
-            Self::Billed(row) => Known::Billed(row),
-            Self::Asked(ticket) => Known::Asked(*ticket),
-            Self::Ended(ended) => Known::Ended(*ended),
-            Self::Titled(title) => Known::Titled(title.as_str()),
-            Self::Context(inventory) => Known::Context(&**inventory),
-            Self::Continued(transition, turn) => Known::Continued(*transition, *turn),
-            Self::Named(name) => Known::Named(name.as_str()),
-            Self::Unqueued(place) => Known::Unqueued(*place),
-            Self::Lines(lines) => Known::Lines(lines.as_slice()),
+            Self::Billed(row) => KnownNote::Billed(row),
+            Self::Asked(ticket) => KnownNote::Asked(*ticket),
+            Self::Ended(ended) => KnownNote::Ended(*ended),
+            Self::Titled(title) => KnownNote::Titled(title.as_str()),
+            Self::Context(inventory) => KnownNote::Context(&**inventory),
+            Self::Continued(transition, turn) => KnownNote::Continued(*transition, *turn),
+            Self::Named(name) => KnownNote::Named(name.as_str()),
+            Self::Unqueued(place) => KnownNote::Unqueued(*place),
+            Self::Lines(lines) => KnownNote::Lines(lines.as_slice()),
             Self::Unknown(json) => {
                 let raw: &RawValue = serde_json::from_str(json).map_err(S::Error::custom)?;
                 return raw.serialize(serializer);
@@ -172,20 +172,20 @@ impl Serialize for Note {
     }
 }
 
-impl<'de> Deserialize<'de> for Note {
+impl<'de> Deserialize<'de> for JournalNote {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = <&RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
-        Ok(match serde_json::from_str::<AnyKnown>(raw.get()) {
-            Ok(Known::Intended(intent)) => Self::Intended(intent),
-            Ok(Known::Billed(row)) => Self::Billed(row),
-            Ok(Known::Asked(ticket)) => Self::Asked(ticket),
-            Ok(Known::Ended(ended)) => Self::Ended(ended),
-            Ok(Known::Titled(title)) => Self::Titled(title),
-            Ok(Known::Context(inventory)) => Self::Context(inventory),
-            Ok(Known::Continued(transition, turn)) => Self::Continued(transition, turn),
-            Ok(Known::Named(name)) => Self::Named(name),
-            Ok(Known::Unqueued(place)) => Self::Unqueued(place),
-            Ok(Known::Lines(lines)) => Self::Lines(lines),
+        Ok(match serde_json::from_str::<OwnedKnownNote>(raw.get()) {
+            Ok(KnownNote::Intended(intent)) => Self::Intended(intent),
+            Ok(KnownNote::Billed(row)) => Self::Billed(row),
+            Ok(KnownNote::Asked(ticket)) => Self::Asked(ticket),
+            Ok(KnownNote::Ended(ended)) => Self::Ended(ended),
+            Ok(KnownNote::Titled(title)) => Self::Titled(title),
+            Ok(KnownNote::Context(inventory)) => Self::Context(inventory),
+            Ok(KnownNote::Continued(transition, turn)) => Self::Continued(transition, turn),
+            Ok(KnownNote::Named(name)) => Self::Named(name),
+            Ok(KnownNote::Unqueued(place)) => Self::Unqueued(place),
+            Ok(KnownNote::Lines(lines)) => Self::Lines(lines),
             Err(_) => Self::Unknown(raw.get().to_owned()),
         })
     }

@@ -6,28 +6,34 @@
 use serde::Deserialize;
 use windlass_engine::Event;
 
-use super::{Damage, Group, Item, Line};
+use super::{JournalLine, LineDamage, RecordGroup, RecordItem};
 
 #[derive(Deserialize)]
-struct Read {
+struct DecodedRecordV1 {
     seq: u64,
     at: u64,
     event: Event,
 }
 
 /// Reads what follows the version.
-pub(super) fn decode(rest: &[u8]) -> Result<Line, Damage> {
-    let rest = rest.strip_prefix(br#","crc":""#).ok_or(Damage::NotARecord)?;
-    let (crc, rest) = rest.split_at_checked(8).ok_or(Damage::NotARecord)?;
-    let fields = rest.strip_prefix(br#"","#).ok_or(Damage::NotARecord)?;
+pub(super) fn decode_v1(rest: &[u8]) -> Result<JournalLine, LineDamage> {
+    let rest = rest.strip_prefix(br#","crc":""#).ok_or(LineDamage::NotARecord)?;
+    let (crc, rest) = rest.split_at_checked(8).ok_or(LineDamage::NotARecord)?;
+    let fields = rest.strip_prefix(br#"","#).ok_or(LineDamage::NotARecord)?;
     let crc = core::str::from_utf8(crc).ok().and_then(|crc| u32::from_str_radix(crc, 16).ok());
     if crc != Some(crc32fast::hash(fields)) {
-        return Err(Damage::Checksum);
+        return Err(LineDamage::Checksum);
     }
     let mut object = Vec::with_capacity(fields.len() + 1);
     object.push(b'{');
     object.extend_from_slice(fields);
-    let Read { seq, at, event } =
-        serde_json::from_slice(&object).map_err(|error| Damage::Unreadable(error.to_string()))?;
-    Ok(Line::Group(Group { seq, at, epoch: 0, safe: None, items: vec![Item::Event(event)] }))
+    let DecodedRecordV1 { seq, at, event } = serde_json::from_slice(&object)
+        .map_err(|error| LineDamage::Unreadable(error.to_string()))?;
+    Ok(JournalLine::Group(RecordGroup {
+        seq,
+        at,
+        epoch: 0,
+        safe: None,
+        items: vec![RecordItem::Event(event)],
+    }))
 }

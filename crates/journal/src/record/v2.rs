@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Claim, Damage, Group, Head, Item, Line, NewItem};
+use super::{
+    JournalHead, JournalLine, LineDamage, NewRecordItem, RecordGroup, RecordItem, WriterClaim,
+};
 
 #[derive(Serialize, Deserialize)]
 struct HeadLine<T> {
@@ -20,30 +22,30 @@ struct ClaimLine<T> {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct EncodedGroupV2<'a> {
     seq: u64,
     at: u64,
     epoch: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     safe: Option<u64>,
-    items: &'a [NewItem<'a>],
+    items: &'a [NewRecordItem<'a>],
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct DecodedGroupV2 {
     seq: u64,
     at: u64,
     epoch: u64,
     #[serde(default)]
     safe: Option<u64>,
-    items: Vec<Item>,
+    items: Vec<RecordItem>,
 }
 
-pub(crate) fn encode_head(head: &Head) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn encode_head(head: &JournalHead) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&HeadLine { head }).map(|rec| frame(&rec))
 }
 
-pub(crate) fn encode_claim(claim: &Claim) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn encode_claim(claim: &WriterClaim) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&ClaimLine { claim }).map(|rec| frame(&rec))
 }
 
@@ -51,14 +53,15 @@ pub(crate) fn encode_group(
     seq: u64,
     at: u64,
     (epoch, safe): (u64, Option<u64>),
-    items: &[NewItem<'_>],
+    items: &[NewRecordItem<'_>],
 ) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&Written { seq, at, epoch, safe, items }).map(|rec| frame(&rec))
+    serde_json::to_vec(&EncodedGroupV2 { seq, at, epoch, safe, items }).map(|rec| frame(&rec))
 }
 
 /// A line around a record, its end included.
 pub(crate) fn frame(rec: &[u8]) -> Vec<u8> {
-    let head = format!(r#"{{"v":2,"len":{},"crc":"{:08x}","rec":"#, rec.len(), checksum(rec));
+    let head =
+        format!(r#"{{"v":2,"len":{},"crc":"{:08x}","rec":"#, rec.len(), compute_checksum(rec));
     let mut line = Vec::with_capacity(head.len() + rec.len() + 2);
     line.extend_from_slice(head.as_bytes());
     line.extend_from_slice(rec);
@@ -66,7 +69,7 @@ pub(crate) fn frame(rec: &[u8]) -> Vec<u8> {
     line
 }
 
-fn checksum(rec: &[u8]) -> u32 {
+fn compute_checksum(rec: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(format!("2,{},", rec.len()).as_bytes());
     hasher.update(rec);
@@ -76,27 +79,27 @@ fn checksum(rec: &[u8]) -> u32 {
 /// The record of a line without its end, if the line is whole and as it was written.
 pub(crate) fn unframe(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(br#"{"v":2"#)?;
-    framed(rest).filter(|(_, used)| *used == rest.len())?.0
+    parse_frame(rest).filter(|(_, used)| *used == rest.len())?.0
 }
 
 /// Reads what follows the version; says how many bytes it took, without the end of the line.
-pub(super) fn decode(all: &[u8]) -> Result<(Line, usize), Damage> {
-    let (rec, used) = framed(all).ok_or(Damage::NotARecord)?;
-    let rec = rec.ok_or(Damage::Checksum)?;
+pub(super) fn decode_v2(all: &[u8]) -> Result<(JournalLine, usize), LineDamage> {
+    let (rec, used) = parse_frame(all).ok_or(LineDamage::NotARecord)?;
+    let rec = rec.ok_or(LineDamage::Checksum)?;
     let line = if rec.starts_with(br#"{"head":"#) {
-        serde_json::from_slice(rec).map(|HeadLine { head }| Line::Head(head))
+        serde_json::from_slice(rec).map(|HeadLine { head }| JournalLine::Head(head))
     } else if rec.starts_with(br#"{"claim":"#) {
-        serde_json::from_slice(rec).map(|ClaimLine { claim }| Line::Claim(claim))
+        serde_json::from_slice(rec).map(|ClaimLine { claim }| JournalLine::Claim(claim))
     } else {
-        serde_json::from_slice(rec).map(|Read { seq, at, epoch, safe, items }| {
-            Line::Group(Group { seq, at, epoch, safe, items })
+        serde_json::from_slice(rec).map(|DecodedGroupV2 { seq, at, epoch, safe, items }| {
+            JournalLine::Group(RecordGroup { seq, at, epoch, safe, items })
         })
     };
-    line.map(|line| (line, used)).map_err(|error| Damage::Unreadable(error.to_string()))
+    line.map(|line| (line, used)).map_err(|error| LineDamage::Unreadable(error.to_string()))
 }
 
 /// The bytes of `rec` if they are those that were written, and where the record ends.
-fn framed(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
+fn parse_frame(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
     let rest = all.strip_prefix(br#","len":"#)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (length, rest) = rest.split_at_checked(digits)?;
@@ -108,6 +111,6 @@ fn framed(all: &[u8]) -> Option<(Option<&[u8]>, usize)> {
     };
     // Compared as text: a flipped bit may turn a digit into another spelling of the same one.
     let is_whole =
-        rest.first() == Some(&b'}') && crc == format!("{:08x}", checksum(rec)).as_bytes();
+        rest.first() == Some(&b'}') && crc == format!("{:08x}", compute_checksum(rec)).as_bytes();
     Some((is_whole.then_some(rec), all.len() - rest.len() + 1))
 }

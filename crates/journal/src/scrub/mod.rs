@@ -6,8 +6,8 @@
 //! times, order, the names of models, and the names of tools in a note. What a call cost is left out:
 //! what it was foreseen to cost depends on words.
 
-mod event;
-mod filler;
+mod scrub_event;
+mod text_scrambler;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,10 +17,13 @@ use windlass_engine::{Effect, Settings};
 use windlass_vocabulary::{Notice, SessionId, ToolCallId, ToolName};
 
 use crate::error::JournalError;
-use crate::fold::{Replayed, replay};
-use crate::reader::{Entry, Reader};
-use crate::record::{Head, Intent, Item, NewItem, Note, Record, encode_group, encode_head};
-use filler::Filler;
+use crate::fold::{ReplayStep, replay};
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::record::{
+    Intent, JournalHead, JournalNote, JournalRecord, NewRecordItem, RecordItem, encode_group,
+    encode_head,
+};
+use text_scrambler::TextScrambler;
 
 /// The journal as the lines of another one. `key` must not be known to anybody afterwards.
 ///
@@ -28,25 +31,25 @@ use filler::Filler;
 ///
 /// When the journal cannot be read, or a later version wrote it.
 pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, JournalError> {
-    let mut scrubber = Scrubber::new(key);
-    replay(Reader::open(journal)?, settings, |step| scrubber.learn(&step))?;
+    let mut scrubber = JournalScrubber::new(key);
+    replay(JournalReader::open(journal)?, settings, |step| scrubber.learn_decisions(&step))?;
     let unwritable = |source| JournalError::Unwritable { path: journal.to_owned(), source };
-    let mut reader = Reader::open(journal)?;
+    let mut reader = JournalReader::open(journal)?;
     let mut bytes = Vec::new();
     while let Some(entry) = reader.next_entry()? {
         match entry {
-            Ok(Entry::Head(head)) if bytes.is_empty() => {
-                bytes.extend(encode_head(&scrubber.head(&head)).map_err(unwritable)?);
+            Ok(JournalEntry::Head(head)) if bytes.is_empty() => {
+                bytes.extend(encode_head(&scrubber.scrub_head(&head)).map_err(unwritable)?);
             }
-            Ok(Entry::Record(Record { seq, at, item })) => {
+            Ok(JournalEntry::Record(JournalRecord { seq, at, item })) => {
                 let line = match item {
-                    Item::Event(event) => {
-                        let event = scrubber.event(event);
-                        encode_group(seq, at, (0, None), &[NewItem::Event(&event)])
+                    RecordItem::Event(event) => {
+                        let event = scrubber.scrub_event(event);
+                        encode_group(seq, at, (0, None), &[NewRecordItem::Event(&event)])
                     }
-                    Item::Note(note) => {
-                        let note = scrubber.note(note);
-                        encode_group(seq, at, (0, None), &[NewItem::Note(&note)])
+                    RecordItem::Note(note) => {
+                        let note = scrubber.scrub_note(note);
+                        encode_group(seq, at, (0, None), &[NewRecordItem::Note(&note)])
                     }
                 };
                 bytes.extend(line.map_err(unwritable)?);
@@ -54,84 +57,91 @@ pub fn scrub(journal: &Path, settings: &Settings, key: &str) -> Result<Vec<u8>, 
             _ => {}
         }
     }
-    let names = Note::Unknown(serde_json::to_string(&scrubber.names()).map_err(unwritable)?);
-    let line = encode_group(reader.seq() + 1, 0, (0, None), &[NewItem::Note(&names)]);
+    let names = JournalNote::Unknown(
+        serde_json::to_string(&scrubber.build_tool_name_map()).map_err(unwritable)?,
+    );
+    let line = encode_group(reader.seq() + 1, 0, (0, None), &[NewRecordItem::Note(&names)]);
     bytes.extend(line.map_err(unwritable)?);
     Ok(bytes)
 }
 
 /// What became of a call before it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
-    Ran,
+enum ScrubbedCallDecision {
+    Allowed,
     Asked,
     Denied,
 }
 
 /// Replaces words.
-struct Scrubber {
-    filler: Filler,
-    calls: BTreeMap<ToolCallId, (ToolName, Fate)>,
+struct JournalScrubber {
+    scrambler: TextScrambler,
+    calls: BTreeMap<ToolCallId, (ToolName, ScrubbedCallDecision)>,
 }
 
-impl Scrubber {
+impl JournalScrubber {
     fn new(key: &str) -> Self {
-        Self { filler: Filler::new(key), calls: BTreeMap::new() }
+        Self { scrambler: TextScrambler::new(key), calls: BTreeMap::new() }
     }
 
     /// Learns how calls were decided. A question outweighs what came of it.
-    fn learn(&mut self, step: &Replayed<'_>) {
+    fn learn_decisions(&mut self, step: &ReplayStep<'_>) {
         for effect in step.effects {
             let (call, fate) = match effect {
-                Effect::StartTool { granted, .. } => (granted.get(), Fate::Ran),
-                Effect::AskPermission { question, .. } => (&question.call, Fate::Asked),
-                Effect::Tell(Notice::ToolDenied { call, .. }) => (call, Fate::Denied),
+                Effect::StartTool { granted, .. } => (granted.get(), ScrubbedCallDecision::Allowed),
+                Effect::AskPermission { question, .. } => {
+                    (&question.call, ScrubbedCallDecision::Asked)
+                }
+                Effect::Tell(Notice::ToolDenied { call, .. }) => {
+                    (call, ScrubbedCallDecision::Denied)
+                }
                 _ => continue,
             };
             self.calls.entry(call.id.clone()).or_insert_with(|| (call.name.clone(), fate));
         }
     }
 
-    fn text(&self, text: &str) -> String {
-        self.filler.text(text)
+    fn scrub_text(&self, text: &str) -> String {
+        self.scrambler.scramble(text)
     }
 
     /// How most calls of a tool were decided.
-    fn usual(&self, tool: &ToolName) -> Fate {
-        let mut counts: BTreeMap<Fate, usize> = BTreeMap::new();
+    fn find_usual_decision(&self, tool: &ToolName) -> ScrubbedCallDecision {
+        let mut counts: BTreeMap<ScrubbedCallDecision, usize> = BTreeMap::new();
         for (_, fate) in self.calls.values().filter(|(name, _)| name == tool) {
             *counts.entry(*fate).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
-        most.map_or(Fate::Ran, |(fate, _)| fate)
+        most.map_or(ScrubbedCallDecision::Allowed, |(fate, _)| fate)
     }
 
     /// A tool under another name, so that no rule knows it. Calls that were decided unlike the rest
     /// have a name of their own.
-    fn tool(&self, tool: &ToolName, call: Option<&ToolCallId>) -> ToolName {
+    fn scrub_tool_name(&self, tool: &ToolName, call: Option<&ToolCallId>) -> ToolName {
         let known = call.and_then(|call| self.calls.get(call));
         let (tool, fate) = match known {
             Some((tool, fate)) => (tool, *fate),
-            None => (tool, self.usual(tool)),
+            None => (tool, self.find_usual_decision(tool)),
         };
-        self.renamed(tool, fate)
+        self.rename_tool(tool, fate)
     }
 
-    fn renamed(&self, tool: &ToolName, fate: Fate) -> ToolName {
+    fn rename_tool(&self, tool: &ToolName, fate: ScrubbedCallDecision) -> ToolName {
         let salt = match fate {
-            fate if fate == self.usual(tool) => "",
-            Fate::Ran => "ran",
-            Fate::Asked => "asked",
-            Fate::Denied => "denied",
+            fate if fate == self.find_usual_decision(tool) => "",
+            ScrubbedCallDecision::Allowed => "ran",
+            ScrubbedCallDecision::Asked => "asked",
+            ScrubbedCallDecision::Denied => "denied",
         };
-        ToolName::from(self.filler.salted(tool.as_str(), salt).as_str())
+        ToolName::from(self.scrambler.scramble_with_salt(tool.as_str(), salt).as_str())
     }
 
     /// Rules that decide about every call as it was decided.
-    fn rules(&self, fate: Fate) -> Vec<Rule> {
+    fn build_rules(&self, fate: ScrubbedCallDecision) -> Vec<Rule> {
         let mut rules: Vec<Rule> = Vec::new();
         for (tool, _) in self.calls.values().filter(|(_, own)| *own == fate) {
-            let rule = Rule { tool: self.renamed(tool, fate).as_str().to_owned(), content: None };
+            let rule =
+                Rule { tool: self.rename_tool(tool, fate).as_str().to_owned(), content: None };
             if !rules.contains(&rule) {
                 rules.push(rule);
             }
@@ -139,11 +149,11 @@ impl Scrubber {
         rules
     }
 
-    fn head(&self, head: &Head) -> Head {
-        Head {
+    fn scrub_head(&self, head: &JournalHead) -> JournalHead {
+        JournalHead {
             session: head.session.as_ref().map(|_| SessionId::from("scrubbed")),
-            project: head.project.as_deref().map(|path| self.text(path)),
-            branch: head.branch.as_deref().map(|branch| self.text(branch)),
+            project: head.project.as_deref().map(|path| self.scrub_text(path)),
+            branch: head.branch.as_deref().map(|branch| self.scrub_text(branch)),
             parent: None,
             segment: 1,
             after: 0,
@@ -152,29 +162,29 @@ impl Scrubber {
     }
 
     /// What is left of a note. One that says nothing any more keeps its number.
-    fn note(&self, note: Note) -> Note {
+    fn scrub_note(&self, note: JournalNote) -> JournalNote {
         match note {
-            Note::Intended(intent) => {
-                let tool = self.tool(&intent.tool, Some(&intent.call));
-                Note::Intended(Intent { tool, ..intent })
+            JournalNote::Intended(intent) => {
+                let tool = self.scrub_tool_name(&intent.tool, Some(&intent.call));
+                JournalNote::Intended(Intent { tool, ..intent })
             }
-            Note::Ended(ended) => Note::Ended(ended),
-            Note::Continued(transition, turn) => Note::Continued(transition, turn),
-            Note::Unqueued(place) => Note::Unqueued(place),
-            Note::Asked(ticket) => Note::Asked(ticket),
-            Note::Billed(_)
-            | Note::Context(_)
-            | Note::Titled(_)
-            | Note::Named(_)
-            | Note::Lines(_)
-            | Note::Unknown(_) => Note::Unknown(r#"{"scrubbed":true}"#.to_owned()),
+            JournalNote::Ended(ended) => JournalNote::Ended(ended),
+            JournalNote::Continued(transition, turn) => JournalNote::Continued(transition, turn),
+            JournalNote::Unqueued(place) => JournalNote::Unqueued(place),
+            JournalNote::Asked(ticket) => JournalNote::Asked(ticket),
+            JournalNote::Billed(_)
+            | JournalNote::Context(_)
+            | JournalNote::Titled(_)
+            | JournalNote::Named(_)
+            | JournalNote::Lines(_)
+            | JournalNote::Unknown(_) => JournalNote::Unknown(r#"{"scrubbed":true}"#.to_owned()),
         }
     }
 
     /// The names of tools, for whoever reads the report.
-    fn names(&self) -> BTreeMap<&'static str, BTreeMap<String, String>> {
+    fn build_tool_name_map(&self) -> BTreeMap<&'static str, BTreeMap<String, String>> {
         let names = self.calls.values().map(|(tool, fate)| {
-            (self.renamed(tool, *fate).as_str().to_owned(), tool.as_str().to_owned())
+            (self.rename_tool(tool, *fate).as_str().to_owned(), tool.as_str().to_owned())
         });
         BTreeMap::from([("tools", names.collect())])
     }

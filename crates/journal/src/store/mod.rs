@@ -6,25 +6,29 @@
 //! what was acknowledged is read back in order by everybody; what is appended at once is there as a
 //! whole or not at all. Calls block; whoever must not wait calls them from a thread of its own.
 
-mod files;
+mod file_store;
 
 use std::time::Duration;
 
 use windlass_vocabulary::SessionId;
 
 use crate::error::JournalError;
-use crate::record::{Head, NewItem, Record};
+use crate::record::{JournalHead, JournalRecord, NewRecordItem};
 
-pub use files::Files;
+pub use file_store::FileJournalStore;
 
 /// Keeps journals.
-pub trait Store: core::fmt::Debug + Send + Sync {
+pub trait JournalStore: core::fmt::Debug + Send + Sync {
     /// Becomes the one writer of a session, which is begun if it is not there.
     ///
     /// # Errors
     ///
     /// When another one is, or the store cannot be used.
-    fn claim(&self, session: &SessionId, head: &Head) -> Result<Claimed, JournalError>;
+    fn claim(
+        &self,
+        session: &SessionId,
+        head: &JournalHead,
+    ) -> Result<ClaimedSession, JournalError>;
 
     /// Stays the writer. A claim that is not renewed within the store's own term may be given to
     /// somebody else; local files have no term, because their lock dies with the process.
@@ -32,7 +36,7 @@ pub trait Store: core::fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// When the claim was lost.
-    fn renew(&self, claimed: &Claimed) -> Result<(), JournalError>;
+    fn renew(&self, claimed: &ClaimedSession) -> Result<(), JournalError>;
 
     /// Appends, if the claim still holds and the journal ends at `expected`. Returns the number of
     /// the last record when all of them are durable.
@@ -43,21 +47,21 @@ pub trait Store: core::fmt::Debug + Send + Sync {
     /// appended then.
     fn append(
         &self,
-        claimed: &Claimed,
+        claimed: &ClaimedSession,
         expected: u64,
         at: u64,
-        items: &[NewItem<'_>],
+        items: &[NewRecordItem<'_>],
     ) -> Result<u64, JournalError>;
 
     /// Gives a claim up, so that others need not wait for its term.
-    fn release(&self, claimed: &Claimed);
+    fn release(&self, claimed: &ClaimedSession);
 
     /// The records behind this one, in order.
     ///
     /// # Errors
     ///
     /// When there is no such session, or the store cannot be used.
-    fn read_from(&self, session: &SessionId, after: u64) -> Result<Records, JournalError>;
+    fn read_from(&self, session: &SessionId, after: u64) -> Result<RecordIterator, JournalError>;
 
     /// Waits until there are records behind this one, at most so long. Returns the number of the
     /// last record, which is `after` or less if none came.
@@ -65,13 +69,17 @@ pub trait Store: core::fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// When there is no such session, or the store cannot be used.
-    fn wait(&self, session: &SessionId, after: u64, at_most: Duration)
-    -> Result<u64, JournalError>;
+    fn wait_for_records(
+        &self,
+        session: &SessionId,
+        after: u64,
+        at_most: Duration,
+    ) -> Result<u64, JournalError>;
 }
 
 /// A session that is ours to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claimed {
+pub struct ClaimedSession {
     /// The session.
     pub session: SessionId,
     /// Our claim's number.
@@ -81,4 +89,4 @@ pub struct Claimed {
 }
 
 /// Records, read one after the other.
-pub type Records = Box<dyn Iterator<Item = Result<Record, JournalError>> + Send>;
+pub type RecordIterator = Box<dyn Iterator<Item = Result<JournalRecord, JournalError>> + Send>;

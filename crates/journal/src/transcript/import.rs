@@ -12,19 +12,19 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use windlass_engine::Event;
 use windlass_vocabulary::{
-    Block, Message, MessageId, Origin, Role, SessionId, ToolCallId, ToolResult,
+    ContentBlock, Message, MessageId, MessageOrigin, Role, SessionId, ToolCallId, ToolResult,
 };
 
-use super::block::parsed;
-use crate::digest::uuid;
-use crate::disk::{RealDisk, replace};
+use super::api_block::parse_blocks;
+use crate::digest::derive_uuid;
+use crate::disk::{RealDisk, replace_file};
 use crate::error::JournalError;
-use crate::place::project_key;
-use crate::record::{Head, NewItem, Note, encode_group, encode_head};
+use crate::project_key::project_key;
+use crate::record::{JournalHead, JournalNote, NewRecordItem, encode_group, encode_head};
 
 /// A conversation out of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedConversation {
     /// What was said, oldest first.
     pub messages: Vec<Message>,
     /// What the lines of each message are called.
@@ -37,7 +37,7 @@ pub struct Imported {
 
 /// The transcript of a session: that of this directory, or of any other.
 #[must_use]
-pub fn find(config: &Path, cwd: &Path, session: &str) -> Option<PathBuf> {
+pub fn find_transcript(config: &Path, cwd: &Path, session: &str) -> Option<PathBuf> {
     let (projects, name) = (config.join("projects"), format!("{session}.jsonl"));
     let own = projects.join(project_key(cwd)).join(&name);
     let others = std::fs::read_dir(&projects).into_iter().flatten().flatten();
@@ -52,8 +52,11 @@ pub fn find(config: &Path, cwd: &Path, session: &str) -> Option<PathBuf> {
 /// # Errors
 ///
 /// When the disk says no, or the transcript is larger than any.
-pub fn import(path: &Path, up_to: Option<&str>) -> Result<Option<Imported>, JournalError> {
-    let failed = |error| JournalError::disk(path, "read")(error);
+pub fn import_transcript(
+    path: &Path,
+    up_to: Option<&str>,
+) -> Result<Option<ImportedConversation>, JournalError> {
+    let failed = |error| JournalError::disk_error(path, "read")(error);
     let file = std::fs::File::open(path).map_err(failed)?;
     let mut text = Vec::new();
     file.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
@@ -62,9 +65,10 @@ pub fn import(path: &Path, up_to: Option<&str>) -> Result<Option<Imported>, Jour
         return Err(JournalError::TooLarge { what: "the transcript", size, max: BYTES_MAX });
     }
     let lines = text.split(|byte| *byte == b'\n');
-    let lines: Vec<Line<'_>> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let told = Told::new(&lines, up_to);
-    Ok(told.and_then(|told| told.imported()))
+    let lines: Vec<TranscriptLine<'_>> =
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let told = TranscriptChain::new(&lines, up_to);
+    Ok(told.and_then(|told| told.into_imported()))
 }
 
 /// Writes the conversation down as a new journal, whole or not at all.
@@ -72,18 +76,20 @@ pub fn import(path: &Path, up_to: Option<&str>) -> Result<Option<Imported>, Jour
 /// # Errors
 ///
 /// When something is at that place, or the disk says no.
-pub fn adopt(
-    imported: Imported,
+pub fn write_imported_journal(
+    imported: ImportedConversation,
     journal: &Path,
     session: &SessionId,
-    head: &Head,
+    head: &JournalHead,
 ) -> Result<(), JournalError> {
     if journal.symlink_metadata().is_ok() {
-        return Err(JournalError::disk(journal, "begun")(std::io::ErrorKind::AlreadyExists.into()));
+        return Err(JournalError::disk_error(journal, "begun")(
+            std::io::ErrorKind::AlreadyExists.into(),
+        ));
     }
     let unwritable = |source| JournalError::Unwritable { path: journal.to_owned(), source };
-    let Imported { messages, lines, title, branch } = imported;
-    let head = Head {
+    let ImportedConversation { messages, lines, title, branch } = imported;
+    let head = JournalHead {
         session: Some(session.clone()),
         branch: head.branch.clone().or(branch),
         segment: 1,
@@ -96,25 +102,26 @@ pub fn adopt(
     while !messages.is_empty() {
         // A record for each message, so that the session can go back to it; calls and their results
         // stay together.
-        let is_followed = messages.get(1).is_some_and(|next| next.origin == Origin::ToolResults);
+        let is_followed =
+            messages.get(1).is_some_and(|next| next.origin == MessageOrigin::ToolResults);
         let part = 1 + usize::from(is_followed);
-        let named = Note::Lines(lines.drain(..part.min(lines.len())).collect());
+        let named = JournalNote::Lines(lines.drain(..part.min(lines.len())).collect());
         let event = Event::Adopted { messages: messages.drain(..part).collect() };
-        let items = [NewItem::Note(&named), NewItem::Event(&event)];
+        let items = [NewRecordItem::Note(&named), NewRecordItem::Event(&event)];
         bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
         seq += 2;
     }
     if let Some(title) = title {
-        let note = Note::Titled(title);
-        let items = [NewItem::Note(&note)];
+        let note = JournalNote::Titled(title);
+        let items = [NewRecordItem::Note(&note)];
         bytes.extend(encode_group(seq, head.created, (0, None), &items).map_err(unwritable)?);
     }
-    replace(&RealDisk, journal, &bytes).map_err(JournalError::disk(journal, "written"))
+    replace_file(&RealDisk, journal, &bytes).map_err(JournalError::disk_error(journal, "written"))
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct TranscriptLine<'a> {
     #[serde(rename = "type")]
     kind: String,
     uuid: Option<String>,
@@ -127,48 +134,48 @@ struct Line<'a> {
     git_branch: Option<String>,
     custom_title: Option<String>,
     #[serde(borrow)]
-    message: Option<Said<'a>>,
+    message: Option<TranscriptMessage<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Said<'a> {
+struct TranscriptMessage<'a> {
     id: Option<String>,
     model: Option<String>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
 }
 
-impl Line<'_> {
-    fn is_said(&self) -> bool {
+impl TranscriptLine<'_> {
+    fn is_message(&self) -> bool {
         matches!(self.kind.as_str(), "user" | "assistant")
     }
 
-    fn blocks(&self) -> Vec<Block> {
+    fn parse_content(&self) -> Vec<ContentBlock> {
         let content = self.message.as_ref().and_then(|said| said.content);
-        content.map(|content| parsed(content.get())).unwrap_or_default()
+        content.map(|content| parse_blocks(content.get())).unwrap_or_default()
     }
 
-    fn answer(&self) -> Option<&str> {
+    fn answer_id(&self) -> Option<&str> {
         self.message.as_ref().filter(|_| self.kind == "assistant")?.id.as_deref()
     }
 }
 
 /// The conversation of a transcript: the lines from its root to its last leaf.
-struct Told<'a> {
-    lines: &'a [Line<'a>],
+struct TranscriptChain<'a> {
+    lines: &'a [TranscriptLine<'a>],
     /// Places of the lines of the conversation.
     chain: Vec<usize>,
     /// Lines behind this one do not count.
     last: usize,
-    imported: Imported,
+    imported: ImportedConversation,
 }
 
-impl<'a> Told<'a> {
-    fn new(lines: &'a [Line<'a>], up_to: Option<&str>) -> Option<Self> {
+impl<'a> TranscriptChain<'a> {
+    fn new(lines: &'a [TranscriptLine<'a>], up_to: Option<&str>) -> Option<Self> {
         let places: HashMap<&str, usize> = lines
             .iter()
             .enumerate()
-            .filter(|(_, line)| KINDS.contains(&line.kind.as_str()))
+            .filter(|(_, line)| CHAIN_LINE_KINDS.contains(&line.kind.as_str()))
             .filter_map(|(place, line)| Some((line.uuid.as_deref()?, place)))
             .collect();
         let parent = |place: usize| {
@@ -181,7 +188,7 @@ impl<'a> Told<'a> {
                 let pointed: HashSet<usize> =
                     places.values().filter_map(|at| parent(*at)).collect();
                 let leaves = places.values().filter(|place| !pointed.contains(place));
-                leaves.filter_map(|leaf| spoken(lines, *leaf, &parent)).max()?
+                leaves.filter_map(|leaf| nearest_message_above(lines, *leaf, &parent)).max()?
             }
         };
         let mut chain = Vec::new();
@@ -194,49 +201,51 @@ impl<'a> Told<'a> {
         chain.reverse();
         let titles = lines.iter().rev().filter_map(|line| line.custom_title.clone());
         let branches = lines.iter().rev().filter_map(|line| line.git_branch.clone());
-        let imported = Imported {
+        let imported = ImportedConversation {
             title: titles.into_iter().find(|title| !title.is_empty()),
             branch: branches.into_iter().find(|branch| !branch.is_empty()),
-            ..Imported::default()
+            ..ImportedConversation::default()
         };
         let last = if up_to.is_some() { last } else { lines.len() };
         Some(Self { lines, chain, last, imported })
     }
 
-    fn imported(mut self) -> Option<Imported> {
-        let results = self.results();
-        let mut answers: HashMap<&str, Vec<&Line<'_>>> = HashMap::new();
+    fn into_imported(mut self) -> Option<ImportedConversation> {
+        let results = self.collect_results();
+        let mut answers: HashMap<&str, Vec<&TranscriptLine<'_>>> = HashMap::new();
         for line in self.lines.iter().take(self.last.saturating_add(1)) {
-            if let Some(id) = line.answer() {
+            if let Some(id) = line.answer_id() {
                 answers.entry(id).or_default().push(line);
             }
         }
         for place in std::mem::take(&mut self.chain) {
-            let Some(line) = self.lines.get(place).filter(|line| line.is_said()) else { continue };
+            let Some(line) = self.lines.get(place).filter(|line| line.is_message()) else {
+                continue;
+            };
             if line.is_sidechain || line.is_meta || line.team_name.is_some() {
                 continue;
             }
-            match (line.kind.as_str(), line.answer()) {
+            match (line.kind.as_str(), line.answer_id()) {
                 ("assistant", Some(id)) => {
                     // Taken in with its first line.
                     let lines = answers.remove(id).unwrap_or_default();
-                    self.answer(&lines, &results);
+                    self.import_answer(&lines, &results);
                 }
-                ("assistant", None) => self.answer(&[line], &results),
-                _ => self.prompt(line),
+                ("assistant", None) => self.import_answer(&[line], &results),
+                _ => self.import_prompt(line),
             }
         }
         (!self.imported.messages.is_empty()).then_some(self.imported)
     }
 
     /// Every result, by its call; the first one counts.
-    fn results(&self) -> HashMap<ToolCallId, (ToolResult, Option<String>)> {
+    fn collect_results(&self) -> HashMap<ToolCallId, (ToolResult, Option<String>)> {
         let mut results = HashMap::new();
         for line in
             self.lines.iter().take(self.last.saturating_add(1)).filter(|line| line.kind == "user")
         {
-            for block in line.blocks() {
-                if let Block::ToolResult(result) = block {
+            for block in line.parse_content() {
+                if let ContentBlock::ToolResult(result) = block {
                     let found = (result.call.clone(), (result, line.uuid.clone()));
                     results.entry(found.0).or_insert(found.1);
                 }
@@ -245,49 +254,56 @@ impl<'a> Told<'a> {
         results
     }
 
-    fn prompt(&mut self, line: &Line<'_>) {
-        let is_text = |block: &Block| matches!(block, Block::Text(_) | Block::Media(_));
-        let content: Vec<Block> = line.blocks().into_iter().filter(is_text).collect();
-        self.push(Role::User, Origin::User, content, None, line.uuid.iter().cloned().collect());
+    fn import_prompt(&mut self, line: &TranscriptLine<'_>) {
+        let is_text =
+            |block: &ContentBlock| matches!(block, ContentBlock::Text(_) | ContentBlock::Media(_));
+        let content: Vec<ContentBlock> = line.parse_content().into_iter().filter(is_text).collect();
+        self.push_message(
+            Role::User,
+            MessageOrigin::User,
+            content,
+            None,
+            line.uuid.iter().cloned().collect(),
+        );
     }
 
     /// One answer, whose blocks are spread over lines, and the results of its calls.
-    fn answer(
+    fn import_answer(
         &mut self,
-        lines: &[&Line<'_>],
+        lines: &[&TranscriptLine<'_>],
         results: &HashMap<ToolCallId, (ToolResult, Option<String>)>,
     ) {
         let (mut content, mut names) = (Vec::new(), Vec::new());
         for line in lines {
-            for (number, block) in line.blocks().into_iter().enumerate() {
-                if matches!(block, Block::ToolResult(_)) {
+            for (number, block) in line.parse_content().into_iter().enumerate() {
+                if matches!(block, ContentBlock::ToolResult(_)) {
                     continue;
                 }
                 let own = line.uuid.clone().unwrap_or_default();
-                names.push(if number == 0 { own } else { uuid(&own, &number.to_string()) });
+                names.push(if number == 0 { own } else { derive_uuid(&own, &number.to_string()) });
                 content.push(block);
             }
         }
         let model = lines.first().and_then(|line| line.message.as_ref()?.model.clone());
-        let calls: Vec<ToolCallId> = content.iter().filter_map(called).collect();
-        self.push(Role::Assistant, Origin::Model, content, model, names);
+        let calls: Vec<ToolCallId> = content.iter().filter_map(tool_call_id).collect();
+        self.push_message(Role::Assistant, MessageOrigin::Model, content, model, names);
         let (mut content, mut names) = (Vec::new(), Vec::new());
         for call in calls {
             let (result, name) = match results.get(&call) {
                 Some((result, name)) => (result.clone(), name.clone()),
-                None => (ToolResult::text(call.clone(), MISSING, true), None),
+                None => (ToolResult::from_text(call.clone(), MISSING_RESULT, true), None),
             };
-            names.push(name.unwrap_or_else(|| uuid(call.as_str(), "result")));
-            content.push(Block::ToolResult(result));
+            names.push(name.unwrap_or_else(|| derive_uuid(call.as_str(), "result")));
+            content.push(ContentBlock::ToolResult(result));
         }
-        self.push(Role::User, Origin::ToolResults, content, None, names);
+        self.push_message(Role::User, MessageOrigin::ToolResults, content, None, names);
     }
 
-    fn push(
+    fn push_message(
         &mut self,
         role: Role,
-        origin: Origin,
-        content: Vec<Block>,
+        origin: MessageOrigin,
+        content: Vec<ContentBlock>,
         model: Option<String>,
         names: Vec<String>,
     ) {
@@ -302,23 +318,23 @@ impl<'a> Told<'a> {
     }
 }
 
-fn called(block: &Block) -> Option<ToolCallId> {
+fn tool_call_id(block: &ContentBlock) -> Option<ToolCallId> {
     match block {
-        Block::ToolUse(call) => Some(call.id.clone()),
+        ContentBlock::ToolUse(call) => Some(call.id.clone()),
         _ => None,
     }
 }
 
 /// The nearest line above a leaf that is said, if it belongs to the conversation.
-fn spoken(
-    lines: &[Line<'_>],
+fn nearest_message_above(
+    lines: &[TranscriptLine<'_>],
     leaf: usize,
     parent: &impl Fn(usize) -> Option<usize>,
 ) -> Option<usize> {
     let mut place = Some(leaf);
     for _ in 0..lines.len() {
         let line = lines.get(place?)?;
-        if line.is_said() {
+        if line.is_message() {
             let is_hidden = line.is_sidechain || line.is_meta || line.team_name.is_some();
             return place.filter(|_| !is_hidden);
         }
@@ -328,8 +344,8 @@ fn spoken(
 }
 
 /// Kinds of lines that make the chain.
-const KINDS: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
+const CHAIN_LINE_KINDS: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
 /// The largest transcript that is taken in.
 const BYTES_MAX: u64 = 512 << 20;
-const MISSING: &str =
+const MISSING_RESULT: &str =
     "The result of this call is not in the transcript that this session goes on from.";

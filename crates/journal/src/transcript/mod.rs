@@ -5,38 +5,41 @@
 //! session that has a journal is never continued from it; one that has only this is taken in by
 //! [`import`].
 
-mod attached;
-mod block;
-mod file;
+mod api_block;
+mod attached_files;
 mod import;
-mod line;
-mod name;
+mod line_head;
+mod message_names;
 mod trace;
+mod transcript_file;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use windlass_engine::Effect;
 use windlass_vocabulary::{
-    AttachmentKind, Block, Json, Message, MessageId, Notice, Origin, Role, ToolCallId, Usage,
+    AttachmentKind, ContentBlock, Json, Message, MessageId, MessageOrigin, Notice, Role,
+    ToolCallId, Usage,
 };
 
-use crate::digest::uuid;
-use crate::fold::Replayed;
-use crate::place::project_key;
-use crate::reader::Entry;
-use crate::record::{Item, Note, Record};
-use block::{api_block, api_result, quoted};
-use line::Link;
-use name::Names;
+use crate::digest::derive_uuid;
+use crate::fold::ReplayStep;
+use crate::journal_reader::JournalEntry;
+use crate::project_key::project_key;
+use crate::record::{JournalNote, JournalRecord, RecordItem};
+use api_block::{render_api_block, render_api_result, to_json_string};
+use line_head::TranscriptLink;
+use message_names::MessageNames;
 
-pub use file::{TranscriptFile, put_beside, titled};
-pub use import::{Imported, adopt, find, import};
-pub use trace::{Traced, lines, trace};
+pub use import::{
+    ImportedConversation, find_transcript, import_transcript, write_imported_journal,
+};
+pub use trace::{TracedMessage, render_transcript, trace_messages};
+pub use transcript_file::{TranscriptFile, find_by_title, write_agent_metadata};
 
 /// What every line says of its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct TranscriptContext {
     /// The session's id; a UUID if other programs are to find it.
     pub session: String,
     /// The working directory.
@@ -51,7 +54,7 @@ pub struct About {
 
 /// What became of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Transcribed {
+pub struct TranscribedMessage {
     /// The message.
     pub message: MessageId,
     /// What its lines are called, one for each block.
@@ -63,7 +66,7 @@ pub struct Transcribed {
 /// Turns what the engine tells into lines.
 #[derive(Debug)]
 pub struct Transcriber {
-    about: About,
+    about: TranscriptContext,
     /// Lines are wanted, and not only their names.
     is_writing: bool,
     parent: Option<String>,
@@ -73,7 +76,7 @@ pub struct Transcriber {
     structured: BTreeMap<ToolCallId, Json>,
     /// The bill of the answer that comes next.
     usage: Option<Usage>,
-    names: Names,
+    names: MessageNames,
     /// How often the conversation went back.
     rewound: u64,
     /// Records up to this one were taken over from another session.
@@ -83,7 +86,7 @@ pub struct Transcriber {
 impl Transcriber {
     /// At the beginning of a session.
     #[must_use]
-    pub fn new(about: About) -> Self {
+    pub fn new(about: TranscriptContext) -> Self {
         Self {
             about,
             is_writing: true,
@@ -91,55 +94,55 @@ impl Transcriber {
             calls: BTreeMap::new(),
             structured: BTreeMap::new(),
             usage: None,
-            names: Names::default(),
+            names: MessageNames::default(),
             rewound: 0,
             inherited: 0,
         }
     }
 
     /// Makes lines, or only follows what they would be called.
-    pub fn write(&mut self, on: bool) {
+    pub fn set_writing(&mut self, on: bool) {
         self.is_writing = on;
     }
 
     /// The line written last.
     #[must_use]
-    pub fn last(&self) -> Option<&str> {
+    pub fn last_uuid(&self) -> Option<&str> {
         self.parent.as_deref()
     }
 
     /// What messages are called that wait for the next tool boundary.
-    pub fn waiting(&self) -> impl Iterator<Item = Option<&str>> {
-        self.names.waiting()
+    pub fn queued_names(&self) -> impl Iterator<Item = Option<&str>> {
+        self.names.queued_names()
     }
 
     /// Takes in what stands in a journal beside events.
-    pub fn meet(&mut self, entry: &Entry) {
+    pub fn observe_entry(&mut self, entry: &JournalEntry) {
         match entry {
-            Entry::Head(head) => {
+            JournalEntry::Head(head) => {
                 self.rewound = self.rewound.max(head.rewound);
                 if let (0 | 1, Some((_, last))) = (head.segment, &head.parent) {
                     self.inherited = *last;
                 }
             }
-            Entry::Record(Record { seq, item: Item::Note(note), .. }) => {
-                self.names.note(note, *seq <= self.inherited);
+            JournalEntry::Record(JournalRecord { seq, item: RecordItem::Note(note), .. }) => {
+                self.names.observe_note(note, *seq <= self.inherited);
             }
-            Entry::Record(_) | Entry::Claim(_) => {}
+            JournalEntry::Record(_) | JournalEntry::Claim(_) => {}
         }
     }
 
     /// Takes in a note of this session.
-    pub fn note(&mut self, note: &Note) {
-        self.names.note(note, false);
+    pub fn observe_note(&mut self, note: &JournalNote) {
+        self.names.observe_note(note, false);
     }
 
     /// Takes in what the engine tells, at the time its event was written.
-    pub fn take(&mut self, notice: &Notice, at: u64) -> Option<Transcribed> {
+    pub fn transcribe_notice(&mut self, notice: &Notice, at: u64) -> Option<TranscribedMessage> {
         match notice {
-            Notice::MessageAdded(message) => return Some(self.message(message, at)),
+            Notice::MessageAdded(message) => return Some(self.transcribe_message(message, at)),
             Notice::Billed { usage, .. } => self.usage = Some(*usage),
-            Notice::InputQueued(_) => self.names.queued(),
+            Notice::InputQueued(_) => self.names.queue_next(),
             Notice::ToolEnded { call, outcome } => {
                 if let Some(json) = &outcome.structured {
                     self.structured.insert(call.clone(), json.clone());
@@ -151,79 +154,96 @@ impl Transcriber {
     }
 
     /// Takes in everything one event led to.
-    pub fn step(&mut self, effects: &[Effect], at: u64) -> Vec<Transcribed> {
+    pub fn transcribe_effects(&mut self, effects: &[Effect], at: u64) -> Vec<TranscribedMessage> {
         let told = effects.iter().filter_map(|effect| match effect {
             Effect::Tell(notice) => Some(notice),
             _ => None,
         });
-        told.filter_map(|notice| self.take(notice, at)).collect()
+        told.filter_map(|notice| self.transcribe_notice(notice, at)).collect()
     }
 
     /// Takes in one step of a replay; gives the lines that follow from it.
-    pub fn replay(&mut self, step: &Replayed<'_>) -> Vec<String> {
-        self.step(step.effects, step.at).into_iter().flat_map(|done| done.lines).collect()
+    pub fn transcribe_step(&mut self, step: &ReplayStep<'_>) -> Vec<String> {
+        self.transcribe_effects(step.effects, step.at)
+            .into_iter()
+            .flat_map(|done| done.lines)
+            .collect()
     }
 
     /// A line that names the session.
     #[must_use]
-    pub fn title(&self, title: &str) -> String {
-        let session = quoted(&self.about.session);
+    pub fn render_title_line(&self, title: &str) -> String {
+        let session = to_json_string(&self.about.session);
         format!(
             r#"{{"type":"custom-title","customTitle":{},"sessionId":{session}}}"#,
-            quoted(title)
+            to_json_string(title)
         )
     }
 
-    fn message(&mut self, message: &Message, at: u64) -> Transcribed {
-        let names = self.lines_of(message);
-        let mut done = Transcribed { message: message.id, uuids: Vec::new(), lines: Vec::new() };
+    fn transcribe_message(&mut self, message: &Message, at: u64) -> TranscribedMessage {
+        let names = self.take_line_names(message);
+        let mut done =
+            TranscribedMessage { message: message.id, uuids: Vec::new(), lines: Vec::new() };
         match (message.role, message.origin) {
-            (Role::Assistant, _) => self.answer(message, names, at, &mut done),
-            (Role::User, Origin::ToolResults) => self.results(message, names, at, &mut done),
-            (Role::User, Origin::Summary) => {
-                self.boundary(message, at, &mut done);
-                self.prompt(message, names, at, &mut done);
+            (Role::Assistant, _) => self.transcribe_answer(message, names, at, &mut done),
+            (Role::User, MessageOrigin::ToolResults) => {
+                self.transcribe_results(message, names, at, &mut done)
             }
-            (Role::User, _) => self.prompt(message, names, at, &mut done),
+            (Role::User, MessageOrigin::Summary) => {
+                self.transcribe_boundary(message, at, &mut done);
+                self.transcribe_prompt(message, names, at, &mut done);
+            }
+            (Role::User, _) => self.transcribe_prompt(message, names, at, &mut done),
         }
         done
     }
 
     /// What a message's lines are called, if somebody named them.
-    fn lines_of(&mut self, message: &Message) -> Vec<String> {
-        if let Some(names) = self.names.adopted() {
+    fn take_line_names(&mut self, message: &Message) -> Vec<String> {
+        if let Some(names) = self.names.take_adopted() {
             return names;
         }
         let is_prompt = matches!(
             message.origin,
-            Origin::User | Origin::Attachment(AttachmentKind::QueuedInput)
+            MessageOrigin::User | MessageOrigin::Attachment(AttachmentKind::QueuedInput)
         );
-        is_prompt.then(|| self.names.delivered()).flatten().into_iter().collect()
+        is_prompt.then(|| self.names.take_prompt_name()).flatten().into_iter().collect()
     }
 
-    fn prompt(&mut self, message: &Message, names: Vec<String>, at: u64, done: &mut Transcribed) {
-        let own = self.named(names.into_iter().next(), message.id, 0);
+    fn transcribe_prompt(
+        &mut self,
+        message: &Message,
+        names: Vec<String>,
+        at: u64,
+        done: &mut TranscribedMessage,
+    ) {
+        let own = self.resolve_line_uuid(names.into_iter().next(), message.id, 0);
         let content = || match message.content.as_slice() {
             // Readers recover prompts from plain strings.
-            [Block::Text(text)] => quoted(text),
-            blocks if attached::is_all(blocks) => quoted(&attached::words(blocks)),
-            blocks => format!("[{}]", joined(blocks.iter().map(api_block))),
+            [ContentBlock::Text(text)] => to_json_string(text),
+            blocks if attached_files::has_only_attached_files(blocks) => {
+                to_json_string(&attached_files::join_texts(blocks))
+            }
+            blocks => format!("[{}]", join_blocks(blocks.iter().map(render_api_block))),
         };
-        let link = self.link(own, None);
-        self.user_line(at, link, content, marks(message.origin), done);
-        if message.origin == Origin::User {
-            self.attached(message, at, done);
+        let link = self.link_line(own, None);
+        self.push_user_line(at, link, content, origin_marks(message.origin), done);
+        if message.origin == MessageOrigin::User {
+            self.transcribe_attached_files(message, at, done);
         }
     }
 
     /// History before this line is no longer what the model sees.
-    fn boundary(&mut self, message: &Message, at: u64, done: &mut Transcribed) {
-        let own = uuid(&self.about.session, &format!("{}/boundary", self.place(message.id, 0)));
+    fn transcribe_boundary(&mut self, message: &Message, at: u64, done: &mut TranscribedMessage) {
+        let own = derive_uuid(
+            &self.about.session,
+            &format!("{}/boundary", self.derive_line_name(message.id, 0)),
+        );
         let before = self.parent.take();
-        let link = self.link(own, None);
+        let link = self.link_line(own, None);
         if self.is_writing {
             let logical = before.map(|uuid| format!(r#","logicalParentUuid":"{uuid}""#));
-            let head = self.head("system", &link, at);
+            let head = self.render_line_head("system", &link, at);
             done.lines.push(format!(
                 r#"{head}{},"subtype":"compact_boundary","level":"info","content":"Conversation compacted"}}"#,
                 logical.unwrap_or_default()
@@ -232,83 +252,114 @@ impl Transcriber {
     }
 
     /// One line for each block; lines of one answer share its id.
-    fn answer(&mut self, message: &Message, names: Vec<String>, at: u64, done: &mut Transcribed) {
-        let usage = self.usage.take().map(line::usage).unwrap_or_default();
-        let id = uuid(&self.about.session, &self.place(message.id, 0)).replace('-', "");
-        let model = quoted(message.model.as_ref().map_or("", |model| model.as_str()));
+    fn transcribe_answer(
+        &mut self,
+        message: &Message,
+        names: Vec<String>,
+        at: u64,
+        done: &mut TranscribedMessage,
+    ) {
+        let usage = self.usage.take().map(line_head::render_usage).unwrap_or_default();
+        let id = derive_uuid(&self.about.session, &self.derive_line_name(message.id, 0))
+            .replace('-', "");
+        let model = to_json_string(message.model.as_ref().map_or("", |model| model.as_str()));
         let mut names = names.into_iter();
         for (number, block) in message.content.iter().enumerate() {
-            let own = self.named(names.next(), message.id, number);
-            if let Block::ToolUse(call) = block {
+            let own = self.resolve_line_uuid(names.next(), message.id, number);
+            if let ContentBlock::ToolUse(call) = block {
                 self.calls.insert(call.id.clone(), own.clone());
             }
-            let link = self.link(own, None);
+            let link = self.link_line(own, None);
             if self.is_writing {
-                let (head, content) = (self.head("assistant", &link, at), api_block(block));
+                let (head, content) =
+                    (self.render_line_head("assistant", &link, at), render_api_block(block));
                 done.lines.push(format!(
                     r#"{head},"message":{{"id":"msg_{id}","type":"message","role":"assistant","model":{model},"content":[{content}],"stop_reason":null,"stop_sequence":null{usage}}}}}"#
                 ));
             }
-            done.uuids.push(link.own);
+            done.uuids.push(link.uuid);
         }
     }
 
     /// One line for each result, below the line of the call it answers.
-    fn results(&mut self, message: &Message, names: Vec<String>, at: u64, done: &mut Transcribed) {
+    fn transcribe_results(
+        &mut self,
+        message: &Message,
+        names: Vec<String>,
+        at: u64,
+        done: &mut TranscribedMessage,
+    ) {
         let mut names = names.into_iter();
         for (number, block) in message.content.iter().enumerate() {
-            let own = self.named(names.next(), message.id, number);
+            let own = self.resolve_line_uuid(names.next(), message.id, number);
             match block {
-                Block::ToolResult(result) => {
+                ContentBlock::ToolResult(result) => {
                     let caller = self.calls.remove(&result.call);
                     let mut marks = String::new();
                     if let Some(caller) = &caller {
                         marks = format!(r#","sourceToolAssistantUUID":"{caller}""#);
                     }
                     if let Some(json) = self.structured.remove(&result.call) {
-                        marks.push_str(&format!(r#","toolUseResult":{}"#, block::raw(&json)));
+                        marks.push_str(&format!(
+                            r#","toolUseResult":{}"#,
+                            api_block::to_raw_json(&json)
+                        ));
                     }
-                    let link = self.link(own, caller);
-                    self.user_line(at, link, || format!("[{}]", api_result(result)), &marks, done);
+                    let link = self.link_line(own, caller);
+                    self.push_user_line(
+                        at,
+                        link,
+                        || format!("[{}]", render_api_result(result)),
+                        &marks,
+                        done,
+                    );
                 }
                 other => {
-                    let link = self.link(own, None);
-                    self.user_line(at, link, || format!("[{}]", api_block(other)), META, done);
+                    let link = self.link_line(own, None);
+                    self.push_user_line(
+                        at,
+                        link,
+                        || format!("[{}]", render_api_block(other)),
+                        META_MARK,
+                        done,
+                    );
                 }
             }
         }
     }
 
-    fn user_line(
+    fn push_user_line(
         &self,
         at: u64,
-        link: Link,
+        link: TranscriptLink,
         content: impl FnOnce() -> String,
         marks: &str,
-        done: &mut Transcribed,
+        done: &mut TranscribedMessage,
     ) {
         if self.is_writing {
-            let head = self.head("user", &link, at);
+            let head = self.render_line_head("user", &link, at);
             let message = format!(r#""message":{{"role":"user","content":{}}}"#, content());
             done.lines.push(format!("{head}{marks},{message}}}"));
         }
-        done.uuids.push(link.own);
+        done.uuids.push(link.uuid);
     }
 
     /// Hangs a line below its parent, or below the line before it.
-    fn link(&mut self, own: String, parent: Option<String>) -> Link {
+    fn link_line(&mut self, own: String, parent: Option<String>) -> TranscriptLink {
         let parent = parent.or(self.parent.take());
         self.parent = Some(own.clone());
-        Link { own, parent }
+        TranscriptLink { uuid: own, parent }
     }
 
-    fn named(&self, given: Option<String>, message: MessageId, block: usize) -> String {
-        given.unwrap_or_else(|| uuid(&self.about.session, &self.place(message, block)))
+    fn resolve_line_uuid(&self, given: Option<String>, message: MessageId, block: usize) -> String {
+        given.unwrap_or_else(|| {
+            derive_uuid(&self.about.session, &self.derive_line_name(message, block))
+        })
     }
 
     /// The name a line is called by if nobody gave it another. A message that took the place of one
     /// that was taken back is another message.
-    fn place(&self, message: MessageId, block: usize) -> String {
+    fn derive_line_name(&self, message: MessageId, block: usize) -> String {
         let agent = self.about.agent.as_ref().map(|agent| format!("{agent}/")).unwrap_or_default();
         match self.rewound {
             0 => format!("{agent}{message}/{block}"),
@@ -325,21 +376,23 @@ pub fn transcript_path(config: &Path, cwd: &Path, session: &str) -> PathBuf {
 
 /// Where they look for the transcript of a sub-agent of that session.
 #[must_use]
-pub fn agent_path(transcript: &Path, agent: &str) -> PathBuf {
+pub fn agent_transcript_path(transcript: &Path, agent: &str) -> PathBuf {
     transcript.with_extension("").join("subagents").join(format!("agent-{agent}.jsonl"))
 }
 
-fn joined(blocks: impl Iterator<Item = String>) -> String {
+fn join_blocks(blocks: impl Iterator<Item = String>) -> String {
     blocks.collect::<Vec<_>>().join(",")
 }
 
 /// What is not a person's own words is marked, so that readers hide it.
-fn marks(origin: Origin) -> &'static str {
+fn origin_marks(origin: MessageOrigin) -> &'static str {
     match origin {
-        Origin::User | Origin::Attachment(AttachmentKind::QueuedInput) | Origin::Display => "",
-        Origin::Summary => r#","isCompactSummary":true"#,
-        _ => META,
+        MessageOrigin::User
+        | MessageOrigin::Attachment(AttachmentKind::QueuedInput)
+        | MessageOrigin::Display => "",
+        MessageOrigin::Summary => r#","isCompactSummary":true"#,
+        _ => META_MARK,
     }
 }
 
-const META: &str = r#","isMeta":true"#;
+const META_MARK: &str = r#","isMeta":true"#;

@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use windlass_engine::{Effect, Settings};
-use windlass_vocabulary::{AttachmentKind, Message, MessageId, Notice, Origin};
+use windlass_vocabulary::{AttachmentKind, Message, MessageId, MessageOrigin, Notice};
 
-use super::{About, Transcriber};
+use super::{Transcriber, TranscriptContext};
 use crate::error::JournalError;
-use crate::fold::{Replayed, fold_entries};
-use crate::reader::Reader;
+use crate::fold::{ReplayStep, fold_entries};
+use crate::journal_reader::JournalReader;
 
 /// A message, and where it stands in both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traced {
+pub struct TracedMessage {
     /// The message.
     pub message: MessageId,
     /// What its lines are called.
@@ -21,11 +21,11 @@ pub struct Traced {
     /// The record that led to it.
     pub record: u64,
     /// The last record before anything more was said: to keep the message, keep up to this one.
-    pub until: u64,
+    pub last_record: u64,
     /// A person or a client said it.
     pub is_prompt: bool,
     /// What was said, for people.
-    pub words: String,
+    pub text: String,
 }
 
 /// Every message of a session, oldest first. Decided under the settings the journal holds; a journal
@@ -34,33 +34,36 @@ pub struct Traced {
 /// # Errors
 ///
 /// When the journal cannot be read, or a later version wrote it.
-pub fn trace(
+pub fn trace_messages(
     journal: &Path,
     session: &str,
     settings: &Settings,
-) -> Result<Vec<Traced>, JournalError> {
-    let mut transcriber = Transcriber::new(About { session: session.into(), ..About::default() });
-    transcriber.write(false);
-    let tracing = RefCell::new((transcriber, Vec::<Traced>::new()));
-    let see = |step: Replayed<'_>| {
+) -> Result<Vec<TracedMessage>, JournalError> {
+    let mut transcriber = Transcriber::new(TranscriptContext {
+        session: session.into(),
+        ..TranscriptContext::default()
+    });
+    transcriber.set_writing(false);
+    let tracing = RefCell::new((transcriber, Vec::<TracedMessage>::new()));
+    let see = |step: ReplayStep<'_>| {
         let (transcriber, traced) = &mut *tracing.borrow_mut();
         for effect in step.effects {
             let Effect::Tell(notice) = effect else { continue };
-            let done = transcriber.take(notice, step.at);
+            let done = transcriber.transcribe_notice(notice, step.at);
             if let (Notice::MessageAdded(message), Some(done)) = (notice, done) {
-                traced.push(Traced {
+                traced.push(TracedMessage {
                     message: message.id,
                     uuids: done.uuids,
                     record: step.seq,
-                    until: u64::MAX,
+                    last_record: u64::MAX,
                     is_prompt: is_prompt(message),
-                    words: message.text(),
+                    text: message.text(),
                 });
             }
         }
     };
-    let meet = |entry| tracing.borrow_mut().0.meet(&entry);
-    let (folded, _) = fold_entries(Reader::open(journal)?, settings, see, meet)?;
+    let meet = |entry| tracing.borrow_mut().0.observe_entry(&entry);
+    let (folded, _) = fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
     let (_, mut traced) = tracing.into_inner();
     // What one event led to stays together.
     let (mut next, mut until) = (u64::MAX, folded.seq);
@@ -68,7 +71,7 @@ pub fn trace(
         if traced.record != next {
             (next, until) = (traced.record, if next == u64::MAX { until } else { next - 1 });
         }
-        traced.until = until;
+        traced.last_record = until;
     }
     Ok(traced)
 }
@@ -78,21 +81,24 @@ pub fn trace(
 /// # Errors
 ///
 /// When the journal cannot be read, or a later version wrote it.
-pub fn lines(
+pub fn render_transcript(
     journal: &Path,
-    about: &About,
+    about: &TranscriptContext,
     settings: &Settings,
 ) -> Result<Vec<String>, JournalError> {
     let making = RefCell::new((Transcriber::new(about.clone()), Vec::new()));
-    let see = |step: Replayed<'_>| {
+    let see = |step: ReplayStep<'_>| {
         let (transcriber, lines) = &mut *making.borrow_mut();
-        lines.extend(transcriber.replay(&step));
+        lines.extend(transcriber.transcribe_step(&step));
     };
-    let meet = |entry| making.borrow_mut().0.meet(&entry);
-    fold_entries(Reader::open(journal)?, settings, see, meet)?;
+    let meet = |entry| making.borrow_mut().0.observe_entry(&entry);
+    fold_entries(JournalReader::open(journal)?, settings, see, meet)?;
     Ok(making.into_inner().1)
 }
 
 fn is_prompt(message: &Message) -> bool {
-    matches!(message.origin, Origin::User | Origin::Attachment(AttachmentKind::QueuedInput))
+    matches!(
+        message.origin,
+        MessageOrigin::User | MessageOrigin::Attachment(AttachmentKind::QueuedInput)
+    )
 }

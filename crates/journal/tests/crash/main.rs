@@ -17,9 +17,12 @@ use std::sync::Arc;
 use model::{Model, Snapshot};
 use stage::settings;
 use windlass_engine::Event;
-use windlass_journal::disk::replace;
-use windlass_journal::{Durability, Entry, Head, Holder, Item, NewItem, Opening, Reader, Writer};
-use windlass_vocabulary::{Block, Ticket};
+use windlass_journal::disk::replace_file;
+use windlass_journal::{
+    ClaimHolder, Durability, JournalEntry, JournalHead, JournalOpenOptions, JournalReader,
+    JournalWriter, NewRecordItem, RecordItem,
+};
+use windlass_vocabulary::{ContentBlock, Ticket};
 
 const PATH: &str = "/state/session.jsonl";
 
@@ -34,16 +37,17 @@ struct Life {
 /// end inside blocks and at their edges; every third group has two events. The disk is waited for
 /// after so many groups, and the writer hears of it only after one more, as from another thread.
 fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Vec<Event>) {
-    let opening = Opening {
-        head: Head { created: 7, ..Head::default() },
-        holder: Holder { pid: 1, host: "host".into() },
+    let opening = JournalOpenOptions {
+        head: JournalHead { created: 7, ..JournalHead::default() },
+        holder: ClaimHolder { pid: 1, host: "host".into() },
         at: 7,
         disk: Arc::new(disk.clone()),
-        ..Opening::new(Durability::Synced)
+        ..JournalOpenOptions::new(Durability::Synced)
     };
     let mut life = Life { disk: disk.clone(), acknowledged: vec![(0, done.len())] };
     let mut attempted = done.to_vec();
-    let Ok((mut writer, _)) = Writer::open_with(Path::new(PATH), opening, &settings()) else {
+    let Ok((mut writer, _)) = JournalWriter::open_with(Path::new(PATH), opening, &settings())
+    else {
         return (life, attempted);
     };
     let mut rest = todo;
@@ -54,14 +58,14 @@ fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Ve
             many if many.is_multiple_of(3) => 2,
             _ => 1,
         });
-        let items: Vec<NewItem<'_>> = now.iter().map(NewItem::Event).collect();
+        let items: Vec<NewRecordItem<'_>> = now.iter().map(NewRecordItem::Event).collect();
         // A second try is what a session does when there is room again.
-        let written = writer.write(9, &items).or_else(|_| writer.write(9, &items));
+        let written = writer.write_items(9, &items).or_else(|_| writer.write_items(9, &items));
         attempted.extend(now.to_vec());
         let Ok(seq) = written else { break };
         rest = later;
         if let Some((seq, result, events)) = waited.take() {
-            if writer.flushed(seq, result).is_err() {
+            if writer.complete_flush(seq, result).is_err() {
                 break;
             }
             life.acknowledged.push((disk.operations(), events));
@@ -72,7 +76,7 @@ fn live(disk: &Model, done: &[Event], todo: &[Event], every: usize) -> (Life, Ve
         }
         if every == 1 || rest.is_empty() {
             let Some((seq, result, events)) = waited.take() else { continue };
-            if writer.flushed(seq, result).is_err() {
+            if writer.complete_flush(seq, result).is_err() {
                 break;
             }
             life.acknowledged.push((disk.operations(), events));
@@ -86,18 +90,18 @@ fn event(number: u64) -> Event {
         0 => Event::TimerFired { ticket: Ticket(number) },
         n => {
             let text = format!("{number} ").repeat(usize::try_from(n * n * n * 5).unwrap());
-            Event::UserSubmitted { content: vec![Block::Text(text)], pinned: false }
+            Event::UserSubmitted { content: vec![ContentBlock::Text(text)], pinned: false }
         }
     }
 }
 
 fn events_of(files: &Snapshot) -> Vec<Event> {
     let disk = Model::new(files, 0, None);
-    let Ok(mut reader) = Reader::open_on(&disk, Path::new(PATH)) else { return Vec::new() };
+    let Ok(mut reader) = JournalReader::open_on(&disk, Path::new(PATH)) else { return Vec::new() };
     let mut events = Vec::new();
     while let Some(entry) = reader.next_entry().unwrap() {
-        if let Ok(Entry::Record(record)) = entry
-            && let Item::Event(event) = record.item
+        if let Ok(JournalEntry::Record(record)) = entry
+            && let RecordItem::Event(event) = record.item
         {
             events.push(event);
         }
@@ -164,7 +168,7 @@ fn a_replaced_file_is_the_old_one_or_the_new_one() {
     let old = b"old ".repeat(80);
     let new = b"newer ".repeat(70);
     let disk = Model::new(&Snapshot::from([(path.to_owned(), old.clone())]), 0, None);
-    replace(&disk, path, &new).unwrap();
+    replace_file(&disk, path, &new).unwrap();
     let mut count = 0;
     for operation in 0..disk.operations() {
         for files in disk.crashes(operation) {

@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use windlass_journal::disk::{Access, Disk, DiskFile};
+use windlass_journal::disk::{DiskFile, DiskOpenMode, JournalDisk};
 
 /// Bytes that reach the disk together.
 pub(crate) const BLOCK: usize = 96;
@@ -203,13 +203,13 @@ struct ModelFile {
     place: usize,
 }
 
-impl Disk for Model {
-    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn DiskFile>> {
+impl JournalDisk for Model {
+    fn open(&self, path: &Path, access: DiskOpenMode) -> io::Result<Box<dyn DiskFile>> {
         let known = self.world().names.get(path).copied();
         let inode = match (known, access) {
-            (Some(_), Access::New) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Some(_), DiskOpenMode::New) => return Err(io::ErrorKind::AlreadyExists.into()),
             (Some(inode), _) => inode,
-            (None, Access::Read) => return Err(io::ErrorKind::NotFound.into()),
+            (None, DiskOpenMode::Read) => return Err(io::ErrorKind::NotFound.into()),
             (None, _) => self.change(|world| {
                 world.inodes.push(Inode::default());
                 let inode = world.inodes.len() - 1;
@@ -220,7 +220,7 @@ impl Disk for Model {
         Ok(Box::new(ModelFile { model: self.clone(), inode, place: 0 }))
     }
 
-    fn is_there(&self, path: &Path) -> bool {
+    fn exists(&self, path: &Path) -> bool {
         self.world().names.contains_key(path)
     }
 
@@ -282,7 +282,7 @@ impl DiskFile for ModelFile {
         })
     }
 
-    fn twin(&self) -> io::Result<Box<dyn DiskFile>> {
+    fn try_clone(&self) -> io::Result<Box<dyn DiskFile>> {
         Ok(Box::new(Self { model: self.model.clone(), ..*self }))
     }
 

@@ -6,14 +6,15 @@ use std::path::Path;
 
 use windlass_engine::{Event, Interrupt, Settings, State, Step, step};
 use windlass_journal::record::{Ended, Row};
-use windlass_journal::{Damage, Entry, Intent, Item, Note, Reader};
+use windlass_journal::{Intent, JournalEntry, JournalNote, JournalReader, LineDamage, RecordItem};
 use windlass_lab::sim::fault::Faults;
-use windlass_lab::sim::random::Random;
-use windlass_lab::sim::setting;
-use windlass_lab::sim::world::{Told, World};
+use windlass_lab::sim::random_settings;
+use windlass_lab::sim::seeded_random::SeededRandom;
+use windlass_lab::sim::sim_world::{SimWorld, StepEstimate};
 use windlass_vocabulary::{
-    AttemptId, Block, Delta, EffectClass, FailureKind, Inspection, Json, MicroUsd, ModelFacts,
-    ModelFailure, Prices, Source, Stop, Terminal, Ticket, Tokens, ToolCall, ToolOutcome, Usage,
+    AttemptId, ContentBlock, Delta, EffectClass, FailureKind, Json, MicroUsd, ModelFacts,
+    ModelFailure, ModelStopReason, Prices, RequestSource, Terminal, Ticket, Tokens, ToolCall,
+    ToolInspection, ToolOutcome, Usage,
 };
 
 pub(crate) fn settings() -> Settings {
@@ -32,14 +33,14 @@ pub(crate) fn events() -> Vec<Event> {
     let delta = |delta| Event::ModelDelta { attempt, delta };
     vec![
         Event::UserSubmitted {
-            content: vec![Block::Text("line\nbreak \u{2028} é".into())],
+            content: vec![ContentBlock::Text("line\nbreak \u{2028} é".into())],
             pinned: true,
         },
         Event::ModelStarted { attempt },
         delta(Delta::Text("hello".into())),
         delta(Delta::Raw(Json::from_checked(r#"{"v":[1, "\n"]}"#))),
-        delta(Delta::Block(Block::Text("hello".into()))),
-        Event::ModelEnded { attempt, stop: Stop::EndTurn, usage: Usage::default() },
+        delta(Delta::Block(ContentBlock::Text("hello".into()))),
+        Event::ModelEnded { attempt, stop: ModelStopReason::EndTurn, usage: Usage::default() },
         Event::ToolEnded { ticket: Ticket(9), outcome: ToolOutcome::failure("late") },
         Event::SummaryEnded {
             ticket: Ticket(3),
@@ -51,17 +52,17 @@ pub(crate) fn events() -> Vec<Event> {
 }
 
 /// Everything there is to read: events, damaged lines, bytes of a torn end.
-pub(crate) fn read(path: &Path) -> (Vec<Event>, Vec<(u64, Damage)>, u64) {
-    let mut reader = Reader::open(path).unwrap();
+pub(crate) fn read(path: &Path) -> (Vec<Event>, Vec<(u64, LineDamage)>, u64) {
+    let mut reader = JournalReader::open(path).unwrap();
     let (mut events, mut damages) = (Vec::new(), Vec::new());
     while let Some(entry) = reader.next_entry().unwrap() {
         match entry {
-            Ok(Entry::Record(record)) => match record.item {
-                Item::Event(event) => events.push(event),
-                Item::Note(_) => {}
+            Ok(JournalEntry::Record(record)) => match record.item {
+                RecordItem::Event(event) => events.push(event),
+                RecordItem::Note(_) => {}
             },
-            Ok(Entry::Head(_) | Entry::Claim(_)) => {}
-            Err(damage) => damages.push((reader.line(), damage)),
+            Ok(JournalEntry::Head(_) | JournalEntry::Claim(_)) => {}
+            Err(damage) => damages.push((reader.line_number(), damage)),
         }
     }
     (events, damages, reader.torn_bytes())
@@ -69,12 +70,12 @@ pub(crate) fn read(path: &Path) -> (Vec<Event>, Vec<(u64, Damage)>, u64) {
 
 /// One run as a driver writes it down: groups of events and the notes that follow from them. One
 /// answer is withdrawn, one calls a tool, one is the last.
-pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
+pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<JournalNote>)> {
     let delta = |attempt, delta| Event::ModelDelta { attempt: AttemptId(attempt), delta };
-    let text = |attempt, text: &str| delta(attempt, Delta::Block(Block::Text(text.into())));
+    let text = |attempt, text: &str| delta(attempt, Delta::Block(ContentBlock::Text(text.into())));
     let ended = |attempt| Event::ModelEnded {
         attempt: AttemptId(attempt),
-        stop: Stop::EndTurn,
+        stop: ModelStopReason::EndTurn,
         usage: Usage { input: Tokens(100), output: Tokens(20), ..Usage::default() },
     };
     let call = ToolCall {
@@ -83,12 +84,12 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
         input: Json::from_checked(r#"{"command":"look"}"#),
         signature: None,
     };
-    let intent = Note::Intended(Intent::of(Ticket(2), &call, EffectClass::Effect));
+    let intent = JournalNote::Intended(Intent::from_call(Ticket(2), &call, EffectClass::Effect));
     let row = |cost| {
-        Note::Billed(Row {
+        JournalNote::Billed(Row {
             agent: "main".into(),
             model: "model".into(),
-            source: Source::Main,
+            source: RequestSource::Main,
             predicted: Tokens(90),
             predicted_read: Tokens(0),
             billed: Usage { input: Tokens(100), output: Tokens(20), ..Usage::default() },
@@ -109,8 +110,8 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
         attempt: AttemptId(1),
         failure: ModelFailure::new(FailureKind::Transport, "cut"),
     };
-    let outcome = ToolOutcome::text("```\nmarker-of-the-result\n```");
-    let content = vec![Block::Text(prompt.into())];
+    let outcome = ToolOutcome::from_text("```\nmarker-of-the-result\n```");
+    let content = vec![ContentBlock::Text(prompt.into())];
     vec![
         (vec![Event::UserSubmitted { content, pinned: false }], vec![]),
         (vec![Event::ModelStarted { attempt: AttemptId(1) }], vec![]),
@@ -118,13 +119,13 @@ pub(crate) fn conversation(prompt: &str) -> Vec<(Vec<Event>, Vec<Note>)> {
         (vec![failed, Event::TimerFired { ticket: Ticket(1) }], vec![]),
         (vec![Event::ModelStarted { attempt: AttemptId(2) }, text(2, "I look.")], vec![]),
         (
-            vec![delta(2, Delta::Call { call, inspection: Inspection::EXCLUSIVE_EFFECT })],
+            vec![delta(2, Delta::Call { call, inspection: ToolInspection::EXCLUSIVE_EFFECT })],
             vec![intent],
         ),
         (vec![ended(2)], vec![row(1_000)]),
         (vec![Event::ToolEnded { ticket: Ticket(2), outcome }], vec![]),
         (vec![Event::ModelStarted { attempt: AttemptId(3) }, text(3, "Done.")], vec![]),
-        (vec![ended(3)], vec![row(500), Note::Ended(end)]),
+        (vec![ended(3)], vec![row(500), JournalNote::Ended(end)]),
     ]
 }
 
@@ -135,19 +136,19 @@ pub(crate) fn recorded(
     events_max: usize,
     mut asked_more: u32,
 ) -> (Settings, Vec<Event>) {
-    let mut random = Random::new(seed);
-    let settings = setting::draw(&mut random);
+    let mut random = SeededRandom::new(seed);
+    let settings = random_settings::draw_settings(&mut random);
     let faults = Faults::draw(&mut random);
-    let mut world = World::new(random, faults);
+    let mut world = SimWorld::new(random, faults);
     let mut state = State::new(&settings);
     let mut events = Vec::new();
     loop {
-        let Some(happening) = world.happen() else {
+        let Some(happening) = world.next_event() else {
             if asked_more == 0 {
                 break;
             }
             asked_more -= 1;
-            world.probe();
+            world.submit_probe();
             continue;
         };
         events.push(happening.event.clone());
@@ -158,11 +159,11 @@ pub(crate) fn recorded(
         }
         for effect in &effects {
             // Whether the loop keeps its promises is looked at elsewhere.
-            let _ = world.errands.ordered(effect);
+            let _ = world.tasks.record_effect(effect);
         }
-        let mut told = Told::default();
+        let mut told = StepEstimate::default();
         for effect in &effects {
-            told.learn(effect);
+            told.record_effect(effect);
             world.perform(effect, told, &state, &settings);
         }
     }

@@ -9,18 +9,18 @@ use windlass_engine::settings::Limits;
 use windlass_engine::signal::{AnswerEnd, Signal};
 use windlass_vocabulary::{Outcome, Terminal, Transition};
 
-use super::explore::{Edge, Graph};
+use super::control_graph::{ControlEdge, ControlGraph};
 
 /// What the walks have met so far.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct ReachedMembers {
     transitions: BTreeSet<Transition>,
     terminals: BTreeSet<Terminal>,
 }
 
-impl Seen {
+impl ReachedMembers {
     /// Did every transition and every terminal occur?
-    pub fn complete(&self) -> Result<(), String> {
+    pub fn check_complete(&self) -> Result<(), String> {
         for transition in Transition::ALL {
             if !self.transitions.contains(transition) {
                 return Err(format!("transition {transition} is never reached"));
@@ -36,12 +36,17 @@ impl Seen {
 }
 
 /// Checks every state and every edge.
-pub fn check(graph: &Graph, limits: &Limits, seen: &mut Seen) -> Result<(), String> {
+pub fn check_invariants(
+    graph: &ControlGraph,
+    limits: &Limits,
+    seen: &mut ReachedMembers,
+) -> Result<(), String> {
     for (control, edges) in graph.iter() {
-        state(control, edges, limits).map_err(|problem| format!("{problem} in {control:?}"))?;
+        check_state(control, edges, limits)
+            .map_err(|problem| format!("{problem} in {control:?}"))?;
         for edge in edges {
             let Some(next) = graph.state(edge.to) else { continue };
-            step(control, edge, next, limits)
+            check_edge(control, edge, next, limits)
                 .map_err(|problem| format!("{problem}: {control:?} -> {edge:?} -> {next:?}"))?;
             match edge.act {
                 Act::Prepare(Because::Continued(transition)) => {
@@ -57,7 +62,11 @@ pub fn check(graph: &Graph, limits: &Limits, seen: &mut Seen) -> Result<(), Stri
     Ok(())
 }
 
-fn state(control: Control, edges: &[Edge], limits: &Limits) -> Result<(), &'static str> {
+fn check_state(
+    control: Control,
+    edges: &[ControlEdge],
+    limits: &Limits,
+) -> Result<(), &'static str> {
     if let Phase::Ended(_) = control.phase {
         let begins = [Signal::Submitted, Signal::Resumed, Signal::CompactionAsked];
         let settles = begins.into_iter().all(|signal| {
@@ -91,7 +100,12 @@ fn state(control: Control, edges: &[Edge], limits: &Limits) -> Result<(), &'stat
     if is_within { Ok(()) } else { Err("a counter is over its limit") }
 }
 
-fn step(before: Control, edge: &Edge, after: Control, limits: &Limits) -> Result<(), &'static str> {
+fn check_edge(
+    before: Control,
+    edge: &ControlEdge,
+    after: Control,
+    limits: &Limits,
+) -> Result<(), &'static str> {
     if calls_left(&after, limits) + cost(edge.act, limits) > calls_left(&before, limits) {
         return Err("the measure does not fall");
     }

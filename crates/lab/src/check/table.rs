@@ -7,20 +7,21 @@ use windlass_engine::decide::{Act, Because, Why};
 use windlass_engine::settings::Limits;
 use windlass_vocabulary::Outcome;
 
-use super::SMALL;
-use super::explore::Graph;
+use super::SMALL_LIMITS;
+use super::control_graph::ControlGraph;
 
 /// The page `docs/loop.md`.
 #[must_use]
-pub fn page() -> String {
+pub fn render_loop_page() -> String {
     let mut cells: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     // Everything on, then everything off: between them every rule shows.
-    let bare = Limits { auto_compact: false, reactive_compact: false, stop_hooks: false, ..SMALL };
-    for limits in [SMALL, bare] {
-        for (control, edges) in Graph::explore(&limits).iter() {
+    let bare =
+        Limits { auto_compact: false, reactive_compact: false, stop_hooks: false, ..SMALL_LIMITS };
+    for limits in [SMALL_LIMITS, bare] {
+        for (control, edges) in ControlGraph::explore(&limits).iter() {
             for edge in edges {
-                let place = (name(&control.phase), name(&edge.signal));
-                cells.entry(place).or_default().insert(act(edge.act));
+                let place = (variant_name(&control.phase), variant_name(&edge.signal));
+                cells.entry(place).or_default().insert(describe_act(edge.act));
             }
         }
     }
@@ -44,7 +45,7 @@ transitions and terminal reasons.
 ";
 
 /// A variant's name with the inner variant that matters, without its fields.
-fn name(value: &impl Debug) -> String {
+fn variant_name(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     let mut parts = text.split(['(', ' ', '{', ')']).filter(|part| !part.is_empty());
     match (parts.next(), text.contains('(').then(|| parts.next()).flatten()) {
@@ -54,15 +55,15 @@ fn name(value: &impl Debug) -> String {
     }
 }
 
-fn act(act: Act) -> String {
+fn describe_act(act: Act) -> String {
     match act {
         Act::Prepare(Because::Continued(transition)) => format!("`{transition}`"),
-        Act::Prepare(because) => format!("prepare ({})", name(&because).to_lowercase()),
+        Act::Prepare(because) => format!("prepare ({})", variant_name(&because).to_lowercase()),
         Act::Finish(terminal, Why::Outcome(Outcome::ToolDeferred)) => {
             format!("end `{terminal}`, the call put off")
         }
         Act::Finish(terminal, _) => format!("end `{terminal}`"),
-        Act::Summarize(what) => format!("summarize ({})", name(&what).to_lowercase()),
+        Act::Summarize(what) => format!("summarize ({})", variant_name(&what).to_lowercase()),
         other => match other {
             Act::Settle => "look again at the call that was put off",
             Act::AwaitTools => "wait for tools",

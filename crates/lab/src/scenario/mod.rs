@@ -1,34 +1,34 @@
 //! The little language of `scenarios/`: events in, effects and the model-visible request out.
 //!
-//! `scenarios/README.md` teaches it. A file is read by [`parse`], played against the real engine
-//! (or, for histories, the real normalisation) by [`run`], and its expectations compared as text.
+//! `scenarios/README.md` teaches it. A file is read by [`parse_scenario`], played against the real engine
+//! (or, for histories, the real normalisation) by [`run_scenario`], and its expectations compared as text.
 //! A scenario proves one path, exactly; it says nothing about any other.
 
-mod happening;
-mod names;
-mod normalize;
-mod parse;
-mod piece;
-mod play;
+mod block_parser;
 mod render;
-mod run;
-mod setup;
-mod token;
+mod scenario_event;
+mod scenario_history;
+mod scenario_run;
+mod scenario_script;
+mod scenario_session;
+mod scenario_setup;
+mod ticket_names;
+mod token_reader;
 
 use std::path::{Path, PathBuf};
 
-pub use parse::{Beat, Expected, Script, parse};
-pub use render::Shown;
-pub use run::{Outcome, run};
-pub use setup::Setup;
+pub use render::RenderedEffect;
+pub use scenario_run::{ScenarioOutcome, run_scenario};
+pub use scenario_script::{ExpectedEffect, ScenarioScript, ScenarioStep, parse_scenario};
+pub use scenario_setup::ScenarioSetup;
 
 /// Something wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ScenarioProblem {
     /// The line, counted from 1.
     pub line: usize,
     /// What is wrong.
-    pub words: String,
+    pub message: String,
 }
 
 /// Every scenario below a folder, in the order of their paths.
@@ -36,7 +36,7 @@ pub struct Problem {
 /// # Errors
 ///
 /// When a folder cannot be read.
-pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub fn list_scenario_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(folder) = waiting.pop() {
@@ -58,13 +58,13 @@ pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// # Errors
 ///
 /// When the file cannot be read or written.
-pub fn play_file(path: &Path, bless: bool) -> std::io::Result<Vec<Problem>> {
+pub fn play_scenario_file(path: &Path, bless: bool) -> std::io::Result<Vec<ScenarioProblem>> {
     let text = std::fs::read_to_string(path)?;
-    let script = match parse(&text) {
+    let script = match parse_scenario(&text) {
         Ok(script) => script,
         Err(problem) => return Ok(vec![problem]),
     };
-    let outcome = run(&script);
+    let outcome = run_scenario(&script);
     if bless && outcome.blessed != text {
         std::fs::write(path, &outcome.blessed)?;
         return Ok(outcome.broken.into_iter().collect());

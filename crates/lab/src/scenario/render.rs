@@ -5,17 +5,17 @@
 
 use windlass_engine::{Effect, HookSubject};
 use windlass_vocabulary::{
-    AttachmentKind, Block, HookPoint, Message, MetaKind, ModelRequest, Notice, Origin, ResultPart,
-    Role, Source, ToolCall, ToolResult,
+    AttachmentKind, ContentBlock, HookPoint, Message, MessageOrigin, MetaKind, ModelRequest,
+    Notice, RequestSource, Role, ToolCall, ToolResult, ToolResultPart,
 };
 
-use super::names::Names;
-use super::piece::name_of;
-use super::setup::Setup;
+use super::block_parser::public_name;
+use super::scenario_setup::ScenarioSetup;
+use super::ticket_names::TicketNames;
 
 /// One effect, written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct RenderedEffect {
     /// What follows `>`.
     pub head: String,
     /// The lines below it.
@@ -24,50 +24,56 @@ pub struct Shown {
     pub is_body_optional: bool,
 }
 
-impl Shown {
-    fn line(head: impl Into<String>) -> Self {
+impl RenderedEffect {
+    fn from_head(head: impl Into<String>) -> Self {
         Self { head: head.into(), body: Vec::new(), is_body_optional: false }
     }
 }
 
 /// Writes an effect down, unless it is one that scenarios leave out.
-pub(crate) fn effect(effect: &Effect, names: &Names, setup: &Setup) -> Option<Shown> {
+pub(crate) fn render_effect(
+    effect: &Effect,
+    names: &TicketNames,
+    setup: &ScenarioSetup,
+) -> Option<RenderedEffect> {
     let head = match effect {
         Effect::CallModel(request) => {
-            let head = names.request(request.attempt);
-            return Some(self::request(head, request, setup));
+            let head = names.request_name(request.attempt);
+            return Some(render_request(head, request, setup));
         }
         Effect::Summarize { request, .. } => {
             let head = match request.source {
-                Source::ToolLabel => "label".to_owned(),
-                Source::Chore(chore) => chore.name().to_owned(),
+                RequestSource::ToolLabel => "label".to_owned(),
+                RequestSource::Chore(chore) => chore.name().to_owned(),
                 _ => "summarize".to_owned(),
             };
-            return Some(self::request(head, request, setup));
+            return Some(render_request(head, request, setup));
         }
-        Effect::Finish(ending) => return Some(finish(ending)),
-        Effect::Tell(notice) => return self::notice(notice, names, setup),
-        Effect::CancelModel { attempt } => format!("cancel {}", names.request(*attempt)),
+        Effect::Finish(ending) => return Some(render_finish(ending)),
+        Effect::Tell(notice) => return render_notice(notice, names, setup),
+        Effect::CancelModel { attempt } => format!("cancel {}", names.request_name(*attempt)),
         Effect::StartTool { granted, allowance, .. } => {
             let allowance = allowance.map(|usd| format!(" allowance {usd}"));
-            format!("start {}{}", call(granted.get()), allowance.unwrap_or_default())
+            format!("start {}{}", render_call(granted.get()), allowance.unwrap_or_default())
         }
-        Effect::CancelTool { ticket } => format!("cancel {}", names.call(*ticket)),
-        Effect::AskPermission { question, .. } => format!("ask {}", call(&question.call)),
-        Effect::RunHook { point, subject, ticket } => hook(*point, subject, ticket.is_some()),
+        Effect::CancelTool { ticket } => format!("cancel {}", names.call_name(*ticket)),
+        Effect::AskPermission { question, .. } => format!("ask {}", render_call(&question.call)),
+        Effect::RunHook { point, subject, ticket } => {
+            render_hook(*point, subject, ticket.is_some())
+        }
         Effect::Spill { name, text } => format!("spill {name} ({} bytes)", text.len()),
         Effect::Prefetch { kind, about } => {
-            format!("prefetch {}: {}", attachment(*kind), quoted(about))
+            format!("prefetch {}: {}", attachment_name(*kind), quote(about))
         }
         Effect::SetTimer { after, .. } => format!("timer {} ms", after.0),
-        Effect::Keep { chore, text } => format!("keep {} {}", chore.name(), quoted(text)),
+        Effect::Keep { chore, text } => format!("keep {} {}", chore.name(), quote(text)),
     };
-    Some(Shown::line(head))
+    Some(RenderedEffect::from_head(head))
 }
 
-fn hook(point: HookPoint, subject: &HookSubject, is_awaited: bool) -> String {
+fn render_hook(point: HookPoint, subject: &HookSubject, is_awaited: bool) -> String {
     let about = match subject {
-        HookSubject::Call(call) => self::call(call),
+        HookSubject::Call(call) => render_call(call),
         HookSubject::Outcome(call, outcome) => {
             let end = if outcome.is_error { "failed" } else { "ended" };
             format!("{} {end}", call.id)
@@ -79,27 +85,27 @@ fn hook(point: HookPoint, subject: &HookSubject, is_awaited: bool) -> String {
         HookSubject::Stop { is_overridden: true, .. } => "overridden".to_owned(),
         HookSubject::Stop { is_retry, blocks, blocks_max, answer, is_overridden: false } => {
             let retry = if *is_retry { " retry" } else { "" };
-            format!("{blocks} of {blocks_max}{retry} {}", quoted(answer))
+            format!("{blocks} of {blocks_max}{retry} {}", quote(answer))
         }
         HookSubject::Failure { .. } => String::new(),
         HookSubject::Compaction { by_hand, focus } => {
             let by = if *by_hand { "by hand" } else { "for space" };
-            format!("{by} {}", focus.as_deref().map(quoted).unwrap_or_default())
+            format!("{by} {}", focus.as_deref().map(quote).unwrap_or_default())
         }
         HookSubject::Compacted { by_hand, summary } => {
             let by = if *by_hand { "by hand" } else { "for space" };
-            format!("{by} {}", quoted(summary))
+            format!("{by} {}", quote(summary))
         }
     };
     let not_awaited = if is_awaited { "" } else { " not awaited" };
     format!("hook {point:?} {about}{not_awaited}").replace("  ", " ").trim_end().to_owned()
 }
 
-fn finish(ending: &windlass_vocabulary::notice::Ending) -> Shown {
+fn render_finish(ending: &windlass_vocabulary::notice::RunEnding) -> RenderedEffect {
     let outcome = ending.outcome.map(|outcome| format!(" {outcome}")).unwrap_or_default();
     let failure = ending.failure.as_ref();
-    let failure = failure.map(|failure| format!(" failure {}", name_of(&failure.kind)));
-    Shown {
+    let failure = failure.map(|failure| format!(" failure {}", public_name(&failure.kind)));
+    RenderedEffect {
         head: format!("finish {}{outcome}{}", ending.terminal, failure.unwrap_or_default()),
         body: vec![
             format!("why: {}", ending.why),
@@ -110,50 +116,57 @@ fn finish(ending: &windlass_vocabulary::notice::Ending) -> Shown {
     }
 }
 
-fn notice(notice: &Notice, names: &Names, setup: &Setup) -> Option<Shown> {
-    let is_shown = |name: &str| setup.shown.iter().any(|shown| shown == name);
+fn render_notice(
+    notice: &Notice,
+    names: &TicketNames,
+    setup: &ScenarioSetup,
+) -> Option<RenderedEffect> {
+    let is_shown = |name: &str| setup.shown_notices.iter().any(|shown| shown == name);
     let head = match notice {
         Notice::RunStarted => "run".to_owned(),
-        Notice::Retracted { attempt, .. } => format!("retract {}", names.request(*attempt)),
-        Notice::Sealed { attempt } => format!("seal {}", names.request(*attempt)),
-        Notice::PermissionWithdrawn(ticket) => format!("withdraw {}", names.call(*ticket)),
-        Notice::ToolDenied { call, why } => format!("denied {} {}", call.id, quoted(why)),
-        Notice::Waiting { failure, attempt, attempts_max, .. } => {
-            format!("waiting {} try {attempt} of {attempts_max}", name_of(&failure.kind))
+        Notice::Retracted { attempt, .. } => format!("retract {}", names.request_name(*attempt)),
+        Notice::Sealed { attempt } => format!("seal {}", names.request_name(*attempt)),
+        Notice::PermissionWithdrawn(ticket) => format!("withdraw {}", names.call_name(*ticket)),
+        Notice::ToolDenied { call, why } => format!("denied {} {}", call.id, quote(why)),
+        Notice::RetryScheduled { failure, attempt, attempts_max, .. } => {
+            format!("waiting {} try {attempt} of {attempts_max}", public_name(&failure.kind))
         }
         Notice::ModelSwitched { from, to, .. } => format!("switch {from} -> {to}"),
         Notice::Repaired { .. } => "repair".to_owned(),
         Notice::ContextShrunk { level, freed, losses } => {
             let freed = format!("freed: {}", freed.0);
             let losses = losses.iter().map(|loss| format!("loss: {loss}"));
-            return Some(Shown {
+            return Some(RenderedEffect {
                 head: format!("shrink level {level}"),
                 body: [freed].into_iter().chain(losses).collect(),
                 is_body_optional: true,
             });
         }
         Notice::Continued { transition, turn } => format!("continue {transition} turn {turn}"),
-        Notice::HookSpoke { point, name, text } => {
-            format!("spoke {point:?} {name}: {}", quoted(text))
+        Notice::HookMessage { point, name, text } => {
+            format!("spoke {point:?} {name}: {}", quote(text))
         }
-        Notice::ToolsLabelled(text) => format!("labelled {}", quoted(text)),
-        Notice::Titled(text) => format!("titled {}", quoted(text)),
-        Notice::Suggested(text) => format!("suggested {}", quoted(text)),
-        Notice::QuestionAnswered(Ok(text)) => format!("answered {}", quoted(text)),
-        Notice::QuestionAnswered(Err(why)) => format!("not answered {}", quoted(why)),
-        Notice::InputQueued(text) => format!("queued {}", quoted(text)),
-        Notice::Warning(text) => format!("warning {}", quoted(text)),
+        Notice::ToolsLabelled(text) => format!("labelled {}", quote(text)),
+        Notice::SessionTitled(text) => format!("titled {}", quote(text)),
+        Notice::PromptSuggested(text) => format!("suggested {}", quote(text)),
+        Notice::SideQuestionAnswered(Ok(text)) => format!("answered {}", quote(text)),
+        Notice::SideQuestionAnswered(Err(why)) => format!("not answered {}", quote(why)),
+        Notice::InputQueued(text) => format!("queued {}", quote(text)),
+        Notice::Warning(text) => format!("warning {}", quote(text)),
         Notice::MaxTurnsReached { turn, limit } => {
             format!("max_turns_reached turn {turn} limit {limit}")
         }
         Notice::MessageAdded(message) if is_shown("message") => {
-            return Some(Shown { body: blocks(message), ..Shown::line("message") });
+            return Some(RenderedEffect {
+                body: render_blocks(message),
+                ..RenderedEffect::from_head("message")
+            });
         }
         Notice::Billed { cost, total, .. } if is_shown("billed") => {
             format!("billed {cost} total {total}")
         }
         Notice::ToolProgressed { call, text } if is_shown("progress") => {
-            format!("progress {call} {}", quoted(text))
+            format!("progress {call} {}", quote(text))
         }
         Notice::PermissionAsked { .. }
         | Notice::RequestStarted { .. }
@@ -164,17 +177,17 @@ fn notice(notice: &Notice, names: &Names, setup: &Setup) -> Option<Shown> {
         | Notice::ToolEnded { .. }
         | Notice::Billed { .. }
         | Notice::Hook(_)
-        | Notice::Nested { .. }
+        | Notice::SubagentNotice { .. }
         | Notice::RunEnded(_) => return None,
     };
-    Some(Shown::line(head))
+    Some(RenderedEffect::from_head(head))
 }
 
 /// A request as the model would see it. Its head names what is unusual about it.
-fn request(head: String, request: &ModelRequest, setup: &Setup) -> Shown {
+fn render_request(head: String, request: &ModelRequest, setup: &ScenarioSetup) -> RenderedEffect {
     let mut head = head;
     let usual = &setup.settings.model;
-    let is_main = request.source == Source::Main;
+    let is_main = request.source == RequestSource::Main;
     if request.model != usual.name {
         head.push_str(&format!(" to {}", request.model));
     }
@@ -182,56 +195,61 @@ fn request(head: String, request: &ModelRequest, setup: &Setup) -> Shown {
         head.push_str(&format!(" output {}", request.output_max.0));
     }
     if let Some(clearing) = request.clear_results {
-        head.push_str(&format!(" clearing over {} keeping {}", clearing.over.0, clearing.kept));
+        head.push_str(&format!(
+            " clearing over {} keeping {}",
+            clearing.trigger_tokens.0, clearing.keep_latest
+        ));
     }
     if request.without_reasoning {
         head.push_str(" without_reasoning");
     }
     let mut body: Vec<String> = Vec::new();
-    body.extend(request.system.iter().map(|piece| format!("system: {}", quoted(piece))));
+    body.extend(request.system.iter().map(|piece| format!("system: {}", quote(piece))));
     if request.tools != setup.settings.tools {
         let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(" ") };
         body.push(format!("tools: {names}"));
     }
     // Step 1 of normalisation leaves out what is only for people, whatever the provider.
-    let sent = request.messages.iter().filter(|message| message.origin != Origin::Display);
-    body.extend(sent.flat_map(|message| blocks(message)));
-    Shown { body, ..Shown::line(head) }
+    let sent = request.messages.iter().filter(|message| message.origin != MessageOrigin::Display);
+    body.extend(sent.flat_map(|message| render_blocks(message)));
+    RenderedEffect { body, ..RenderedEffect::from_head(head) }
 }
 
 /// A message, one line per block.
-pub(crate) fn blocks(message: &Message) -> Vec<String> {
-    let speaker = speaker(message);
+pub(crate) fn render_blocks(message: &Message) -> Vec<String> {
+    let speaker = render_speaker(message);
     let is_wording_ours =
-        matches!(message.origin, Origin::Meta(MetaKind::Resume | MetaKind::Interruption));
+        matches!(message.origin, MessageOrigin::Meta(MetaKind::Resume | MetaKind::Interruption));
     if is_wording_ours {
         return vec![speaker];
     }
-    message.content.iter().map(|block| format!("{speaker}: {}", self::block(block))).collect()
+    message.content.iter().map(|block| format!("{speaker}: {}", render_block(block))).collect()
 }
 
-fn speaker(message: &Message) -> String {
+fn render_speaker(message: &Message) -> String {
     let side = match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",
     };
     let origin = match message.origin {
-        Origin::User | Origin::Model | Origin::ToolResults => return side.to_owned(),
-        Origin::Meta(MetaKind::Context) => "context",
-        Origin::Meta(MetaKind::Resume) => "resume",
-        Origin::Meta(MetaKind::Nudge) => "nudge",
-        Origin::Meta(MetaKind::Interruption) => "interruption",
-        Origin::Meta(MetaKind::Circle) => "circle",
-        Origin::Hook => "hook",
-        Origin::Attachment(kind) => attachment(kind),
-        Origin::Summary => "summary",
-        Origin::Display => "display",
+        MessageOrigin::User | MessageOrigin::Model | MessageOrigin::ToolResults => {
+            return side.to_owned();
+        }
+        MessageOrigin::Meta(MetaKind::Context) => "context",
+        MessageOrigin::Meta(MetaKind::Resume) => "resume",
+        MessageOrigin::Meta(MetaKind::Nudge) => "nudge",
+        MessageOrigin::Meta(MetaKind::Interruption) => "interruption",
+        MessageOrigin::Meta(MetaKind::Circle) => "circle",
+        MessageOrigin::Hook => "hook",
+        MessageOrigin::Attachment(kind) => attachment_name(kind),
+        MessageOrigin::Summary => "summary",
+        MessageOrigin::Display => "display",
     };
     format!("{side} <{origin}>")
 }
 
-fn attachment(kind: AttachmentKind) -> &'static str {
+fn attachment_name(kind: AttachmentKind) -> &'static str {
     match kind {
         AttachmentKind::QueuedInput => "queued_input",
         AttachmentKind::ChangedFiles => "changed_files",
@@ -242,50 +260,50 @@ fn attachment(kind: AttachmentKind) -> &'static str {
     }
 }
 
-fn block(block: &Block) -> String {
+fn render_block(block: &ContentBlock) -> String {
     match block {
-        Block::Text(text) => quoted(text),
-        Block::Thinking(thinking) => {
+        ContentBlock::Text(text) => quote(text),
+        ContentBlock::Thinking(thinking) => {
             let seal = thinking.signature.as_ref().map(|seal| format!(" sealed {seal}"));
-            format!("think {}{}", quoted(&thinking.text), seal.unwrap_or_default())
+            format!("think {}{}", quote(&thinking.text), seal.unwrap_or_default())
         }
-        Block::ToolUse(call) => format!("call {}", self::call(call)),
-        Block::ToolResult(result) => self::result(result),
-        Block::Media(media) => format!("image {}", media.name),
-        Block::Provider(block) => format!("provider {} {}", block.kind, block.json),
+        ContentBlock::ToolUse(call) => format!("call {}", render_call(call)),
+        ContentBlock::ToolResult(result) => render_result(result),
+        ContentBlock::Media(media) => format!("image {}", media.name),
+        ContentBlock::Provider(block) => format!("provider {} {}", block.kind, block.json),
     }
 }
 
-pub(crate) fn call(call: &ToolCall) -> String {
+pub(crate) fn render_call(call: &ToolCall) -> String {
     format!("{} {} {}", call.id, call.name, call.input)
 }
 
-fn result(result: &ToolResult) -> String {
+fn render_result(result: &ToolResult) -> String {
     let failed = if result.is_error { " failed" } else { "" };
     let parts: Vec<String> = result
         .content
         .iter()
         .map(|part| match part {
-            ResultPart::Text(text) => quoted(text),
-            ResultPart::Media(media) => format!("image {}", media.name),
+            ToolResultPart::Text(text) => quote(text),
+            ToolResultPart::Media(media) => format!("image {}", media.name),
         })
         .collect();
     format!("result {}{failed} {}", result.call, parts.join(" "))
 }
 
 /// A text in quotation marks; a long one with its middle left out.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let length = text.chars().count();
-    if length <= SHORT {
+    if length <= WHOLE_CHARS_MAX {
         return serde_json::Value::from(text).to_string();
     }
-    let head: String = text.chars().take(HEAD).collect();
-    let tail: String = text.chars().skip(length - TAIL).collect();
+    let head: String = text.chars().take(HEAD_CHARS).collect();
+    let tail: String = text.chars().skip(length - TAIL_CHARS).collect();
     let short = serde_json::Value::from(format!("{head}...{tail}"));
     format!("{short} ({} bytes)", text.len())
 }
 
 /// A text of this many characters is shown whole; of a longer one, this much of each end.
-const SHORT: usize = 120;
-const HEAD: usize = 60;
-const TAIL: usize = 40;
+const WHOLE_CHARS_MAX: usize = 120;
+const HEAD_CHARS: usize = 60;
+const TAIL_CHARS: usize = 40;

@@ -1,13 +1,13 @@
 //! What goes wrong, and how often. While the storm lasts everything does; afterwards nothing.
 
 use windlass_vocabulary::{
-    Answer, AttemptId, Delta, FailureKind, HookReport, Millis, ModelFailure, Ticket, ToolOutcome,
-    Usage,
+    AttemptId, Delta, FailureKind, HookReport, Millis, ModelFailure, PermissionAnswer, Ticket,
+    ToolOutcome, Usage,
 };
 
 use windlass_engine::Event;
 
-use super::random::Random;
+use super::seeded_random::SeededRandom;
 
 /// How often things go wrong, in percent unless it is said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,9 @@ impl Faults {
     };
 
     /// A storm, not the same for every seed: some have much of one kind and none of another.
-    pub fn draw(random: &mut Random) -> Self {
-        let mut rate = |high: u64| if random.percent(25) { 0 } else { random.below(high) };
+    pub fn draw(random: &mut SeededRandom) -> Self {
+        let mut rate =
+            |high: u64| if random.draw_percent(25) { 0 } else { random.draw_below(high) };
         Self {
             refused: rate(50),
             cut: rate(50),
@@ -61,7 +62,7 @@ impl Faults {
 }
 
 /// Every way a call can fail.
-const KINDS: [FailureKind; 14] = [
+const FAILURE_KINDS: [FailureKind; 14] = [
     FailureKind::PromptTooLong,
     FailureKind::MediaTooLarge,
     FailureKind::BadImage,
@@ -80,33 +81,33 @@ const KINDS: [FailureKind; 14] = [
 
 /// A failure with a name of its own, so that it can be followed. The kinds a loop can act on come
 /// more often than those that end everything.
-pub fn failure(random: &mut Random, number: u64) -> ModelFailure {
-    let kind = match random.below(100) {
+pub fn draw_failure(random: &mut SeededRandom, number: u64) -> ModelFailure {
+    let kind = match random.draw_below(100) {
         0..15 => FailureKind::PromptTooLong,
         15..30 => FailureKind::Overloaded,
         30..40 => FailureKind::Transport,
-        _ => random.one_of(KINDS),
+        _ => random.choose(FAILURE_KINDS),
     };
-    let retry_after = random.percent(30).then(|| Millis(random.below(8_000)));
+    let retry_after = random.draw_percent(30).then(|| Millis(random.draw_below(8_000)));
     ModelFailure { retry_after, ..ModelFailure::new(kind, format!("failure#{number}#")) }
 }
 
 /// An event that answers nothing that was ever asked.
-pub fn foreign(random: &mut Random) -> Event {
-    let attempt = AttemptId(1_000_000 + random.below(10));
-    let ticket = Ticket(1_000_000 + random.below(10));
-    match random.below(4) {
+pub fn draw_foreign_event(random: &mut SeededRandom) -> Event {
+    let attempt = AttemptId(1_000_000 + random.draw_below(10));
+    let ticket = Ticket(1_000_000 + random.draw_below(10));
+    match random.draw_below(4) {
         0 => Event::ModelStarted { attempt },
         1 => Event::ModelDelta { attempt, delta: Delta::Text("foreign".to_owned()) },
-        2 => Event::ModelFailed { attempt, failure: failure(random, 0) },
-        _ => crossed(random, ticket),
+        2 => Event::ModelFailed { attempt, failure: draw_failure(random, 0) },
+        _ => draw_crossed_event(random, ticket),
     }
 }
 
 /// An answer of some kind to this errand, whatever the errand is.
-pub fn crossed(random: &mut Random, ticket: Ticket) -> Event {
-    match random.below(6) {
-        0 => Event::ToolEnded { ticket, outcome: ToolOutcome::text("crossed") },
+pub fn draw_crossed_event(random: &mut SeededRandom, ticket: Ticket) -> Event {
+    match random.draw_below(6) {
+        0 => Event::ToolEnded { ticket, outcome: ToolOutcome::from_text("crossed") },
         1 => Event::HookEnded { ticket, report: HookReport::default() },
         2 => {
             let (result, usage) = (Ok("crossed".to_owned()), Usage::default());
@@ -114,7 +115,7 @@ pub fn crossed(random: &mut Random, ticket: Ticket) -> Event {
         }
         3 => Event::ToolProgressed { ticket, text: "crossed".to_owned() },
         4 => {
-            let answer = Answer::Allow { updated_input: None, remember: Vec::new() };
+            let answer = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
             Event::PermissionAnswered { ticket, answer, inspection: None }
         }
         _ => Event::TimerFired { ticket },

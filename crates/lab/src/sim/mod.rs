@@ -5,16 +5,16 @@
 //! The same seed always plays the same session, so a seed is a bug report.
 
 pub mod checker;
-pub mod errand;
 pub mod fault;
-pub mod model;
-pub mod random;
-pub mod reach;
-pub mod setting;
-pub mod tool;
+pub mod random_settings;
+pub mod seeded_random;
+pub mod sim_coverage;
+pub mod sim_task;
+pub mod sim_world;
+pub mod simulated_model;
+pub mod simulated_tool;
+pub mod simulated_user;
 pub mod trace;
-pub mod user;
-pub mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,32 +23,32 @@ use windlass_engine::control::Phase;
 use windlass_engine::{Effect, Event, Settings, State, step};
 use windlass_vocabulary::Terminal;
 
-use checker::{Checkers, Look};
+use checker::{ObservedStep, StepCheckers};
 use fault::Faults;
-use random::Random;
-use reach::Reach;
-use trace::{After, Fingerprint};
-use world::{Told, World};
+use seeded_random::SeededRandom;
+use sim_coverage::SimCoverage;
+use sim_world::{SimWorld, StepEstimate};
+use trace::{Fingerprint, TracedStep};
 
 /// More events than any session of this size may need.
 const EVENTS_MAX: u64 = 20_000;
 
 /// What one session came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Played {
+pub struct SimOutcome {
     /// Events delivered.
     pub events: u64,
     /// Runs that ended.
     pub runs: u64,
     /// What was reached.
-    pub reach: Reach,
+    pub coverage: SimCoverage,
     /// Of everything the engine did, if it was asked for.
     pub fingerprint: Fingerprint,
 }
 
 /// How a session is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Watch {
+pub struct SimWatch {
     /// Print a line per event.
     pub trace: bool,
     /// Take the fingerprint of everything the engine does.
@@ -60,8 +60,8 @@ pub struct Watch {
 /// # Errors
 ///
 /// Which promise was broken, and how.
-pub fn play(seed: u64, watch: Watch) -> Result<Played, String> {
-    let caught = catch_unwind(AssertUnwindSafe(|| session(seed, watch)));
+pub fn play_seed(seed: u64, watch: SimWatch) -> Result<SimOutcome, String> {
+    let caught = catch_unwind(AssertUnwindSafe(|| run_session(seed, watch)));
     caught.unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
@@ -69,57 +69,60 @@ pub fn play(seed: u64, watch: Watch) -> Result<Played, String> {
     })
 }
 
-fn session(seed: u64, watch: Watch) -> Result<Played, String> {
-    let mut random = Random::new(seed);
-    let settings = setting::draw(&mut random);
+fn run_session(seed: u64, watch: SimWatch) -> Result<SimOutcome, String> {
+    let mut random = SeededRandom::new(seed);
+    let settings = random_settings::draw_settings(&mut random);
     let faults = Faults::draw(&mut random);
-    let longest = random.one_of([50, 400, 2_000]);
-    let storm = random.between(0, longest);
-    let mut session = Session {
+    let longest = random.choose([50, 400, 2_000]);
+    let storm = random.draw_between(0, longest);
+    let mut session = SimSession {
         state: State::new(&settings),
-        checkers: Checkers::new(&settings),
-        world: World::new(random, faults),
-        played: Played::default(),
+        checkers: StepCheckers::new(&settings),
+        world: SimWorld::new(random, faults),
+        outcome: SimOutcome::default(),
         answers: 0,
         watch,
     };
     if watch.trace {
-        println!("{settings:#?}\n{faults:?}\nthe storm lasts {storm} events\n{}", trace::HEADER);
+        println!(
+            "{settings:#?}\n{faults:?}\nthe storm lasts {storm} events\n{}",
+            trace::TRACE_HEADER
+        );
     }
-    session.until_rest(&settings, storm)?;
-    session.world.calm();
-    session.until_rest(&settings, u64::MAX)?;
-    session.is_at_rest()?;
+    session.run_until_rest(&settings, storm)?;
+    session.world.end_faults();
+    session.run_until_rest(&settings, u64::MAX)?;
+    session.check_at_rest()?;
     session.answers = 0;
-    session.world.probe();
-    session.until_rest(&settings, u64::MAX)?;
-    session.is_at_rest()?;
-    session.is_usable(&settings)?;
-    Ok(session.played)
+    session.world.submit_probe();
+    session.run_until_rest(&settings, u64::MAX)?;
+    session.check_at_rest()?;
+    session.check_usable(&settings)?;
+    Ok(session.outcome)
 }
 
-struct Session {
+struct SimSession {
     state: State,
-    checkers: Checkers,
-    world: World,
-    played: Played,
+    checkers: StepCheckers,
+    world: SimWorld,
+    outcome: SimOutcome,
     /// Answers that came to their end.
     answers: u64,
-    watch: Watch,
+    watch: SimWatch,
 }
 
-impl Session {
+impl SimSession {
     /// Goes on until nothing is on its way, or so many events have happened.
-    fn until_rest(&mut self, settings: &Settings, events: u64) -> Result<(), String> {
-        while self.played.events < events && self.advance(settings)? {
-            if self.played.events > EVENTS_MAX {
+    fn run_until_rest(&mut self, settings: &Settings, events: u64) -> Result<(), String> {
+        while self.outcome.events < events && self.advance(settings)? {
+            if self.outcome.events > EVENTS_MAX {
                 return Err(format!("{EVENTS_MAX} events and still no rest"));
             }
         }
         Ok(())
     }
 
-    fn is_at_rest(&self) -> Result<(), String> {
+    fn check_at_rest(&self) -> Result<(), String> {
         let phase = self.state.control.phase;
         match phase.is_running() {
             true => Err(format!("nothing is on its way and the loop waits in {phase:?}")),
@@ -129,7 +132,7 @@ impl Session {
 
     /// Whatever happened before, one more message is answered, unless there is no money for it, or
     /// it does not fit and nothing may shrink what came before.
-    fn is_usable(&self, settings: &Settings) -> Result<(), String> {
+    fn check_usable(&self, settings: &Settings) -> Result<(), String> {
         let limits = settings.limits();
         let may_block = !limits.reactive_compact || limits.refills_max == 0;
         match self.state.control.phase {
@@ -142,32 +145,33 @@ impl Session {
 
     /// Lets one thing happen. False if nothing is on its way.
     fn advance(&mut self, settings: &Settings) -> Result<bool, String> {
-        let Some(happening) = self.world.happen() else {
+        let Some(happening) = self.world.next_event() else {
             return Ok(false);
         };
-        let world::Happening { event, is_dead, is_booked } = happening;
-        self.played.events += 1;
+        let sim_world::DeliveredEvent { event, is_dead, is_billed_only: is_booked } = happening;
+        self.outcome.events += 1;
         let before = self.state.control;
         self.answers += u64::from(!is_dead && matches!(event, Event::ModelEnded { .. }));
-        let untouched = (is_dead && !is_booked).then(|| print_of(&self.state));
+        let untouched = (is_dead && !is_booked).then(|| fingerprint_state(&self.state));
         let state = std::mem::replace(&mut self.state, State::new(settings));
         let step = step(state, event.clone(), settings);
         self.state = step.state;
         let effects = step.effects;
         if self.watch.trace {
-            let after = After { state: &self.state, effects: &effects };
-            let line = trace::line(self.world.now, self.played.events, &event, is_dead, &after);
+            let after = TracedStep { state: &self.state, effects: &effects };
+            let line =
+                trace::render_line(self.world.now, self.outcome.events, &event, is_dead, &after);
             println!("{line}");
         }
-        self.played.reach.take(before.phase, &event, &effects);
+        self.outcome.coverage.record_step(before.phase, &event, &effects);
         if self.watch.fingerprint {
-            self.played.fingerprint.take(&effects);
+            self.outcome.fingerprint.update(&effects);
         }
-        let is_touched = untouched.is_some_and(|print| print != print_of(&self.state));
+        let is_touched = untouched.is_some_and(|print| print != fingerprint_state(&self.state));
         if is_touched || is_dead && !effects.is_empty() {
             return Err(format!("a dead event changed something: {event:?}"));
         }
-        let look = Look {
+        let look = ObservedStep {
             settings,
             before,
             event: &event,
@@ -175,30 +179,30 @@ impl Session {
             effects: &effects,
             state: &self.state,
         };
-        self.checkers.look(&look)?;
+        self.checkers.check_step(&look)?;
         for effect in &effects {
-            self.world.errands.ordered(effect)?;
-            self.played.runs += u64::from(matches!(effect, Effect::Finish(_)));
+            self.world.tasks.record_effect(effect)?;
+            self.outcome.runs += u64::from(matches!(effect, Effect::Finish(_)));
         }
         // Performed only when all of them are known: what one of them calls off never happens.
-        let mut told = Told::default();
+        let mut told = StepEstimate::default();
         for effect in &effects {
-            told.learn(effect);
+            told.record_effect(effect);
             self.world.perform(effect, told, &self.state, settings);
         }
         Ok(true)
     }
 }
 
-fn print_of(state: &State) -> Fingerprint {
+fn fingerprint_state(state: &State) -> Fingerprint {
     let mut print = Fingerprint::default();
-    print.take(state);
+    print.update(state);
     print
 }
 
 /// What a fleet of sessions came to.
 #[derive(Debug, Default)]
-pub struct Fleet {
+pub struct SimReport {
     /// Sessions played.
     pub seeds: u64,
     /// Events delivered.
@@ -206,7 +210,7 @@ pub struct Fleet {
     /// Runs that ended.
     pub runs: u64,
     /// What was reached.
-    pub reach: Reach,
+    pub coverage: SimCoverage,
     /// Seeds that broke a promise, the lowest first.
     pub broken: Vec<(u64, String)>,
 }
@@ -217,13 +221,14 @@ const BROKEN_MAX: usize = 20;
 /// Plays seeds from `first` on, on every core, each `again`th of them twice to see that it is the
 /// same both times.
 #[must_use]
-pub fn fleet(first: u64, seeds: u64, again: u64) -> Fleet {
+pub fn play_seeds(first: u64, seeds: u64, again: u64) -> SimReport {
     let next = AtomicU64::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut total = Fleet::default();
+    let mut total = SimReport::default();
     std::thread::scope(|scope| {
-        let crews: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| crew(&next, first, seeds, again))).collect();
+        let crews: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(|| play_seeds_on_thread(&next, first, seeds, again)))
+            .collect();
         for crew in crews {
             let Ok(part) = crew.join() else {
                 continue;
@@ -231,7 +236,7 @@ pub fn fleet(first: u64, seeds: u64, again: u64) -> Fleet {
             total.seeds += part.seeds;
             total.events += part.events;
             total.runs += part.runs;
-            total.reach.add(&part.reach);
+            total.coverage.merge(&part.coverage);
             total.broken.extend(part.broken);
         }
     });
@@ -239,8 +244,8 @@ pub fn fleet(first: u64, seeds: u64, again: u64) -> Fleet {
     total
 }
 
-fn crew(next: &AtomicU64, first: u64, seeds: u64, again: u64) -> Fleet {
-    let mut fleet = Fleet::default();
+fn play_seeds_on_thread(next: &AtomicU64, first: u64, seeds: u64, again: u64) -> SimReport {
+    let mut fleet = SimReport::default();
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= seeds {
@@ -253,7 +258,7 @@ fn crew(next: &AtomicU64, first: u64, seeds: u64, again: u64) -> Fleet {
                 fleet.seeds += 1;
                 fleet.events += played.events;
                 fleet.runs += played.runs;
-                fleet.reach.add(&played.reach);
+                fleet.coverage.merge(&played.coverage);
             }
             Err(words) => {
                 fleet.broken.push((seed, words));
@@ -265,10 +270,10 @@ fn crew(next: &AtomicU64, first: u64, seeds: u64, again: u64) -> Fleet {
     }
 }
 
-fn play_once_or_twice(seed: u64, is_twice: bool) -> Result<Played, String> {
-    let watch = Watch { fingerprint: is_twice, ..Watch::default() };
-    let played = play(seed, watch)?;
-    if is_twice && play(seed, watch)? != played {
+fn play_once_or_twice(seed: u64, is_twice: bool) -> Result<SimOutcome, String> {
+    let watch = SimWatch { fingerprint: is_twice, ..SimWatch::default() };
+    let played = play_seed(seed, watch)?;
+    if is_twice && play_seed(seed, watch)? != played {
         return Err("played twice, it is not the same".to_owned());
     }
     Ok(played)

@@ -4,26 +4,32 @@
 use std::fmt::{self, Write};
 
 use windlass_engine::{Effect, Event, State};
-use windlass_vocabulary::{Delta, Notice, Source};
+use windlass_vocabulary::{Delta, Notice, RequestSource};
 
 /// The heads of the columns.
-pub const HEADER: &str =
+pub const TRACE_HEADER: &str =
     "   time     #  event                              phase           turn  effects";
 
 /// One line of a trace.
 #[must_use]
-pub fn line(now: u64, number: u64, event: &Event, is_dead: bool, after: &After<'_>) -> String {
+pub fn render_line(
+    now: u64,
+    number: u64,
+    event: &Event,
+    is_dead: bool,
+    after: &TracedStep<'_>,
+) -> String {
     let mut phase = format!("{:?}", after.state.control.phase);
     phase.truncate(15);
     let mark = if is_dead { "†" } else { " " };
-    let mut what = describe(event);
+    let mut what = describe_event(event);
     if what.chars().count() > 34 {
         what = what.chars().take(34).collect();
     }
     let turn = after.state.control.turn;
     let mut line = format!("{now:>7} {number:>5} {mark}{what:<34} {phase:<15} {turn:>4} ");
     for effect in after.effects {
-        if let Some(words) = done(effect) {
+        if let Some(words) = describe_effect(effect) {
             let _ = write!(line, " {words}");
         }
     }
@@ -32,14 +38,14 @@ pub fn line(now: u64, number: u64, event: &Event, is_dead: bool, after: &After<'
 
 /// What came of an event.
 #[derive(Debug)]
-pub struct After<'a> {
+pub struct TracedStep<'a> {
     /// Where the loop is.
     pub state: &'a State,
     /// What it did.
     pub effects: &'a [Effect],
 }
 
-fn describe(event: &Event) -> String {
+fn describe_event(event: &Event) -> String {
     match event {
         Event::UserSubmitted { pinned, .. } => {
             format!("user{}", if *pinned { " pinned" } else { "" })
@@ -53,7 +59,7 @@ fn describe(event: &Event) -> String {
         Event::ChoreAsked { chore, .. } => format!("asked for {}", chore.name()),
         Event::Interrupted(why) => format!("interrupt {why:?}"),
         Event::ModelStarted { attempt } => format!("{attempt} started"),
-        Event::ModelDelta { attempt, delta } => format!("{attempt} {}", piece(delta)),
+        Event::ModelDelta { attempt, delta } => format!("{attempt} {}", describe_delta(delta)),
         Event::ModelEnded { attempt, stop, .. } => format!("{attempt} ended {stop:?}"),
         Event::ModelFailed { attempt, failure } => format!("{attempt} failed {:?}", failure.kind),
         Event::ToolProgressed { ticket, .. } => format!("{ticket} tool says"),
@@ -72,7 +78,7 @@ fn describe(event: &Event) -> String {
     }
 }
 
-fn piece(delta: &Delta) -> String {
+fn describe_delta(delta: &Delta) -> String {
     match delta {
         Delta::Text(_) => "text".to_owned(),
         Delta::Thinking(_) => "thinking".to_owned(),
@@ -90,7 +96,7 @@ fn piece(delta: &Delta) -> String {
 }
 
 /// An effect in a word or two; `None` for those that would only fill the line.
-fn done(effect: &Effect) -> Option<String> {
+fn describe_effect(effect: &Effect) -> Option<String> {
     Some(match effect {
         Effect::CallModel(request) => {
             format!("call:{}({})", request.attempt, request.messages.len())
@@ -104,8 +110,8 @@ fn done(effect: &Effect) -> Option<String> {
             None => format!("hook:{point:?}"),
         },
         Effect::Summarize { ticket, request } => match request.source {
-            Source::ToolLabel => format!("label:{ticket}"),
-            Source::Chore(chore) => format!("{}:{ticket}", chore.name()),
+            RequestSource::ToolLabel => format!("label:{ticket}"),
+            RequestSource::Chore(chore) => format!("{}:{ticket}", chore.name()),
             _ => format!("summarize:{ticket}({})", request.messages.len()),
         },
         Effect::Keep { chore, .. } => format!("keep:{}", chore.name()),
@@ -116,11 +122,11 @@ fn done(effect: &Effect) -> Option<String> {
             let outcome = ending.outcome.map(|outcome| format!("/{outcome}"));
             format!("FINISH:{}{}", ending.terminal, outcome.unwrap_or_default())
         }
-        Effect::Tell(notice) => return told(notice),
+        Effect::Tell(notice) => return describe_notice(notice),
     })
 }
 
-fn told(notice: &Notice) -> Option<String> {
+fn describe_notice(notice: &Notice) -> Option<String> {
     Some(match notice {
         Notice::RunStarted => "RUN".to_owned(),
         Notice::Retracted { attempt, .. } => format!("retract:{attempt}"),
@@ -151,7 +157,7 @@ impl Default for Fingerprint {
 
 impl Fingerprint {
     /// Takes in a value as it would be printed.
-    pub fn take(&mut self, value: &impl fmt::Debug) {
+    pub fn update(&mut self, value: &impl fmt::Debug) {
         // Writing into a number cannot fail.
         let _ = write!(self, "{value:?}");
     }

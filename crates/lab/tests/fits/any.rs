@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use windlass_engine::Settings;
-use windlass_lab::session::settings;
+use windlass_lab::manual_session::build_settings;
 use windlass_vocabulary::{Json, Tokens, ToolName, ToolSpec};
 
 use crate::WINDOW_MIN;
@@ -110,7 +110,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     let switches = (prop::bool::weighted(0.9), prop::bool::weighted(0.9));
     (window, levels, results, others, switches).prop_map(
         |(window, levels, results, (system, context, summary, output), (auto, reactive))| {
-            let mut all = settings(window, output);
+            let mut all = build_settings(window, output);
             let (turns_kept, microcompact, recent, verbose, collapse) = levels;
             let levels = &mut all.context;
             (levels.turns_kept, levels.microcompact_percent) = (turns_kept, microcompact);

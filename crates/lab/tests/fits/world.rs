@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use windlass_engine::context::{Room, estimate};
 use windlass_engine::{Effect, Event};
-use windlass_lab::session::{Session, estimated};
+use windlass_lab::manual_session::{ManualSession, find_estimate};
 use windlass_vocabulary::{
-    AttachmentKind, Block, ContextUpdate, FailureKind, Media, Message, MessageId, MetaKind,
-    ModelFailure, ModelRequest, Notice, Origin, ResultPart, Terminal, ToolCallId, ToolOutcome,
-    Usage,
+    AttachmentKind, ContentBlock, ContextUpdate, FailureKind, MediaContent, Message, MessageId,
+    MessageOrigin, MetaKind, ModelFailure, ModelRequest, Notice, Terminal, ToolCallId, ToolOutcome,
+    ToolResultPart, Usage,
 };
 
 use crate::any::{Answer, Manner, Script, Step, Summary};
 
 pub(crate) struct World {
-    session: Session,
+    session: ManualSession,
     rate: u64,
     /// What tools answered, to find it again.
-    originals: BTreeMap<ToolCallId, Vec<ResultPart>>,
+    originals: BTreeMap<ToolCallId, Vec<ToolResultPart>>,
     /// The forms in which a result was sent, in order.
-    forms: BTreeMap<ToolCallId, Vec<Vec<ResultPart>>>,
+    forms: BTreeMap<ToolCallId, Vec<Vec<ToolResultPart>>>,
     /// Raw size of what was sent before a compaction, and the first message it did not hold.
     before: Option<(u64, MessageId)>,
     /// Words that the last compaction had to carry over and that are still as they were.
@@ -73,7 +73,7 @@ const ROUNDS_MAX: usize = 8;
 impl World {
     pub(crate) fn new(script: &Script) -> Self {
         Self {
-            session: Session::new(script.settings.clone()),
+            session: ManualSession::new(script.settings.clone()),
             rate: script.rate,
             originals: BTreeMap::new(),
             forms: BTreeMap::new(),
@@ -93,8 +93,8 @@ impl World {
     pub(crate) fn play(&mut self, step: &Step) -> Checked {
         match step {
             Step::Says { bytes, pinned, image } => {
-                let mut content = vec![Block::Text(self.words("please", *bytes))];
-                content.extend(image.then(|| Block::Media(media())));
+                let mut content = vec![ContentBlock::Text(self.words("please", *bytes))];
+                content.extend(image.then(|| ContentBlock::Media(media())));
                 let event = Event::UserSubmitted { content, pinned: *pinned };
                 self.take(event, GOOD)
             }
@@ -103,7 +103,7 @@ impl World {
                 if self.session.request.is_none() {
                     return Ok(());
                 }
-                let text = self.session.text(self.number_words("done", *bytes));
+                let text = self.session.text_event(self.number_words("done", *bytes));
                 self.take(text, GOOD)?;
                 let end = self.end();
                 self.take(end, GOOD)
@@ -120,11 +120,11 @@ impl World {
         if self.session.request.is_none() {
             return Ok(());
         }
-        let text = self.session.text(self.number_words("I look", says));
+        let text = self.session.text_event(self.number_words("I look", says));
         self.take(text, GOOD)?;
         for _ in results {
             self.number += 1;
-            let call = self.session.call("Read", &format!("{{\"n\":{}}}", self.number));
+            let call = self.session.call_event("Read", &format!("{{\"n\":{}}}", self.number));
             self.take(call, GOOD)?;
         }
         let end = self.end();
@@ -139,8 +139,8 @@ impl World {
     }
 
     fn outcome(&mut self, answer: &Answer) -> ToolOutcome {
-        let mut outcome = ToolOutcome::text(self.words("found", answer.bytes));
-        outcome.content.extend(answer.image.then(|| ResultPart::Media(media())));
+        let mut outcome = ToolOutcome::from_text(self.words("found", answer.bytes));
+        outcome.content.extend(answer.image.then(|| ToolResultPart::Media(media())));
         let tasks = answer.tasks.map(|bytes| Arc::from(self.words("task", bytes + 1)));
         let directory = answer.directory.then(|| Arc::from(format!("/w/{}", self.number)));
         let file = answer.file.then(|| Arc::from(format!("/w/{}.rs", self.number)));
@@ -164,7 +164,7 @@ impl World {
     /// The end of an answer, billed as the provider counts.
     fn end(&self) -> Event {
         let raw = self.session.request.as_deref().map_or(0, |request| self.raw(request));
-        self.session.end(raw * self.rate / 100)
+        self.session.end_event(raw * self.rate / 100)
     }
 
     /// One event, and then whatever preparation needs until a request that fits is out or the run is
@@ -180,7 +180,7 @@ impl World {
                 continue;
             }
             let room = Room::new(&self.session.settings, self.session.state().control.model);
-            match (estimated(&effects), self.session.request.take()) {
+            match (find_estimate(&effects), self.session.request.take()) {
                 (Some(tokens), Some(request)) if tokens > room.limit => {
                     self.seen.refused += 1;
                     let failure = ModelFailure::new(FailureKind::PromptTooLong, "it does not fit");
@@ -228,7 +228,7 @@ impl World {
     /// One event, and everything that must be true of what comes of it.
     fn step(&mut self, event: Event) -> Result<Vec<Effect>, String> {
         self.session.ending = None;
-        let open: Vec<(ToolCallId, Vec<ResultPart>)> = match &event {
+        let open: Vec<(ToolCallId, Vec<ToolResultPart>)> = match &event {
             Event::ToolEnded { outcome, .. } => vec![(self.next_result(), outcome.content.clone())],
             _ => Vec::new(),
         };
@@ -236,7 +236,7 @@ impl World {
         let request = self.session.request.take();
         let attempt = request.as_ref().map(|request| request.attempt);
         self.session.request = request;
-        let effects = self.session.take(event);
+        let effects = self.session.apply_event(event);
         let mut is_compacted = false;
         for effect in &effects {
             self.reads_files |=
@@ -272,8 +272,12 @@ impl World {
     fn compacted(&mut self) -> Checked {
         let context = &self.session.state().tool_context;
         self.carried = context.tasks.iter().chain(&context.working_directory).cloned().collect();
-        let summary =
-            self.session.state().transcript.messages().rfind(|m| m.origin == Origin::Summary);
+        let summary = self
+            .session
+            .state()
+            .transcript
+            .messages()
+            .rfind(|m| m.origin == MessageOrigin::Summary);
         let words = summary.map(|message| message.text()).unwrap_or_default();
         match words.contains("To make room,") {
             true => self.seen.cuts += 1,
@@ -313,12 +317,12 @@ impl World {
         if !is_over || self.is_forced || !is_auto && !settings.limits.reactive_compact {
             return false;
         }
-        let requests = [Origin::User, Origin::Attachment(AttachmentKind::QueuedInput)];
+        let requests =
+            [MessageOrigin::User, MessageOrigin::Attachment(AttachmentKind::QueuedInput)];
         let last = state.transcript.messages().rfind(|message| requests.contains(&message.origin));
-        let kept = state
-            .transcript
-            .messages()
-            .filter(|message| message.pinned || message.origin == Origin::Meta(MetaKind::Context));
+        let kept = state.transcript.messages().filter(|message| {
+            message.pinned || message.origin == MessageOrigin::Meta(MetaKind::Context)
+        });
         let kept = kept.chain(last.filter(|last| !last.pinned));
         let kept: u64 = kept.map(|message| estimate::message(message)).sum();
         let carried: u64 = self.carried_now().map(|words| estimate::text(words)).sum();
@@ -342,7 +346,8 @@ impl World {
         self.seen.requests += 1;
         self.is_no_larger(request)?;
         let transcript = &self.session.state().transcript;
-        let requests = [Origin::User, Origin::Attachment(AttachmentKind::QueuedInput)];
+        let requests =
+            [MessageOrigin::User, MessageOrigin::Attachment(AttachmentKind::QueuedInput)];
         let last = transcript.messages().rfind(|message| requests.contains(&message.origin));
         for kept in transcript.messages().filter(|message| message.pinned).chain(last) {
             let sent = request.messages.iter().filter(|message| message.id == kept.id);
@@ -357,7 +362,7 @@ impl World {
                 return Err(format!("{carried:?} was not carried over"));
             }
         }
-        for result in request.messages.iter().flat_map(|message| message.results()) {
+        for result in request.messages.iter().flat_map(|message| message.tool_results()) {
             let forms = self.forms.entry(result.call.clone()).or_default();
             if forms.last() == Some(&result.content) {
                 continue;
@@ -392,7 +397,8 @@ impl World {
     fn is_no_larger(&mut self, request: &ModelRequest) -> Checked {
         let Some((before, next)) = self.before.take() else { return Ok(()) };
         let is_since = |message: &&Arc<Message>| {
-            let own = [Origin::Summary, Origin::Attachment(AttachmentKind::FilesInHand)];
+            let own =
+                [MessageOrigin::Summary, MessageOrigin::Attachment(AttachmentKind::FilesInHand)];
             message.id < next || own.contains(&message.origin)
         };
         let now: u64 = request.messages.iter().filter(is_since).map(|m| estimate::message(m)).sum();
@@ -405,8 +411,8 @@ impl World {
     /// Every result is still in the transcript as it came.
     pub(crate) fn originals_are_kept(&self) -> Checked {
         let entries = self.session.state().transcript.messages();
-        let kept: BTreeMap<&ToolCallId, &Vec<ResultPart>> = entries
-            .flat_map(|message| message.results().collect::<Vec<_>>())
+        let kept: BTreeMap<&ToolCallId, &Vec<ToolResultPart>> = entries
+            .flat_map(|message| message.tool_results().collect::<Vec<_>>())
             .map(|result| (&result.call, &result.content))
             .collect();
         let open = &self.session.state().queue.entries;
@@ -437,15 +443,19 @@ const GOOD: Summary = Summary { manner: Manner::Good, files: None };
 
 fn texts(message: &Message) -> impl Iterator<Item = &String> {
     message.content.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text),
+        ContentBlock::Text(text) => Some(text),
         _ => None,
     })
 }
 
-fn bytes(content: &[ResultPart]) -> usize {
-    content.iter().map(ResultPart::bytes).sum()
+fn bytes(content: &[ToolResultPart]) -> usize {
+    content.iter().map(ToolResultPart::bytes).sum()
 }
 
-fn media() -> Media {
-    Media { media_type: "image/png".into(), data: "QUJD".repeat(30).into(), name: "a.png".into() }
+fn media() -> MediaContent {
+    MediaContent {
+        media_type: "image/png".into(),
+        data: "QUJD".repeat(30).into(),
+        name: "a.png".into(),
+    }
 }

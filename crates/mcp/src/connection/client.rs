@@ -17,38 +17,38 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::health::Health;
+use super::health::ConnectionHealth;
 
 /// What a server may ask for and tell of its own accord.
-pub trait Host: Send + Sync + 'static {
+pub trait McpHost: Send + Sync + 'static {
     /// The directories a session works in.
     fn roots(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
     /// There is somebody who can be asked.
-    fn can_ask(&self) -> bool {
+    fn can_elicit(&self) -> bool {
         false
     }
 
     /// Asks whoever sits in front. Dropped when the server no longer waits.
-    fn ask(&self, question: Question) -> Asking {
+    fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
         drop(question);
-        Box::pin(std::future::ready(Reply::Decline))
+        Box::pin(std::future::ready(ElicitationReply::Decline))
     }
 
     /// One of its lists is another now.
-    fn changed(&self, list: List) {
+    fn list_changed(&self, list: McpListKind) {
         let _ = list;
     }
 }
 
 /// A question under way.
-pub type Asking = Pin<Box<dyn Future<Output = Reply> + Send>>;
+pub type ElicitationFuture = Pin<Box<dyn Future<Output = ElicitationReply> + Send>>;
 
 /// What a server wants to know of its user.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct ElicitationRequest {
     /// The server, as it is configured.
     pub server: String,
     /// Its words.
@@ -63,7 +63,7 @@ pub struct Question {
 
 /// What the user said.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
+pub enum ElicitationReply {
     /// Yes, and this.
     Accept(Option<Value>),
     /// No.
@@ -74,7 +74,7 @@ pub enum Reply {
 
 /// A list a server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum McpListKind {
     /// Its tools.
     Tools,
     /// Its prompts.
@@ -87,75 +87,85 @@ pub enum List {
 const PROGRESS_MAX: usize = 4;
 
 /// Our side of a connection.
-pub(crate) struct Client {
+pub(crate) struct McpClient {
     pub(crate) server: String,
-    pub(crate) host: Arc<dyn Host>,
-    pub(crate) health: Arc<Health>,
-    watchers: Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>,
+    pub(crate) host: Arc<dyn McpHost>,
+    pub(crate) health: Arc<ConnectionHealth>,
+    progress_watchers: Mutex<HashMap<ProgressToken, mpsc::Sender<String>>>,
 }
 
-impl Client {
-    pub(crate) fn new(server: String, host: Arc<dyn Host>, health: Arc<Health>) -> Self {
-        Self { server, host, health, watchers: Mutex::default() }
+impl McpClient {
+    pub(crate) fn new(
+        server: String,
+        host: Arc<dyn McpHost>,
+        health: Arc<ConnectionHealth>,
+    ) -> Self {
+        Self { server, host, health, progress_watchers: Mutex::default() }
     }
 
     /// Words of progress on one call, until `unwatch`.
-    pub(crate) fn watch(&self, token: ProgressToken) -> mpsc::Receiver<String> {
+    pub(crate) fn watch_progress(&self, token: ProgressToken) -> mpsc::Receiver<String> {
         let (sender, receiver) = mpsc::channel(PROGRESS_MAX);
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).insert(token, sender);
+        self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner).insert(token, sender);
         receiver
     }
 
-    pub(crate) fn unwatch(&self, token: &ProgressToken) {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
+    pub(crate) fn unwatch_progress(&self, token: &ProgressToken) {
+        self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner).remove(token);
     }
 
     /// Asks whoever sits in front.
-    pub(crate) async fn ask(&self, request: ElicitRequestParams) -> ElicitResult {
+    pub(crate) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let server = self.server.clone();
         let question = match request {
             ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
                 let schema = serde_json::to_value(requested_schema).ok();
-                Question { server, message, schema, url: None, id: None }
+                ElicitationRequest { server, message, schema, url: None, id: None }
             }
             ElicitRequestParams::UrlElicitationParams { message, url, elicitation_id, .. } => {
-                Question { server, message, schema: None, url: Some(url), id: Some(elicitation_id) }
+                ElicitationRequest {
+                    server,
+                    message,
+                    schema: None,
+                    url: Some(url),
+                    id: Some(elicitation_id),
+                }
             }
             _ => return ElicitResult::new(ElicitationAction::Decline),
         };
-        if !self.host.can_ask() {
+        if !self.host.can_elicit() {
             return ElicitResult::new(ElicitationAction::Decline);
         }
-        match self.host.ask(question).await {
-            Reply::Accept(Some(content)) => {
+        match self.host.elicit(question).await {
+            ElicitationReply::Accept(Some(content)) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(content)
             }
-            Reply::Accept(None) => ElicitResult::new(ElicitationAction::Accept),
-            Reply::Decline => ElicitResult::new(ElicitationAction::Decline),
-            Reply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
+            ElicitationReply::Accept(None) => ElicitResult::new(ElicitationAction::Accept),
+            ElicitationReply::Decline => ElicitResult::new(ElicitationAction::Decline),
+            ElicitationReply::Cancel => ElicitResult::new(ElicitationAction::Cancel),
         }
     }
 
-    pub(crate) fn roots(&self) -> ListRootsResult {
+    pub(crate) fn current_roots(&self) -> ListRootsResult {
         let roots = self.host.roots();
-        ListRootsResult::new(roots.iter().map(|path| Root::new(file_url(path))).collect())
+        ListRootsResult::new(roots.iter().map(|path| Root::new(to_file_url(path))).collect())
     }
 }
 
-impl ClientHandler for Client {
+impl ClientHandler for McpClient {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self.ask(request).await)
+        Ok(self.elicit(request).await)
     }
 
     async fn list_roots(
         &self,
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
-        Ok(self.roots())
+        Ok(self.current_roots())
     }
 
     async fn on_progress(
@@ -163,7 +173,7 @@ impl ClientHandler for Client {
         told: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.progress_watchers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = watchers.get(&told.progress_token) {
             let done = match told.total {
                 Some(total) => format!("{}/{total}", told.progress),
@@ -171,7 +181,7 @@ impl ClientHandler for Client {
             };
             let text = told.message.map_or(done.clone(), |message| format!("{done} {message}"));
             // What cannot be taken at once is dropped: progress is decoration.
-            let _ = sender.try_send(super::health::short(&text, 300));
+            let _ = sender.try_send(super::health::clean_excerpt(&text, 300));
         }
     }
 
@@ -180,25 +190,25 @@ impl ClientHandler for Client {
         told: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.health.log(&told.data.to_string());
+        self.health.log_line(&told.data.to_string());
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.host.changed(List::Tools);
+        self.host.list_changed(McpListKind::Tools);
     }
 
     async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.host.changed(List::Prompts);
+        self.host.list_changed(McpListKind::Prompts);
     }
 
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.host.changed(List::Resources);
+        self.host.list_changed(McpListKind::Resources);
     }
 
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = Some(RootsCapabilities::default());
-        if self.host.can_ask() {
+        if self.host.can_elicit() {
             let mut elicitation = ElicitationCapability::default();
             elicitation.form = Some(FormElicitationCapability::default());
             elicitation.url = Some(UrlElicitationCapability::default());
@@ -211,7 +221,7 @@ impl ClientHandler for Client {
 }
 
 /// A path as a URL, with what has a meaning there written in hex.
-fn file_url(path: &std::path::Path) -> String {
+fn to_file_url(path: &std::path::Path) -> String {
     use std::fmt::Write;
     use std::os::unix::ffi::OsStrExt;
     let mut url = "file://".to_owned();

@@ -4,12 +4,12 @@
 //! folder. Every wait here has a deadline and ends at once when the connection is gone. When to
 //! connect, and again, is decided above.
 
+mod call_rounds;
 mod client;
-mod facts;
-mod follow;
+mod descriptions;
 mod health;
-mod round;
-mod sieve;
+mod list_changes;
+mod message_filter;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,36 +24,37 @@ use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientSco
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use windlass_tool::{Progress, Surroundings};
+use windlass_tool::{ProgressSender, ToolSessionContext};
 
-pub(crate) use client::Client;
-pub use client::{Asking, Host, List, Question, Reply};
-pub use facts::{
-    CallReply, PromptFacts, PromptMessage, ReplyPart, ResourceFacts, ServerFacts, ToolFacts,
+pub(crate) use client::McpClient;
+pub use client::{ElicitationFuture, ElicitationReply, ElicitationRequest, McpHost, McpListKind};
+pub use descriptions::{
+    McpCallReply, McpContent, McpPromptDescription, McpPromptMessage, McpResourceDescription,
+    McpServerDescription, McpToolDescription,
 };
-pub(crate) use health::{BAD_MAX, Health, short};
+pub(crate) use health::{BAD_MAX, ConnectionHealth, clean_excerpt};
 
-use crate::failure::Failure;
-use crate::login::Pass;
-use crate::transport::http::{self, HttpOrder};
-use crate::transport::process::{ProcessOrder, Spoken};
-use crate::transport::two_ended::TwoEnded;
-use crate::transport::values::Values;
-use sieve::Sieve;
+use crate::failure::McpFailure;
+use crate::login::OauthAccess;
+use crate::transport::http::{self, HttpServerConfig};
+use crate::transport::in_process::InProcessTransport;
+use crate::transport::legacy_sse::LegacySseTransport;
+use crate::transport::stdio::{StdioServerConfig, StdioTransport};
+use message_filter::FilteredTransport;
 
 /// Pages of a list that are read, and entries of it that are kept.
 const PAGES_MAX: usize = 50;
 const ENTRIES_MAX: usize = 2_000;
 /// Pages that a refusal may name for the user to visit first.
-const PLACES_MAX: usize = 5;
+const VISIT_PAGES_MAX: usize = 5;
 /// How long a server that is told to go may take.
 const CLOSE_MAX: Duration = Duration::from_secs(8);
 
 /// The way to a server.
 #[derive(Debug)]
-pub enum Channel<'a> {
+pub enum McpChannel<'a> {
     /// Messages of JSON-RPC handed over inside this process.
-    Values {
+    InProcess {
         /// What we say.
         outgoing: mpsc::Sender<Value>,
         /// What the server says.
@@ -62,19 +63,19 @@ pub enum Channel<'a> {
     /// A process of our own.
     Process {
         /// What to start.
-        order: &'a ProcessOrder,
+        config: &'a StdioServerConfig,
         /// Where, and held by what.
-        surroundings: &'a Surroundings,
+        surroundings: &'a ToolSessionContext,
     },
     /// Somewhere on the network.
-    Http(&'a HttpOrder),
+    Http(&'a HttpServerConfig),
     /// Somewhere on the network, as somebody.
-    HttpAs(&'a HttpOrder, Pass),
+    HttpAuthorized(&'a HttpServerConfig, OauthAccess),
 }
 
 /// Which revisions of the protocol are tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Era {
+pub enum ProtocolEra {
     /// Finds out: the newest first, then the handshake of the older ones.
     #[default]
     Unknown,
@@ -86,31 +87,31 @@ pub enum Era {
 
 /// On which terms one call is made.
 #[derive(Clone, Debug)]
-pub struct CallTerms {
+pub struct McpCallOptions {
     /// How long it may take.
     pub limit: Duration,
     /// Ends it early.
     pub cancel: CancellationToken,
     /// Where the server's words of progress go.
-    pub progress: Progress,
+    pub progress: ProgressSender,
 }
 
-impl CallTerms {
+impl McpCallOptions {
     /// A call that nobody cancels and nobody watches.
     #[must_use]
-    pub fn within(limit: Duration) -> Self {
-        Self { limit, cancel: CancellationToken::new(), progress: Progress::default() }
+    pub fn with_limit(limit: Duration) -> Self {
+        Self { limit, cancel: CancellationToken::new(), progress: ProgressSender::default() }
     }
 }
 
 /// A connection that is open. Dropped, it is closed, and a process of ours killed.
-pub struct Connection {
-    running: RunningService<RoleClient, Client>,
-    health: Arc<Health>,
-    facts: ServerFacts,
+pub struct McpConnection {
+    running: RunningService<RoleClient, McpClient>,
+    health: Arc<ConnectionHealth>,
+    description: McpServerDescription,
 }
 
-impl Connection {
+impl McpConnection {
     /// Opens it.
     ///
     /// # Errors
@@ -118,114 +119,122 @@ impl Connection {
     /// When the server cannot be started or reached, does not answer in time, or answers nonsense.
     pub async fn open(
         server: &str,
-        channel: Channel<'_>,
-        era: Era,
-        host: Arc<dyn Host>,
+        channel: McpChannel<'_>,
+        era: ProtocolEra,
+        host: Arc<dyn McpHost>,
         limit: Duration,
-    ) -> Result<Self, Failure> {
-        let health = Arc::new(Health::default());
-        let client = Client::new(server.to_owned(), host, Arc::clone(&health));
+    ) -> Result<Self, McpFailure> {
+        let health = Arc::new(ConnectionHealth::default());
+        let client = McpClient::new(server.to_owned(), host, Arc::clone(&health));
         match channel {
-            Channel::Values { outgoing, incoming } => {
-                let values = Values { outgoing, incoming, health: Arc::clone(&health) };
-                Self::over(values, era, client, limit).await
+            McpChannel::InProcess { outgoing, incoming } => {
+                let values = InProcessTransport { outgoing, incoming, health: Arc::clone(&health) };
+                Self::connect_over(values, era, client, limit).await
             }
-            Channel::Process { order, surroundings } => {
-                let spoken = Spoken::start(order, surroundings, Arc::clone(&health));
-                let spoken = spoken.map_err(|error| Failure::Unreachable {
+            McpChannel::Process { config: order, surroundings } => {
+                let spoken = StdioTransport::start(order, surroundings, Arc::clone(&health));
+                let spoken = spoken.map_err(|error| McpFailure::Unreachable {
                     reason: format!("`{}`: {error}", order.command),
                 })?;
-                Self::over(spoken, era, client, limit).await
+                Self::connect_over(spoken, era, client, limit).await
             }
-            Channel::Http(order) if order.is_two_ended => {
-                Self::over_two(order, None, client, limit).await
+            McpChannel::Http(order) if order.is_legacy_sse => {
+                Self::connect_legacy_sse(order, None, client, limit).await
             }
-            Channel::HttpAs(order, pass) if order.is_two_ended => {
-                Self::over_two(order, Some(pass), client, limit).await
+            McpChannel::HttpAuthorized(order, pass) if order.is_legacy_sse => {
+                Self::connect_legacy_sse(order, Some(pass), client, limit).await
             }
-            Channel::Http(order) => Self::over(http::transport(order)?, era, client, limit).await,
-            Channel::HttpAs(order, pass) => {
-                Self::over(http::transport_as(order, pass)?, era, client, limit).await
+            McpChannel::Http(order) => {
+                Self::connect_over(http::build_transport(order)?, era, client, limit).await
+            }
+            McpChannel::HttpAuthorized(order, pass) => {
+                Self::connect_over(
+                    http::build_authorized_transport(order, pass)?,
+                    era,
+                    client,
+                    limit,
+                )
+                .await
             }
         }
     }
 
     /// The first transport over HTTP. Nothing newer than a handshake was ever spoken over it.
-    async fn over_two(
-        order: &HttpOrder,
-        pass: Option<Pass>,
-        client: Client,
+    async fn connect_legacy_sse(
+        order: &HttpServerConfig,
+        pass: Option<OauthAccess>,
+        client: McpClient,
         limit: Duration,
-    ) -> Result<Self, Failure> {
-        let opening = TwoEnded::open(order, pass, Arc::clone(&client.health));
-        let late = |_| Failure::TimedOut { what: "the connection".to_owned(), after: limit };
+    ) -> Result<Self, McpFailure> {
+        let opening = LegacySseTransport::open(order, pass, Arc::clone(&client.health));
+        let late = |_| McpFailure::TimedOut { what: "the connection".to_owned(), after: limit };
         let opened = tokio::time::timeout(limit, opening).await.map_err(late)??;
-        Self::over(opened, Era::Handshake, client, limit).await
+        Self::connect_over(opened, ProtocolEra::Handshake, client, limit).await
     }
 
-    pub(crate) async fn over<T>(
+    pub(crate) async fn connect_over<T>(
         transport: T,
-        era: Era,
-        client: Client,
+        era: ProtocolEra,
+        client: McpClient,
         limit: Duration,
-    ) -> Result<Self, Failure>
+    ) -> Result<Self, McpFailure>
     where
         T: Transport<RoleClient> + 'static,
     {
         let health = Arc::clone(&client.health);
-        let sieve = Sieve::new(transport, Arc::clone(&health));
-        let opening = client.serve_with_lifecycle(sieve, mode(era));
+        let sieve = FilteredTransport::new(transport, Arc::clone(&health));
+        let opening = client.serve_with_lifecycle(sieve, lifecycle_mode(era));
         let running = match tokio::time::timeout(limit, opening).await {
             Ok(Ok(running)) => running,
-            Ok(Err(error)) => return Err(unopened(&error, &health)),
-            Err(_) => return Err(Failure::TimedOut { what: "initialize".into(), after: limit }),
+            Ok(Err(error)) => return Err(to_open_failure(&error, &health)),
+            Err(_) => return Err(McpFailure::TimedOut { what: "initialize".into(), after: limit }),
         };
         let told = running.peer().peer_info();
-        let facts = told.as_deref().map(ServerFacts::from).unwrap_or_default();
-        Ok(Self { running, health, facts })
+        let facts = told.as_deref().map(McpServerDescription::from).unwrap_or_default();
+        Ok(Self { running, health, description: facts })
     }
 
     /// What the server says of itself.
     #[must_use]
-    pub fn facts(&self) -> &ServerFacts {
-        &self.facts
+    pub fn description(&self) -> &McpServerDescription {
+        &self.description
     }
 
     /// Which kind of revision is spoken.
     #[must_use]
-    pub fn era(&self) -> Era {
-        match self.facts.protocol.as_str() >= ProtocolVersion::NO_INITIALIZE.as_str() {
-            true => Era::Stateless,
-            false => Era::Handshake,
+    pub fn era(&self) -> ProtocolEra {
+        match self.description.protocol.as_str() >= ProtocolVersion::NO_INITIALIZE.as_str() {
+            true => ProtocolEra::Stateless,
+            false => ProtocolEra::Handshake,
         }
     }
 
     /// Why it is gone, if it is.
     #[must_use]
-    pub fn gone(&self) -> Option<String> {
-        self.health.gone().is_cancelled().then(|| self.health.reason())
+    pub fn gone_reason(&self) -> Option<String> {
+        self.health.gone_token().is_cancelled().then(|| self.health.reason())
     }
 
     /// Waits until it is gone: why.
-    pub async fn until_gone(&self) -> String {
-        self.health.gone().cancelled().await;
+    pub async fn wait_until_gone(&self) -> String {
+        self.health.gone_token().cancelled().await;
         self.health.reason()
     }
 
     /// Waits until everything of it is closed, a process of ours included.
-    pub async fn until_closed(&self) {
-        self.health.closed().cancelled().await;
+    pub async fn wait_until_closed(&self) {
+        self.health.closed_token().cancelled().await;
     }
 
     /// What it wrote to standard error, and what of its messages was skipped; the newest last.
     #[must_use]
-    pub fn log(&self) -> Vec<String> {
-        self.health.lines()
+    pub fn log_lines(&self) -> Vec<String> {
+        self.health.log_lines()
     }
 
     /// Messages of its own accord that were dropped because there were too many.
     #[must_use]
-    pub fn dropped(&self) -> u64 {
+    pub fn dropped_count(&self) -> u64 {
         self.health.dropped_count()
     }
 
@@ -234,15 +243,15 @@ impl Connection {
     /// # Errors
     ///
     /// When it does not answer, or with an error.
-    pub async fn tools(&self, limit: Duration) -> Result<Vec<ToolFacts>, Failure> {
-        if !self.facts.has_tools {
+    pub async fn list_tools(&self, limit: Duration) -> Result<Vec<McpToolDescription>, McpFailure> {
+        if !self.description.has_tools {
             return Ok(Vec::new());
         }
-        let listing = self.pages(|page| async move {
+        let listing = self.collect_pages(|page| async move {
             let listed = self.running.peer().list_tools(Some(page)).await?;
             Ok((listed.tools, listed.next_cursor))
         });
-        self.bounded("tools/list", limit, listing).await
+        self.await_answer("tools/list", limit, listing).await
     }
 
     /// What it lets one read.
@@ -250,15 +259,18 @@ impl Connection {
     /// # Errors
     ///
     /// When it does not answer, or with an error.
-    pub async fn resources(&self, limit: Duration) -> Result<Vec<ResourceFacts>, Failure> {
-        if !self.facts.has_resources {
+    pub async fn list_resources(
+        &self,
+        limit: Duration,
+    ) -> Result<Vec<McpResourceDescription>, McpFailure> {
+        if !self.description.has_resources {
             return Ok(Vec::new());
         }
-        let listing = self.pages(|page| async move {
+        let listing = self.collect_pages(|page| async move {
             let listed = self.running.peer().list_resources(Some(page)).await?;
             Ok((listed.resources, listed.next_cursor))
         });
-        self.bounded("resources/list", limit, listing).await
+        self.await_answer("resources/list", limit, listing).await
     }
 
     /// The prompts it has ready.
@@ -266,15 +278,18 @@ impl Connection {
     /// # Errors
     ///
     /// When it does not answer, or with an error.
-    pub async fn prompts(&self, limit: Duration) -> Result<Vec<PromptFacts>, Failure> {
-        if !self.facts.has_prompts {
+    pub async fn list_prompts(
+        &self,
+        limit: Duration,
+    ) -> Result<Vec<McpPromptDescription>, McpFailure> {
+        if !self.description.has_prompts {
             return Ok(Vec::new());
         }
-        let listing = self.pages(|page| async move {
+        let listing = self.collect_pages(|page| async move {
             let listed = self.running.peer().list_prompts(Some(page)).await?;
             Ok((listed.prompts, listed.next_cursor))
         });
-        self.bounded("prompts/list", limit, listing).await
+        self.await_answer("prompts/list", limit, listing).await
     }
 
     /// Calls a tool.
@@ -283,12 +298,12 @@ impl Connection {
     ///
     /// When it does not answer in time, answers with an error, or the call is cancelled. A tool that
     /// fails is not an error here.
-    pub async fn call(
+    pub async fn call_tool(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        terms: &CallTerms,
-    ) -> Result<CallReply, Failure> {
+        terms: &McpCallOptions,
+    ) -> Result<McpCallReply, McpFailure> {
         self.call_rounds(tool, arguments, terms).await
     }
 
@@ -297,10 +312,15 @@ impl Connection {
     /// # Errors
     ///
     /// When it does not answer in time, or with an error.
-    pub async fn read(&self, uri: &str, limit: Duration) -> Result<Vec<ReplyPart>, Failure> {
+    pub async fn read_resource(
+        &self,
+        uri: &str,
+        limit: Duration,
+    ) -> Result<Vec<McpContent>, McpFailure> {
         let params = rmcp::model::ReadResourceRequestParams::new(uri);
-        let reading = async { Ok(facts::contents(self.running.read_resource(params).await?)) };
-        self.bounded("resources/read", limit, reading).await
+        let reading =
+            async { Ok(descriptions::into_contents(self.running.read_resource(params).await?)) };
+        self.await_answer("resources/read", limit, reading).await
     }
 
     /// What a prompt says, with these arguments.
@@ -308,15 +328,16 @@ impl Connection {
     /// # Errors
     ///
     /// When it does not answer in time, or with an error.
-    pub async fn prompt(
+    pub async fn get_prompt(
         &self,
         name: &str,
         arguments: Map<String, Value>,
         limit: Duration,
-    ) -> Result<Vec<PromptMessage>, Failure> {
+    ) -> Result<Vec<McpPromptMessage>, McpFailure> {
         let params = rmcp::model::GetPromptRequestParams::new(name).with_arguments(arguments);
-        let asking = async { Ok(facts::messages(self.running.get_prompt(params).await?)) };
-        self.bounded("prompts/get", limit, asking).await
+        let asking =
+            async { Ok(descriptions::into_messages(self.running.get_prompt(params).await?)) };
+        self.await_answer("prompts/get", limit, asking).await
     }
 
     /// Does it still answer at all?
@@ -324,33 +345,33 @@ impl Connection {
         let ping = ClientRequest::PingRequest(rmcp::model::PingRequest::default());
         let probe = async {
             match self.era() {
-                Era::Stateless => self.running.discover(Default::default()).await.map(drop),
+                ProtocolEra::Stateless => self.running.discover(Default::default()).await.map(drop),
                 _ => self.running.send_request(ping).await.map(drop),
             }
         };
-        match self.bounded("ping", limit, probe).await {
-            Ok(()) | Err(Failure::Refused { .. }) => true,
+        match self.await_answer("ping", limit, probe).await {
+            Ok(()) | Err(McpFailure::Refused { .. }) => true,
             Err(_) => false,
         }
     }
 
     /// Ends it, without waiting: calls under way fail with this reason.
     pub fn hang_up(&self, reason: &str) {
-        self.health.end(reason);
+        self.health.mark_gone(reason);
         self.running.cancellation_token().cancel();
     }
 
     /// Listens for changes of the lists, where the server has to be asked to tell.
-    pub fn follow_changes(&self) {
+    pub fn follow_list_changes(&self) {
         let told = self.running.peer().peer_info();
         let lists = told.as_deref().map(|told| &told.capabilities);
         let has_changes = lists.is_some_and(|lists| {
             lists.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true))
                 || lists.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true))
         });
-        if self.era() == Era::Stateless && has_changes {
+        if self.era() == ProtocolEra::Stateless && has_changes {
             let host = Arc::clone(&self.running.service().host);
-            tokio::spawn(follow::changes(
+            tokio::spawn(list_changes::follow_list_changes(
                 self.running.peer().clone(),
                 host,
                 Arc::clone(&self.health),
@@ -363,7 +384,7 @@ impl Connection {
         let _ = self.running.close_with_timeout(CLOSE_MAX).await;
     }
 
-    async fn pages<T, F: From<T>, P>(
+    async fn collect_pages<T, F: From<T>, P>(
         &self,
         mut page: impl FnMut(PaginatedRequestParams) -> P,
     ) -> Result<Vec<F>, ServiceError>
@@ -382,93 +403,95 @@ impl Connection {
             }
         }
         if all.len() > ENTRIES_MAX || cursor.is_some() {
-            self.health.log(&format!("skipped: a list goes on after {} entries", all.len()));
+            self.health.log_line(&format!("skipped: a list goes on after {} entries", all.len()));
         }
         all.truncate(ENTRIES_MAX);
         Ok(all)
     }
 
     /// Waits for an answer, but not for ever, and not for somebody who is gone.
-    async fn bounded<T>(
+    async fn await_answer<T>(
         &self,
         what: &str,
         limit: Duration,
         asking: impl Future<Output = Result<T, ServiceError>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, McpFailure> {
         tokio::select! {
             biased;
-            answer = asking => answer.map_err(|error| failed(&error, &self.health)),
-            () = self.health.gone().cancelled() => Err(Failure::Gone { reason: self.health.reason() }),
+            answer = asking => answer.map_err(|error| to_call_failure(&error, &self.health)),
+            () = self.health.gone_token().cancelled() => Err(McpFailure::Gone { reason: self.health.reason() }),
             () = tokio::time::sleep(limit) => {
-                Err(Failure::TimedOut { what: what.to_owned(), after: limit })
+                Err(McpFailure::TimedOut { what: what.to_owned(), after: limit })
             }
         }
     }
 }
 
-impl std::fmt::Debug for Connection {
+impl std::fmt::Debug for McpConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("facts", &self.facts).finish_non_exhaustive()
+        f.debug_struct("Connection").field("facts", &self.description).finish_non_exhaustive()
     }
 }
 
-fn mode(era: Era) -> ClientLifecycleMode {
+fn lifecycle_mode(era: ProtocolEra) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::LATEST];
     match era {
-        Era::Unknown => ClientLifecycleMode::Auto {
+        ProtocolEra::Unknown => ClientLifecycleMode::Auto {
             preferred_versions,
             legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
         },
-        Era::Handshake => ClientLifecycleMode::Initialize,
-        Era::Stateless => ClientLifecycleMode::Discover { preferred_versions },
+        ProtocolEra::Handshake => ClientLifecycleMode::Initialize,
+        ProtocolEra::Stateless => ClientLifecycleMode::Discover { preferred_versions },
     }
 }
 
-fn unopened(error: &ClientInitializeError, health: &Health) -> Failure {
+fn to_open_failure(error: &ClientInitializeError, health: &ConnectionHealth) -> McpFailure {
     if error.is_authorization_required() || error.auth_challenge().is_some() {
         let challenge = error.auth_challenge().unwrap_or_default().to_owned();
-        return Failure::NeedsLogin { challenge };
+        return McpFailure::NeedsLogin { challenge };
     }
     match error {
-        ClientInitializeError::ConnectionClosed(_) => Failure::Gone { reason: health.reason() },
+        ClientInitializeError::ConnectionClosed(_) => McpFailure::Gone { reason: health.reason() },
         ClientInitializeError::TransportError { error, .. } => {
-            Failure::Unreachable { reason: chain(error.error.as_ref()) }
+            McpFailure::Unreachable { reason: join_error_chain(error.error.as_ref()) }
         }
         ClientInitializeError::JsonRpcError(told) => {
-            Failure::Refused { code: told.code.0, message: short(&told.message, 2_000) }
+            McpFailure::Refused { code: told.code.0, message: clean_excerpt(&told.message, 2_000) }
         }
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => unopened(fallback, health),
-        ClientInitializeError::Cancelled => Failure::Cancelled,
-        other => Failure::Nonsense { reason: short(&other.to_string(), 400) },
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            to_open_failure(fallback, health)
+        }
+        ClientInitializeError::Cancelled => McpFailure::Cancelled,
+        other => McpFailure::ProtocolViolation { reason: clean_excerpt(&other.to_string(), 400) },
     }
 }
 
-fn failed(error: &ServiceError, health: &Health) -> Failure {
+fn to_call_failure(error: &ServiceError, health: &ConnectionHealth) -> McpFailure {
     match error {
         ServiceError::McpError(told) => {
-            let mut message = short(&told.message, 2_000);
+            let mut message = clean_excerpt(&told.message, 2_000);
             let asked = told.data.as_ref().and_then(|data| data.get("elicitations")?.as_array());
             let pages = asked.into_iter().flatten().filter_map(|one| one.get("url")?.as_str());
-            for page in pages.take(PLACES_MAX) {
-                message = format!("{message}; the user has to visit {}", short(page, 500));
+            for page in pages.take(VISIT_PAGES_MAX) {
+                message = format!("{message}; the user has to visit {}", clean_excerpt(page, 500));
             }
-            Failure::Refused { code: told.code.0, message }
+            McpFailure::Refused { code: told.code.0, message }
         }
-        ServiceError::TransportClosed => Failure::Gone { reason: health.reason() },
-        ServiceError::TransportSend(error) => match challenge(error.error.as_ref()) {
-            Some(challenge) => Failure::NeedsLogin { challenge },
-            None => Failure::Gone { reason: chain(error.error.as_ref()) },
+        ServiceError::TransportClosed => McpFailure::Gone { reason: health.reason() },
+        ServiceError::TransportSend(error) => match find_auth_challenge(error.error.as_ref()) {
+            Some(challenge) => McpFailure::NeedsLogin { challenge },
+            None => McpFailure::Gone { reason: join_error_chain(error.error.as_ref()) },
         },
-        ServiceError::Cancelled { .. } => Failure::Cancelled,
+        ServiceError::Cancelled { .. } => McpFailure::Cancelled,
         ServiceError::Timeout { timeout } => {
-            Failure::TimedOut { what: "an answer".to_owned(), after: *timeout }
+            McpFailure::TimedOut { what: "an answer".to_owned(), after: *timeout }
         }
-        other => Failure::Nonsense { reason: short(&other.to_string(), 400) },
+        other => McpFailure::ProtocolViolation { reason: clean_excerpt(&other.to_string(), 400) },
     }
 }
 
 /// What the server wants before it answers, if that is why it did not.
-fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+fn find_auth_challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let mut cause = Some(error);
     while let Some(now) = cause {
         if let Some(wanted) = now.downcast_ref::<AuthRequiredError>() {
@@ -483,7 +506,7 @@ fn challenge(error: &(dyn std::error::Error + 'static)) -> Option<String> {
 }
 
 /// An error and what caused it, each once.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn join_error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {
@@ -493,5 +516,5 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
         cause = next.source();
     }
-    short(&words, 400)
+    clean_excerpt(&words, 400)
 }

@@ -11,78 +11,93 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::memory::Known;
-use super::{Command, Common, ServerOrder, Snapshot, Status, Way};
-use crate::connection::{Asking, Channel, Connection, Era, Host, List, Question};
-use crate::failure::Failure;
-use crate::person::Seat;
-use crate::transport::said_headers::helped;
+use super::list_cache::CachedServerLists;
+use super::{
+    McpServerConfig, McpServerContext, McpServerSnapshot, McpServerStatus, McpServerTransport,
+    ServerActorCommand,
+};
+use crate::connection::{
+    ElicitationFuture, ElicitationRequest, McpChannel, McpConnection, McpHost, McpListKind,
+    ProtocolEra,
+};
+use crate::elicitation_prompter::PrompterSlot;
+use crate::failure::McpFailure;
+use crate::transport::header_command::with_command_headers;
 
 /// How often a server that was lost is started again by itself.
 const RESTARTS_MAX: u32 = 3;
 /// A connection that held this long is a good one.
-const HELD: Duration = Duration::from_secs(300);
+const STABLE_AFTER: Duration = Duration::from_secs(300);
 
-type Waiter = oneshot::Sender<Result<Arc<Connection>, Failure>>;
+type ConnectionWaiter = oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>;
 
-pub(super) struct Actor {
-    order: Arc<ServerOrder>,
-    common: Common,
-    commands: mpsc::Receiver<Command>,
+pub(super) struct McpServerActor {
+    config: Arc<McpServerConfig>,
+    context: McpServerContext,
+    commands: mpsc::Receiver<ServerActorCommand>,
     /// For what the server says of its own accord.
-    own: mpsc::WeakSender<Command>,
-    snapshot: watch::Sender<Snapshot>,
-    era: Era,
-    waiters: Vec<Waiter>,
+    command_sender: mpsc::WeakSender<ServerActorCommand>,
+    snapshot: watch::Sender<McpServerSnapshot>,
+    era: ProtocolEra,
+    waiters: Vec<ConnectionWaiter>,
     restarts: u32,
     /// Connect without being asked.
     is_eager: bool,
 }
 
 /// What ended a stay.
-enum Left {
+enum DisconnectCause {
     /// The connection is gone; why.
     Lost(String),
     /// It is wanted anew.
-    Renewed,
+    ReconnectRequested,
     /// Switched off.
-    Off,
+    Disabled,
     /// Nobody is left.
-    Over,
+    HandleDropped,
 }
 
-impl Actor {
+impl McpServerActor {
     pub(super) fn new(
-        order: Arc<ServerOrder>,
-        common: Common,
-        commands: mpsc::Receiver<Command>,
-        own: mpsc::WeakSender<Command>,
-    ) -> (Self, watch::Receiver<Snapshot>) {
-        let known = common.memory.as_ref().and_then(|memory| memory.recall(&order));
+        order: Arc<McpServerConfig>,
+        common: McpServerContext,
+        commands: mpsc::Receiver<ServerActorCommand>,
+        own: mpsc::WeakSender<ServerActorCommand>,
+    ) -> (Self, watch::Receiver<McpServerSnapshot>) {
+        let known = common.list_cache.as_ref().and_then(|memory| memory.load(&order));
         let is_eager = !order.is_disabled && known.is_none();
         let status = match (order.is_disabled, &known) {
-            (true, _) => Status::Disabled,
-            (false, Some(_)) => Status::Idle,
-            (false, None) => Status::Pending,
+            (true, _) => McpServerStatus::Disabled,
+            (false, Some(_)) => McpServerStatus::Idle,
+            (false, None) => McpServerStatus::Pending,
         };
         let known = known.unwrap_or_default();
-        let (snapshot, seen) = watch::channel(Snapshot {
+        let (snapshot, seen) = watch::channel(McpServerSnapshot {
             status,
             error: None,
             tools: known.tools.into(),
             prompts: known.prompts.into(),
-            facts: known.facts,
+            description: known.facts,
             connection: None,
         });
-        let era = match order.way {
-            Way::Inside(_) => Era::Handshake,
-            _ if known.is_stateless == Some(true) => Era::Stateless,
-            _ if known.is_stateless == Some(false) => Era::Handshake,
-            _ => Era::Unknown,
+        let era = match order.transport {
+            McpServerTransport::InProcess(_) => ProtocolEra::Handshake,
+            _ if known.is_stateless == Some(true) => ProtocolEra::Stateless,
+            _ if known.is_stateless == Some(false) => ProtocolEra::Handshake,
+            _ => ProtocolEra::Unknown,
         };
         let waiters = Vec::new();
-        let actor =
-            Self { order, common, commands, own, snapshot, era, waiters, restarts: 0, is_eager };
+        let actor = Self {
+            config: order,
+            context: common,
+            commands,
+            command_sender: own,
+            snapshot,
+            era,
+            waiters,
+            restarts: 0,
+            is_eager,
+        };
         (actor, seen)
     }
 
@@ -90,27 +105,27 @@ impl Actor {
         let over = end.clone();
         tokio::select! {
             () = end.cancelled() => {}
-            () = self.live(&over) => {}
+            () = self.run_loop(&over) => {}
         }
         let connection = self.snapshot.borrow().connection.clone();
-        self.change(|now| now.connection = None);
+        self.update_snapshot(|now| now.connection = None);
         if let Some(connection) = connection {
             connection.hang_up("the session is over");
-            connection.until_closed().await;
+            connection.wait_until_closed().await;
         }
     }
 
-    async fn live(&mut self, over: &CancellationToken) {
+    async fn run_loop(&mut self, over: &CancellationToken) {
         while !over.is_cancelled() {
-            if !std::mem::take(&mut self.is_eager) && !self.wanted().await {
+            if !std::mem::take(&mut self.is_eager) && !self.wait_until_needed().await {
                 return;
             }
-            self.change(|now| (now.status, now.error) = (Status::Pending, None));
+            self.update_snapshot(|now| (now.status, now.error) = (McpServerStatus::Pending, None));
             let connection = match self.connect().await {
                 Ok(Some(connection)) => connection,
                 Ok(None) => continue,
                 Err(failure) => {
-                    self.fail(&failure);
+                    self.report_failure(&failure);
                     continue;
                 }
             };
@@ -118,67 +133,67 @@ impl Actor {
                 let _ = waiter.send(Ok(Arc::clone(&connection)));
             }
             let since = Instant::now();
-            let left = self.stay(&connection).await;
-            self.change(|now| now.connection = None);
-            if since.elapsed() >= HELD {
+            let left = self.serve_connection(&connection).await;
+            self.update_snapshot(|now| now.connection = None);
+            if since.elapsed() >= STABLE_AFTER {
                 self.restarts = 0;
             }
             match left {
-                Left::Over => return,
-                Left::Off => {
+                DisconnectCause::HandleDropped => return,
+                DisconnectCause::Disabled => {
                     connection.hang_up("it was switched off");
-                    self.change(|now| now.status = Status::Disabled);
+                    self.update_snapshot(|now| now.status = McpServerStatus::Disabled);
                 }
-                Left::Renewed => {
+                DisconnectCause::ReconnectRequested => {
                     connection.hang_up("it is connected anew");
                     (self.restarts, self.is_eager) = (0, true);
                 }
-                Left::Lost(reason) => self.lost(reason).await,
+                DisconnectCause::Lost(reason) => self.recover_from_loss(reason).await,
             }
         }
     }
 
     /// Waits until somebody needs it. Says whether anybody is left.
-    async fn wanted(&mut self) -> bool {
+    async fn wait_until_needed(&mut self) -> bool {
         loop {
             match self.commands.recv().await {
                 None => return false,
-                Some(Command::Need(waiter)) => {
-                    if self.snapshot.borrow().status == Status::Disabled {
+                Some(ServerActorCommand::Connect(waiter)) => {
+                    if self.snapshot.borrow().status == McpServerStatus::Disabled {
                         let reason = "it is switched off".to_owned();
-                        let _ = waiter.send(Err(Failure::Unreachable { reason }));
+                        let _ = waiter.send(Err(McpFailure::Unreachable { reason }));
                         continue;
                     }
                     self.waiters.push(waiter);
                     return true;
                 }
-                Some(Command::Renew(waiter)) => {
+                Some(ServerActorCommand::Reconnect(waiter)) => {
                     self.restarts = 0;
                     self.waiters.push(waiter);
                     return true;
                 }
-                Some(Command::Switch(true)) => return true,
-                Some(Command::Switch(false)) => {
-                    self.change(|now| now.status = Status::Disabled);
+                Some(ServerActorCommand::SetEnabled(true)) => return true,
+                Some(ServerActorCommand::SetEnabled(false)) => {
+                    self.update_snapshot(|now| now.status = McpServerStatus::Disabled);
                 }
-                Some(Command::Refresh) => {}
+                Some(ServerActorCommand::RefreshLists) => {}
             }
         }
     }
 
     /// Connects and fetches the lists. Who asks meanwhile waits with the others. `None` when it was
     /// switched off meanwhile.
-    async fn connect(&mut self) -> Result<Option<Arc<Connection>>, Failure> {
-        let (order, common) = (Arc::clone(&self.order), self.common.clone());
-        let (era, own) = (self.era, self.own.clone());
+    async fn connect(&mut self) -> Result<Option<Arc<McpConnection>>, McpFailure> {
+        let (order, common) = (Arc::clone(&self.config), self.context.clone());
+        let (era, own) = (self.era, self.command_sender.clone());
         let mut opening = Box::pin(async move {
-            let (host, seat) = (Arc::clone(&common.host), common.seat.clone());
-            let host = Arc::new(Own { host, seat, own });
-            let host: Arc<dyn Host> = host;
-            match open(&order, &common, era, Arc::clone(&host)).await {
+            let (host, seat) = (Arc::clone(&common.host), common.prompter.clone());
+            let host = Arc::new(ActorHost { host, prompter: seat, command_sender: own });
+            let host: Arc<dyn McpHost> = host;
+            match open_connection(&order, &common, era, Arc::clone(&host)).await {
                 // Some older servers answer what they do not know as if they did.
-                Err(Failure::Nonsense { .. }) if era == Era::Unknown => {
-                    open(&order, &common, Era::Handshake, host).await
+                Err(McpFailure::ProtocolViolation { .. }) if era == ProtocolEra::Unknown => {
+                    open_connection(&order, &common, ProtocolEra::Handshake, host).await
                 }
                 opened => opened,
             }
@@ -188,57 +203,57 @@ impl Actor {
                 biased;
                 opened = &mut opening => break opened?,
                 command = self.commands.recv() => match command {
-                    Some(Command::Need(waiter) | Command::Renew(waiter)) => self.waiters.push(waiter),
-                    Some(Command::Switch(false)) => {
-                        self.change(|now| now.status = Status::Disabled);
+                    Some(ServerActorCommand::Connect(waiter) | ServerActorCommand::Reconnect(waiter)) => self.waiters.push(waiter),
+                    Some(ServerActorCommand::SetEnabled(false)) => {
+                        self.update_snapshot(|now| now.status = McpServerStatus::Disabled);
                         self.waiters.clear();
                         return Ok(None);
                     }
-                    Some(Command::Switch(true) | Command::Refresh) => {}
+                    Some(ServerActorCommand::SetEnabled(true) | ServerActorCommand::RefreshLists) => {}
                     None => return Ok(None),
                 },
             }
         };
         self.era = connection.era();
         let connection = Arc::new(connection);
-        connection.follow_changes();
-        self.take(known, Some(&connection));
+        connection.follow_list_changes();
+        self.apply_lists(known, Some(&connection));
         Ok(Some(connection))
     }
 
     /// Shows what is known now, and keeps it for the next session.
-    fn take(&mut self, known: Known, connection: Option<&Arc<Connection>>) {
-        if let Some(memory) = &self.common.memory {
-            memory.keep(&self.order, &known);
+    fn apply_lists(&mut self, known: CachedServerLists, connection: Option<&Arc<McpConnection>>) {
+        if let Some(memory) = &self.context.list_cache {
+            memory.store(&self.config, &known);
         }
-        self.change(|now| {
+        self.update_snapshot(|now| {
             (now.tools, now.prompts) = (known.tools.into(), known.prompts.into());
-            now.facts = known.facts;
+            now.description = known.facts;
             if let Some(connection) = connection {
-                now.status = Status::Connected;
+                now.status = McpServerStatus::Connected;
                 now.connection = Some(Arc::clone(connection));
             }
         });
     }
 
-    async fn stay(&mut self, connection: &Arc<Connection>) -> Left {
+    async fn serve_connection(&mut self, connection: &Arc<McpConnection>) -> DisconnectCause {
         loop {
             tokio::select! {
                 biased;
-                reason = connection.until_gone() => return Left::Lost(reason),
+                reason = connection.wait_until_gone() => return DisconnectCause::Lost(reason),
                 command = self.commands.recv() => match command {
-                    None => return Left::Over,
-                    Some(Command::Need(waiter)) => drop(waiter.send(Ok(Arc::clone(connection)))),
-                    Some(Command::Renew(waiter)) => {
+                    None => return DisconnectCause::HandleDropped,
+                    Some(ServerActorCommand::Connect(waiter)) => drop(waiter.send(Ok(Arc::clone(connection)))),
+                    Some(ServerActorCommand::Reconnect(waiter)) => {
                         self.waiters.push(waiter);
-                        return Left::Renewed;
+                        return DisconnectCause::ReconnectRequested;
                     }
-                    Some(Command::Switch(true)) => {}
-                    Some(Command::Switch(false)) => return Left::Off,
-                    Some(Command::Refresh) => {
-                        let limit = self.common.patience.connect;
-                        if let Ok(known) = lists(connection, limit).await {
-                            self.take(known, None);
+                    Some(ServerActorCommand::SetEnabled(true)) => {}
+                    Some(ServerActorCommand::SetEnabled(false)) => return DisconnectCause::Disabled,
+                    Some(ServerActorCommand::RefreshLists) => {
+                        let limit = self.context.timeouts.connect;
+                        if let Ok(known) = fetch_lists(connection, limit).await {
+                            self.apply_lists(known, None);
                         }
                     }
                 },
@@ -247,129 +262,149 @@ impl Actor {
     }
 
     /// After a loss: a pause and another try, or no more.
-    async fn lost(&mut self, reason: String) {
+    async fn recover_from_loss(&mut self, reason: String) {
         self.restarts += 1;
-        if self.restarts > RESTARTS_MAX || matches!(self.order.way, Way::Inside(_)) {
+        if self.restarts > RESTARTS_MAX
+            || matches!(self.config.transport, McpServerTransport::InProcess(_))
+        {
             let reason = match self.restarts {
                 1 => reason,
                 times => format!("{reason} (lost {times} times)"),
             };
-            self.fail(&Failure::Gone { reason });
+            self.report_failure(&McpFailure::Gone { reason });
             return;
         }
-        self.change(|now| (now.status, now.error) = (Status::Pending, Some(reason)));
-        let pause = self.common.patience.restart * 2u32.pow(self.restarts - 1);
+        self.update_snapshot(|now| {
+            (now.status, now.error) = (McpServerStatus::Pending, Some(reason))
+        });
+        let pause = self.context.timeouts.restart_pause * 2u32.pow(self.restarts - 1);
         let until = Instant::now() + pause;
         while let Ok(command) = tokio::time::timeout_at(until, self.commands.recv()).await {
             match command {
-                Some(Command::Need(waiter) | Command::Renew(waiter)) => self.waiters.push(waiter),
-                Some(Command::Switch(false)) => {
-                    self.change(|now| now.status = Status::Disabled);
+                Some(
+                    ServerActorCommand::Connect(waiter) | ServerActorCommand::Reconnect(waiter),
+                ) => self.waiters.push(waiter),
+                Some(ServerActorCommand::SetEnabled(false)) => {
+                    self.update_snapshot(|now| now.status = McpServerStatus::Disabled);
                     self.waiters.clear();
                     return;
                 }
-                Some(Command::Switch(true) | Command::Refresh) => {}
+                Some(ServerActorCommand::SetEnabled(true) | ServerActorCommand::RefreshLists) => {}
                 None => return,
             }
         }
         self.is_eager = true;
     }
 
-    fn fail(&mut self, failure: &Failure) {
+    fn report_failure(&mut self, failure: &McpFailure) {
         let status = match failure {
-            Failure::NeedsLogin { .. } => Status::NeedsLogin,
-            _ => Status::Failed,
+            McpFailure::NeedsLogin { .. } => McpServerStatus::NeedsLogin,
+            _ => McpServerStatus::Failed,
         };
-        self.change(|now| (now.status, now.error) = (status, Some(failure.to_string())));
+        self.update_snapshot(|now| (now.status, now.error) = (status, Some(failure.to_string())));
         for waiter in self.waiters.drain(..) {
             let _ = waiter.send(Err(failure.clone()));
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Snapshot)) {
+    fn update_snapshot(&self, change: impl FnOnce(&mut McpServerSnapshot)) {
         self.snapshot.send_modify(change);
     }
 }
 
 /// The session's host, and an ear for changes.
-struct Own {
-    host: Arc<dyn Host>,
-    seat: Seat,
-    own: mpsc::WeakSender<Command>,
+struct ActorHost {
+    host: Arc<dyn McpHost>,
+    prompter: PrompterSlot,
+    command_sender: mpsc::WeakSender<ServerActorCommand>,
 }
 
-impl Host for Own {
+impl McpHost for ActorHost {
     fn roots(&self) -> Vec<std::path::PathBuf> {
         self.host.roots()
     }
 
-    fn can_ask(&self) -> bool {
-        self.seat.is_kept() || self.host.can_ask()
+    fn can_elicit(&self) -> bool {
+        self.prompter.is_available() || self.host.can_elicit()
     }
 
-    fn ask(&self, question: Question) -> Asking {
-        match self.seat.is_kept() {
-            true => self.seat.ask(question),
-            false => self.host.ask(question),
+    fn elicit(&self, question: ElicitationRequest) -> ElicitationFuture {
+        match self.prompter.is_available() {
+            true => self.prompter.elicit(question),
+            false => self.host.elicit(question),
         }
     }
 
-    fn changed(&self, list: List) {
+    fn list_changed(&self, list: McpListKind) {
         // A full queue holds a refresh already, or the server has other worries.
-        if let Some(own) = self.own.upgrade() {
-            let _ = own.try_send(Command::Refresh);
+        if let Some(own) = self.command_sender.upgrade() {
+            let _ = own.try_send(ServerActorCommand::RefreshLists);
         }
-        self.host.changed(list);
+        self.host.list_changed(list);
     }
 }
 
-async fn open(
-    order: &ServerOrder,
-    common: &Common,
-    era: Era,
-    host: Arc<dyn Host>,
-) -> Result<(Connection, Known), Failure> {
+async fn open_connection(
+    order: &McpServerConfig,
+    common: &McpServerContext,
+    era: ProtocolEra,
+    host: Arc<dyn McpHost>,
+) -> Result<(McpConnection, CachedServerLists), McpFailure> {
     // Closed only with the runtime.
-    let _turn = common.starting.acquire().await;
-    let limit = common.patience.connect;
+    let _turn = common.start_slots.acquire().await;
+    let limit = common.timeouts.connect;
     let name = order.name.as_str();
-    let helped = match &order.way {
-        Way::Http(http) => Some(helped(http, &common.surroundings).await?),
+    let helped = match &order.transport {
+        McpServerTransport::Http(http) => {
+            Some(with_command_headers(http, &common.surroundings).await?)
+        }
         _ => None,
     };
-    let channel = match (&order.way, &helped) {
-        (Way::Process(order), _) => Channel::Process { order, surroundings: &common.surroundings },
+    let channel = match (&order.transport, &helped) {
+        (McpServerTransport::Process(order), _) => {
+            McpChannel::Process { config: order, surroundings: &common.surroundings }
+        }
         // What is written for this server goes before what a login gave.
-        (Way::Http(_), None) => return Err(Failure::Cancelled),
-        (Way::Http(_), Some(order)) => match &common.vault {
-            None => Channel::Http(order),
-            Some(_) if order.is_authorized() => Channel::Http(order),
+        (McpServerTransport::Http(_), None) => return Err(McpFailure::Cancelled),
+        (McpServerTransport::Http(_), Some(order)) => match &common.login_store {
+            None => McpChannel::Http(order),
+            Some(_) if order.is_authorized() => McpChannel::Http(order),
             Some(vault) => {
-                let asking = tokio::time::timeout(limit, vault.pass(&order.url)).await;
+                let asking = tokio::time::timeout(limit, vault.load_access(&order.url)).await;
                 match asking.unwrap_or(Ok(None))? {
-                    Some(pass) => Channel::HttpAs(order, pass),
-                    None => Channel::Http(order),
+                    Some(pass) => McpChannel::HttpAuthorized(order, pass),
+                    None => McpChannel::Http(order),
                 }
             }
         },
-        (Way::Inside(inside), _) => {
-            let (outgoing, incoming) = inside.open();
-            Channel::Values { outgoing, incoming }
+        (McpServerTransport::InProcess(inside), _) => {
+            let (outgoing, incoming) = inside.open_channels();
+            McpChannel::InProcess { outgoing, incoming }
         }
-        (Way::None(reason), _) => return Err(Failure::Unreachable { reason: reason.clone() }),
+        (McpServerTransport::Unavailable(reason), _) => {
+            return Err(McpFailure::Unreachable { reason: reason.clone() });
+        }
     };
-    let connection = Connection::open(name, channel, era, host, limit).await?;
-    let known = lists(&connection, limit).await?;
+    let connection = McpConnection::open(name, channel, era, host, limit).await?;
+    let known = fetch_lists(&connection, limit).await?;
     Ok((connection, known))
 }
 
-async fn lists(connection: &Connection, limit: Duration) -> Result<Known, Failure> {
-    let mut tools = connection.tools(limit).await?;
+async fn fetch_lists(
+    connection: &McpConnection,
+    limit: Duration,
+) -> Result<CachedServerLists, McpFailure> {
+    let mut tools = connection.list_tools(limit).await?;
     // Servers list in any order; ours must not change between two sessions.
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools.dedup_by(|one, other| one.name == other.name);
     // Prompts are a convenience; a server that cannot list them is still good.
-    let prompts = connection.prompts(limit).await.unwrap_or_default();
-    let is_stateless = Some(connection.era() == Era::Stateless);
-    Ok(Known { tools, prompts, facts: Some(connection.facts().clone()), is_stateless })
+    let prompts = connection.list_prompts(limit).await.unwrap_or_default();
+    let is_stateless = Some(connection.era() == ProtocolEra::Stateless);
+    Ok(CachedServerLists {
+        tools,
+        prompts,
+        facts: Some(connection.description().clone()),
+        is_stateless,
+    })
 }

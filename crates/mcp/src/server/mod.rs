@@ -1,10 +1,10 @@
 //! One configured server: connected when needed, again when it was lost, never for ever.
 //!
-//! [`Server`] is the handle, `actor` the one task that owns the connection, `memory` what is kept of
+//! [`McpServer`] is the handle, `actor` the one task that owns the connection, `memory` what is kept of
 //! a server between sessions. Which servers there are is decided elsewhere.
 
 mod actor;
-mod memory;
+mod list_cache;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,28 +13,30 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use windlass_tool::Surroundings;
+use windlass_tool::ToolSessionContext;
 
-use crate::connection::{Connection, Host, PromptFacts, ServerFacts, ToolFacts};
-use crate::failure::Failure;
-use crate::login::Vault;
-use crate::name::fingerprint;
-use crate::person::Seat;
-use crate::transport::http::HttpOrder;
-use crate::transport::process::ProcessOrder;
+use crate::connection::{
+    McpConnection, McpHost, McpPromptDescription, McpServerDescription, McpToolDescription,
+};
+use crate::elicitation_prompter::PrompterSlot;
+use crate::failure::McpFailure;
+use crate::login::LoginStore;
+use crate::tool_names::fingerprint;
+use crate::transport::http::HttpServerConfig;
+use crate::transport::stdio::StdioServerConfig;
 
-pub use memory::ListMemory;
+pub use list_cache::ServerListCache;
 
 /// Orders that may wait for one server.
 const COMMANDS_MAX: usize = 64;
 
 /// A server that is configured.
 #[derive(Clone, Debug)]
-pub struct ServerOrder {
+pub struct McpServerConfig {
     /// Its name in the configuration.
     pub name: String,
     /// How it is reached.
-    pub way: Way,
+    pub transport: McpServerTransport,
     /// Where it is configured, in a word: `user`, `project`, `local`, `dynamic`.
     pub scope: String,
     /// Its tools are wanted from the start.
@@ -45,13 +47,13 @@ pub struct ServerOrder {
     pub call_limit: Option<Duration>,
 }
 
-impl ServerOrder {
+impl McpServerConfig {
     /// A server with nothing special about it.
     #[must_use]
-    pub fn new(name: impl Into<String>, way: Way) -> Self {
+    pub fn new(name: impl Into<String>, transport: McpServerTransport) -> Self {
         Self {
             name: name.into(),
-            way,
+            transport,
             scope: "dynamic".to_owned(),
             is_always_loaded: false,
             is_disabled: false,
@@ -62,91 +64,95 @@ impl ServerOrder {
 
 /// How a server is reached.
 #[derive(Clone)]
-pub enum Way {
+pub enum McpServerTransport {
     /// As a process of ours.
-    Process(ProcessOrder),
+    Process(StdioServerConfig),
     /// Over HTTP.
-    Http(HttpOrder),
+    Http(HttpServerConfig),
     /// Inside this process.
-    Inside(Arc<dyn Inside>),
+    InProcess(Arc<dyn InProcessServer>),
     /// Not at all; why.
-    None(String),
+    Unavailable(String),
 }
 
-impl std::fmt::Debug for Way {
+impl std::fmt::Debug for McpServerTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Process(order) => order.fmt(f),
             // Headers may hold secrets.
             Self::Http(order) => f.debug_tuple("Http").field(&order.url).finish(),
-            Self::Inside(_) => f.write_str("Inside"),
-            Self::None(reason) => f.debug_tuple("None").field(reason).finish(),
+            Self::InProcess(_) => f.write_str("Inside"),
+            Self::Unavailable(reason) => f.debug_tuple("None").field(reason).finish(),
         }
     }
 }
 
 /// A server that lives in this process or behind a front end.
-pub trait Inside: Send + Sync {
+pub trait InProcessServer: Send + Sync {
     /// Two channels: into the first goes what we say, out of the second comes what it says.
-    fn open(&self) -> (mpsc::Sender<Value>, mpsc::Receiver<Value>);
+    fn open_channels(&self) -> (mpsc::Sender<Value>, mpsc::Receiver<Value>);
 }
 
 /// How patient we are with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct McpTimeouts {
     /// To be there.
     pub connect: Duration,
     /// To answer one call.
     pub call: Duration,
     /// To show a sign of life after a call was given up.
-    pub sign: Duration,
+    pub ping: Duration,
     /// Before it is started again the first time; twice that before the second.
-    pub restart: Duration,
+    pub restart_pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for McpTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(30),
             call: Duration::from_secs(600),
-            sign: Duration::from_secs(5),
-            restart: Duration::from_millis(500),
+            ping: Duration::from_secs(5),
+            restart_pause: Duration::from_millis(500),
         }
     }
 }
 
 /// What all servers of a session share.
 #[derive(Clone)]
-pub struct Common {
+pub struct McpServerContext {
     /// Where processes are started, and held by what.
-    pub surroundings: Arc<Surroundings>,
+    pub surroundings: Arc<ToolSessionContext>,
     /// How patient we are.
-    pub patience: Patience,
+    pub timeouts: McpTimeouts,
     /// Whom servers may ask.
-    pub host: Arc<dyn Host>,
+    pub host: Arc<dyn McpHost>,
     /// Who sits in front, if anybody does.
-    pub seat: Seat,
+    pub prompter: PrompterSlot,
     /// Where lists of tools are kept between sessions.
-    pub memory: Option<ListMemory>,
+    pub list_cache: Option<ServerListCache>,
     /// Where what logins gave is kept.
-    pub vault: Option<Vault>,
+    pub login_store: Option<LoginStore>,
     /// How many may be started at a time.
-    pub(crate) starting: Arc<Semaphore>,
+    pub(crate) start_slots: Arc<Semaphore>,
 }
 
-impl Common {
+impl McpServerContext {
     /// Servers that can ask nobody and of which nothing is kept.
     #[must_use]
-    pub fn new(surroundings: Surroundings, patience: Patience, host: Arc<dyn Host>) -> Self {
-        let starting = Arc::new(Semaphore::new(STARTING_MAX));
+    pub fn new(
+        surroundings: ToolSessionContext,
+        timeouts: McpTimeouts,
+        host: Arc<dyn McpHost>,
+    ) -> Self {
+        let start_slots = Arc::new(Semaphore::new(STARTING_MAX));
         Self {
             surroundings: Arc::new(surroundings),
-            patience,
+            timeouts,
             host,
-            seat: Seat::none(),
-            memory: None,
-            vault: None,
-            starting,
+            prompter: PrompterSlot::none(),
+            list_cache: None,
+            login_store: None,
+            start_slots,
         }
     }
 }
@@ -154,15 +160,15 @@ impl Common {
 /// Servers started at a time, so that twenty of them do not take the machine from the session.
 const STARTING_MAX: usize = 4;
 
-impl std::fmt::Debug for Common {
+impl std::fmt::Debug for McpServerContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Common").field("patience", &self.patience).finish_non_exhaustive()
+        f.debug_struct("Common").field("patience", &self.timeouts).finish_non_exhaustive()
     }
 }
 
 /// How it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum McpServerStatus {
     /// Its tools are known from an earlier session; it is connected when one is called.
     Idle,
     /// It is being connected.
@@ -177,10 +183,10 @@ pub enum Status {
     Disabled,
 }
 
-impl Status {
+impl McpServerStatus {
     /// The word clients know.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Idle | Self::Pending => "pending",
             Self::Connected => "connected",
@@ -193,94 +199,98 @@ impl Status {
 
 /// A server as it is now.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct McpServerSnapshot {
     /// How it stands.
-    pub status: Status,
+    pub status: McpServerStatus,
     /// Why, if something went wrong.
     pub error: Option<String>,
     /// Its tools, as far as they are known.
-    pub tools: Arc<[ToolFacts]>,
+    pub tools: Arc<[McpToolDescription]>,
     /// Its prompts.
-    pub prompts: Arc<[PromptFacts]>,
+    pub prompts: Arc<[McpPromptDescription]>,
     /// What it says of itself.
-    pub facts: Option<ServerFacts>,
-    connection: Option<Arc<Connection>>,
+    pub description: Option<McpServerDescription>,
+    connection: Option<Arc<McpConnection>>,
 }
 
 /// What the actor is asked to do.
-enum Command {
+enum ServerActorCommand {
     /// Connect if it is not, and say when it is there.
-    Need(oneshot::Sender<Result<Arc<Connection>, Failure>>),
+    Connect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
     /// Connect anew, whatever is.
-    Renew(oneshot::Sender<Result<Arc<Connection>, Failure>>),
+    Reconnect(oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>),
     /// Switch it on or off.
-    Switch(bool),
+    SetEnabled(bool),
     /// Its lists are others now.
-    Refresh,
+    RefreshLists,
 }
 
 /// The handle of one server. Dropped, the server is ended.
 #[derive(Debug)]
-pub struct Server {
-    order: Arc<ServerOrder>,
-    commands: mpsc::Sender<Command>,
-    snapshot: watch::Receiver<Snapshot>,
-    patience: Patience,
+pub struct McpServer {
+    config: Arc<McpServerConfig>,
+    commands: mpsc::Sender<ServerActorCommand>,
+    snapshot: watch::Receiver<McpServerSnapshot>,
+    timeouts: McpTimeouts,
     end: CancellationToken,
     /// Each tool as it was when it was first seen, or last allowed in spite of a change.
-    first: Mutex<BTreeMap<String, String>>,
+    first_seen_tools: Mutex<BTreeMap<String, String>>,
 }
 
-impl Server {
+impl McpServer {
     /// Sets its actor going on the current runtime. It connects at once, unless its tools are known
     /// from an earlier session.
     #[must_use]
-    pub fn start(order: ServerOrder, common: &Common) -> Self {
-        let order = Arc::new(order);
+    pub fn start(order: McpServerConfig, common: &McpServerContext) -> Self {
+        let config = Arc::new(order);
         let (commands, orders) = mpsc::channel(COMMANDS_MAX);
         let end = CancellationToken::new();
-        let (actor, snapshot) =
-            actor::Actor::new(Arc::clone(&order), common.clone(), orders, commands.downgrade());
+        let (actor, snapshot) = actor::McpServerActor::new(
+            Arc::clone(&config),
+            common.clone(),
+            orders,
+            commands.downgrade(),
+        );
         tokio::spawn(actor.run(end.clone()));
-        let (patience, first) = (common.patience, Mutex::default());
-        Self { order, commands, snapshot, patience, end, first }
+        let (timeouts, first_seen_tools) = (common.timeouts, Mutex::default());
+        Self { config, commands, snapshot, timeouts, end, first_seen_tools }
     }
 
     /// How it is configured.
     #[must_use]
-    pub fn order(&self) -> &ServerOrder {
-        &self.order
+    pub fn config(&self) -> &McpServerConfig {
+        &self.config
     }
 
     /// How it is now.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> McpServerSnapshot {
         self.snapshot.borrow().clone()
     }
 
     /// Is a tool another than it was when this session first looked at it? Whoever allowed the one
     /// has not allowed the other.
-    pub(crate) fn has_changed(&self, tool: &str) -> bool {
-        let Some(now) = self.likeness(tool) else { return false };
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn has_tool_changed(&self, tool: &str) -> bool {
+        let Some(now) = self.tool_fingerprint(tool) else { return false };
+        let mut first = self.first_seen_tools.lock().unwrap_or_else(PoisonError::into_inner);
         *first.entry(tool.to_owned()).or_insert_with(|| now.clone()) != now
     }
 
     /// A model may be told of this tool from now on.
-    pub(crate) fn meet(&self, tool: &str) {
-        let _ = self.has_changed(tool);
+    pub(crate) fn record_tool(&self, tool: &str) {
+        let _ = self.has_tool_changed(tool);
     }
 
     /// A tool was allowed as it is now.
-    pub(crate) fn accept(&self, tool: &str) {
-        if let Some(now) = self.likeness(tool) {
-            let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn accept_tool(&self, tool: &str) {
+        if let Some(now) = self.tool_fingerprint(tool) {
+            let mut first = self.first_seen_tools.lock().unwrap_or_else(PoisonError::into_inner);
             first.insert(tool.to_owned(), now);
         }
     }
 
     /// What a tool says of itself, in short.
-    fn likeness(&self, tool: &str) -> Option<String> {
+    fn tool_fingerprint(&self, tool: &str) -> Option<String> {
         let snapshot = self.snapshot.borrow();
         // What is only remembered from an earlier session is not held against anybody.
         snapshot.connection.as_ref()?;
@@ -291,7 +301,7 @@ impl Server {
     /// How long one call may take.
     #[must_use]
     pub fn call_limit(&self) -> Duration {
-        self.order.call_limit.unwrap_or(self.patience.call)
+        self.config.call_limit.unwrap_or(self.timeouts.call)
     }
 
     /// The connection, made now if there is none.
@@ -299,8 +309,8 @@ impl Server {
     /// # Errors
     ///
     /// When it cannot be had.
-    pub async fn connection(&self) -> Result<Arc<Connection>, Failure> {
-        self.ask(Command::Need).await
+    pub async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
+        self.request_connection(ServerActorCommand::Connect).await
     }
 
     /// Connects anew, also what has failed or is switched off.
@@ -308,30 +318,30 @@ impl Server {
     /// # Errors
     ///
     /// When it cannot be had.
-    pub async fn reconnect(&self) -> Result<(), Failure> {
-        self.ask(Command::Renew).await.map(drop)
+    pub async fn reconnect(&self) -> Result<(), McpFailure> {
+        self.request_connection(ServerActorCommand::Reconnect).await.map(drop)
     }
 
     /// Switches it on or off.
-    pub async fn switch(&self, is_on: bool) {
-        if self.commands.send(Command::Switch(is_on)).await.is_err() {
+    pub async fn set_enabled(&self, is_on: bool) {
+        if self.commands.send(ServerActorCommand::SetEnabled(is_on)).await.is_err() {
             return;
         }
         // Whoever looks next sees it.
         let mut snapshot = self.snapshot.clone();
-        let seen = snapshot.wait_for(|now| (now.status != Status::Disabled) == is_on);
-        let _ = tokio::time::timeout(SWITCH_MAX, seen).await;
+        let seen = snapshot.wait_for(|now| (now.status != McpServerStatus::Disabled) == is_on);
+        let _ = tokio::time::timeout(SET_ENABLED_MAX, seen).await;
     }
 
     /// Waits until it is no longer being connected.
-    pub async fn settled(&self) {
+    pub async fn wait_until_settled(&self) {
         let mut snapshot = self.snapshot.clone();
-        let _ = snapshot.wait_for(|now| now.status != Status::Pending).await;
+        let _ = snapshot.wait_for(|now| now.status != McpServerStatus::Pending).await;
     }
 
     /// A call was given up. A server that then gives no sign of life is ended.
-    pub fn suspect(&self, connection: &Arc<Connection>) {
-        let (connection, sign) = (Arc::clone(connection), self.patience.sign);
+    pub fn probe_after_cancel(&self, connection: &Arc<McpConnection>) {
+        let (connection, sign) = (Arc::clone(connection), self.timeouts.ping);
         tokio::spawn(async move {
             if !connection.is_responsive(sign).await {
                 connection.hang_up("it gave no sign of life after a call was given up");
@@ -345,26 +355,28 @@ impl Server {
     }
 
     /// Waits until it has ended.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait_until_ended(&self) {
         self.commands.closed().await;
     }
 
-    async fn ask(
+    async fn request_connection(
         &self,
-        command: impl FnOnce(oneshot::Sender<Result<Arc<Connection>, Failure>>) -> Command,
-    ) -> Result<Arc<Connection>, Failure> {
-        let gone = || Failure::Gone { reason: "the session is over".to_owned() };
+        command: impl FnOnce(
+            oneshot::Sender<Result<Arc<McpConnection>, McpFailure>>,
+        ) -> ServerActorCommand,
+    ) -> Result<Arc<McpConnection>, McpFailure> {
+        let gone = || McpFailure::Gone { reason: "the session is over".to_owned() };
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 }
 
-impl Drop for Server {
+impl Drop for McpServer {
     fn drop(&mut self) {
         self.end.cancel();
     }
 }
 
 /// How long a switch is waited for, before whoever looks may see the old state.
-const SWITCH_MAX: Duration = Duration::from_secs(2);
+const SET_ENABLED_MAX: Duration = Duration::from_secs(2);

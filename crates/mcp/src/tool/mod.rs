@@ -5,10 +5,10 @@
 //! run.
 
 mod outcome;
-mod remote;
-mod resource;
-mod schema;
+mod remote_tool;
+mod resource_tools;
+mod tool_schema;
 
-pub(crate) use outcome::{Caps, spilled};
-pub(crate) use remote::RemoteTool;
-pub(crate) use resource::{ListResources, ReadResource};
+pub(crate) use outcome::{McpResultCaps, spill_to_file};
+pub(crate) use remote_tool::RemoteTool;
+pub(crate) use resource_tools::{ListMcpResources, ReadMcpResource};

@@ -6,21 +6,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windlass_tool::{Fitted, PictureLimits, Surroundings, fit};
-use windlass_vocabulary::{Json, Media, ResultPart, ToolOutcome};
+use windlass_tool::{ImageFit, ImageLimits, ToolSessionContext, fit_image};
+use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 
-use crate::connection::{CallReply, ReplyPart};
+use crate::connection::{McpCallReply, McpContent};
 
 /// How much of a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Caps {
+pub(crate) struct McpResultCaps {
     /// Bytes of text.
     pub(crate) text_bytes: usize,
 }
 
-impl Caps {
+impl McpResultCaps {
     /// A token is about four bytes.
-    pub(crate) fn of_tokens(tokens: usize) -> Self {
+    pub(crate) fn from_tokens(tokens: usize) -> Self {
         Self { text_bytes: tokens.saturating_mul(4) }
     }
 }
@@ -32,53 +32,62 @@ const PICTURES_MAX: usize = 10;
 
 /// Makes an outcome of it. Takes the processor and the disk for a while, so not for a thread that
 /// others wait on.
-pub(super) fn outcome(reply: CallReply, surroundings: &Surroundings, caps: Caps) -> ToolOutcome {
-    let CallReply { mut parts, structured, is_error } = reply;
+pub(super) fn build_outcome(
+    reply: McpCallReply,
+    surroundings: &ToolSessionContext,
+    caps: McpResultCaps,
+) -> ToolOutcome {
+    let McpCallReply { mut parts, structured, is_error } = reply;
     let data = structured.map(|value| value.to_string());
     if parts.is_empty()
         && let Some(data) = &data
     {
-        parts.push(ReplyPart::Text(data.clone()));
+        parts.push(McpContent::Text(data.clone()));
     }
-    let text_bytes: usize = parts.iter().map(ReplyPart::text_bytes).sum();
+    let text_bytes: usize = parts.iter().map(McpContent::text_bytes).sum();
     let is_long = text_bytes > caps.text_bytes;
     let mut content = Vec::new();
     let mut long = String::new();
     let mut pictures = 0;
     for part in parts {
         match part {
-            ReplyPart::Text(text) if is_long => {
+            McpContent::Text(text) if is_long => {
                 long.push_str(&text);
                 long.push('\n');
             }
-            ReplyPart::Text(text) => content.push(ResultPart::Text(text.replace('\0', "\u{fffd}"))),
-            ReplyPart::Link { uri, name } => content.push(ResultPart::Text(format!(
+            McpContent::Text(text) => {
+                content.push(ToolResultPart::Text(text.replace('\0', "\u{fffd}")))
+            }
+            McpContent::Link { uri, name } => content.push(ToolResultPart::Text(format!(
                 "[{name}: {uri} can be read with ReadMcpResourceTool]"
             ))),
-            ReplyPart::Media { media_type, data, name } => {
+            McpContent::Media { media_type, data, name } => {
                 pictures += 1;
-                let media =
-                    Media { media_type: media_type.into(), data: data.into(), name: name.into() };
-                content.extend(shown(media, surroundings, pictures <= PICTURES_MAX));
+                let media = MediaContent {
+                    media_type: media_type.into(),
+                    data: data.into(),
+                    name: name.into(),
+                };
+                content.extend(render_media(media, surroundings, pictures <= PICTURES_MAX));
             }
         }
     }
     if is_long {
-        content.insert(0, ResultPart::Text(spilled(&long, surroundings)));
+        content.insert(0, ToolResultPart::Text(spill_to_file(&long, surroundings)));
     }
     if content.is_empty() {
-        content.push(ResultPart::Text("[no content]".to_owned()));
+        content.push(ToolResultPart::Text("[no content]".to_owned()));
     }
     let structured = data.filter(|data| data.len() <= caps.text_bytes);
     ToolOutcome {
         content,
         is_error,
         structured: structured.map(|data| Json::from_checked(&data)),
-        ..ToolOutcome::text(String::new())
+        ..ToolOutcome::from_text(String::new())
     }
 }
 
-impl ReplyPart {
+impl McpContent {
     fn text_bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -88,33 +97,37 @@ impl ReplyPart {
 }
 
 /// A picture that fits, or where it is now.
-fn shown(media: Media, surroundings: &Surroundings, has_room: bool) -> Vec<ResultPart> {
+fn render_media(
+    media: MediaContent,
+    surroundings: &ToolSessionContext,
+    has_room: bool,
+) -> Vec<ToolResultPart> {
     if media.media_type.starts_with("image/") && has_room {
-        match fit(&media, &PictureLimits::default()) {
-            Fitted::AsIs => return vec![ResultPart::Media(media)],
-            Fitted::Changed(media, note) => {
-                return vec![ResultPart::Media(media), ResultPart::Text(note)];
+        match fit_image(&media, &ImageLimits::default()) {
+            ImageFit::AsIs => return vec![ToolResultPart::Media(media)],
+            ImageFit::Changed(media, note) => {
+                return vec![ToolResultPart::Media(media), ToolResultPart::Text(note)];
             }
-            Fitted::Unusable(_) => {}
+            ImageFit::Unusable(_) => {}
         }
     }
     let kind = media.media_type.split('/').next_back().unwrap_or("bin");
     let kind: String = kind.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-    let path = file(surroundings, &format!("{kind}.base64"));
-    let words = match write(&path, media.data.as_bytes()) {
+    let path = next_spill_path(surroundings, &format!("{kind}.base64"));
+    let words = match write_spill_file(&path, media.data.as_bytes()) {
         Ok(()) => format!("in base64 in {}", path.display()),
         Err(problem) => format!("dropped: {problem}"),
     };
     let size = media.data.len();
-    vec![ResultPart::Text(format!(
+    vec![ToolResultPart::Text(format!(
         "[{}: {size} bytes of {}, {words}]",
         media.name, media.media_type
     ))]
 }
 
-pub(crate) fn spilled(text: &str, surroundings: &Surroundings) -> String {
-    let path = file(surroundings, "txt");
-    let place = match write(&path, text.as_bytes()) {
+pub(crate) fn spill_to_file(text: &str, surroundings: &ToolSessionContext) -> String {
+    let path = next_spill_path(surroundings, "txt");
+    let place = match write_spill_file(&path, text.as_bytes()) {
         Ok(()) => format!("The whole of it is in {}; read it in parts.", path.display()),
         Err(problem) => format!("The rest is lost: {problem}."),
     };
@@ -124,13 +137,13 @@ pub(crate) fn spilled(text: &str, surroundings: &Surroundings) -> String {
     format!("The result has {} bytes. {place}\n{head}\n[…]\n{tail}", text.len())
 }
 
-fn file(surroundings: &Surroundings, kind: &str) -> PathBuf {
+fn next_spill_path(surroundings: &ToolSessionContext, kind: &str) -> PathBuf {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
-    surroundings.spill.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
+    surroundings.spill_directory.join(format!("mcp-{}-{number}.{kind}", std::process::id()))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+fn write_spill_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(told)?;

@@ -13,66 +13,70 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
 
 use super::MESSAGE_BYTES_MAX;
-use super::capped::Capped;
-use crate::failure::Failure;
-use crate::login::Pass;
+use super::capped_http::CappedHttpClient;
+use crate::failure::McpFailure;
+use crate::login::OauthAccess;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const HOPS_MAX: usize = 5;
 
 /// A server to be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HttpOrder {
+pub struct HttpServerConfig {
     /// Where.
     pub url: String,
     /// It speaks as servers did at first: one stream of events, and another address for messages.
-    pub is_two_ended: bool,
+    pub is_legacy_sse: bool,
     /// What goes with every request.
     pub headers: Vec<(String, String)>,
     /// A program of the user's that says more headers, for every connection.
-    pub helper: Option<String>,
+    pub headers_command: Option<String>,
     /// An id for logins that was given to the user beforehand.
     pub client_id: Option<String>,
     /// The port to which a login comes back.
     pub callback_port: Option<u16>,
 }
 
-impl HttpOrder {
+impl HttpServerConfig {
     /// The user wrote down how we prove who we are.
     pub(crate) fn is_authorized(&self) -> bool {
-        self.helper.is_some()
+        self.headers_command.is_some()
             || self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 }
 
 /// The transport to it.
-pub(crate) fn transport(
-    order: &HttpOrder,
-) -> Result<StreamableHttpClientTransport<Capped>, Failure> {
-    let config = config(order)?;
-    Ok(StreamableHttpClientTransport::with_client(client(&order.url)?, config))
+pub(crate) fn build_transport(
+    order: &HttpServerConfig,
+) -> Result<StreamableHttpClientTransport<CappedHttpClient>, McpFailure> {
+    let config = build_config(order)?;
+    Ok(StreamableHttpClientTransport::with_client(build_client(&order.url)?, config))
 }
 
 /// The transport to it, as somebody.
-pub(crate) fn transport_as(
-    order: &HttpOrder,
-    pass: Pass,
-) -> Result<StreamableHttpClientTransport<AuthClient<Capped>>, Failure> {
-    let config = config(order)?;
-    let client = AuthClient::new(client(&order.url)?, *pass.manager);
+pub(crate) fn build_authorized_transport(
+    order: &HttpServerConfig,
+    pass: OauthAccess,
+) -> Result<StreamableHttpClientTransport<AuthClient<CappedHttpClient>>, McpFailure> {
+    let config = build_config(order)?;
+    let client = AuthClient::new(build_client(&order.url)?, *pass.manager);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-fn config(order: &HttpOrder) -> Result<StreamableHttpClientTransportConfig, Failure> {
+fn build_config(
+    order: &HttpServerConfig,
+) -> Result<StreamableHttpClientTransportConfig, McpFailure> {
     Ok(StreamableHttpClientTransportConfig::with_uri(order.url.as_str())
-        .custom_headers(headers(order)?)
+        .custom_headers(parse_headers(order)?)
         .max_sse_event_size(MESSAGE_BYTES_MAX)
         .reinit_on_expired_session(true))
 }
 
 /// What goes with every request to it, checked.
-pub(super) fn headers(order: &HttpOrder) -> Result<HashMap<HeaderName, HeaderValue>, Failure> {
-    let unusable = |reason: String| Failure::Unreachable { reason };
+pub(super) fn parse_headers(
+    order: &HttpServerConfig,
+) -> Result<HashMap<HeaderName, HeaderValue>, McpFailure> {
+    let unusable = |reason: String| McpFailure::Unreachable { reason };
     reqwest::Url::parse(&order.url)
         .map_err(|error| unusable(format!("`{}` is not a URL: {error}", order.url)))?;
     let mut headers = HashMap::new();
@@ -87,13 +91,13 @@ pub(super) fn headers(order: &HttpOrder) -> Result<HashMap<HeaderName, HeaderVal
 }
 
 /// Makes sure that secured connections can be made at all, whoever makes them.
-pub(crate) fn provide() {
+pub(crate) fn install_crypto_provider() {
     // Somebody else may have been first with the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-pub(super) fn client(url: &str) -> Result<Capped, Failure> {
-    provide();
+pub(super) fn build_client(url: &str) -> Result<CappedHttpClient, McpFailure> {
+    install_crypto_provider();
     let policy = Policy::custom(|attempt| {
         let is_same = attempt.previous().first().is_some_and(|first| {
             first.origin() == attempt.url().origin() && attempt.previous().len() <= HOPS_MAX
@@ -113,7 +117,9 @@ pub(super) fn client(url: &str) -> Result<Capped, Failure> {
         builder = builder.no_proxy();
     }
     let built = builder.build();
-    built.map(Capped).map_err(|error| Failure::Unreachable { reason: error.to_string() })
+    built
+        .map(CappedHttpClient)
+        .map_err(|error| McpFailure::Unreachable { reason: error.to_string() })
 }
 
 fn is_loopback(url: &str) -> bool {

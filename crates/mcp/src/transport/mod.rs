@@ -4,64 +4,66 @@
 //! A transport carries messages and knows when the other side is gone. What they mean, and how long
 //! an answer may take, is decided above.
 
-mod capped;
+mod capped_http;
+pub(crate) mod capped_lines;
+pub(crate) mod header_command;
 pub(crate) mod http;
-pub(crate) mod line;
-pub(crate) mod process;
-pub(crate) mod said_headers;
-pub(crate) mod two_ended;
-pub(crate) mod values;
+pub(crate) mod in_process;
+pub(crate) mod legacy_sse;
+pub(crate) mod stdio;
 
 use std::sync::Arc;
 
 use rmcp::service::{RoleClient, RxJsonRpcMessage};
 use serde_json::Value;
 
-use crate::connection::Health;
+use crate::connection::ConnectionHealth;
 
 /// The longest message a server may send.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What a message of a server turned out to be.
-enum Read {
+enum IncomingMessage {
     Message(Box<RxJsonRpcMessage<RoleClient>>),
     /// Skip it.
-    Nothing,
+    Skip,
     /// It is one too many that makes no sense.
-    Enough,
+    GiveUp,
 }
 
 /// Makes a message of JSON. What is not one is noted and skipped.
-fn read(value: Value, health: &Arc<Health>) -> Read {
+fn parse_message(value: Value, health: &Arc<ConnectionHealth>) -> IncomingMessage {
     match serde_json::from_value(value) {
-        Ok(message) => Read::Message(Box::new(message)),
-        Err(error) if health.bad(&format!("not a message of the protocol ({error})")) => {
-            Read::Enough
+        Ok(message) => IncomingMessage::Message(Box::new(message)),
+        Err(error)
+            if health.note_bad_message(&format!("not a message of the protocol ({error})")) =>
+        {
+            IncomingMessage::GiveUp
         }
-        Err(_) => Read::Nothing,
+        Err(_) => IncomingMessage::Skip,
     }
 }
 
 /// The same of bytes.
-fn read_bytes(bytes: &[u8], health: &Arc<Health>) -> Read {
+fn parse_message_bytes(bytes: &[u8], health: &Arc<ConnectionHealth>) -> IncomingMessage {
     if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
-        return read(value, health);
+        return parse_message(value, health);
     }
     let start = String::from_utf8_lossy(bytes.get(..80).unwrap_or(bytes)).into_owned();
-    match health.bad(&format!("not JSON: {start}")) {
-        true => Read::Enough,
-        false => Read::Nothing,
+    match health.note_bad_message(&format!("not JSON: {start}")) {
+        true => IncomingMessage::GiveUp,
+        false => IncomingMessage::Skip,
     }
 }
 
 /// The other side is gone.
 #[derive(Debug)]
-pub(crate) struct Hangup;
+pub(crate) struct PeerGone;
 
-impl std::fmt::Display for Hangup {
+impl std::fmt::Display for PeerGone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the server is gone")
     }
 }
 
-impl std::error::Error for Hangup {}
+impl std::error::Error for PeerGone {}

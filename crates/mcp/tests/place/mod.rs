@@ -8,27 +8,29 @@ use std::time::Duration;
 
 use serde_json::{Map, json};
 use tempfile::TempDir;
-use windlass_mcp::connection::ReplyPart;
-use windlass_mcp::{CallTerms, Channel, Connection, Era, Failure, Host, ProcessOrder};
-use windlass_tool::Surroundings;
+use windlass_mcp::connection::McpContent;
+use windlass_mcp::{
+    McpCallOptions, McpChannel, McpConnection, McpFailure, McpHost, ProtocolEra, StdioServerConfig,
+};
+use windlass_tool::ToolSessionContext;
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 struct Nobody;
 
-impl Host for Nobody {}
+impl McpHost for Nobody {}
 
 /// A folder, and what is shared in it.
 pub(crate) struct Place {
     folder: TempDir,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) surroundings: ToolSessionContext,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().canonicalize().unwrap();
-        let surroundings = Surroundings::new(&path, path.join("spill"));
+        let surroundings = ToolSessionContext::new(&path, path.join("spill"));
         Self { folder, surroundings }
     }
 
@@ -37,12 +39,12 @@ impl Place {
     }
 
     /// The server that misbehaves on demand.
-    pub(crate) fn order(&self, mode: &str) -> ProcessOrder {
-        ProcessOrder { arguments: vec![mode.to_owned()], ..self.named(FAULT) }
+    pub(crate) fn order(&self, mode: &str) -> StdioServerConfig {
+        StdioServerConfig { arguments: vec![mode.to_owned()], ..self.named(FAULT) }
     }
 
-    pub(crate) fn named(&self, command: &str) -> ProcessOrder {
-        ProcessOrder {
+    pub(crate) fn named(&self, command: &str) -> StdioServerConfig {
+        StdioServerConfig {
             command: command.to_owned(),
             arguments: Vec::new(),
             environment: Vec::new(),
@@ -50,17 +52,20 @@ impl Place {
         }
     }
 
-    pub(crate) async fn connect(&self, order: &ProcessOrder) -> Result<Connection, Failure> {
+    pub(crate) async fn connect(
+        &self,
+        order: &StdioServerConfig,
+    ) -> Result<McpConnection, McpFailure> {
         self.connect_as(order, Arc::new(Nobody)).await
     }
 
     pub(crate) async fn connect_as(
         &self,
-        order: &ProcessOrder,
-        host: Arc<dyn Host>,
-    ) -> Result<Connection, Failure> {
-        let channel = Channel::Process { order, surroundings: &self.surroundings };
-        Connection::open("fault", channel, Era::Handshake, host, LONG).await
+        order: &StdioServerConfig,
+        host: Arc<dyn McpHost>,
+    ) -> Result<McpConnection, McpFailure> {
+        let channel = McpChannel::Process { config: order, surroundings: &self.surroundings };
+        McpConnection::open("fault", channel, ProtocolEra::Handshake, host, LONG).await
     }
 }
 
@@ -68,23 +73,23 @@ pub(crate) const FAULT: &str = env!("CARGO_BIN_EXE_windlass-mcp-fault");
 
 /// Calls a tool that says text.
 pub(crate) async fn text(
-    connection: &Connection,
+    connection: &McpConnection,
     tool: &str,
     text: &str,
-) -> Result<String, Failure> {
+) -> Result<String, McpFailure> {
     text_within(connection, tool, text, LONG).await
 }
 
 pub(crate) async fn text_within(
-    connection: &Connection,
+    connection: &McpConnection,
     tool: &str,
     text: &str,
     limit: Duration,
-) -> Result<String, Failure> {
+) -> Result<String, McpFailure> {
     let arguments = Map::from_iter([("text".to_owned(), json!(text))]);
-    let reply = connection.call(tool, arguments, &CallTerms::within(limit)).await?;
+    let reply = connection.call_tool(tool, arguments, &McpCallOptions::with_limit(limit)).await?;
     let parts = reply.parts.into_iter().filter_map(|part| match part {
-        ReplyPart::Text(text) => Some(text),
+        McpContent::Text(text) => Some(text),
         _ => None,
     });
     Ok(parts.collect())

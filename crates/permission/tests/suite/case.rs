@@ -1,8 +1,10 @@
 //! One case: a policy and a call, in as few words as possible, and what must come of it.
 
 use serde_json::{Value, json};
-use windlass_permission::{Opinion, Policy, Rule, Rules, Ruling, decide};
-use windlass_vocabulary::{EffectClass, Inspection, Json, Mode, ToolCall, ToolCallId, ToolName};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, Rule, Rules, decide};
+use windlass_vocabulary::{
+    EffectClass, Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName,
+};
 
 /// The three rulings, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +17,7 @@ pub(crate) enum Got {
 pub(crate) use Got::{Allow, Ask, Deny};
 
 /// A policy at `/w/repo` with somebody to ask. Rules: `+` allows, `?` asks, `-` denies.
-pub(crate) fn policy(mode: Mode, rules: &[&str]) -> Policy {
+pub(crate) fn policy(mode: PermissionMode, rules: &[&str]) -> Policy {
     let mut sorted = Rules::default();
     for text in rules {
         let (kind, text) = text.split_at(1);
@@ -45,8 +47,8 @@ pub(crate) fn call(tool: &str, input: &Value) -> ToolCall {
     }
 }
 
-pub(crate) fn inspection(class: EffectClass) -> Inspection {
-    Inspection { class, ..Inspection::SHARED_READ }
+pub(crate) fn inspection(class: EffectClass) -> ToolInspection {
+    ToolInspection { class, ..ToolInspection::SHARED_READ }
 }
 
 /// What comes of it, and the words it comes with.
@@ -54,22 +56,22 @@ pub(crate) fn rule_on(
     policy: &Policy,
     tool: &str,
     input: &Value,
-    opinion: Opinion,
+    opinion: PriorDecision,
 ) -> (Got, String) {
     let class = match tool {
         "Read" | "Glob" | "Grep" | "TodoWrite" | "WebFetch" | "mcp__s__read" => EffectClass::Pure,
         _ => EffectClass::Effect,
     };
     match decide(policy, call(tool, input), &inspection(class), opinion) {
-        Ruling::Allow(granted) => {
+        PermissionDecision::Allow(granted) => {
             assert_eq!(granted.get(), &call(tool, input));
             (Allow, String::new())
         }
-        Ruling::Ask(question) => {
+        PermissionDecision::Ask(question) => {
             let view = question.view();
             (Ask, format!("{} {:?}", view.why, view.suggestions))
         }
-        Ruling::Deny { call: back, why } => {
+        PermissionDecision::Deny { call: back, why } => {
             assert_eq!(back, call(tool, input));
             (Deny, why)
         }
@@ -78,5 +80,10 @@ pub(crate) fn rule_on(
 
 /// Judges a shell command in default mode.
 pub(crate) fn bash(rules: &[&str], command: &str) -> (Got, String) {
-    rule_on(&policy(Mode::Default, rules), "Bash", &json!({ "command": command }), Opinion::None)
+    rule_on(
+        &policy(PermissionMode::Default, rules),
+        "Bash",
+        &json!({ "command": command }),
+        PriorDecision::None,
+    )
 }

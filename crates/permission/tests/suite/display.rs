@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use windlass_permission::display::{cleaned, visible};
+use windlass_permission::sanitize::{escape_invisible, strip_control};
 
 #[test]
 fn nothing_hides_in_what_is_shown_for_approval() {
@@ -17,7 +17,7 @@ fn nothing_hides_in_what_is_shown_for_approval() {
         ("\u{7f}\u{9b}", "^?<U+009B>"),
         ("é 日本", "é 日本"),
     ] {
-        assert_eq!(visible(text), shown);
+        assert_eq!(escape_invisible(text), shown);
     }
 }
 
@@ -38,7 +38,7 @@ fn what_steers_a_terminal_is_taken_out_and_text_stays() {
         ("a\u{202e}b\u{200b}c", "abc"),
         ("\u{1b}Pq#0\u{1b}\\x", "x"),
     ] {
-        assert_eq!(cleaned(text), kept, "{text:?}");
+        assert_eq!(strip_control(text), kept, "{text:?}");
     }
 }
 
@@ -59,8 +59,8 @@ proptest! {
     /// The terminal is as it was, but for the text on it.
     #[test]
     fn cleaned_text_only_prints(text in pieces()) {
-        let kept = cleaned(&text);
-        prop_assert_eq!(&cleaned(&kept), &kept, "cleaning twice changes nothing");
+        let kept = strip_control(&text);
+        prop_assert_eq!(&strip_control(&kept), &kept, "cleaning twice changes nothing");
         let mut terminal = vt100::Parser::new(50, 200, 0);
         let before = terminal.screen().clone();
         terminal.process(kept.replace('\n', "\r\n").as_bytes());
@@ -82,7 +82,7 @@ proptest! {
 
     #[test]
     fn what_is_shown_for_approval_has_no_hidden_letter(text in pieces()) {
-        let shown = visible(&text);
+        let shown = escape_invisible(&text);
         prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
         prop_assert!(shown.chars().count() >= text.chars().count());
     }

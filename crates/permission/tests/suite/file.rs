@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_permission::{Opinion, Rule};
-use windlass_vocabulary::Mode;
+use windlass_permission::{PriorDecision, Rule};
+use windlass_vocabulary::PermissionMode;
 
 use crate::case::{Allow, Ask, Deny, Got, policy, rule_on};
 
@@ -15,7 +15,8 @@ fn table(cases: &[(&[&str], &str, &str, Got)]) {
             "NotebookEdit" => json!({"notebook_path": path}),
             _ => json!({"file_path": path}),
         };
-        let (got, why) = rule_on(&policy(Mode::Default, rules), tool, &input, Opinion::None);
+        let (got, why) =
+            rule_on(&policy(PermissionMode::Default, rules), tool, &input, PriorDecision::None);
         assert_eq!(got, *expected, "{rules:?} on {tool} {path}: {why}");
     }
 }
@@ -35,8 +36,12 @@ fn reading_inside_is_free_and_the_rest_asks() {
         (&[], "Edit", "/w/repo/a", Ask),
         (&[], "Write", "/etc/a", Ask),
     ]);
-    let nowhere =
-        rule_on(&policy(Mode::Default, &[]), "Grep", &json!({"pattern": "x"}), Opinion::None);
+    let nowhere = rule_on(
+        &policy(PermissionMode::Default, &[]),
+        "Grep",
+        &json!({"pattern": "x"}),
+        PriorDecision::None,
+    );
     assert_eq!(nowhere.0, Allow);
 }
 
@@ -151,7 +156,8 @@ fn tools_are_named_literally_or_by_server() {
     ];
     for (rules, tool, expected) in cases {
         let input = json!({"size": "big", "subagent_type": "helper"});
-        let (got, why) = rule_on(&policy(Mode::Default, rules), tool, &input, Opinion::None);
+        let (got, why) =
+            rule_on(&policy(PermissionMode::Default, rules), tool, &input, PriorDecision::None);
         assert_eq!(got, *expected, "{rules:?} on {tool}: {why}");
     }
 }
@@ -174,14 +180,15 @@ fn a_broken_rule_is_named() {
         ("Write(x)", true),
         ("Bash(x)", false),
     ] {
-        assert_eq!(Rule::parse(text).unwrap().idle_as_allow().is_some(), idle, "{text}");
+        assert_eq!(Rule::parse(text).unwrap().explain_idle_allow().is_some(), idle, "{text}");
     }
 }
 
 #[test]
 fn walking_tools_can_ask_what_is_hidden() {
-    let policy = policy(Mode::Default, &["-Read(.env)", "-Read(./private/**)", "-Edit(x)"]);
-    let hidden = policy.rules.hidden(&policy.directories);
+    let policy =
+        policy(PermissionMode::Default, &["-Read(.env)", "-Read(./private/**)", "-Edit(x)"]);
+    let hidden = policy.rules.build_hidden_paths(&policy.directories);
     for (path, expected) in [
         ("/w/repo/.env", true),
         ("/w/repo/a/.env", true),

@@ -1,20 +1,20 @@
 //! Commands that the kernel holds: what runs unasked, what asks to leave, what is let out.
 
 use serde_json::{Value, json};
-use windlass_permission::{Held, Opinion, Policy, runs_outside};
-use windlass_vocabulary::Mode;
+use windlass_permission::{Policy, PriorDecision, SandboxPolicy, is_excluded_from_sandbox};
+use windlass_vocabulary::PermissionMode;
 
 use crate::case::{Allow, Ask, Deny, Got, policy, rule_on};
 
-fn held(mode: Mode, rules: &[&str], change: impl FnOnce(&mut Held)) -> Policy {
+fn held(mode: PermissionMode, rules: &[&str], change: impl FnOnce(&mut SandboxPolicy)) -> Policy {
     let mut held =
-        Held { runs_unasked: true, may_be_left: true, outside: vec!["docker".to_owned()] };
+        SandboxPolicy { runs_unasked: true, may_be_left: true, outside: vec!["docker".to_owned()] };
     change(&mut held);
     Policy { held: Some(held), ..policy(mode, rules) }
 }
 
 fn bash(policy: &Policy, input: &Value) -> (Got, String) {
-    rule_on(policy, "Bash", input, Opinion::None)
+    rule_on(policy, "Bash", input, PriorDecision::None)
 }
 
 #[test]
@@ -33,20 +33,22 @@ fn what_is_held_runs_unless_something_demands_a_question() {
         (&[], "docker ps; make", Allow),
     ];
     for (rules, command, expected) in cases {
-        let policy = held(Mode::Default, rules, |_| {});
+        let policy = held(PermissionMode::Default, rules, |_| {});
         let (got, why) = bash(&policy, &json!({ "command": command }));
         assert_eq!(got, *expected, "{rules:?} {command}: {why}");
     }
-    let asks = held(Mode::Default, &[], |held| held.runs_unasked = false);
+    let asks = held(PermissionMode::Default, &[], |held| held.runs_unasked = false);
     assert_eq!(bash(&asks, &json!({"command": "make"})).0, Ask);
-    let plan = held(Mode::Plan, &[], |_| {});
+    let plan = held(PermissionMode::Plan, &[], |_| {});
     assert_eq!(bash(&plan, &json!({"command": "make"})).0, Deny);
 }
 
 #[test]
 fn leaving_is_a_question_in_every_mode_or_none_at_all() {
     let out = |value: Value| json!({"command": "make", "dangerouslyDisableSandbox": value});
-    for mode in [Mode::Default, Mode::AcceptEdits, Mode::BypassPermissions] {
+    for mode in
+        [PermissionMode::Default, PermissionMode::AcceptEdits, PermissionMode::BypassPermissions]
+    {
         for value in [json!(true), json!("true"), json!(1)] {
             let (got, why) = bash(&held(mode, &["+Bash"], |_| {}), &out(value.clone()));
             assert_eq!(got, Ask, "{mode:?} {value}: {why}");
@@ -58,7 +60,7 @@ fn leaving_is_a_question_in_every_mode_or_none_at_all() {
         assert_eq!(bash(&held(mode, &[], |_| {}), &out(json!(false))).0, Allow, "{mode:?}");
     }
     // Where nothing is held there is nothing to leave.
-    assert_eq!(bash(&policy(Mode::Default, &["+Bash"]), &out(json!(true))).0, Allow);
+    assert_eq!(bash(&policy(PermissionMode::Default, &["+Bash"]), &out(json!(true))).0, Allow);
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn only_a_line_that_is_excluded_whole_runs_outside() {
         ("docker 'open", false),
         ("", false),
     ] {
-        assert_eq!(runs_outside(&outside, command), expected, "{command}");
+        assert_eq!(is_excluded_from_sandbox(&outside, command), expected, "{command}");
     }
-    assert!(!runs_outside(&[], "docker ps"));
+    assert!(!is_excluded_from_sandbox(&[], "docker ps"));
 }

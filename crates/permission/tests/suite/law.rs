@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use windlass_permission::{Opinion, Policy, Rule, Ruling, decide};
-use windlass_vocabulary::{EffectClass, Mode};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, Rule, decide};
+use windlass_vocabulary::{EffectClass, PermissionMode};
 
 use crate::case::{Allow, Ask, Deny, Got, call, inspection, policy};
 
@@ -55,8 +55,13 @@ fn calls() -> impl Strategy<Value = (String, Value, EffectClass)> {
 
 fn policies() -> impl Strategy<Value = Policy> {
     let some = || prop::collection::vec(rules(), 0..3);
-    let modes =
-        vec![Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+    let modes = vec![
+        PermissionMode::Default,
+        PermissionMode::AcceptEdits,
+        PermissionMode::Plan,
+        PermissionMode::DontAsk,
+        PermissionMode::BypassPermissions,
+    ];
     (select(modes), some(), some(), some(), any::<bool>()).prop_map(
         |(mode, allow, ask, deny, can_ask)| {
             let read =
@@ -71,19 +76,19 @@ fn policies() -> impl Strategy<Value = Policy> {
     )
 }
 
-fn opinions() -> impl Strategy<Value = Opinion> {
-    select(vec![Opinion::None, Opinion::Allow, Opinion::Ask("hm".to_owned())])
+fn opinions() -> impl Strategy<Value = PriorDecision> {
+    select(vec![PriorDecision::None, PriorDecision::Allow, PriorDecision::Ask("hm".to_owned())])
 }
 
 fn judge(
     policy: &Policy,
     (tool, input, class): &(String, Value, EffectClass),
-    opinion: &Opinion,
+    opinion: &PriorDecision,
 ) -> (Got, Vec<String>) {
     match decide(policy, call(tool, input), &inspection(*class), opinion.clone()) {
-        Ruling::Allow(_) => (Allow, Vec::new()),
-        Ruling::Ask(question) => (Ask, question.view().suggestions.clone()),
-        Ruling::Deny { why, .. } => {
+        PermissionDecision::Allow(_) => (Allow, Vec::new()),
+        PermissionDecision::Ask(question) => (Ask, question.view().suggestions.clone()),
+        PermissionDecision::Deny { why, .. } => {
             assert!(!why.is_empty());
             (Deny, Vec::new())
         }
@@ -111,13 +116,13 @@ proptest! {
         policy in policies(), call in calls(), extra in prop::collection::vec(rules(), 1..4),
     ) {
         // With somebody to ask and in these modes only a deny rule denies.
-        let mode = if policy.mode == Mode::DontAsk { Mode::Default } else { policy.mode };
+        let mode = if policy.mode == PermissionMode::DontAsk { PermissionMode::Default } else { policy.mode };
         let policy = Policy { mode, can_ask: true, ..policy };
         let mut allows = policy.clone();
         allows.rules.allow.extend(extra.iter().map(|text| Rule::parse(text).unwrap()));
-        if judge(&policy, &call, &Opinion::None).0 == Deny {
-            prop_assert_eq!(judge(&allows, &call, &Opinion::None).0, Deny);
-            prop_assert_eq!(judge(&allows, &call, &Opinion::Allow).0, Deny);
+        if judge(&policy, &call, &PriorDecision::None).0 == Deny {
+            prop_assert_eq!(judge(&allows, &call, &PriorDecision::None).0, Deny);
+            prop_assert_eq!(judge(&allows, &call, &PriorDecision::Allow).0, Deny);
         }
     }
 
@@ -138,21 +143,21 @@ proptest! {
         let with = judge(&Policy { can_ask: true, ..policy.clone() }, &call, &opinion).0;
         let without = judge(&Policy { can_ask: false, ..policy.clone() }, &call, &opinion).0;
         prop_assert_ne!(without, Ask);
-        let is_bypass = policy.mode == Mode::BypassPermissions;
+        let is_bypass = policy.mode == PermissionMode::BypassPermissions;
         prop_assert!(without >= with || is_bypass, "{:?} {:?}", with, without);
-        if policy.mode == Mode::DontAsk {
+        if policy.mode == PermissionMode::DontAsk {
             prop_assert_ne!(with, Ask);
         }
     }
 
     #[test]
     fn suggested_rules_allow_the_call(policy in policies(), call in calls()) {
-        let (got, suggestions) = judge(&policy, &call, &Opinion::None);
+        let (got, suggestions) = judge(&policy, &call, &PriorDecision::None);
         if !suggestions.is_empty() {
             prop_assert_eq!(got, Ask);
             let mut taught = policy;
             taught.rules.allow.extend(suggestions.iter().map(|text| Rule::parse(text).unwrap()));
-            prop_assert_eq!(judge(&taught, &call, &Opinion::None).0, Allow, "{:?}", suggestions);
+            prop_assert_eq!(judge(&taught, &call, &PriorDecision::None).0, Allow, "{:?}", suggestions);
         }
     }
 }

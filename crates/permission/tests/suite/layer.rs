@@ -3,21 +3,23 @@
 use std::path::Path;
 
 use serde_json::json;
-use windlass_permission::layer::{Layer, Merged, Source, merge};
-use windlass_permission::{Opinion, Policy};
-use windlass_vocabulary::Mode;
+use windlass_permission::permission_layer::{
+    MergedPermissions, PermissionLayer, SettingsSource, merge_permission_layers,
+};
+use windlass_permission::{Policy, PriorDecision};
+use windlass_vocabulary::PermissionMode;
 
 use crate::case::{Allow, Ask, Deny, Got, rule_on};
 
-fn layer(source: Source, text: &str) -> Layer<'_> {
+fn layer(source: SettingsSource, text: &str) -> PermissionLayer<'_> {
     let root = match source {
-        Source::User => "/home/u/.windlass",
+        SettingsSource::User => "/home/u/.windlass",
         _ => "/w/repo",
     };
-    Layer { source, name: "settings.json", text, root: Path::new(root), is_trusted: true }
+    PermissionLayer { source, name: "settings.json", text, root: Path::new(root), is_trusted: true }
 }
 
-fn judge(merged: &Merged, tool: &str, input: &serde_json::Value) -> Got {
+fn judge(merged: &MergedPermissions, tool: &str, input: &serde_json::Value) -> Got {
     let policy = Policy {
         mode: merged.mode.unwrap_or_default(),
         rules: merged.rules.clone(),
@@ -25,21 +27,24 @@ fn judge(merged: &Merged, tool: &str, input: &serde_json::Value) -> Got {
         can_ask: true,
         ..Policy::default()
     };
-    rule_on(&policy, tool, input, Opinion::None).0
+    rule_on(&policy, tool, input, PriorDecision::None).0
 }
 
-fn bash(merged: &Merged, command: &str) -> Got {
+fn bash(merged: &MergedPermissions, command: &str) -> Got {
     judge(merged, "Bash", &json!({ "command": command }))
 }
 
 #[test]
 fn lists_count_together_and_any_deny_wins() {
-    let merged = merge(
+    let merged = merge_permission_layers(
         &[
-            layer(Source::Managed, r#"{"permissions": {"deny": ["Bash(curl:*)"]}}"#),
-            layer(Source::User, r#"{"permissions": {"allow": ["Bash(make:*)", "Bash(curl:*)"]}}"#),
-            layer(Source::Project, r#"{"permissions": {"ask": ["Bash(make deploy:*)"]}}"#),
-            layer(Source::Flag, r#"{"model": "x"}"#),
+            layer(SettingsSource::Managed, r#"{"permissions": {"deny": ["Bash(curl:*)"]}}"#),
+            layer(
+                SettingsSource::User,
+                r#"{"permissions": {"allow": ["Bash(make:*)", "Bash(curl:*)"]}}"#,
+            ),
+            layer(SettingsSource::Project, r#"{"permissions": {"ask": ["Bash(make deploy:*)"]}}"#),
+            layer(SettingsSource::Flag, r#"{"model": "x"}"#),
         ],
         Some("/home/u"),
     );
@@ -51,15 +56,18 @@ fn lists_count_together_and_any_deny_wins() {
 
 #[test]
 fn the_highest_layer_sets_the_mode() {
-    let user = layer(Source::User, r#"{"permissions": {"defaultMode": "acceptEdits"}}"#);
-    let managed = layer(Source::Managed, r#"{"permissions": {"defaultMode": "plan"}}"#);
-    let both = merge(&[managed.clone(), user.clone()], None);
-    assert_eq!(both.mode, Some(Mode::Plan));
-    assert_eq!(merge(&[user], None).mode, Some(Mode::AcceptEdits));
-    let bypass = layer(Source::User, r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#);
-    let never =
-        layer(Source::Managed, r#"{"permissions": {"disableBypassPermissionsMode": "disable"}}"#);
-    let merged = merge(&[bypass, never], None);
+    let user = layer(SettingsSource::User, r#"{"permissions": {"defaultMode": "acceptEdits"}}"#);
+    let managed = layer(SettingsSource::Managed, r#"{"permissions": {"defaultMode": "plan"}}"#);
+    let both = merge_permission_layers(&[managed.clone(), user.clone()], None);
+    assert_eq!(both.mode, Some(PermissionMode::Plan));
+    assert_eq!(merge_permission_layers(&[user], None).mode, Some(PermissionMode::AcceptEdits));
+    let bypass =
+        layer(SettingsSource::User, r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#);
+    let never = layer(
+        SettingsSource::Managed,
+        r#"{"permissions": {"disableBypassPermissionsMode": "disable"}}"#,
+    );
+    let merged = merge_permission_layers(&[bypass, never], None);
     assert!(merged.forbids_bypass && merged.mode.is_none());
 }
 
@@ -77,7 +85,10 @@ fn what_cannot_be_read_asks_and_never_vanishes() {
         (r#"{"permissions": {"allow": ["Bash(rm"]}}"#, &[]),
         (r#"{"permissions": {"allow": 3}}"#, &[]),
     ] {
-        let merged = merge(&[layer(Source::User, good), layer(Source::Project, text)], None);
+        let merged = merge_permission_layers(
+            &[layer(SettingsSource::User, good), layer(SettingsSource::Project, text)],
+            None,
+        );
         assert!(!merged.problems.is_empty(), "{text}");
         for tool in ["Bash", "Read", "mcp__s__t"] {
             let input = json!({"command": "make", "file_path": "a"});
@@ -91,7 +102,10 @@ fn what_cannot_be_read_asks_and_never_vanishes() {
 fn before_trust_a_project_forbids_and_grants_nothing() {
     let text = r#"{"permissions": {"allow": ["Bash"], "deny": ["Bash(rm:*)"],
         "defaultMode": "bypassPermissions", "additionalDirectories": ["/"]}}"#;
-    let merged = merge(&[Layer { is_trusted: false, ..layer(Source::Project, text) }], None);
+    let merged = merge_permission_layers(
+        &[PermissionLayer { is_trusted: false, ..layer(SettingsSource::Project, text) }],
+        None,
+    );
     assert_eq!(bash(&merged, "make"), Ask);
     assert_eq!(bash(&merged, "rm x"), Deny);
     assert!(merged.mode.is_none() && merged.directories.is_empty());
@@ -102,7 +116,7 @@ fn before_trust_a_project_forbids_and_grants_nothing() {
 fn paths_mean_what_they_say_where_they_are_written() {
     let text =
         r#"{"permissions": {"deny": ["Read(/keys/**)", "Read(~/.ssh/**)", "Edit(//etc/**)"]}}"#;
-    let merged = merge(&[layer(Source::User, text)], Some("/home/u"));
+    let merged = merge_permission_layers(&[layer(SettingsSource::User, text)], Some("/home/u"));
     let shown: Vec<String> = merged.rules.deny.iter().map(ToString::to_string).collect();
     assert_eq!(
         shown,

@@ -1,13 +1,18 @@
 //! What each mode does with each kind of call, with and without somebody to ask.
 
 use serde_json::{Value, json};
-use windlass_permission::{Opinion, Policy, Ruling, decide};
-use windlass_vocabulary::{Inspection, Mode};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide};
+use windlass_vocabulary::{PermissionMode, ToolInspection};
 
 use crate::case::{Allow, Ask, Deny, Got, call, policy, rule_on};
 
-const MODES: [Mode; 5] =
-    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+const MODES: [PermissionMode; 5] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+    PermissionMode::DontAsk,
+    PermissionMode::BypassPermissions,
+];
 
 #[test]
 fn every_mode_with_every_kind_of_call() {
@@ -68,7 +73,7 @@ fn every_mode_with_every_kind_of_call() {
         for (can_ask, expected) in [(true, with), (false, without)] {
             for (mode, expected) in MODES.into_iter().zip(expected) {
                 let policy = Policy { can_ask, ..policy(mode, rules) };
-                let (got, why) = rule_on(&policy, tool, &input, Opinion::None);
+                let (got, why) = rule_on(&policy, tool, &input, PriorDecision::None);
                 assert_eq!(
                     got, expected,
                     "{mode:?}, can ask {can_ask}: {rules:?} {tool} {input}: {why}"
@@ -81,26 +86,36 @@ fn every_mode_with_every_kind_of_call() {
 
 #[test]
 fn a_hook_makes_it_stricter_or_answers_what_no_rule_demands() {
-    let ask = || Opinion::Ask("look first".to_owned());
-    let cases: &[(&[&str], &str, Opinion, Got)] = &[
-        (&[], "make", Opinion::Allow, Allow),
-        (&["-Bash(make)"], "make", Opinion::Allow, Deny),
-        (&["?Bash(make)"], "make", Opinion::Allow, Ask),
-        (&[], "rm -rf /", Opinion::Allow, Ask),
-        (&[], "touch .git/x", Opinion::Allow, Ask),
+    let ask = || PriorDecision::Ask("look first".to_owned());
+    let cases: &[(&[&str], &str, PriorDecision, Got)] = &[
+        (&[], "make", PriorDecision::Allow, Allow),
+        (&["-Bash(make)"], "make", PriorDecision::Allow, Deny),
+        (&["?Bash(make)"], "make", PriorDecision::Allow, Ask),
+        (&[], "rm -rf /", PriorDecision::Allow, Ask),
+        (&[], "touch .git/x", PriorDecision::Allow, Ask),
         (&["+Bash"], "make", ask(), Ask),
         (&[], "ls", ask(), Ask),
         (&["-Bash(make)"], "make", ask(), Deny),
     ];
     for (rules, command, opinion, expected) in cases {
         let input = json!({ "command": command });
-        let (got, why) = rule_on(&policy(Mode::Default, rules), "Bash", &input, opinion.clone());
+        let (got, why) =
+            rule_on(&policy(PermissionMode::Default, rules), "Bash", &input, opinion.clone());
         assert_eq!(got, *expected, "{rules:?} {command} {opinion:?}: {why}");
     }
     let input = json!({"command": "ls"});
-    assert_eq!(rule_on(&policy(Mode::BypassPermissions, &[]), "Bash", &input, ask()).0, Ask);
     assert_eq!(
-        rule_on(&policy(Mode::Plan, &[]), "Bash", &json!({"command": "make"}), Opinion::Allow).0,
+        rule_on(&policy(PermissionMode::BypassPermissions, &[]), "Bash", &input, ask()).0,
+        Ask
+    );
+    assert_eq!(
+        rule_on(
+            &policy(PermissionMode::Plan, &[]),
+            "Bash",
+            &json!({"command": "make"}),
+            PriorDecision::Allow
+        )
+        .0,
         Deny
     );
 }
@@ -111,55 +126,55 @@ fn reasons_name_what_decided_and_what_would_help() {
     let bash = |command: &str| json!({ "command": command });
     let cases: Vec<(Policy, &str, Value, &[&str])> = vec![
         (
-            policy(Mode::Default, &["-Bash(rm:*)"]),
+            policy(PermissionMode::Default, &["-Bash(rm:*)"]),
             "Bash",
             bash("ls; rm -r x"),
             &["deny rule `Bash(rm:*)`", "`rm -r x`"],
         ),
         (
-            policy(Mode::Default, &["?Edit(a)"]),
+            policy(PermissionMode::Default, &["?Edit(a)"]),
             "Edit",
             json!({"file_path": "a"}),
             &["ask rule `Edit(a)`", "`/w/repo/a`", "[]"],
         ),
         (
-            policy(Mode::Default, &[]),
+            policy(PermissionMode::Default, &[]),
             "Bash",
             bash("cargo test --all"),
             &["No allow rule", "default mode asks", "[\"Bash(cargo test:*)\"]"],
         ),
         (
-            policy(Mode::Default, &[]),
+            policy(PermissionMode::Default, &[]),
             "Bash",
             bash("make all && ls"),
             &["`make all`: it may do more than read", "[\"Bash(make all:*)\"]"],
         ),
         (
-            policy(Mode::Default, &["+Bash(make:*)"]),
+            policy(PermissionMode::Default, &["+Bash(make:*)"]),
             "Bash",
             bash("touch a && ls && make all && npm run b && touch a"),
             &["asks: `touch a`: it changes files; `npm run b`: it may", "more than read."],
         ),
         (
-            policy(Mode::Default, &[]),
+            policy(PermissionMode::Default, &[]),
             "Bash",
             bash("npm run 1; npm run 2; npm run 3; npm run 4; npm run 5; npm run 6; npm run 7"),
             &["`npm run 5`: it may do more than read; and 2 more."],
         ),
         (
-            policy(Mode::Default, &[]),
+            policy(PermissionMode::Default, &[]),
             "Edit",
             json!({"file_path": "/w/repo/src/a.rs"}),
             &["changing `/w/repo/src/a.rs`", "[\"Edit(./src/**)\"]"],
         ),
         (
-            policy(Mode::Default, &[]),
+            policy(PermissionMode::Default, &[]),
             "Read",
             json!({"file_path": "/etc/hosts"}),
             &["outside the working directories", "[\"Read(//etc/**)\"]"],
         ),
         (
-            alone(&[], Mode::Default),
+            alone(&[], PermissionMode::Default),
             "Edit",
             json!({"file_path": "a"}),
             &[
@@ -169,31 +184,31 @@ fn reasons_name_what_decided_and_what_would_help() {
             ],
         ),
         (
-            alone(&[], Mode::Default),
+            alone(&[], PermissionMode::Default),
             "Bash",
             bash("npm run build"),
             &["Nobody can be asked", "`Bash(npm run build:*)` (--allowedTools"],
         ),
         (
-            policy(Mode::DontAsk, &[]),
+            policy(PermissionMode::DontAsk, &[]),
             "mcp__s__write",
             json!({}),
             &["In dontAsk mode", "`mcp__s__write` (--allowedTools"],
         ),
-        (policy(Mode::Plan, &[]), "Bash", bash("make"), &["Plan mode"]),
+        (policy(PermissionMode::Plan, &[]), "Bash", bash("make"), &["Plan mode"]),
     ];
     for (policy, tool, input, expected) in cases {
-        let (_, why) = rule_on(&policy, tool, &input, Opinion::None);
+        let (_, why) = rule_on(&policy, tool, &input, PriorDecision::None);
         for words in expected {
             assert!(why.contains(words), "{words} is not in: {why}");
         }
     }
-    let broken = Inspection::refused("no such tool");
+    let broken = ToolInspection::from_problem("no such tool");
     let ruling = decide(
-        &policy(Mode::BypassPermissions, &[]),
+        &policy(PermissionMode::BypassPermissions, &[]),
         call("X", &json!({})),
         &broken,
-        Opinion::None,
+        PriorDecision::None,
     );
-    assert!(matches!(ruling, Ruling::Deny { why, .. } if why.contains("no such tool")));
+    assert!(matches!(ruling, PermissionDecision::Deny { why, .. } if why.contains("no such tool")));
 }

@@ -1,24 +1,29 @@
 //! Calls that are a question to a person: asked in every mode, and never answered by anybody else.
 
 use serde_json::{Value, json};
-use windlass_permission::{Opinion, Policy, Ruling, decide};
-use windlass_vocabulary::{EffectClass, Mode};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide};
+use windlass_vocabulary::{EffectClass, PermissionMode};
 
 use crate::case::{Allow, Ask, Deny, Got, call, inspection, policy};
 
-const MODES: [Mode; 5] =
-    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+const MODES: [PermissionMode; 5] = [
+    PermissionMode::Default,
+    PermissionMode::AcceptEdits,
+    PermissionMode::Plan,
+    PermissionMode::DontAsk,
+    PermissionMode::BypassPermissions,
+];
 
-fn rule_on(policy: &Policy, tool: &str, input: &Value, opinion: Opinion) -> (Got, String) {
+fn rule_on(policy: &Policy, tool: &str, input: &Value, opinion: PriorDecision) -> (Got, String) {
     match decide(policy, call(tool, input), &inspection(EffectClass::Pure), opinion) {
-        Ruling::Allow(_) => (Allow, String::new()),
-        Ruling::Ask(question) => {
+        PermissionDecision::Allow(_) => (Allow, String::new()),
+        PermissionDecision::Ask(question) => {
             let view = question.view();
             assert_eq!(view.call, call(tool, input), "whoever answers sees all of the call");
             assert!(view.suggestions.is_empty(), "no rule can answer it: {view:?}");
             (Ask, view.why.clone())
         }
-        Ruling::Deny { why, .. } => (Deny, why),
+        PermissionDecision::Deny { why, .. } => (Deny, why),
     }
 }
 
@@ -42,10 +47,10 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
         ("EnterPlanMode", &json!({}), [Allow; 5], [Allow; 5], ""),
     ];
     // Neither a rule nor a hook can say yes in a person's place.
-    let tries: [(&[&str], Opinion); 3] = [
-        (&[], Opinion::None),
-        (&["+*", "+ExitPlanMode", "+AskUserQuestion"], Opinion::None),
-        (&[], Opinion::Allow),
+    let tries: [(&[&str], PriorDecision); 3] = [
+        (&[], PriorDecision::None),
+        (&["+*", "+ExitPlanMode", "+AskUserQuestion"], PriorDecision::None),
+        (&[], PriorDecision::Allow),
     ];
     for (tool, input, with, without, words) in rows {
         for (rules, opinion) in &tries {
@@ -61,7 +66,7 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
         }
         for mode in MODES {
             let policy = policy(mode, &[&format!("-{tool}")]);
-            for opinion in [Opinion::None, Opinion::Allow, Opinion::Answered] {
+            for opinion in [PriorDecision::None, PriorDecision::Allow, PriorDecision::Answered] {
                 assert_eq!(rule_on(&policy, tool, input, opinion).0, Deny, "{tool} in {mode:?}");
             }
         }
@@ -71,9 +76,10 @@ fn every_mode_asks_and_without_a_person_says_what_to_do() {
 /// The words for a lonely model stay the same where a rule or a hook wanted the question.
 #[test]
 fn it_does_not_matter_who_wanted_the_question() {
-    let alone = |rules| Policy { can_ask: false, ..policy(Mode::BypassPermissions, rules) };
-    let hook = Opinion::Ask("look first".to_owned());
-    for (rules, opinion) in [(&["?*"][..], Opinion::None), (&[][..], hook)] {
+    let alone =
+        |rules| Policy { can_ask: false, ..policy(PermissionMode::BypassPermissions, rules) };
+    let hook = PriorDecision::Ask("look first".to_owned());
+    for (rules, opinion) in [(&["?*"][..], PriorDecision::None), (&[][..], hook)] {
         let (got, why) = rule_on(&alone(rules), "AskUserQuestion", &json!({}), opinion);
         assert!(got == Deny && why.contains("decide yourself"), "{why}");
     }
@@ -83,20 +89,20 @@ fn it_does_not_matter_who_wanted_the_question() {
 fn only_who_was_asked_gives_answers_and_is_not_asked_twice() {
     let answered = json!({"questions": [], "answers": {"Which?": "That"}});
     let empty = json!({"questions": [], "answers": {}});
-    let ask = || Opinion::Ask("look first".to_owned());
+    let ask = || PriorDecision::Ask("look first".to_owned());
     for mode in MODES {
-        for opinion in [Opinion::None, Opinion::Allow, ask()] {
+        for opinion in [PriorDecision::None, PriorDecision::Allow, ask()] {
             let policy = policy(mode, &["+AskUserQuestion"]);
             let (got, why) = rule_on(&policy, "AskUserQuestion", &answered, opinion.clone());
             assert!(got == Deny && why.contains("`answers`"), "{mode:?} {opinion:?}: {why}");
-            let expected = if mode == Mode::DontAsk { Deny } else { Ask };
+            let expected = if mode == PermissionMode::DontAsk { Deny } else { Ask };
             let (got, why) = rule_on(&policy, "AskUserQuestion", &empty, opinion);
             assert_eq!((got, why.contains("`answers`")), (expected, false), "{mode:?}: {why}");
         }
         for (tool, input) in
             [("AskUserQuestion", &answered), ("ExitPlanMode", &json!({"plan": "x"}))]
         {
-            let (got, why) = rule_on(&policy(mode, &["?*"]), tool, input, Opinion::Answered);
+            let (got, why) = rule_on(&policy(mode, &["?*"]), tool, input, PriorDecision::Answered);
             assert_eq!(got, Allow, "{tool} in {mode:?}: {why}");
         }
     }
@@ -104,13 +110,13 @@ fn only_who_was_asked_gives_answers_and_is_not_asked_twice() {
     let edit = json!({"file_path": ".git/config"});
     let changed = |policy: &Policy| {
         let effect = inspection(EffectClass::Effect);
-        match decide(policy, call("Edit", &edit), &effect, Opinion::Answered) {
-            Ruling::Allow(_) => Allow,
-            Ruling::Ask(_) => Ask,
-            Ruling::Deny { .. } => Deny,
+        match decide(policy, call("Edit", &edit), &effect, PriorDecision::Answered) {
+            PermissionDecision::Allow(_) => Allow,
+            PermissionDecision::Ask(_) => Ask,
+            PermissionDecision::Deny { .. } => Deny,
         }
     };
-    assert_eq!(changed(&policy(Mode::Default, &["?Edit"])), Allow);
-    assert_eq!(changed(&policy(Mode::Default, &["-Edit"])), Deny);
-    assert_eq!(changed(&policy(Mode::Plan, &[])), Deny);
+    assert_eq!(changed(&policy(PermissionMode::Default, &["?Edit"])), Allow);
+    assert_eq!(changed(&policy(PermissionMode::Default, &["-Edit"])), Deny);
+    assert_eq!(changed(&policy(PermissionMode::Plan, &[])), Deny);
 }

@@ -1,6 +1,6 @@
 //! Commands that only read.
 
-use windlass_permission::command::reads_only;
+use windlass_permission::shell_command::is_read_only_line;
 
 use crate::case::{Allow, Ask, bash};
 
@@ -62,7 +62,7 @@ fn what_only_reads_may_run_beside_others() {
         "sed -n 1p a | awk '{print $1}'",
         "! grep -q x a",
     ] {
-        assert!(reads_only(command), "{command}");
+        assert!(is_read_only_line(command), "{command}");
     }
     for command in [
         "cd src",
@@ -98,7 +98,7 @@ fn what_only_reads_may_run_beside_others() {
         "uniq a b",
         "curl x",
     ] {
-        assert!(!reads_only(command) || command.is_empty(), "{command}");
+        assert!(!is_read_only_line(command) || command.is_empty(), "{command}");
     }
 }
 

@@ -1,15 +1,16 @@
 //! Rules offered with a question: wide enough to be of use, narrow enough to be safe.
 
 use serde_json::json;
-use windlass_permission::{Opinion, Ruling, decide};
-use windlass_vocabulary::{EffectClass, Mode};
+use windlass_permission::{PermissionDecision, PriorDecision, decide};
+use windlass_vocabulary::{EffectClass, PermissionMode};
 
 use crate::case::{call, inspection, policy};
 
 fn offered(tool: &str, input: &serde_json::Value) -> Vec<String> {
-    let policy = policy(Mode::Default, &[]);
-    match decide(&policy, call(tool, input), &inspection(EffectClass::Effect), Opinion::None) {
-        Ruling::Ask(question) => question.view().suggestions.clone(),
+    let policy = policy(PermissionMode::Default, &[]);
+    match decide(&policy, call(tool, input), &inspection(EffectClass::Effect), PriorDecision::None)
+    {
+        PermissionDecision::Ask(question) => question.view().suggestions.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -117,12 +118,15 @@ fn what_is_offered_allows_the_call_and_none_of_its_siblings() {
         assert!(!rules.is_empty(), "{command}");
         let texts: Vec<String> = rules.iter().map(|rule| format!("+{rule}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let policy = policy(Mode::Default, &texts);
+        let policy = policy(PermissionMode::Default, &texts);
         let ruling = |text: &str| {
             let call = call("Bash", &json!({ "command": text }));
-            decide(&policy, call, &inspection(EffectClass::Effect), Opinion::None)
+            decide(&policy, call, &inspection(EffectClass::Effect), PriorDecision::None)
         };
-        assert!(matches!(ruling(command), Ruling::Allow(_)), "{command} with {rules:?}");
+        assert!(
+            matches!(ruling(command), PermissionDecision::Allow(_)),
+            "{command} with {rules:?}"
+        );
         let siblings = [
             format!("{command}; rm -rf src"),
             format!("{command} && curl https://example.org"),
@@ -148,7 +152,7 @@ fn what_is_offered_allows_the_call_and_none_of_its_siblings() {
             "docker run -v /:/x y".to_owned(),
         ];
         for sibling in siblings {
-            let is_allowed = matches!(ruling(&sibling), Ruling::Allow(_));
+            let is_allowed = matches!(ruling(&sibling), PermissionDecision::Allow(_));
             assert!(!is_allowed, "{rules:?} allows `{sibling}`");
         }
     }

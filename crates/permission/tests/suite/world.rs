@@ -6,21 +6,23 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use windlass_permission::world::{Entry, VirtualTree, World, follow};
+use windlass_permission::file_system_view::{
+    FileSystemView, PathEntry, VirtualTree, resolve_links,
+};
 
 /// The real files, as a caller that may touch the disk would bring them.
 struct Disk;
 
-impl World for Disk {
-    fn at(&self, path: &Path) -> Entry {
+impl FileSystemView for Disk {
+    fn entry_at(&self, path: &Path) -> PathEntry {
         match fs::symlink_metadata(path) {
             Ok(found) if found.is_symlink() => {
-                fs::read_link(path).map_or(Entry::Unknown, Entry::Symlink)
+                fs::read_link(path).map_or(PathEntry::Unknown, PathEntry::Symlink)
             }
-            Ok(found) if found.is_dir() => Entry::Directory,
-            Ok(found) if found.is_file() => Entry::File,
-            Ok(_) => Entry::Special,
-            Err(_) => Entry::Missing,
+            Ok(found) if found.is_dir() => PathEntry::Directory,
+            Ok(found) if found.is_file() => PathEntry::File,
+            Ok(_) => PathEntry::Special,
+            Err(_) => PathEntry::Missing,
         }
     }
 }
@@ -47,7 +49,7 @@ proptest! {
         let mut tree = VirtualTree::new(None);
         for name in ["a", "b"] {
             fs::create_dir_all(root.join(name)).unwrap();
-            tree.insert(&root.join(name), Entry::Directory);
+            tree.insert(&root.join(name), PathEntry::Directory);
         }
         for (directory, name, target) in links {
             let place = root.join(directory);
@@ -56,15 +58,15 @@ proptest! {
             }
             let link = place.join(name);
             if symlink(&target, &link).is_ok() {
-                tree.insert(&link, Entry::Symlink(PathBuf::from(&target)));
+                tree.insert(&link, PathEntry::Symlink(PathBuf::from(&target)));
             }
         }
         for path in asked {
             let Ok(real) = root.join(&path).canonicalize() else { continue };
-            let on_disk = follow(&Disk, &root, Path::new(&path));
+            let on_disk = resolve_links(&Disk, &root, Path::new(&path));
             prop_assert_eq!(&on_disk.real, &real, "{}", path);
             if real.starts_with(&root) {
-                prop_assert_eq!(follow(&tree, &root, Path::new(&path)).real, real, "{}", path);
+                prop_assert_eq!(resolve_links(&tree, &root, Path::new(&path)).real, real, "{}", path);
             }
         }
     }

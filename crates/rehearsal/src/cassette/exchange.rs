@@ -2,22 +2,22 @@
 
 /// One request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct RecordedExchange {
     /// What was asked.
-    pub request: Request,
+    pub request: RecordedRequest,
     /// The beginning of the answer; `None` if the connection ended before it.
-    pub head: Option<Head>,
+    pub head: Option<RecordedResponseHead>,
     /// The body of the answer, in the pieces it came in.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<RecordedChunk>,
     /// How the answer ended.
-    pub end: End,
+    pub end: ExchangeEnd,
     /// When it ended, counted from the request.
     pub end_millis: u64,
 }
 
 /// What was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct RecordedRequest {
     /// For example `POST`.
     pub method: String,
     /// The path with its query.
@@ -30,7 +30,7 @@ pub struct Request {
 
 /// The beginning of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct RecordedResponseHead {
     /// HTTP status.
     pub status: u16,
     /// Names in lower case. Those that frame the body are not among them.
@@ -43,7 +43,7 @@ pub struct Head {
 
 /// A piece of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chunk {
+pub struct RecordedChunk {
     /// When it came, counted from the request.
     pub millis: u64,
     /// Its bytes; never none.
@@ -52,7 +52,7 @@ pub struct Chunk {
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ExchangeEnd {
     /// As HTTP demands.
     Complete,
     /// The connection was closed before that.
@@ -60,26 +60,26 @@ pub enum End {
     /// The connection was reset before that.
     Reset,
     /// It had not ended when the client left or patience ran out.
-    Silent,
+    Unfinished,
 }
 
-impl End {
+impl ExchangeEnd {
     /// Every end.
-    pub const ALL: [Self; 4] = [Self::Complete, Self::Cut, Self::Reset, Self::Silent];
+    pub const ALL: [Self; 4] = [Self::Complete, Self::Cut, Self::Reset, Self::Unfinished];
 
     /// The word for it in a file.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Cut => "cut",
             Self::Reset => "reset",
-            Self::Silent => "silent",
+            Self::Unfinished => "silent",
         }
     }
 }
 
-impl Exchange {
+impl RecordedExchange {
     /// The whole body of the answer.
     #[must_use]
     pub fn body(&self) -> Vec<u8> {

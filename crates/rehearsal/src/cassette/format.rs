@@ -17,82 +17,86 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::exchange::{Chunk, End, Exchange, Head, Request};
+use super::exchange::{
+    ExchangeEnd, RecordedChunk, RecordedExchange, RecordedRequest, RecordedResponseHead,
+};
 
 /// The lines of one exchange.
-pub(crate) fn write(exchange: &Exchange) -> Result<String, serde_json::Error> {
+pub(crate) fn serialize_exchange(exchange: &RecordedExchange) -> Result<String, serde_json::Error> {
     let mut text = String::new();
-    let mut put = |line: &Line| -> Result<(), serde_json::Error> {
+    let mut put = |line: &CassetteLine| -> Result<(), serde_json::Error> {
         text.push_str(&serde_json::to_string(line)?);
         text.push('\n');
         Ok(())
     };
     let request = &exchange.request;
-    put(&Line {
+    put(&CassetteLine {
         cassette: Some(VERSION),
-        request: Some(RequestLine {
+        request: Some(CassetteRequestLine {
             method: request.method.clone(),
             path: request.path.clone(),
             headers: request.headers.clone(),
-            body: (!request.body.is_empty()).then(|| Held::of(&request.body)),
+            body: (!request.body.is_empty()).then(|| CassetteBytes::from_bytes(&request.body)),
         }),
-        ..Line::default()
+        ..CassetteLine::default()
     })?;
-    if let Some(Head { status, headers, length, millis }) = exchange.head.clone() {
-        let response = Some(ResponseLine { status, headers, length, millis });
-        put(&Line { response, ..Line::default() })?;
+    if let Some(RecordedResponseHead { status, headers, length, millis }) = exchange.head.clone() {
+        let response = Some(CassetteResponseLine { status, headers, length, millis });
+        put(&CassetteLine { response, ..CassetteLine::default() })?;
     }
     for chunk in &exchange.chunks {
-        let held = Some(Held::of(&chunk.bytes));
-        put(&Line { millis: Some(chunk.millis), chunk: held, ..Line::default() })?;
+        let held = Some(CassetteBytes::from_bytes(&chunk.bytes));
+        put(&CassetteLine { millis: Some(chunk.millis), chunk: held, ..CassetteLine::default() })?;
     }
-    let end = Some(exchange.end.word().to_owned());
-    put(&Line { end, millis: Some(exchange.end_millis), ..Line::default() })?;
+    let end = Some(exchange.end.as_str().to_owned());
+    put(&CassetteLine { end, millis: Some(exchange.end_millis), ..CassetteLine::default() })?;
     Ok(text)
 }
 
 /// The exchanges of a text, or the number of the first wrong line and what is wrong with it.
-pub(crate) fn read(text: &str) -> Result<Vec<Exchange>, (usize, String)> {
+pub(crate) fn parse_exchanges(text: &str) -> Result<Vec<RecordedExchange>, (usize, String)> {
     let mut exchanges = Vec::new();
-    let mut open: Option<Exchange> = None;
+    let mut open: Option<RecordedExchange> = None;
     let mut last = 0;
     for (number, line) in (1..).zip(text.lines()) {
         last = number;
         if line.trim().is_empty() {
             continue;
         }
-        let line: Line = serde_json::from_str(line).map_err(|error| (number, error.to_string()))?;
+        let line: CassetteLine =
+            serde_json::from_str(line).map_err(|error| (number, error.to_string()))?;
         let wrong = |problem: &str| (number, problem.to_owned());
         match (line, open.as_mut()) {
-            (Line { cassette: Some(VERSION), request: Some(request), .. }, None) => {
-                open = Some(begun(request).map_err(|problem| wrong(&problem))?);
+            (CassetteLine { cassette: Some(VERSION), request: Some(request), .. }, None) => {
+                open = Some(begin_exchange(request).map_err(|problem| wrong(&problem))?);
             }
-            (Line { cassette: Some(VERSION), .. }, None) => {
+            (CassetteLine { cassette: Some(VERSION), .. }, None) => {
                 return Err(wrong("an exchange begins with its `request`"));
             }
-            (Line { cassette: Some(_), .. }, None) => {
+            (CassetteLine { cassette: Some(_), .. }, None) => {
                 return Err(wrong("only cassettes of version 1 can be read here"));
             }
-            (Line { response: Some(head), .. }, Some(open))
+            (CassetteLine { response: Some(head), .. }, Some(open))
                 if open.head.is_none() && open.chunks.is_empty() =>
             {
                 if !(200..=999).contains(&head.status) {
                     return Err(wrong("`status` must be from 200 to 999"));
                 }
-                open.head = Some(answered(head));
+                open.head = Some(to_response_head(head));
             }
-            (Line { chunk: Some(held), millis: Some(millis), .. }, Some(open))
+            (CassetteLine { chunk: Some(held), millis: Some(millis), .. }, Some(open))
                 if open.head.is_some() =>
             {
-                let bytes = held.bytes().map_err(|problem| wrong(&problem))?;
+                let bytes = held.into_bytes().map_err(|problem| wrong(&problem))?;
                 if !bytes.is_empty() {
-                    open.chunks.push(Chunk { millis, bytes });
+                    open.chunks.push(RecordedChunk { millis, bytes });
                 }
             }
-            (Line { end: Some(word), millis: Some(millis), .. }, Some(_)) => {
-                let end = End::ALL.into_iter().find(|end| end.word() == word);
+            (CassetteLine { end: Some(word), millis: Some(millis), .. }, Some(_)) => {
+                let end = ExchangeEnd::ALL.into_iter().find(|end| end.as_str() == word);
                 let end = end.ok_or_else(|| wrong("`end` is complete, cut, reset or silent"))?;
-                let done = open.take().map(|open| Exchange { end, end_millis: millis, ..open });
+                let done =
+                    open.take().map(|open| RecordedExchange { end, end_millis: millis, ..open });
                 exchanges.extend(done);
             }
             _ => return Err(wrong("this line does not belong here")),
@@ -104,56 +108,58 @@ pub(crate) fn read(text: &str) -> Result<Vec<Exchange>, (usize, String)> {
     }
 }
 
-fn begun(request: RequestLine) -> Result<Exchange, String> {
-    let RequestLine { method, path, headers, body } = request;
-    let body = body.map_or(Ok(Vec::new()), Held::bytes)?;
-    Ok(Exchange {
-        request: Request { method, path, headers, body },
+fn begin_exchange(request: CassetteRequestLine) -> Result<RecordedExchange, String> {
+    let CassetteRequestLine { method, path, headers, body } = request;
+    let body = body.map_or(Ok(Vec::new()), CassetteBytes::into_bytes)?;
+    Ok(RecordedExchange {
+        request: RecordedRequest { method, path, headers, body },
         head: None,
         chunks: Vec::new(),
-        end: End::Silent,
+        end: ExchangeEnd::Unfinished,
         end_millis: 0,
     })
 }
 
-fn answered(head: ResponseLine) -> Head {
-    let ResponseLine { status, mut headers, length, millis } = head;
+fn to_response_head(head: CassetteResponseLine) -> RecordedResponseHead {
+    let CassetteResponseLine { status, mut headers, length, millis } = head;
     // The body is framed anew when it is sent; two framings would contradict each other.
-    headers.retain(|(name, _)| !FRAMING.iter().any(|framing| name.eq_ignore_ascii_case(framing)));
-    Head { status, headers, length, millis }
+    headers.retain(|(name, _)| {
+        !FRAMING_HEADERS.iter().any(|framing| name.eq_ignore_ascii_case(framing))
+    });
+    RecordedResponseHead { status, headers, length, millis }
 }
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct CassetteLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cassette: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    request: Option<RequestLine>,
+    request: Option<CassetteRequestLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    response: Option<ResponseLine>,
+    response: Option<CassetteResponseLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     millis: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    chunk: Option<Held>,
+    chunk: Option<CassetteBytes>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RequestLine {
+struct CassetteRequestLine {
     method: String,
     path: String,
     #[serde(default)]
     headers: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    body: Option<Held>,
+    body: Option<CassetteBytes>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ResponseLine {
+struct CassetteResponseLine {
     status: u16,
     #[serde(default)]
     headers: Vec<(String, String)>,
@@ -166,7 +172,7 @@ struct ResponseLine {
 /// Bytes, as readable as they can be.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Held {
+struct CassetteBytes {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,41 +185,44 @@ struct Held {
     base64: Option<String>,
 }
 
-impl Held {
-    fn of(bytes: &[u8]) -> Self {
+impl CassetteBytes {
+    fn from_bytes(bytes: &[u8]) -> Self {
         if let Ok(text) = std::str::from_utf8(bytes) {
-            return match one_line_json(text) {
+            return match parse_one_line_json(text) {
                 Some(json) => Self { json: Some(json), ..Self::default() },
                 None => Self { text: Some(text.to_owned()), ..Self::default() },
             };
         }
-        let (before, rest) = split(bytes, bytes.iter().take_while(|byte| is_inner(**byte)).count());
+        let (before, rest) = split_bytes(
+            bytes,
+            bytes.iter().take_while(|byte| is_continuation_byte(**byte)).count(),
+        );
         let whole = match std::str::from_utf8(rest) {
             Ok(_) => rest.len(),
             Err(error) => error.valid_up_to(),
         };
-        let (text, after) = split(rest, whole);
+        let (text, after) = split_bytes(rest, whole);
         match std::str::from_utf8(text) {
             // At most three bytes of a character can be missing on either side.
             Ok(text) if !text.is_empty() && before.len() <= 3 && after.len() <= 3 => Self {
-                before: (!before.is_empty()).then(|| hex(before)),
+                before: (!before.is_empty()).then(|| encode_hex(before)),
                 text: Some(text.to_owned()),
-                after: (!after.is_empty()).then(|| hex(after)),
+                after: (!after.is_empty()).then(|| encode_hex(after)),
                 ..Self::default()
             },
             _ => Self { base64: Some(STANDARD.encode(bytes)), ..Self::default() },
         }
     }
 
-    fn bytes(self) -> Result<Vec<u8>, String> {
+    fn into_bytes(self) -> Result<Vec<u8>, String> {
         match self {
             Self { json: Some(json), text: None, base64: None, before: None, after: None } => {
                 Ok(json.get().as_bytes().to_vec())
             }
             Self { text: Some(text), json: None, base64: None, before, after } => {
-                let mut bytes = unhex(before.as_deref().unwrap_or_default())?;
+                let mut bytes = decode_hex(before.as_deref().unwrap_or_default())?;
                 bytes.extend_from_slice(text.as_bytes());
-                bytes.extend_from_slice(&unhex(after.as_deref().unwrap_or_default())?);
+                bytes.extend_from_slice(&decode_hex(after.as_deref().unwrap_or_default())?);
                 Ok(bytes)
             }
             Self { base64: Some(text), json: None, text: None, before: None, after: None } => {
@@ -225,26 +234,26 @@ impl Held {
 }
 
 /// The text as JSON that stands on a line of its own without losing a byte.
-fn one_line_json(text: &str) -> Option<Box<RawValue>> {
+fn parse_one_line_json(text: &str) -> Option<Box<RawValue>> {
     let fits = text.starts_with(['{', '[']) && !text.contains(['\n', '\r']);
     let json = fits.then(|| RawValue::from_string(text.to_owned()).ok())??;
     (json.get() == text).then_some(json)
 }
 
 /// Is this a byte inside a character of UTF-8?
-fn is_inner(byte: u8) -> bool {
+fn is_continuation_byte(byte: u8) -> bool {
     (0x80..0xC0).contains(&byte)
 }
 
-fn split(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
+fn split_bytes(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
     bytes.split_at_checked(at).unwrap_or((bytes, &[]))
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &str) -> Result<Vec<u8>, String> {
+fn decode_hex(text: &str) -> Result<Vec<u8>, String> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0);
@@ -254,13 +263,16 @@ fn unhex(text: &str) -> Result<Vec<u8>, String> {
 
 const VERSION: u32 = 1;
 /// Headers that say where a body ends.
-pub(crate) const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
+pub(crate) const FRAMING_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Chunk, End, Exchange, Head, Held, Request, read, write};
+    use super::{
+        CassetteBytes, ExchangeEnd, RecordedChunk, RecordedExchange, RecordedRequest,
+        RecordedResponseHead, parse_exchanges, serialize_exchange,
+    };
 
     fn headers() -> impl Strategy<Value = Vec<(String, String)>> {
         prop::collection::vec(("[a-z-]{3,12}", ".{0,12}"), 0..3)
@@ -283,14 +295,14 @@ mod tests {
             body in prop::collection::vec(any::<u8>(), 0..40),
             (status, length, pieces) in
                 (200..1000_u16, any::<Option<u64>>(), prop::collection::vec((0..9_u64, bytes()), 0..4)),
-        ) -> Exchange {
-            let head = head.map(|millis| Head { status, headers: answered, length, millis });
-            let chunks = pieces.into_iter().map(|(millis, bytes)| Chunk { millis, bytes });
-            Exchange {
-                request: Request { method, path, headers: asked, body },
+        ) -> RecordedExchange {
+            let head = head.map(|millis| RecordedResponseHead { status, headers: answered, length, millis });
+            let chunks = pieces.into_iter().map(|(millis, bytes)| RecordedChunk { millis, bytes });
+            RecordedExchange {
+                request: RecordedRequest { method, path, headers: asked, body },
                 chunks: if head.is_some() { chunks.collect() } else { Vec::new() },
                 head,
-                end: End::ALL[end],
+                end: ExchangeEnd::ALL[end],
                 end_millis,
             }
         }
@@ -299,8 +311,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_to_the_byte(exchanges in prop::collection::vec(exchange(), 1..3)) {
-            let text: String = exchanges.iter().map(|one| write(one).expect("text")).collect();
-            prop_assert_eq!(read(&text), Ok(exchanges));
+            let text: String = exchanges.iter().map(|one| serialize_exchange(one).expect("text")).collect();
+            prop_assert_eq!(parse_exchanges(&text), Ok(exchanges));
         }
     }
 
@@ -313,7 +325,10 @@ mod tests {
             (b"\x9f wei\xc3", r#"{"before":"9f","text":" wei","after":"c3"}"#),
             (b"a\xffb and much more", r#"{"base64":"Yf9iIGFuZCBtdWNoIG1vcmU="}"#),
         ] {
-            assert_eq!(serde_json::to_string(&Held::of(bytes)).expect("text"), wanted);
+            assert_eq!(
+                serde_json::to_string(&CassetteBytes::from_bytes(bytes)).expect("text"),
+                wanted
+            );
         }
     }
 }

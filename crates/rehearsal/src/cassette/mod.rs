@@ -15,24 +15,28 @@
 //! let options = RecordOptions::new("https://models.example.org", "a-bug");
 //! let recorder = Recorder::start_blocking(options)?;
 //! // … let the client speak to `recorder.url()` …
-//! println!("{} exchanges recorded", recorder.finished_blocking().exchanges);
+//! println!("{} exchanges recorded", recorder.finish_blocking().exchanges);
 //!
 //! let replay = Replay::start_blocking(Cassette::load("a-bug")?, ReplayOptions::default())?;
 //! // … let the client speak to `replay.url()` …
-//! assert!(replay.finished_blocking().is_exact());
+//! assert!(replay.finish_blocking().is_exact());
 //! # Ok(())
 //! # }
 //! ```
 
+mod cassette_file;
 mod exchange;
 mod format;
 mod record;
 mod replay;
 mod scrub;
-mod shelf;
 
-pub use exchange::{Chunk, End, Exchange, Head, Request};
-pub use record::{NotRecorded, RecordError, RecordOptions, Recorder, Summary, Unrecorded};
-pub use replay::{Pace, Replay, ReplayOptions, ReplaySummary};
+pub use cassette_file::{Cassette, CassetteError};
+pub use exchange::{
+    ExchangeEnd, RecordedChunk, RecordedExchange, RecordedRequest, RecordedResponseHead,
+};
+pub use record::{
+    RecordError, RecordOptions, RecordSummary, Recorder, UnrecordedExchange, UnrecordedReason,
+};
+pub use replay::{Replay, ReplayOptions, ReplayPace, ReplaySummary};
 pub use scrub::ScrubOptions;
-pub use shelf::{Cassette, CassetteError};

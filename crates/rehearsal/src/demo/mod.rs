@@ -10,7 +10,7 @@ use crate::script::Script;
 
 /// The project: path, contents, and whether the file is a program.
 #[must_use]
-pub fn files() -> &'static [(&'static str, &'static str, bool)] {
+pub fn project_files() -> &'static [(&'static str, &'static str, bool)] {
     &[
         ("days_in_month.sh", include_str!("project/days_in_month.sh"), true),
         ("test.sh", include_str!("project/test.sh"), true),
@@ -22,8 +22,8 @@ pub fn files() -> &'static [(&'static str, &'static str, bool)] {
 /// # Errors
 ///
 /// When a file cannot be written or made a program.
-pub fn lay_out(project_dir: &Path) -> io::Result<()> {
-    for (path, contents, executable) in files() {
+pub fn write_project(project_dir: &Path) -> io::Result<()> {
+    for (path, contents, executable) in project_files() {
         let path = project_dir.join(path);
         std::fs::write(&path, contents)?;
         #[cfg(unix)]
@@ -46,7 +46,7 @@ pub fn prompt() -> &'static str {
 /// The conversation, for a project in this directory. Slow enough to watch; [`Script::pace`] with
 /// no pause makes it fast.
 #[must_use]
-pub fn script(project_dir: &Path) -> Script {
+pub fn build_script(project_dir: &Path) -> Script {
     // A test holds that the embedded script is sound, so the empty one is never seen.
     let script = Script::parse(include_str!("demo.toml")).unwrap_or_default();
     script.fill("project", &project_dir.to_string_lossy())

@@ -6,40 +6,40 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_vocabulary::{Source, Usage, Wire};
+use windlass_vocabulary::{RequestSource, Usage, WireFormat};
 
-use crate::fault::Fault;
+use crate::fault::ScriptedFault;
 use crate::wire;
 
 /// One answer: what is said, when it may be said, and what goes wrong while it is said.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    pub(crate) speech: Speech,
+pub struct ScriptedAnswer {
+    pub(crate) content: AnswerContent,
     pub(crate) when: Option<String>,
     pub(crate) when_result: Option<String>,
     pub(crate) when_model: Option<String>,
     pub(crate) when_tool: Option<String>,
-    pub(crate) when_source: Option<Source>,
+    pub(crate) when_source: Option<RequestSource>,
     pub(crate) stop: Option<StopReason>,
     pub(crate) usage: Option<Usage>,
     pub(crate) chunk: usize,
     pub(crate) pace: Duration,
     pub(crate) repeat: u32,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) fault: Option<ScriptedFault>,
 }
 
 /// What an answer says.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Speech {
+pub(crate) enum AnswerContent {
     /// Blocks, put in the words of whatever wire the request came over.
-    Blocks { thinking: String, text: String, tools: Vec<ToolRequest>, text_after: String },
+    Blocks { thinking: String, text: String, tools: Vec<ScriptedToolCall>, text_after: String },
     /// Bytes of an event stream, sent as they are.
     Raw(Vec<u8>),
 }
 
 /// One tool call of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolRequest {
+pub(crate) struct ScriptedToolCall {
     pub(crate) id: Option<String>,
     pub(crate) name: String,
     /// Arguments as text, because a rehearsed model may write nonsense.
@@ -92,11 +92,11 @@ impl StopReason {
     }
 }
 
-impl Answer {
+impl ScriptedAnswer {
     /// An answer with neither text nor tools: the model ends its turn and has said nothing.
     #[must_use]
     pub fn empty() -> Self {
-        Self::saying(Speech::Blocks {
+        Self::from_content(AnswerContent::Blocks {
             thinking: String::new(),
             text: String::new(),
             tools: Vec::new(),
@@ -107,7 +107,7 @@ impl Answer {
     /// An answer of text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::empty().say(text)
+        Self::empty().add_text(text)
     }
 
     /// An answer that is one tool call.
@@ -118,19 +118,19 @@ impl Answer {
 
     /// No answer, only a fault.
     #[must_use]
-    pub fn failing(fault: Fault) -> Self {
+    pub fn from_fault(fault: ScriptedFault) -> Self {
         Self::empty().fault(fault)
     }
 
     /// An event stream sent byte for byte. Events end at an empty line, for faults that count them.
     #[must_use]
     pub fn raw(stream: impl Into<Vec<u8>>) -> Self {
-        Self::saying(Speech::Raw(stream.into()))
+        Self::from_content(AnswerContent::Raw(stream.into()))
     }
 
-    fn saying(speech: Speech) -> Self {
+    fn from_content(content: AnswerContent) -> Self {
         Self {
-            speech,
+            content,
             when: None,
             when_result: None,
             when_model: None,
@@ -147,8 +147,8 @@ impl Answer {
 
     /// Adds to the text before the tool calls. Changes nothing in a raw answer.
     #[must_use]
-    pub fn say(mut self, more: impl Into<String>) -> Self {
-        if let Speech::Blocks { text, .. } = &mut self.speech {
+    pub fn add_text(mut self, more: impl Into<String>) -> Self {
+        if let AnswerContent::Blocks { text, .. } = &mut self.content {
             text.push_str(&more.into());
         }
         self
@@ -157,7 +157,7 @@ impl Answer {
     /// Adds to the reasoning, which comes first. Changes nothing in a raw answer.
     #[must_use]
     pub fn thinking(mut self, more: impl Into<String>) -> Self {
-        if let Speech::Blocks { thinking, .. } = &mut self.speech {
+        if let AnswerContent::Blocks { thinking, .. } = &mut self.content {
             thinking.push_str(&more.into());
         }
         self
@@ -167,7 +167,7 @@ impl Answer {
     /// Changes nothing in a raw answer.
     #[must_use]
     pub fn text_after(mut self, more: impl Into<String>) -> Self {
-        if let Speech::Blocks { text_after, .. } = &mut self.speech {
+        if let AnswerContent::Blocks { text_after, .. } = &mut self.content {
             text_after.push_str(&more.into());
         }
         self
@@ -184,7 +184,7 @@ impl Answer {
     /// Adds a tool call whose arguments are this text, JSON or not. Changes nothing in a raw answer.
     #[must_use]
     pub fn tool_text(self, name: impl Into<String>, input: impl Into<String>) -> Self {
-        self.tool_request(ToolRequest { id: None, name: name.into(), input: input.into() })
+        self.add_tool_call(ScriptedToolCall { id: None, name: name.into(), input: input.into() })
     }
 
     /// Adds a tool call with an id of its own, for rehearsing ids that repeat. Changes nothing in a
@@ -197,15 +197,15 @@ impl Answer {
         name: impl Into<String>,
         input: Value,
     ) -> Self {
-        self.tool_request(ToolRequest {
+        self.add_tool_call(ScriptedToolCall {
             id: Some(id.into()),
             name: name.into(),
             input: input.to_string(),
         })
     }
 
-    pub(crate) fn tool_request(mut self, request: ToolRequest) -> Self {
-        if let Speech::Blocks { tools, .. } = &mut self.speech {
+    pub(crate) fn add_tool_call(mut self, request: ScriptedToolCall) -> Self {
+        if let AnswerContent::Blocks { tools, .. } = &mut self.content {
             tools.push(request);
         }
         self
@@ -243,7 +243,7 @@ impl Answer {
 
     /// Only when the header `x-windlass-source` names this source.
     #[must_use]
-    pub fn when_source(mut self, source: Source) -> Self {
+    pub fn when_source(mut self, source: RequestSource) -> Self {
         self.when_source = Some(source);
         self
     }
@@ -285,7 +285,7 @@ impl Answer {
 
     /// What goes wrong.
     #[must_use]
-    pub fn fault(mut self, fault: Fault) -> Self {
+    pub fn fault(mut self, fault: ScriptedFault) -> Self {
         self.fault = Some(fault);
         self
     }
@@ -293,21 +293,21 @@ impl Answer {
     /// The events this answer makes when it is the `number`th, as bytes, before any fault. For
     /// tests that cut at every event or every byte. Usage in them is the answer's own or zero.
     #[must_use]
-    pub fn events(&self, wire: Wire, number: u64) -> Vec<Vec<u8>> {
-        let reply = wire::Reply {
+    pub fn encode_events(&self, wire: WireFormat, number: u64) -> Vec<Vec<u8>> {
+        let reply = wire::WireReply {
             number,
             model: "rehearsal",
             answer: self,
             usage: self.usage.unwrap_or_default(),
         };
-        wire::events(wire, &reply)
+        wire::encode_events(wire, &reply)
     }
 
-    pub(crate) fn fill(&mut self, mark: &str, value: &str) {
+    pub(crate) fn fill_placeholder(&mut self, mark: &str, value: &str) {
         // Arguments are JSON text, so what goes into them is written as JSON strings are.
         let quoted = Value::from(value).to_string();
         let inside = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-        if let Speech::Blocks { thinking, text, tools, text_after } = &mut self.speech {
+        if let AnswerContent::Blocks { thinking, text, tools, text_after } = &mut self.content {
             for part in [thinking, text, text_after] {
                 *part = part.replace(mark, value);
             }

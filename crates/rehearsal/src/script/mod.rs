@@ -5,23 +5,23 @@
 
 mod answer;
 mod entry;
-mod mistake;
-mod read;
-mod read_fault;
+mod fault_parser;
+mod script_error;
+mod script_parser;
 
 use std::time::Duration;
 
-pub use answer::{Answer, StopReason};
-pub use mistake::ScriptError;
+pub use answer::{ScriptedAnswer, StopReason};
+pub use script_error::ScriptError;
 
-pub(crate) use answer::{Speech, ToolRequest};
+pub(crate) use answer::{AnswerContent, ScriptedToolCall};
 
 /// What the server will say, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     pub(crate) model: Option<String>,
     pub(crate) lenient: bool,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) answers: Vec<ScriptedAnswer>,
 }
 
 impl Script {
@@ -37,12 +37,12 @@ impl Script {
     ///
     /// The first mistake, with its line and column, what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
-        read::script(text)
+        script_parser::parse_script(text)
     }
 
     /// Adds an answer after those already there.
     #[must_use]
-    pub fn answer(mut self, answer: Answer) -> Self {
+    pub fn answer(mut self, answer: ScriptedAnswer) -> Self {
         self.answers.push(answer);
         self
     }
@@ -76,20 +76,20 @@ impl Script {
     pub fn fill(mut self, name: &str, value: &str) -> Self {
         let mark = format!("{{{{{name}}}}}");
         for answer in &mut self.answers {
-            answer.fill(&mark, value);
+            answer.fill_placeholder(&mark, value);
         }
         self
     }
 
     /// The answers, in order.
     #[must_use]
-    pub fn answers(&self) -> &[Answer] {
+    pub fn answers(&self) -> &[ScriptedAnswer] {
         &self.answers
     }
 }
 
-impl FromIterator<Answer> for Script {
-    fn from_iter<T: IntoIterator<Item = Answer>>(answers: T) -> Self {
+impl FromIterator<ScriptedAnswer> for Script {
+    fn from_iter<T: IntoIterator<Item = ScriptedAnswer>>(answers: T) -> Self {
         Self { answers: answers.into_iter().collect(), ..Self::default() }
     }
 }

@@ -3,45 +3,51 @@
 use serde_json::{Value, json};
 use windlass_vocabulary::{Tokens, Usage};
 
-use super::{Asked, Reply, arguments, list_at, pieces, set, sse, str_at, text_of};
-use crate::script::{StopReason, ToolRequest};
+use super::{
+    IncomingModelRequest, WireReply, collect_text, encode_sse, list_at, parse_arguments, set_field,
+    split_into_pieces, str_at,
+};
+use crate::script::{ScriptedToolCall, StopReason};
 
 /// What is asked.
-pub(super) fn asked(body: &Value) -> Result<Asked, String> {
-    let mut asked = Asked {
+pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
+    let mut asked = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
         streaming: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..Asked::default()
+        ..IncomingModelRequest::default()
     };
     for message in list_at(body, "messages")? {
         if str_at(message, "role") == "assistant" {
-            asked.forget();
+            asked.clear_answered();
             continue;
         }
         match message.get("content") {
-            Some(Value::String(text)) => asked.hear(text),
-            Some(Value::Array(blocks)) => blocks.iter().for_each(|block| hear(&mut asked, block)),
+            Some(Value::String(text)) => asked.add_text(text),
+            Some(Value::Array(blocks)) => {
+                blocks.iter().for_each(|block| read_block(&mut asked, block))
+            }
             _ => {}
         }
     }
     Ok(asked)
 }
 
-fn hear(asked: &mut Asked, block: &Value) {
+fn read_block(asked: &mut IncomingModelRequest, block: &Value) {
     match str_at(block, "type") {
-        "text" => asked.hear(str_at(block, "text")),
+        "text" => asked.add_text(str_at(block, "text")),
         "tool_result" => {
-            asked.hear_result(&block.get("content").map(text_of).unwrap_or_default());
+            asked.add_tool_result(&block.get("content").map(collect_text).unwrap_or_default());
         }
         _ => {}
     }
 }
 
 /// The stream.
-pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
+pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let blocks = reply.blocks();
-    let mut stream = Stream { events: Vec::new(), index: 0, chunk: reply.answer.chunk };
-    let message = message(
+    let mut stream =
+        AnthropicEventStream { events: Vec::new(), index: 0, chunk: reply.answer.chunk };
+    let message = build_message(
         reply,
         &[],
         None,
@@ -49,45 +55,45 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
     );
     stream.push("message_start", &json!({"type": "message_start", "message": message}));
     if !blocks.thinking.is_empty() {
-        stream.thinking(blocks.thinking, &signature(reply));
+        stream.push_thinking(blocks.thinking, &build_signature(reply));
     }
-    stream.text(blocks.text);
+    stream.push_text(blocks.text);
     for (index, tool) in blocks.tools.iter().enumerate() {
-        stream.tool(&reply.call_id("toolu", index, tool), tool);
+        stream.push_tool_call(&reply.call_id("toolu", index, tool), tool);
     }
-    stream.text(blocks.text_after);
-    let mut delta = json!({"stop_reason": reply.stop().name(), "stop_sequence": null});
-    if reply.stop() == StopReason::Refusal {
-        set(&mut delta, "stop_details", refusal_details());
+    stream.push_text(blocks.text_after);
+    let mut delta = json!({"stop_reason": reply.stop_reason().name(), "stop_sequence": null});
+    if reply.stop_reason() == StopReason::Refusal {
+        set_field(&mut delta, "stop_details", refusal_details());
     }
-    let usage = usage(&reply.usage);
+    let usage = build_usage(&reply.usage);
     stream.push("message_delta", &json!({"type": "message_delta", "delta": delta, "usage": usage}));
     stream.push("message_stop", &json!({"type": "message_stop"}));
     stream.events
 }
 
 /// The answer in one piece.
-pub(super) fn whole(reply: &Reply<'_>) -> Value {
+pub(super) fn encode_whole(reply: &WireReply<'_>) -> Value {
     let blocks = reply.blocks();
     let text = |text: &str| (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
     let mut content = Vec::new();
     if !blocks.thinking.is_empty() {
         content.push(json!({
-            "type": "thinking", "thinking": blocks.thinking, "signature": signature(reply),
+            "type": "thinking", "thinking": blocks.thinking, "signature": build_signature(reply),
         }));
     }
     content.extend(text(blocks.text));
     for (index, tool) in blocks.tools.iter().enumerate() {
         let id = reply.call_id("toolu", index, tool);
-        let input = arguments(&tool.input);
+        let input = parse_arguments(&tool.input);
         content.push(json!({"type": "tool_use", "id": id, "name": tool.name, "input": input}));
     }
     content.extend(text(blocks.text_after));
-    message(reply, &content, Some(reply.stop()), &reply.usage)
+    build_message(reply, &content, Some(reply.stop_reason()), &reply.usage)
 }
 
 /// The error object. An unknown status has the type a server fault has.
-pub(super) fn error(status: u16, kind: Option<&str>, message: &str) -> Value {
+pub(super) fn encode_error(status: u16, kind: Option<&str>, message: &str) -> Value {
     let kind = kind.unwrap_or(match status {
         400 => "invalid_request_error",
         401 => "authentication_error",
@@ -104,18 +110,18 @@ pub(super) fn error(status: u16, kind: Option<&str>, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}})
 }
 
-struct Stream {
+struct AnthropicEventStream {
     events: Vec<Vec<u8>>,
     index: usize,
     chunk: usize,
 }
 
-impl Stream {
+impl AnthropicEventStream {
     fn push(&mut self, name: &str, payload: &Value) {
-        self.events.push(sse(Some(name), payload));
+        self.events.push(encode_sse(Some(name), payload));
     }
 
-    fn start(&mut self, block: &Value) {
+    fn start_block(&mut self, block: &Value) {
         let index = self.index;
         self.push(
             "content_block_start",
@@ -123,7 +129,7 @@ impl Stream {
         );
     }
 
-    fn delta(&mut self, delta: &Value) {
+    fn push_delta(&mut self, delta: &Value) {
         let index = self.index;
         self.push(
             "content_block_delta",
@@ -131,42 +137,47 @@ impl Stream {
         );
     }
 
-    fn stop(&mut self) {
+    fn stop_block(&mut self) {
         let index = self.index;
         self.push("content_block_stop", &json!({"type": "content_block_stop", "index": index}));
         self.index += 1;
     }
 
-    fn thinking(&mut self, thinking: &str, signature: &str) {
-        self.start(&json!({"type": "thinking", "thinking": "", "signature": ""}));
-        for piece in pieces(thinking, self.chunk) {
-            self.delta(&json!({"type": "thinking_delta", "thinking": piece}));
+    fn push_thinking(&mut self, thinking: &str, signature: &str) {
+        self.start_block(&json!({"type": "thinking", "thinking": "", "signature": ""}));
+        for piece in split_into_pieces(thinking, self.chunk) {
+            self.push_delta(&json!({"type": "thinking_delta", "thinking": piece}));
         }
-        self.delta(&json!({"type": "signature_delta", "signature": signature}));
-        self.stop();
+        self.push_delta(&json!({"type": "signature_delta", "signature": signature}));
+        self.stop_block();
     }
 
-    fn text(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
-        self.start(&json!({"type": "text", "text": ""}));
-        for piece in pieces(text, self.chunk) {
-            self.delta(&json!({"type": "text_delta", "text": piece}));
+        self.start_block(&json!({"type": "text", "text": ""}));
+        for piece in split_into_pieces(text, self.chunk) {
+            self.push_delta(&json!({"type": "text_delta", "text": piece}));
         }
-        self.stop();
+        self.stop_block();
     }
 
-    fn tool(&mut self, id: &str, tool: &ToolRequest) {
-        self.start(&json!({"type": "tool_use", "id": id, "name": tool.name, "input": {}}));
-        for piece in pieces(&tool.input, self.chunk) {
-            self.delta(&json!({"type": "input_json_delta", "partial_json": piece}));
+    fn push_tool_call(&mut self, id: &str, tool: &ScriptedToolCall) {
+        self.start_block(&json!({"type": "tool_use", "id": id, "name": tool.name, "input": {}}));
+        for piece in split_into_pieces(&tool.input, self.chunk) {
+            self.push_delta(&json!({"type": "input_json_delta", "partial_json": piece}));
         }
-        self.stop();
+        self.stop_block();
     }
 }
 
-fn message(reply: &Reply<'_>, content: &[Value], stop: Option<StopReason>, used: &Usage) -> Value {
+fn build_message(
+    reply: &WireReply<'_>,
+    content: &[Value],
+    stop: Option<StopReason>,
+    used: &Usage,
+) -> Value {
     let mut message = json!({
         "id": format!("msg_{}", reply.number),
         "type": "message",
@@ -175,15 +186,15 @@ fn message(reply: &Reply<'_>, content: &[Value], stop: Option<StopReason>, used:
         "content": content,
         "stop_reason": stop.map(StopReason::name),
         "stop_sequence": null,
-        "usage": usage(used),
+        "usage": build_usage(used),
     });
     if stop == Some(StopReason::Refusal) {
-        set(&mut message, "stop_details", refusal_details());
+        set_field(&mut message, "stop_details", refusal_details());
     }
     message
 }
 
-fn usage(usage: &Usage) -> Value {
+fn build_usage(usage: &Usage) -> Value {
     json!({
         "input_tokens": usage.input.0,
         "output_tokens": usage.output.0,
@@ -196,6 +207,6 @@ fn refusal_details() -> Value {
     json!({"category": "rehearsed", "explanation": "The script says that the model refuses."})
 }
 
-fn signature(reply: &Reply<'_>) -> String {
+fn build_signature(reply: &WireReply<'_>) -> String {
     format!("signature_{}", reply.number)
 }

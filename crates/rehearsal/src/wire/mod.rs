@@ -3,82 +3,84 @@
 //! One file per wire, named as in the vocabulary. Written from the providers' documents and apart
 //! from the crate that speaks to them, so that a mistake there is not made twice.
 
-mod anthropic_law;
 mod anthropic_messages;
+mod anthropic_rules;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod route;
 
 use serde_json::{Value, json};
-use windlass_vocabulary::{Usage, Wire};
+use windlass_vocabulary::{Usage, WireFormat};
 
-use crate::script::{Answer, Speech, StopReason, ToolRequest};
+use crate::script::{AnswerContent, ScriptedAnswer, ScriptedToolCall, StopReason};
 
-pub(crate) use route::{Route, SERVED, route};
+pub(crate) use route::{RequestRoute, SERVED, route_request};
 
 /// What a request asks, as far as a script can tell requests apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct IncomingModelRequest {
     /// The model asked for.
     pub(crate) model: String,
     /// Is the answer wanted as an event stream?
     pub(crate) streaming: bool,
     /// All that was said to the model since its last answer, tool results included.
-    pub(crate) said: String,
+    pub(crate) new_text: String,
     /// The tool results among it.
-    pub(crate) results: String,
+    pub(crate) tool_results: String,
     /// Names of the tools on offer.
-    pub(crate) tools: Vec<String>,
+    pub(crate) tool_names: Vec<String>,
 }
 
-impl Asked {
-    fn hear(&mut self, text: &str) {
-        self.said.push_str(text);
-        self.said.push('\n');
+impl IncomingModelRequest {
+    fn add_text(&mut self, text: &str) {
+        self.new_text.push_str(text);
+        self.new_text.push('\n');
     }
 
-    fn hear_result(&mut self, text: &str) {
-        self.hear(text);
-        self.results.push_str(text);
-        self.results.push('\n');
+    fn add_tool_result(&mut self, text: &str) {
+        self.add_text(text);
+        self.tool_results.push_str(text);
+        self.tool_results.push('\n');
     }
 
     /// The model spoke: what was said before is answered.
-    fn forget(&mut self) {
-        self.said.clear();
-        self.results.clear();
+    fn clear_answered(&mut self) {
+        self.new_text.clear();
+        self.tool_results.clear();
     }
 }
 
 /// An answer about to be put in a wire's words.
-pub(crate) struct Reply<'a> {
+pub(crate) struct WireReply<'a> {
     /// Counts the answers given; ids are made of it.
     pub(crate) number: u64,
     pub(crate) model: &'a str,
-    pub(crate) answer: &'a Answer,
+    pub(crate) answer: &'a ScriptedAnswer,
     pub(crate) usage: Usage,
 }
 
 /// The blocks of an answer. A raw answer has none: it is never put in words.
-struct Blocks<'a> {
+struct AnswerBlocks<'a> {
     thinking: &'a str,
     text: &'a str,
-    tools: &'a [ToolRequest],
+    tools: &'a [ScriptedToolCall],
     text_after: &'a str,
 }
 
-impl<'a> Reply<'a> {
-    fn blocks(&self) -> Blocks<'a> {
-        match &self.answer.speech {
-            Speech::Blocks { thinking, text, tools, text_after } => {
-                Blocks { thinking, text, tools, text_after }
+impl<'a> WireReply<'a> {
+    fn blocks(&self) -> AnswerBlocks<'a> {
+        match &self.answer.content {
+            AnswerContent::Blocks { thinking, text, tools, text_after } => {
+                AnswerBlocks { thinking, text, tools, text_after }
             }
-            Speech::Raw(_) => Blocks { thinking: "", text: "", tools: &[], text_after: "" },
+            AnswerContent::Raw(_) => {
+                AnswerBlocks { thinking: "", text: "", tools: &[], text_after: "" }
+            }
         }
     }
 
-    fn stop(&self) -> StopReason {
+    fn stop_reason(&self) -> StopReason {
         self.answer.stop.unwrap_or(if self.blocks().tools.is_empty() {
             StopReason::EndTurn
         } else {
@@ -86,44 +88,51 @@ impl<'a> Reply<'a> {
         })
     }
 
-    fn call_id(&self, prefix: &str, index: usize, tool: &ToolRequest) -> String {
+    fn call_id(&self, prefix: &str, index: usize, tool: &ScriptedToolCall) -> String {
         tool.id.clone().unwrap_or_else(|| format!("{prefix}_{}_{index}", self.number))
     }
 }
 
-impl Blocks<'_> {
+impl AnswerBlocks<'_> {
     /// The parts of the answer that are plain text, for wires that keep them in one place.
-    fn texts(&self) -> String {
+    fn joined_text(&self) -> String {
         format!("{}{}", self.text, self.text_after)
     }
 }
 
 /// Reads a request. The error says what in the body is not as this wire demands.
-pub(crate) fn asked(wire: Wire, body: &Value, lenient: bool) -> Result<Asked, String> {
+pub(crate) fn parse_request(
+    wire: WireFormat,
+    body: &Value,
+    lenient: bool,
+) -> Result<IncomingModelRequest, String> {
     let asked = match wire {
-        Wire::AnthropicMessages => {
-            if !lenient && let Some(problem) = anthropic_law::breach(body) {
+        WireFormat::AnthropicMessages => {
+            if !lenient && let Some(problem) = anthropic_rules::find_violation(body) {
                 return Err(problem);
             }
-            anthropic_messages::asked(body)
+            anthropic_messages::parse_request(body)
         }
-        Wire::OpenaiResponses => openai_responses::asked(body),
-        Wire::OpenaiChat => openai_chat::asked(body),
-        Wire::Gemini => gemini::asked(body),
+        WireFormat::OpenaiResponses => openai_responses::parse_request(body),
+        WireFormat::OpenaiChat => openai_chat::parse_request(body),
+        WireFormat::Gemini => gemini::parse_request(body),
     }?;
-    Ok(Asked { tools: body.get("tools").map(names).unwrap_or_default(), ..asked })
+    Ok(IncomingModelRequest {
+        tool_names: body.get("tools").map(collect_tool_names).unwrap_or_default(),
+        ..asked
+    })
 }
 
 /// The names of tools, however deep a wire wraps them; what they take is not looked at.
-fn names(tools: &Value) -> Vec<String> {
+fn collect_tool_names(tools: &Value) -> Vec<String> {
     match tools {
-        Value::Array(tools) => tools.iter().flat_map(names).collect(),
+        Value::Array(tools) => tools.iter().flat_map(collect_tool_names).collect(),
         Value::Object(tool) => match tool.get("name").and_then(Value::as_str) {
             Some(name) => vec![name.to_owned()],
             None => ["function", "functionDeclarations"]
                 .iter()
                 .filter_map(|key| tool.get(*key))
-                .flat_map(names)
+                .flat_map(collect_tool_names)
                 .collect(),
         },
         _ => Vec::new(),
@@ -131,74 +140,84 @@ fn names(tools: &Value) -> Vec<String> {
 }
 
 /// The answer as the events of a stream.
-pub(crate) fn events(wire: Wire, reply: &Reply<'_>) -> Vec<Vec<u8>> {
-    if let Speech::Raw(stream) = &reply.answer.speech {
-        return split(stream);
+pub(crate) fn encode_events(wire: WireFormat, reply: &WireReply<'_>) -> Vec<Vec<u8>> {
+    if let AnswerContent::Raw(stream) = &reply.answer.content {
+        return split_raw_events(stream);
     }
     match wire {
-        Wire::AnthropicMessages => anthropic_messages::events(reply),
-        Wire::OpenaiResponses => openai_responses::events(reply),
-        Wire::OpenaiChat => openai_chat::events(reply),
-        Wire::Gemini => gemini::events(reply),
+        WireFormat::AnthropicMessages => anthropic_messages::encode_events(reply),
+        WireFormat::OpenaiResponses => openai_responses::encode_events(reply),
+        WireFormat::OpenaiChat => openai_chat::encode_events(reply),
+        WireFormat::Gemini => gemini::encode_events(reply),
     }
 }
 
 /// The answer in one piece, for a request that did not want a stream.
-pub(crate) fn whole(wire: Wire, reply: &Reply<'_>) -> Vec<u8> {
-    if let Speech::Raw(bytes) = &reply.answer.speech {
+pub(crate) fn encode_whole(wire: WireFormat, reply: &WireReply<'_>) -> Vec<u8> {
+    if let AnswerContent::Raw(bytes) = &reply.answer.content {
         return bytes.clone();
     }
     let value = match wire {
-        Wire::AnthropicMessages => anthropic_messages::whole(reply),
-        Wire::OpenaiResponses => openai_responses::whole(reply),
-        Wire::OpenaiChat => openai_chat::whole(reply),
-        Wire::Gemini => gemini::whole(reply),
+        WireFormat::AnthropicMessages => anthropic_messages::encode_whole(reply),
+        WireFormat::OpenaiResponses => openai_responses::encode_whole(reply),
+        WireFormat::OpenaiChat => openai_chat::encode_whole(reply),
+        WireFormat::Gemini => gemini::encode_whole(reply),
     };
     value.to_string().into_bytes()
 }
 
 /// The provider's error object; without a kind, the usual one for the status.
-pub(crate) fn error(wire: Wire, status: u16, kind: Option<&str>, message: &str) -> Value {
+pub(crate) fn encode_error(
+    wire: WireFormat,
+    status: u16,
+    kind: Option<&str>,
+    message: &str,
+) -> Value {
     match wire {
-        Wire::AnthropicMessages => anthropic_messages::error(status, kind, message),
-        Wire::OpenaiResponses | Wire::OpenaiChat => {
-            let kind = kind.unwrap_or(openai_kind(status));
+        WireFormat::AnthropicMessages => anthropic_messages::encode_error(status, kind, message),
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat => {
+            let kind = kind.unwrap_or(openai_error_kind(status));
             json!({"error": {"message": message, "type": kind, "param": null, "code": kind}})
         }
-        Wire::Gemini => gemini::error(status, kind, message),
+        WireFormat::Gemini => gemini::encode_error(status, kind, message),
     }
 }
 
 /// An error in the middle of a stream.
-pub(crate) fn error_event(wire: Wire, reply: &Reply<'_>, kind: &str, message: &str) -> Vec<u8> {
+pub(crate) fn encode_error_event(
+    wire: WireFormat,
+    reply: &WireReply<'_>,
+    kind: &str,
+    message: &str,
+) -> Vec<u8> {
     match wire {
-        Wire::AnthropicMessages => {
-            sse(Some("error"), &anthropic_messages::error(500, Some(kind), message))
+        WireFormat::AnthropicMessages => {
+            encode_sse(Some("error"), &anthropic_messages::encode_error(500, Some(kind), message))
         }
-        Wire::OpenaiResponses => openai_responses::failed(reply, kind, message),
-        Wire::OpenaiChat => sse(None, &error(wire, 500, Some(kind), message)),
-        Wire::Gemini => sse(None, &gemini::error(500, Some(kind), message)),
+        WireFormat::OpenaiResponses => openai_responses::encode_failed_event(reply, kind, message),
+        WireFormat::OpenaiChat => encode_sse(None, &encode_error(wire, 500, Some(kind), message)),
+        WireFormat::Gemini => encode_sse(None, &gemini::encode_error(500, Some(kind), message)),
     }
 }
 
 /// A sign of life in the middle of a stream. Where the wire has no word for it, a comment.
-pub(crate) fn ping(wire: Wire) -> Vec<u8> {
+pub(crate) fn encode_ping(wire: WireFormat) -> Vec<u8> {
     match wire {
-        Wire::AnthropicMessages => sse(Some("ping"), &json!({"type": "ping"})),
+        WireFormat::AnthropicMessages => encode_sse(Some("ping"), &json!({"type": "ping"})),
         _ => b": ping\n\n".to_vec(),
     }
 }
 
 /// The answer to a request to count tokens. Four bytes a token is near enough for a rehearsal.
-pub(crate) fn count(wire: Wire, body_bytes: usize) -> Value {
+pub(crate) fn encode_token_count(wire: WireFormat, body_bytes: usize) -> Value {
     let tokens = body_bytes.div_ceil(4);
     match wire {
-        Wire::Gemini => json!({"totalTokens": tokens}),
+        WireFormat::Gemini => json!({"totalTokens": tokens}),
         _ => json!({"input_tokens": tokens}),
     }
 }
 
-fn openai_kind(status: u16) -> &'static str {
+fn openai_error_kind(status: u16) -> &'static str {
     match status {
         400 => "invalid_request_error",
         401 => "invalid_api_key",
@@ -211,13 +230,13 @@ fn openai_kind(status: u16) -> &'static str {
 }
 
 /// One event in the framing of server-sent events.
-fn sse(name: Option<&str>, payload: &Value) -> Vec<u8> {
+fn encode_sse(name: Option<&str>, payload: &Value) -> Vec<u8> {
     let name = name.map(|name| format!("event: {name}\n")).unwrap_or_default();
     format!("{name}data: {payload}\n\n").into_bytes()
 }
 
 /// Text in pieces of some characters each; nothing for nothing.
-fn pieces(text: &str, characters: usize) -> Vec<&str> {
+fn split_into_pieces(text: &str, characters: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -230,7 +249,7 @@ fn pieces(text: &str, characters: usize) -> Vec<&str> {
 }
 
 /// A raw stream at its empty lines, so that faults can count its events.
-fn split(stream: &[u8]) -> Vec<Vec<u8>> {
+fn split_raw_events(stream: &[u8]) -> Vec<Vec<u8>> {
     let mut events = Vec::new();
     let mut event = Vec::new();
     for byte in stream {
@@ -246,7 +265,7 @@ fn split(stream: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Arguments as a JSON value, for wires that send them so. Nonsense becomes a string.
-fn arguments(input: &str) -> Value {
+fn parse_arguments(input: &str) -> Value {
     if input.is_empty() {
         return json!({});
     }
@@ -254,17 +273,17 @@ fn arguments(input: &str) -> Value {
 }
 
 /// The text in a string, a list of parts with text, or a part.
-fn text_of(value: &Value) -> String {
+fn collect_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(text_of).collect::<Vec<_>>().join("\n"),
-        Value::Object(part) => part.get("text").map(text_of).unwrap_or_default(),
+        Value::Array(parts) => parts.iter().map(collect_text).collect::<Vec<_>>().join("\n"),
+        Value::Object(part) => part.get("text").map(collect_text).unwrap_or_default(),
         _ => String::new(),
     }
 }
 
 /// Sets a field of an object.
-fn set(object: &mut Value, key: &str, value: impl Into<Value>) {
+fn set_field(object: &mut Value, key: &str, value: impl Into<Value>) {
     if let Value::Object(fields) = object {
         fields.insert(key.to_owned(), value.into());
     }

@@ -3,22 +3,25 @@
 use serde_json::{Value, json};
 use windlass_vocabulary::Usage;
 
-use super::{Asked, Reply, list_at, pieces, set, sse, str_at, text_of};
+use super::{
+    IncomingModelRequest, WireReply, collect_text, encode_sse, list_at, set_field,
+    split_into_pieces, str_at,
+};
 use crate::script::StopReason;
 
 /// What is asked.
-pub(super) fn asked(body: &Value) -> Result<Asked, String> {
-    let mut asked = Asked {
+pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String> {
+    let mut asked = IncomingModelRequest {
         model: str_at(body, "model").to_owned(),
         streaming: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..Asked::default()
+        ..IncomingModelRequest::default()
     };
     for message in list_at(body, "messages")? {
-        let text = message.get("content").map(text_of).unwrap_or_default();
+        let text = message.get("content").map(collect_text).unwrap_or_default();
         match str_at(message, "role") {
-            "assistant" => asked.forget(),
-            "user" => asked.hear(&text),
-            "tool" => asked.hear_result(&text),
+            "assistant" => asked.clear_answered(),
+            "user" => asked.add_text(&text),
+            "tool" => asked.add_tool_result(&text),
             _ => {}
         }
     }
@@ -26,15 +29,17 @@ pub(super) fn asked(body: &Value) -> Result<Asked, String> {
 }
 
 /// The stream. Usage is sent whether or not it was asked for, as many servers do.
-pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
+pub(super) fn encode_events(reply: &WireReply<'_>) -> Vec<Vec<u8>> {
     let blocks = reply.blocks();
     let chunk = reply.answer.chunk;
     let mut deltas = vec![json!({"role": "assistant", "content": ""})];
     deltas.extend(
-        pieces(blocks.thinking, chunk).into_iter().map(|text| json!({"reasoning_content": text})),
+        split_into_pieces(blocks.thinking, chunk)
+            .into_iter()
+            .map(|text| json!({"reasoning_content": text})),
     );
-    let key = if reply.stop() == StopReason::Refusal { "refusal" } else { "content" };
-    deltas.extend(pieces(blocks.text, chunk).into_iter().map(|text| json!({key: text})));
+    let key = if reply.stop_reason() == StopReason::Refusal { "refusal" } else { "content" };
+    deltas.extend(split_into_pieces(blocks.text, chunk).into_iter().map(|text| json!({key: text})));
     for (index, tool) in blocks.tools.iter().enumerate() {
         let call = json!({
             "index": index,
@@ -43,30 +48,37 @@ pub(super) fn events(reply: &Reply<'_>) -> Vec<Vec<u8>> {
             "function": {"name": tool.name, "arguments": ""},
         });
         deltas.push(json!({"tool_calls": [call]}));
-        for piece in pieces(&tool.input, chunk) {
+        for piece in split_into_pieces(&tool.input, chunk) {
             let more = json!({"index": index, "function": {"arguments": piece}});
             deltas.push(json!({"tool_calls": [more]}));
         }
     }
-    deltas.extend(pieces(blocks.text_after, chunk).into_iter().map(|text| json!({key: text})));
+    deltas.extend(
+        split_into_pieces(blocks.text_after, chunk).into_iter().map(|text| json!({key: text})),
+    );
     let mut events: Vec<_> = deltas
         .into_iter()
-        .map(|delta| choice("delta", &delta, None))
-        .chain([choice("delta", &json!({}), Some(finish(reply.stop())))])
-        .map(|choice| sse(None, &completion(reply, "chat.completion.chunk", &[choice], None)))
+        .map(|delta| build_choice("delta", &delta, None))
+        .chain([build_choice("delta", &json!({}), Some(finish_reason(reply.stop_reason())))])
+        .map(|choice| {
+            encode_sse(None, &build_completion(reply, "chat.completion.chunk", &[choice], None))
+        })
         .collect();
-    let usage = usage(&reply.usage);
-    events.push(sse(None, &completion(reply, "chat.completion.chunk", &[], Some(&usage))));
+    let usage = build_usage(&reply.usage);
+    events.push(encode_sse(
+        None,
+        &build_completion(reply, "chat.completion.chunk", &[], Some(&usage)),
+    ));
     events.push(b"data: [DONE]\n\n".to_vec());
     events
 }
 
 /// The answer in one piece.
-pub(super) fn whole(reply: &Reply<'_>) -> Value {
+pub(super) fn encode_whole(reply: &WireReply<'_>) -> Value {
     let blocks = reply.blocks();
-    let mut message = json!({"role": "assistant", "content": blocks.texts()});
+    let mut message = json!({"role": "assistant", "content": blocks.joined_text()});
     if !blocks.thinking.is_empty() {
-        set(&mut message, "reasoning_content", Value::from(blocks.thinking));
+        set_field(&mut message, "reasoning_content", Value::from(blocks.thinking));
     }
     if !blocks.tools.is_empty() {
         let calls = blocks.tools.iter().enumerate().map(|(index, tool)| {
@@ -76,17 +88,22 @@ pub(super) fn whole(reply: &Reply<'_>) -> Value {
                 "function": {"name": tool.name, "arguments": tool.input},
             })
         });
-        set(&mut message, "tool_calls", calls.collect::<Value>());
+        set_field(&mut message, "tool_calls", calls.collect::<Value>());
     }
-    let choice = choice("message", &message, Some(finish(reply.stop())));
-    completion(reply, "chat.completion", &[choice], Some(&usage(&reply.usage)))
+    let choice = build_choice("message", &message, Some(finish_reason(reply.stop_reason())));
+    build_completion(reply, "chat.completion", &[choice], Some(&build_usage(&reply.usage)))
 }
 
-fn choice(key: &str, content: &Value, finish: Option<&str>) -> Value {
+fn build_choice(key: &str, content: &Value, finish: Option<&str>) -> Value {
     json!({"index": 0, key: content, "finish_reason": finish})
 }
 
-fn completion(reply: &Reply<'_>, object: &str, choices: &[Value], usage: Option<&Value>) -> Value {
+fn build_completion(
+    reply: &WireReply<'_>,
+    object: &str,
+    choices: &[Value],
+    usage: Option<&Value>,
+) -> Value {
     json!({
         "id": format!("chatcmpl_{}", reply.number),
         "object": object,
@@ -97,7 +114,7 @@ fn completion(reply: &Reply<'_>, object: &str, choices: &[Value], usage: Option<
     })
 }
 
-fn finish(stop: StopReason) -> &'static str {
+fn finish_reason(stop: StopReason) -> &'static str {
     match stop {
         StopReason::EndTurn | StopReason::StopSequence | StopReason::PauseTurn => "stop",
         StopReason::ToolUse => "tool_calls",
@@ -107,7 +124,7 @@ fn finish(stop: StopReason) -> &'static str {
 }
 
 /// Here cached tokens are part of the prompt, not beside it.
-fn usage(usage: &Usage) -> Value {
+fn build_usage(usage: &Usage) -> Value {
     let prompt = usage.input_total().0;
     json!({
         "prompt_tokens": prompt,

@@ -1,20 +1,20 @@
 //! Which path is served, and what it means. Queries are ignored.
 
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::WireFormat;
 
 /// What a request line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum RequestRoute {
     /// An answer from the script.
     Answer {
-        wire: Wire,
+        wire: WireFormat,
         /// The model, where the wire has it in the path.
         model: Option<String>,
         /// Streaming or not, where the wire has it in the path.
         streaming: Option<bool>,
     },
     /// A token count.
-    Count(Wire),
+    Count(WireFormat),
     /// A path that is served, but not with this method.
     WrongMethod,
     /// Anything else.
@@ -28,32 +28,36 @@ pub(crate) const SERVED: &str = "POST /v1/messages, POST /v1/messages/count_toke
      POST /v1beta/models/{model}:generateContent, POST /v1beta/models/{model}:countTokens";
 
 /// What this method and path (without its query) ask for.
-pub(crate) fn route(method: &str, path: &str) -> Route {
+pub(crate) fn route_request(method: &str, path: &str) -> RequestRoute {
     let found = match path {
-        "/v1/messages" => by_body(Wire::AnthropicMessages),
-        "/v1/messages/count_tokens" => Route::Count(Wire::AnthropicMessages),
-        "/v1/responses" => by_body(Wire::OpenaiResponses),
-        "/v1/chat/completions" => by_body(Wire::OpenaiChat),
-        _ => gemini(path),
+        "/v1/messages" => answer_route(WireFormat::AnthropicMessages),
+        "/v1/messages/count_tokens" => RequestRoute::Count(WireFormat::AnthropicMessages),
+        "/v1/responses" => answer_route(WireFormat::OpenaiResponses),
+        "/v1/chat/completions" => answer_route(WireFormat::OpenaiChat),
+        _ => route_gemini(path),
     };
-    if method != "POST" && found != Route::Unknown { Route::WrongMethod } else { found }
+    if method != "POST" && found != RequestRoute::Unknown {
+        RequestRoute::WrongMethod
+    } else {
+        found
+    }
 }
 
-fn by_body(wire: Wire) -> Route {
-    Route::Answer { wire, model: None, streaming: None }
+fn answer_route(wire: WireFormat) -> RequestRoute {
+    RequestRoute::Answer { wire, model: None, streaming: None }
 }
 
-fn gemini(path: &str) -> Route {
+fn route_gemini(path: &str) -> RequestRoute {
     let asked = path.strip_prefix("/v1beta/models/").and_then(|rest| rest.rsplit_once(':'));
     let Some((model, verb)) = asked else {
-        return Route::Unknown;
+        return RequestRoute::Unknown;
     };
     let streaming = match verb {
         "streamGenerateContent" => true,
         "generateContent" => false,
-        "countTokens" => return Route::Count(Wire::Gemini),
-        _ => return Route::Unknown,
+        "countTokens" => return RequestRoute::Count(WireFormat::Gemini),
+        _ => return RequestRoute::Unknown,
     };
     let model = Some(model.to_owned());
-    Route::Answer { wire: Wire::Gemini, model, streaming: Some(streaming) }
+    RequestRoute::Answer { wire: WireFormat::Gemini, model, streaming: Some(streaming) }
 }

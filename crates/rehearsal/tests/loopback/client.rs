@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script};
 
 /// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +221,7 @@ impl Client {
 
 /// A server on a thread of its own.
 pub(crate) fn play(script: Script) -> Rehearsal {
-    Rehearsal::start_blocking(script, StartOptions::default()).expect("start")
+    Rehearsal::start_blocking(script, RehearsalOptions::default()).expect("start")
 }
 
 /// A server that plays one answer, and what comes of asking it.

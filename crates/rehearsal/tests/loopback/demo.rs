@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_rehearsal::{Rehearsal, Script, demo};
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::WireFormat;
 
 use crate::client::{Client, End, play, prompt};
 
@@ -90,8 +90,8 @@ fn perform(call: &Value, project: &Path) -> String {
 #[test]
 fn the_conversation_mends_the_project() {
     let project = tempfile::tempdir().expect("a directory");
-    demo::lay_out(project.path()).expect("lay out");
-    let rehearsal = play(demo::script(project.path()).pace(Duration::ZERO));
+    demo::write_project(project.path()).expect("lay out");
+    let rehearsal = play(demo::build_script(project.path()).pace(Duration::ZERO));
     let mut messages = vec![json!({"role": "user", "content": demo::prompt()})];
     let mut mishaps = Vec::new();
     let mut asked = Vec::new();
@@ -129,7 +129,7 @@ fn the_conversation_mends_the_project() {
 #[test]
 fn the_project_is_broken_in_one_place() {
     let project = tempfile::tempdir().expect("a directory");
-    demo::lay_out(project.path()).expect("lay out");
+    demo::write_project(project.path()).expect("lay out");
     let run = Command::new("./test.sh").current_dir(project.path()).stdin(Stdio::null()).output();
     let run = run.expect("a program");
     assert_eq!(run.status.code(), Some(1));
@@ -141,7 +141,7 @@ fn the_project_is_broken_in_one_place() {
 
 #[test]
 fn a_step_that_is_denied_ends_the_demonstration_politely() {
-    let rehearsal = play(demo::script(Path::new("/nowhere")).pace(Duration::ZERO));
+    let rehearsal = play(demo::build_script(Path::new("/nowhere")).pace(Duration::ZERO));
     let mut messages = vec![json!({"role": "user", "content": demo::prompt()})];
     let mut mishaps = Vec::new();
     for _ in 0..10 {
@@ -165,11 +165,13 @@ fn a_step_that_is_denied_ends_the_demonstration_politely() {
 
 #[test]
 fn it_can_be_watched_and_does_not_bore() {
-    let script: Script = demo::script(Path::new("/home/someone/demo"));
+    let script: Script = demo::build_script(Path::new("/home/someone/demo"));
     // The last answer is for what was not foreseen.
     let played = &script.answers()[..script.answers().len() - 1];
-    let events: usize =
-        played.iter().map(|answer| answer.events(Wire::AnthropicMessages, 1).len()).sum();
+    let events: usize = played
+        .iter()
+        .map(|answer| answer.encode_events(WireFormat::AnthropicMessages, 1).len())
+        .sum();
     let pauses = Duration::from_millis(40) * u32::try_from(events).expect("few events");
     // To which the client adds its two waits before it tries again, and the tools their time.
     assert!((4.0..8.0).contains(&pauses.as_secs_f32()), "{pauses:?} for {events} events");

@@ -1,7 +1,7 @@
 //! Histories that the provider of the messages wire would refuse.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::client::{Client, play, prompt};
 
@@ -52,14 +52,14 @@ fn breaches_are_refused_unless_the_script_is_lenient() {
         ("u a m +1 u =1 m +1 u =1", "repeats the call id 1"),
     ];
     for (short, problem) in breaches {
-        let strict = play(Script::new().answer(Answer::text("hi")));
+        let strict = play(Script::new().answer(ScriptedAnswer::text("hi")));
         let seen = Client::connect(strict.address()).ask(&body(short));
         assert_eq!(seen.status, Some(400), "{short}");
         assert_eq!(seen.json()["error"]["type"], "invalid_request_error");
         assert!(seen.text().contains(problem), "{short}: {}", seen.text());
         let left = strict.answers_left().len();
         assert_eq!(left, 1, "a refused request uses nothing up");
-        let lenient = play(Script::new().lenient().answer(Answer::text("hi")));
+        let lenient = play(Script::new().lenient().answer(ScriptedAnswer::text("hi")));
         let seen = Client::connect(lenient.address()).ask(&body(short));
         assert_eq!(seen.said(), "hi", "{short}");
     }
@@ -72,7 +72,7 @@ fn a_model_and_an_output_limit_are_demanded() {
     {
         let mut body = prompt("hello");
         body[key] = value;
-        let rehearsal = play(Script::new().answer(Answer::text("hi")));
+        let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
         let seen = Client::connect(rehearsal.address()).ask(&body);
         assert_eq!(seen.status, Some(400));
         assert!(seen.text().contains(&format!("`{key}`")), "{}", seen.text());
@@ -88,7 +88,7 @@ fn lawful_histories_are_answered() {
         "u a m +1 m +2 u =1 u =2",
         "u a m +1 u =1 m +2 u =2",
     ] {
-        let rehearsal = play(Script::new().answer(Answer::text("hi")));
+        let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
         let seen = Client::connect(rehearsal.address()).ask(&body(short));
         assert_eq!(seen.said(), "hi", "{short}: {}", seen.text());
     }

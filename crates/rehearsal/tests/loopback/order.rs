@@ -1,8 +1,8 @@
 //! Which answer a request gets.
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Rehearsal, Script};
-use windlass_vocabulary::Source;
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
+use windlass_vocabulary::RequestSource;
 
 use crate::client::{Client, play, prompt, prompt_with_result};
 
@@ -19,9 +19,9 @@ fn with_tool(mut body: serde_json::Value, name: &str) -> serde_json::Value {
 fn answers_are_used_in_order_and_each_as_often_as_it_says() {
     let rehearsal = play(
         Script::new()
-            .answer(Answer::text("once"))
-            .answer(Answer::text("twice").repeat(2))
-            .answer(Answer::text("ever").repeat(0)),
+            .answer(ScriptedAnswer::text("once"))
+            .answer(ScriptedAnswer::text("twice").repeat(2))
+            .answer(ScriptedAnswer::text("ever").repeat(0)),
     );
     let heard: Vec<_> = (0..6).map(|_| said(&rehearsal, &prompt("hello"))).collect();
     assert_eq!(heard, ["once", "twice", "twice", "ever", "ever", "ever"]);
@@ -32,10 +32,10 @@ fn answers_are_used_in_order_and_each_as_often_as_it_says() {
 fn the_first_that_fits_is_taken_and_the_others_stay() {
     let rehearsal = play(
         Script::new()
-            .answer(Answer::text("to blue").when("blue"))
-            .answer(Answer::text("to red").when("red"))
-            .answer(Answer::text("to red again").when("red"))
-            .answer(Answer::text("to anything")),
+            .answer(ScriptedAnswer::text("to blue").when("blue"))
+            .answer(ScriptedAnswer::text("to red").when("red"))
+            .answer(ScriptedAnswer::text("to red again").when("red"))
+            .answer(ScriptedAnswer::text("to anything")),
     );
     let heard: Vec<_> = ["red", "red", "red", "blue"]
         .iter()
@@ -48,26 +48,35 @@ fn the_first_that_fits_is_taken_and_the_others_stay() {
 fn conditions_look_where_they_say() {
     let table = [
         // Condition, request, does it hold?
-        (Answer::text("y").when("list"), prompt_with_result("a list", "go on"), true),
-        (Answer::text("y").when("go on"), prompt_with_result("a list", "go on"), true),
+        (ScriptedAnswer::text("y").when("list"), prompt_with_result("a list", "go on"), true),
+        (ScriptedAnswer::text("y").when("go on"), prompt_with_result("a list", "go on"), true),
         // Said before the last answer.
-        (Answer::text("y").when("begin"), prompt_with_result("a list", "go on"), false),
-        (Answer::text("y").when_result("list"), prompt_with_result("a list", "go on"), true),
-        (Answer::text("y").when_result("go on"), prompt_with_result("a list", "go on"), false),
-        (Answer::text("y").when_result("list"), prompt("a list"), false),
+        (ScriptedAnswer::text("y").when("begin"), prompt_with_result("a list", "go on"), false),
+        (
+            ScriptedAnswer::text("y").when_result("list"),
+            prompt_with_result("a list", "go on"),
+            true,
+        ),
+        (
+            ScriptedAnswer::text("y").when_result("go on"),
+            prompt_with_result("a list", "go on"),
+            false,
+        ),
+        (ScriptedAnswer::text("y").when_result("list"), prompt("a list"), false),
         // An empty text fits every result, and no prompt.
-        (Answer::text("y").when_result(""), prompt_with_result("a list", "go on"), true),
-        (Answer::text("y").when_result(""), prompt("a list"), false),
-        (Answer::text("y").when_tool("Read"), with_tool(prompt("hello"), "Read"), true),
-        (Answer::text("y").when_tool("Read"), with_tool(prompt("hello"), "ReadAll"), false),
-        (Answer::text("y").when_tool("Read"), prompt("hello"), false),
-        (Answer::text("y").when_model("some"), prompt("hello"), true),
-        (Answer::text("y").when_model("other"), prompt("hello"), false),
+        (ScriptedAnswer::text("y").when_result(""), prompt_with_result("a list", "go on"), true),
+        (ScriptedAnswer::text("y").when_result(""), prompt("a list"), false),
+        (ScriptedAnswer::text("y").when_tool("Read"), with_tool(prompt("hello"), "Read"), true),
+        (ScriptedAnswer::text("y").when_tool("Read"), with_tool(prompt("hello"), "ReadAll"), false),
+        (ScriptedAnswer::text("y").when_tool("Read"), prompt("hello"), false),
+        (ScriptedAnswer::text("y").when_model("some"), prompt("hello"), true),
+        (ScriptedAnswer::text("y").when_model("other"), prompt("hello"), false),
         // All conditions must hold.
-        (Answer::text("y").when("hello").when_model("other"), prompt("hello"), false),
+        (ScriptedAnswer::text("y").when("hello").when_model("other"), prompt("hello"), false),
     ];
     for (answer, body, holds) in table {
-        let rehearsal = play(Script::new().answer(answer.clone()).answer(Answer::text("n")));
+        let rehearsal =
+            play(Script::new().answer(answer.clone()).answer(ScriptedAnswer::text("n")));
         let heard = said(&rehearsal, &body);
         assert_eq!(heard, if holds { "y" } else { "n" }, "{answer:?}");
     }
@@ -77,9 +86,9 @@ fn conditions_look_where_they_say() {
 fn the_source_is_read_from_its_header() {
     let answers = || {
         Script::new()
-            .answer(Answer::text("summary").when_source(Source::Compaction))
-            .answer(Answer::text("label").when_source(Source::ToolLabel))
-            .answer(Answer::text("main"))
+            .answer(ScriptedAnswer::text("summary").when_source(RequestSource::Compaction))
+            .answer(ScriptedAnswer::text("label").when_source(RequestSource::ToolLabel))
+            .answer(ScriptedAnswer::text("main"))
     };
     for (header, wanted) in
         [("compaction", "summary"), ("tool_label", "label"), ("main", "main"), ("x", "main")]
@@ -96,8 +105,8 @@ fn the_source_is_read_from_its_header() {
 fn with_no_answer_left_the_error_names_what_was_asked_and_what_is_left() {
     let rehearsal = play(
         Script::new()
-            .answer(Answer::text("all done").when("finish"))
-            .answer(Answer::call("Bash", json!({})).when_result("ok")),
+            .answer(ScriptedAnswer::text("all done").when("finish"))
+            .answer(ScriptedAnswer::call("Bash", json!({})).when_result("ok")),
     );
     let seen = Client::connect(rehearsal.address()).ask(&prompt("start it"));
     assert_eq!(seen.status, Some(400));
@@ -116,7 +125,7 @@ fn with_no_answer_left_the_error_names_what_was_asked_and_what_is_left() {
 
 #[test]
 fn a_request_that_cannot_be_read_uses_nothing_up() {
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let mut client = Client::connect(rehearsal.address());
     for body in ["", "{", "[]", "{\"model\":\"m\",\"max_tokens\":1}"] {
         let seen = client.post("/v1/messages", &[], body);

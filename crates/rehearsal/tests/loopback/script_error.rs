@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Fault, Script, StopReason};
-use windlass_vocabulary::{Source, Tokens, Usage};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault, StopReason};
+use windlass_vocabulary::{RequestSource, Tokens, Usage};
 
 #[test]
 fn every_mistake_has_its_place_and_its_remedy() {
@@ -87,7 +87,7 @@ fn a_script_in_toml_is_the_script_in_rust() {
         .model("rehearsal")
         .lenient()
         .answer(
-            Answer::text("I will run the tests.")
+            ScriptedAnswer::text("I will run the tests.")
                 .thinking("Hm.")
                 .tool("Bash", json!({"command": "cargo test", "n": 31, "list": [1, 2.5]}))
                 .tool_text("Odd", "{\"a")
@@ -96,15 +96,18 @@ fn a_script_in_toml_is_the_script_in_rust() {
                 .when_result("r")
                 .when_model("m")
                 .when_tool("t")
-                .when_source(Source::Compaction)
+                .when_source(RequestSource::Compaction)
                 .stop(StopReason::MaxTokens)
                 .usage(usage)
                 .chunk(12)
                 .pace(Duration::from_millis(7))
                 .repeat(0)
-                .fault(Fault::StallAfterEvent { events: 3, ping }),
+                .fault(ScriptedFault::StallAfterEvent { events: 3, ping }),
         )
-        .answer(Answer::raw("data: x\n\n").fault(Fault::CutAfterByte { bytes: 3, reset: true }));
+        .answer(
+            ScriptedAnswer::raw("data: x\n\n")
+                .fault(ScriptedFault::CutAfterByte { bytes: 3, reset: true }),
+        );
     // The builder has no word for an id on arguments that are nonsense.
     let read = format!("{:?}", read.expect("a sound script")).replace("Some(\"same\")", "None");
     assert_eq!(read, format!("{built:?}"));
@@ -113,28 +116,28 @@ fn a_script_in_toml_is_the_script_in_rust() {
 #[test]
 fn every_fault_can_be_written() {
     let table = [
-        ("{ status = 503 }", Fault::refuse(503)),
-        ("{ status = 429, headers = { retry-after = \"2\" } }", Fault::refuse_for(429, 2)),
-        ("{ status = 400, body = \"no\" }", Fault::refuse_with(400, "no")),
-        ("{ cut_after_event = 5 }", Fault::cut_after_event(5)),
-        ("{ cut_after_byte = 300 }", Fault::cut_after_byte(300)),
-        ("{ stall_after_event = 3 }", Fault::stall_after_event(3)),
-        ("{ malformed_at_event = 2 }", Fault::MalformedAtEvent { event: 2 }),
+        ("{ status = 503 }", ScriptedFault::refuse(503)),
+        ("{ status = 429, headers = { retry-after = \"2\" } }", ScriptedFault::refuse_for(429, 2)),
+        ("{ status = 400, body = \"no\" }", ScriptedFault::refuse_with(400, "no")),
+        ("{ cut_after_event = 5 }", ScriptedFault::cut_after_event(5)),
+        ("{ cut_after_byte = 300 }", ScriptedFault::cut_after_byte(300)),
+        ("{ stall_after_event = 3 }", ScriptedFault::stall_after_event(3)),
+        ("{ malformed_at_event = 2 }", ScriptedFault::MalformedAtEvent { event: 2 }),
         (
             "{ error_event = \"overloaded_error\", after_event = 4 }",
-            Fault::error_event("overloaded_error", 4),
+            ScriptedFault::error_event("overloaded_error", 4),
         ),
-        ("{ drop_connection = true }", Fault::DropConnection { reset: false }),
-        ("{ drop_connection = true, reset = true }", Fault::DropConnection { reset: true }),
-        ("{ slow_ms_per_byte = 10 }", Fault::Slow { per_byte: Duration::from_millis(10) }),
-        ("{ html = true }", Fault::Html { status: 200 }),
-        ("{ html = true, status = 502 }", Fault::Html { status: 502 }),
-        ("{ gzip_broken = true }", Fault::BrokenGzip),
+        ("{ drop_connection = true }", ScriptedFault::DropConnection { reset: false }),
+        ("{ drop_connection = true, reset = true }", ScriptedFault::DropConnection { reset: true }),
+        ("{ slow_ms_per_byte = 10 }", ScriptedFault::Slow { per_byte: Duration::from_millis(10) }),
+        ("{ html = true }", ScriptedFault::Html { status: 200 }),
+        ("{ html = true, status = 502 }", ScriptedFault::Html { status: 502 }),
+        ("{ gzip_broken = true }", ScriptedFault::BrokenGzip),
     ];
     for (text, fault) in table {
         let silent = ["status", "drop", "html", "gzip"].iter().any(|kind| text.contains(kind));
         let words = if silent { "" } else { "text = \"\"\n" };
         let script = Script::parse(&format!("[[answer]]\n{words}fault = {text}")).expect(text);
-        assert_eq!(script.answers(), [Answer::failing(fault)], "{text}");
+        assert_eq!(script.answers(), [ScriptedAnswer::from_fault(fault)], "{text}");
     }
 }

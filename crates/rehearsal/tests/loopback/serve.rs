@@ -4,21 +4,21 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Fault, Rehearsal, Script, StartOptions};
+use windlass_rehearsal::{Rehearsal, RehearsalOptions, Script, ScriptedAnswer, ScriptedFault};
 
 use crate::client::{Client, End, play, prompt};
 
 fn forever() -> Script {
-    Script::new().answer(Answer::text("hi").repeat(0))
+    Script::new().answer(ScriptedAnswer::text("hi").repeat(0))
 }
 
 #[test]
 fn one_connection_carries_many_requests() {
     let rehearsal = play(
         Script::new()
-            .answer(Answer::text("one"))
-            .answer(Answer::failing(Fault::refuse(529)))
-            .answer(Answer::text("three")),
+            .answer(ScriptedAnswer::text("one"))
+            .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)))
+            .answer(ScriptedAnswer::text("three")),
     );
     let mut client = Client::connect(rehearsal.address());
     assert_eq!(client.ask(&prompt("a")).said(), "one");
@@ -32,7 +32,8 @@ fn one_connection_carries_many_requests() {
 
 #[test]
 fn requests_sent_together_are_answered_in_turn() {
-    let rehearsal = play(Script::new().answer(Answer::text("one")).answer(Answer::text("two")));
+    let rehearsal =
+        play(Script::new().answer(ScriptedAnswer::text("one")).answer(ScriptedAnswer::text("two")));
     let body = prompt("a").to_string();
     let request = format!(
         "POST /v1/messages?beta=true HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}",
@@ -122,7 +123,7 @@ fn unknown_paths_are_told_what_is_served() {
 
 #[test]
 fn tokens_are_counted_without_using_an_answer_up() {
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let mut client = Client::connect(rehearsal.address());
     let body = prompt("hello").to_string();
     let seen = client.post("/v1/messages/count_tokens", &[], &body);
@@ -134,7 +135,7 @@ fn tokens_are_counted_without_using_an_answer_up() {
 
 #[test]
 fn requests_are_recorded_as_they_came() {
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let mut client = Client::connect(rehearsal.address());
     let body = prompt("hello").to_string();
     client.post("/v1/messages?beta=true", &[("X-Api-Key", "k-1"), ("A", "b")], &body);
@@ -182,7 +183,8 @@ fn waiting_for_requests_ends_when_they_come_or_time_is_up() {
 fn it_lives_in_a_runtime_of_one_thread_and_stops_when_told() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
-        let rehearsal = Rehearsal::start(forever(), StartOptions::default()).await.expect("start");
+        let rehearsal =
+            Rehearsal::start(forever(), RehearsalOptions::default()).await.expect("start");
         let address = rehearsal.address();
         let asking = tokio::task::spawn_blocking(move || {
             let mut client = Client::connect(address);
@@ -214,7 +216,7 @@ fn it_listens_on_loopback_only_and_says_when_the_port_is_taken() {
     let address = rehearsal.address();
     assert!(address.ip().is_loopback());
     assert_eq!(rehearsal.url(), format!("http://127.0.0.1:{}", address.port()));
-    let taken = Rehearsal::start_blocking(forever(), StartOptions { port: address.port() });
+    let taken = Rehearsal::start_blocking(forever(), RehearsalOptions { port: address.port() });
     let message = taken.expect_err("the port is taken").to_string();
     let wanted = format!("cannot listen on 127.0.0.1:{}: ", address.port());
     assert!(message.starts_with(&wanted), "{message}");
@@ -223,8 +225,12 @@ fn it_listens_on_loopback_only_and_says_when_the_port_is_taken() {
 
 #[test]
 fn many_clients_are_served_at_once() {
-    let stalled = Answer::text("wait").when("stall").fault(Fault::stall_after_event(1)).repeat(0);
-    let rehearsal = play(Script::new().answer(stalled).answer(Answer::text("hi").repeat(0)));
+    let stalled = ScriptedAnswer::text("wait")
+        .when("stall")
+        .fault(ScriptedFault::stall_after_event(1))
+        .repeat(0);
+    let rehearsal =
+        play(Script::new().answer(stalled).answer(ScriptedAnswer::text("hi").repeat(0)));
     let mut waiting: Vec<_> = (0..20).map(|_| Client::connect(rehearsal.address())).collect();
     for client in &mut waiting {
         client.put(&prompt("stall"));

@@ -1,7 +1,7 @@
 //! One answer, four wires: what a client puts together from each stream is what the script says.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Fault, Script, StopReason};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault, StopReason};
 use windlass_vocabulary::{Tokens, Usage};
 
 use crate::client::{Client, Seen, play};
@@ -311,8 +311,8 @@ fn ask(wire: &Wire, script: Script, streaming: bool) -> Seen {
     Client::connect(rehearsal.address()).post(path, &[], &body)
 }
 
-fn answer() -> Answer {
-    Answer::text("Größe: ≤ 3 — ")
+fn answer() -> ScriptedAnswer {
+    ScriptedAnswer::text("Größe: ≤ 3 — ")
         .thinking("Let me see 🙂 then.")
         .tool("Bash", json!({"command": "echo \"ü\"\n"}))
         .tool("Read", json!({"file_path": "/a"}))
@@ -330,7 +330,7 @@ fn every_wire_says_the_same_in_any_pieces() {
     for wire in WIRES {
         for (chunk, streaming) in [(1, true), (3, true), (1000, true), (24, false)] {
             let script = Script::new()
-                .answer(Answer::text("not this").when("start"))
+                .answer(ScriptedAnswer::text("not this").when("start"))
                 .answer(answer().chunk(chunk).when_result("a list").when_model("m"));
             let seen = ask(wire, script, streaming);
             assert_eq!(seen.status, Some(200), "{}: {}", wire.name, seen.text());
@@ -385,10 +385,14 @@ fn errors_have_the_form_of_their_wire() {
         ("/error/status", "RESOURCE_EXHAUSTED", "/error/status"),
     ];
     for (wire, (refused, kind, in_stream)) in WIRES.iter().zip(places) {
-        let seen = ask(wire, Script::new().answer(Answer::failing(Fault::refuse(429))), true);
+        let seen = ask(
+            wire,
+            Script::new().answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(429))),
+            true,
+        );
         assert_eq!(seen.status, Some(429));
         assert_eq!(seen.json().pointer(refused), Some(&json!(kind)), "{}", wire.name);
-        let failing = || Script::new().answer(answer().fault(Fault::error_event("bad", 1)));
+        let failing = || Script::new().answer(answer().fault(ScriptedFault::error_event("bad", 1)));
         let last = ask(wire, failing(), true).payloads().pop().expect("an event");
         assert_eq!(last.pointer(in_stream), Some(&json!("bad")), "{}", wire.name);
         let seen = ask(wire, failing(), false);
@@ -399,11 +403,11 @@ fn errors_have_the_form_of_their_wire() {
 
 #[test]
 fn an_empty_answer_is_empty_and_nonsense_stays_nonsense() {
-    let seen = ask(&WIRES[0], Script::new().answer(Answer::empty()), true);
+    let seen = ask(&WIRES[0], Script::new().answer(ScriptedAnswer::empty()), true);
     let kinds: Vec<_> = seen.payloads().iter().map(|payload| text(&payload["type"])).collect();
     assert_eq!(kinds, ["message_start", "message_delta", "message_stop"]);
     let nonsense =
-        Answer::empty().tool_text("Bash", "{\"comm").tool_with_id("same", "X", json!({}));
+        ScriptedAnswer::empty().tool_text("Bash", "{\"comm").tool_with_id("same", "X", json!({}));
     let payloads = ask(&WIRES[0], Script::new().answer(nonsense), true).payloads();
     let pieces = payloads.iter().filter_map(|payload| payload.pointer("/delta/partial_json"));
     assert_eq!(pieces.collect::<Vec<_>>(), ["{\"comm", "{}"]);
@@ -423,7 +427,7 @@ fn the_script_may_name_the_model() {
 
 #[test]
 fn usage_not_given_grows_with_the_request() {
-    let script = || Script::new().answer(Answer::text("12345678"));
+    let script = || Script::new().answer(ScriptedAnswer::text("12345678"));
     let heard = (WIRES[0].hear)(&ask(&WIRES[0], script(), true).payloads());
     let bytes = (WIRES[0].body)(true).to_string().len();
     assert_eq!(heard.usage, (u64::try_from(bytes.div_ceil(4)).expect("small"), 2));

@@ -5,38 +5,44 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::layout::{Access, Layout};
-use crate::plan::{Network, Plan};
+use super::mount_layout::{MountAccess, MountLayout};
+use crate::plan::{SandboxNetwork, SandboxPlan};
 
 /// Fresh or not: a sandbox inside a container may not mount `/proc` again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proc {
+pub(crate) enum ProcMount {
     Fresh,
-    OfTheHost,
+    Host,
 }
 
 /// Namespaces, mounts, and where to start; the caller adds descriptors, `--` and the command.
-pub(crate) fn arguments(plan: &Plan, layout: &Layout, proc: Proc) -> Vec<OsString> {
-    let mut list = namespaces();
-    if !matches!(plan.network, Network::Open) {
+pub(crate) fn build_arguments(
+    plan: &SandboxPlan,
+    layout: &MountLayout,
+    proc: ProcMount,
+) -> Vec<OsString> {
+    let mut list = namespace_arguments();
+    if !matches!(plan.network, SandboxNetwork::Open) {
         list.push("--unshare-net".into());
     }
-    for (path, access) in &layout.places {
+    for (path, access) in &layout.mounts {
         let path = path.as_os_str();
         match access {
-            Access::Read => list.extend(["--ro-bind".as_ref(), path, path].map(OsString::from)),
-            Access::Write => list.extend(["--bind".as_ref(), path, path].map(OsString::from)),
-            Access::Nothing => {
+            MountAccess::Read => {
+                list.extend(["--ro-bind".as_ref(), path, path].map(OsString::from))
+            }
+            MountAccess::Write => list.extend(["--bind".as_ref(), path, path].map(OsString::from)),
+            MountAccess::Nothing => {
                 list.extend(["--ro-bind".as_ref(), "/dev/null".as_ref(), path].map(OsString::from));
             }
-            Access::Empty => {
+            MountAccess::Empty => {
                 list.extend(["--size".into(), plan.limits.scratch.to_string().into()]);
                 list.extend(["--tmpfs".as_ref(), path].map(OsString::from));
             }
         }
         if path == Path::new("/") {
             list.extend(["--dev", "/dev"].map(OsString::from));
-            if proc == Proc::Fresh {
+            if proc == ProcMount::Fresh {
                 list.extend(["--proc", "/proc"].map(OsString::from));
                 // Its settings of the kernel belong to root, who needs no capability to write them.
                 if rustix::process::geteuid().is_root() {
@@ -47,8 +53,8 @@ pub(crate) fn arguments(plan: &Plan, layout: &Layout, proc: Proc) -> Vec<OsStrin
     }
     // What is written where nothing is kept must fail, not vanish; only once everything is mounted.
     let is_scratch = |path: &Path| ["/tmp", "/var/tmp"].iter().any(|own| path == Path::new(own));
-    for (path, access) in &layout.places {
-        if *access == Access::Empty && !is_scratch(path) {
+    for (path, access) in &layout.mounts {
+        if *access == MountAccess::Empty && !is_scratch(path) {
             list.extend(["--remount-ro".as_ref(), path.as_os_str()].map(OsString::from));
         }
     }
@@ -57,7 +63,7 @@ pub(crate) fn arguments(plan: &Plan, layout: &Layout, proc: Proc) -> Vec<OsStrin
 }
 
 /// What the probe tries as well: everything but the places.
-pub(crate) fn namespaces() -> Vec<OsString> {
+pub(crate) fn namespace_arguments() -> Vec<OsString> {
     let mut list: Vec<OsString> = [
         "--die-with-parent",
         "--new-session",

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::plan::Limits;
+use crate::plan::SandboxLimits;
 
 const ROOT: &str = "/sys/fs/cgroup";
 
@@ -20,27 +20,27 @@ const ROOT: &str = "/sys/fs/cgroup";
 const PREFIX: &str = "windlass-";
 
 /// Takes in the thread that writes this to it. Only the first version of control groups has it.
-const DOOR: &str = "tasks";
-const ONESELF: &str = "0";
+const TASKS_FILE: &str = "tasks";
+const SELF_PID: &str = "0";
 
 /// As many as commands usually run at one time.
-const KEPT_MAX: usize = 8;
+const POOLED_MAX: usize = 8;
 
 /// Each controller, the file that holds its limit, and the limit.
-fn controllers(limits: &Limits) -> [(&'static str, &'static str, u64); 2] {
+fn controller_limits(limits: &SandboxLimits) -> [(&'static str, &'static str, u64); 2] {
     [("pids", "pids.max", limits.processes), ("memory", "memory.limit_in_bytes", limits.memory)]
 }
 
 /// Groups that no command is in.
 #[derive(Debug, Default)]
-pub(crate) struct Pool {
+pub(crate) struct CgroupPool {
     free: Mutex<Vec<Cgroup>>,
 }
 
 /// The groups of one command; given back with the value.
 #[derive(Debug)]
-pub(crate) struct Lease {
-    pool: Arc<Pool>,
+pub(crate) struct CgroupLease {
+    pool: Arc<CgroupPool>,
     cgroup: Cgroup,
 }
 
@@ -48,22 +48,22 @@ pub(crate) struct Lease {
 #[derive(Debug, Default)]
 struct Cgroup {
     directories: Vec<PathBuf>,
-    limits: Limits,
+    limits: SandboxLimits,
     counts_processes: bool,
     counts_memory: bool,
 }
 
-impl Pool {
+impl CgroupPool {
     /// Groups with these limits.
-    pub(crate) fn take(self: &Arc<Self>, limits: &Limits) -> Lease {
+    pub(crate) fn lease(self: &Arc<Self>, limits: &SandboxLimits) -> CgroupLease {
         let free = lock(&self.free).pop();
         let fits = free.filter(|cgroup| cgroup.limits == *limits);
-        let cgroup = fits.unwrap_or_else(|| Cgroup::make(limits));
-        Lease { pool: Arc::clone(self), cgroup }
+        let cgroup = fits.unwrap_or_else(|| Cgroup::create(limits));
+        CgroupLease { pool: Arc::clone(self), cgroup }
     }
 }
 
-impl Lease {
+impl CgroupLease {
     /// Is the number of processes bounded?
     pub(crate) fn counts_processes(&self) -> bool {
         self.cgroup.counts_processes
@@ -75,20 +75,20 @@ impl Lease {
     }
 
     /// Moves this thread in until the answer is dropped: what it starts meanwhile is born inside.
-    pub(crate) fn enter(&self) -> io::Result<Inside<'_>> {
-        let inside = Inside { of: &self.cgroup };
+    pub(crate) fn enter(&self) -> io::Result<CgroupMembership<'_>> {
+        let inside = CgroupMembership { cgroup: &self.cgroup };
         for directory in &self.cgroup.directories {
-            std::fs::write(directory.join(DOOR), ONESELF)?;
+            std::fs::write(directory.join(TASKS_FILE), SELF_PID)?;
         }
         Ok(inside)
     }
 }
 
-impl Drop for Lease {
+impl Drop for CgroupLease {
     fn drop(&mut self) {
         let cgroup = std::mem::take(&mut self.cgroup);
         let mut free = lock(&self.pool.free);
-        if free.len() < KEPT_MAX && cgroup.is_empty() {
+        if free.len() < POOLED_MAX && cgroup.is_empty() {
             free.push(cgroup);
         }
     }
@@ -96,21 +96,21 @@ impl Drop for Lease {
 
 /// This thread is inside; dropping this moves it back to where it was.
 #[derive(Debug)]
-pub(crate) struct Inside<'a> {
-    of: &'a Cgroup,
+pub(crate) struct CgroupMembership<'a> {
+    cgroup: &'a Cgroup,
 }
 
-impl Drop for Inside<'_> {
+impl Drop for CgroupMembership<'_> {
     fn drop(&mut self) {
-        for outer in self.of.directories.iter().filter_map(|directory| directory.parent()) {
+        for outer in self.cgroup.directories.iter().filter_map(|directory| directory.parent()) {
             // It was there before, and nothing has changed since.
-            let _ = std::fs::write(outer.join(DOOR), ONESELF);
+            let _ = std::fs::write(outer.join(TASKS_FILE), SELF_PID);
         }
     }
 }
 
 impl Cgroup {
-    fn make(limits: &Limits) -> Self {
+    fn create(limits: &SandboxLimits) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
@@ -119,8 +119,8 @@ impl Cgroup {
         let Ok(ours) = std::fs::read_to_string("/proc/self/cgroup") else {
             return made;
         };
-        for (names, path) in ours.lines().filter_map(own_group) {
-            for (controller, file, value) in controllers(limits) {
+        for (names, path) in ours.lines().filter_map(parse_own_group) {
+            for (controller, file, value) in controller_limits(limits) {
                 if !names.split(',').any(|one| one == controller) {
                     continue;
                 }
@@ -130,7 +130,7 @@ impl Cgroup {
                     continue;
                 }
                 let is_set = std::fs::write(directory.join(file), value.to_string()).is_ok();
-                if !is_set || !directory.join(DOOR).exists() {
+                if !is_set || !directory.join(TASKS_FILE).exists() {
                     let _ = std::fs::remove_dir(&directory);
                     continue;
                 }
@@ -138,7 +138,7 @@ impl Cgroup {
                 made.counts_memory |= controller == "memory";
                 made.directories.push(directory);
                 if number == 0 {
-                    sweep(&parent);
+                    remove_stale_groups(&parent);
                 }
             }
         }
@@ -147,7 +147,7 @@ impl Cgroup {
 
     fn is_empty(&self) -> bool {
         self.directories.iter().all(|directory| {
-            std::fs::read(directory.join(DOOR)).is_ok_and(|inmates| inmates.is_empty())
+            std::fs::read(directory.join(TASKS_FILE)).is_ok_and(|inmates| inmates.is_empty())
         })
     }
 }
@@ -162,7 +162,7 @@ impl Drop for Cgroup {
 }
 
 /// Removes what processes of ours have left that were killed.
-fn sweep(parent: &Path) {
+fn remove_stale_groups(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else {
         return;
     };
@@ -179,7 +179,7 @@ fn sweep(parent: &Path) {
 }
 
 /// Of a line `4:memory:/a/b`: the controllers and the path below their mount.
-fn own_group(line: &str) -> Option<(&str, &str)> {
+fn parse_own_group(line: &str) -> Option<(&str, &str)> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
     Some((controllers, path.strip_prefix('/').unwrap_or(path)))

@@ -1,16 +1,16 @@
 //! The sandbox on Linux: bubblewrap where it works, Landlock where it does not.
 
-mod bound;
 mod bubblewrap;
 mod cgroup;
 pub(crate) mod enter;
-mod launch;
-mod layout;
-mod namespace;
+mod guarded_root;
+mod host_sockets;
+mod mount_layout;
+mod namespace_status;
 mod probe;
+mod process_limits;
+mod sandbox_launch;
 mod seccomp;
-mod sockets;
-mod watch;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,36 +18,36 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::failure::{self, Reason};
-use crate::plan::{Network, Plan};
-use crate::refusal::{Refused, Unavailable};
-use crate::wanted::{Backend, Wanted};
-use bubblewrap::Proc;
-use cgroup::{Lease, Pool};
-use enter::Order;
-pub use launch::{Launch, Settled};
-use launch::{StandingBy, Start};
-use layout::Layout;
-use seccomp::{Refusals, Sockets};
-pub use watch::TakenBack;
-use watch::{Holding, Watches};
+use crate::error::{SandboxPlanRefused, SandboxUnavailable};
+use crate::failure::{self, SandboxFailure};
+use crate::plan::{SandboxNetwork, SandboxPlan};
+use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
+use bubblewrap::ProcMount;
+use cgroup::{CgroupLease, CgroupPool};
+use enter::EntryArguments;
+pub use guarded_root::RevertedProtectedFile;
+use guarded_root::{GuardMethod, GuardedRoots};
+use mount_layout::MountLayout;
+pub use sandbox_launch::{SandboxCleanup, SandboxLaunch};
+use sandbox_launch::{SandboxLaunchMethod, SandboxPendingEnd};
+use seccomp::{RefusedCalls, SocketPolicy};
 
 /// A sandbox that works on this machine.
 #[derive(Debug)]
 pub struct Sandbox {
-    wanted: Wanted,
-    means: Means,
-    watches: Watches,
-    groups: Arc<Pool>,
+    options: SandboxProbeOptions,
+    mechanism: SandboxMechanism,
+    guarded_roots: GuardedRoots,
+    cgroups: Arc<CgroupPool>,
     /// For the kernel, as bubblewrap reads it.
-    program: Arc<[u8]>,
+    seccomp_program: Arc<[u8]>,
     report: String,
 }
 
 /// What it works with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Means {
-    Bubblewrap { program: PathBuf, proc: Proc },
+enum SandboxMechanism {
+    Bubblewrap { program: PathBuf, proc: ProcMount },
     Landlock { is_full: bool },
 }
 
@@ -57,22 +57,29 @@ impl Sandbox {
     /// # Errors
     ///
     /// When nothing works, with what was tried, why it failed, and what to install.
-    pub fn probe(wanted: &Wanted) -> Result<Self, Unavailable> {
+    pub fn probe(wanted: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
         let (means, why) = probe::probe(wanted)?;
-        let groups = Arc::new(Pool::default());
-        let report = probe::report(&means, &why, &groups);
-        let refusals = Refusals { sockets: Sockets::Contained, metadata: false };
-        let program = seccomp::bytes(&seccomp::program(refusals)).into();
-        let (wanted, watches) = (wanted.clone(), Watches::default());
-        Ok(Self { wanted, means, watches, groups, program, report })
+        let groups = Arc::new(CgroupPool::default());
+        let report = probe::render_report(&means, &why, &groups);
+        let refusals = RefusedCalls { sockets: SocketPolicy::Contained, metadata: false };
+        let program = seccomp::to_bytes(&seccomp::build_program(refusals)).into();
+        let (wanted, watches) = (wanted.clone(), GuardedRoots::default());
+        Ok(Self {
+            options: wanted,
+            mechanism: means,
+            guarded_roots: watches,
+            cgroups: groups,
+            seccomp_program: program,
+            report,
+        })
     }
 
     /// Which one it is.
     #[must_use]
-    pub fn backend(&self) -> Backend {
-        match self.means {
-            Means::Bubblewrap { .. } => Backend::Bubblewrap,
-            Means::Landlock { .. } => Backend::Landlock,
+    pub fn backend(&self) -> SandboxBackend {
+        match self.mechanism {
+            SandboxMechanism::Bubblewrap { .. } => SandboxBackend::Bubblewrap,
+            SandboxMechanism::Landlock { .. } => SandboxBackend::Landlock,
         }
     }
 
@@ -88,69 +95,79 @@ impl Sandbox {
     ///
     /// When this plan cannot be held here: a path that does not exist, or more than the backend
     /// can do.
-    pub fn command<A: AsRef<OsStr>>(
+    pub fn prepare_command<A: AsRef<OsStr>>(
         &self,
-        plan: &Plan,
+        plan: &SandboxPlan,
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = A>,
-    ) -> Result<Launch, Refused> {
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
         let mut command = vec![program.as_ref().to_os_string()];
         command.extend(arguments.into_iter().map(|argument| argument.as_ref().to_os_string()));
-        self.prepare(plan, command, Limiting::ByEntry)
+        self.prepare(plan, command, LimitSetter::ByEntry)
     }
 
-    /// Prepares a shell command, for bash: a little faster than [`Sandbox::command`], because bash
+    /// Prepares a shell command, for bash: a little faster than [`Sandbox::prepare_command`], because bash
     /// sets its limits itself.
     ///
     /// # Errors
     ///
-    /// As [`Sandbox::command`].
-    pub fn shell(&self, plan: &Plan, bash: &Path, script: &OsStr) -> Result<Launch, Refused> {
+    /// As [`Sandbox::prepare_command`].
+    pub fn prepare_shell(
+        &self,
+        plan: &SandboxPlan,
+        bash: &Path,
+        script: &OsStr,
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
         let mut command: Vec<OsString> = vec![bash.into()];
         command.extend(["--noprofile", "--norc", "-c"].map(OsString::from));
         command.push(script.to_os_string());
-        self.prepare(plan, command, Limiting::ByShell)
+        self.prepare(plan, command, LimitSetter::ByShell)
     }
 
     fn prepare(
         &self,
-        plan: &Plan,
+        plan: &SandboxPlan,
         command: Vec<OsString>,
-        limiting: Limiting,
-    ) -> Result<Launch, Refused> {
-        match &self.means {
-            Means::Bubblewrap { program, proc } => {
-                self.wrapped(plan, (program, *proc), command, limiting)
+        limiting: LimitSetter,
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+        match &self.mechanism {
+            SandboxMechanism::Bubblewrap { program, proc } => {
+                self.prepare_bubblewrap(plan, (program, *proc), command, limiting)
             }
-            Means::Landlock { .. } => self.landlocked(plan, command),
+            SandboxMechanism::Landlock { .. } => self.prepare_landlock(plan, command),
         }
     }
 
     /// Did a command fail because of the sandbox? Reads what it wrote, so it is a guess, and worded
     /// as one.
     #[must_use]
-    pub fn explain_failure(&self, plan: &Plan, exit: Option<i32>, stderr: &str) -> Option<Reason> {
-        failure::explain(self.backend(), plan, exit, stderr)
+    pub fn explain_failure(
+        &self,
+        plan: &SandboxPlan,
+        exit: Option<i32>,
+        stderr: &str,
+    ) -> Option<SandboxFailure> {
+        failure::explain_failure(self.backend(), plan, exit, stderr)
     }
 
-    fn wrapped(
+    fn prepare_bubblewrap(
         &self,
-        plan: &Plan,
-        (program, proc): (&Path, Proc),
+        plan: &SandboxPlan,
+        (program, proc): (&Path, ProcMount),
         mut command: Vec<OsString>,
-        limiting: Limiting,
-    ) -> Result<Launch, Refused> {
-        let layout = Layout::of(plan)?;
-        let watched = self.watch(plan, Holding::Mounts)?;
-        let mut layout = layout.for_mounts(plan, &watched);
-        let environment = Environment::of(plan);
-        let cgroup = self.groups.take(&plan.limits);
+        limiting: LimitSetter,
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+        let layout = MountLayout::from_plan(plan)?;
+        let watched = self.guard_roots(plan, GuardMethod::Mounts)?;
+        let mut layout = layout.with_mounts(plan, &watched);
+        let environment = SplitEnvironment::from_plan(plan);
+        let cgroup = self.cgroups.lease(&plan.limits);
         let mut after = vec![OsString::from("--")];
-        let mut way = self.way(plan, &cgroup);
-        if way == Some("limit") && limiting == Limiting::ByShell {
+        let mut way = self.entry_role(plan, &cgroup);
+        if way == Some("limit") && limiting == LimitSetter::ByShell {
             way = None;
             if let Some(script) = command.last_mut() {
-                let mut limited = OsString::from(bound::in_shell(&plan.limits));
+                let mut limited = OsString::from(process_limits::render_ulimits(&plan.limits));
                 limited.push(&*script);
                 *script = limited;
             }
@@ -158,136 +175,151 @@ impl Sandbox {
         match way {
             None => after.extend(command),
             Some(role) => {
-                let entry = std::fs::canonicalize(&self.wanted.entry.program).map_err(|error| {
-                    let program = self.wanted.entry.program.display();
-                    Refused::new(format!("`{program}`, through which it is entered: {error}"))
-                })?;
+                let entry =
+                    std::fs::canonicalize(&self.options.entry.program).map_err(|error| {
+                        let program = self.options.entry.program.display();
+                        SandboxPlanRefused::new(format!(
+                            "`{program}`, through which it is entered: {error}"
+                        ))
+                    })?;
                 after.push(entry.clone().into());
-                layout.show(entry);
-                after.extend(self.wanted.entry.arguments.iter().cloned());
+                layout.make_visible(entry);
+                after.extend(self.options.entry.arguments.iter().cloned());
                 after.push(role.into());
                 let socket = match &plan.network {
-                    Network::Through(socket) => Some(socket.clone()),
-                    Network::Off | Network::Open => None,
+                    SandboxNetwork::ViaProxy(socket) => Some(socket.clone()),
+                    SandboxNetwork::Off | SandboxNetwork::Open => None,
                 };
                 let limits = Some(plan.limits);
-                after.extend(Order { socket, limits, command, ..Order::default() }.arguments());
+                after.extend(
+                    EntryArguments { socket, limits, command, ..EntryArguments::default() }
+                        .to_arguments(),
+                );
             }
         }
-        let mut before = bubblewrap::arguments(plan, &layout, proc);
+        let mut before = bubblewrap::build_arguments(plan, &layout, proc);
         for (name, value) in environment.guarded {
             before.extend(["--setenv".into(), name, value]);
         }
-        let filter = Arc::clone(&self.program);
-        Ok(Launch {
-            start: Start::Bubblewrap { filter },
+        let filter = Arc::clone(&self.seccomp_program);
+        Ok(SandboxLaunch {
+            launcher: SandboxLaunchMethod::Bubblewrap { filter },
             program: program.to_path_buf(),
             arguments: (before, after),
             environment: environment.plain,
             directory: "/".into(),
             cgroup: Some(cgroup),
-            watched: if plan.is_lasting { Vec::new() } else { watched },
+            guarded_roots: if plan.is_background { Vec::new() } else { watched },
             scratch: None,
-            standing_by: StandingBy::Nothing,
+            pending_end: SandboxPendingEnd::Nothing,
         })
     }
 
     /// What our own entry must still do inside, if anything: a start without it is faster.
-    fn way(&self, plan: &Plan, cgroup: &Lease) -> Option<&'static str> {
+    fn entry_role(&self, plan: &SandboxPlan, cgroup: &CgroupLease) -> Option<&'static str> {
         let is_bounded = cgroup.counts_processes()
             && cgroup.counts_memory()
             && plan.limits.processor_seconds.is_none();
         match plan.network {
-            Network::Through(_) => Some("bridge"),
+            SandboxNetwork::ViaProxy(_) => Some("bridge"),
             // Sockets without a file belong to the network, which is the host's.
-            Network::Open => Some("scope"),
-            Network::Off if is_bounded => None,
-            Network::Off => Some("limit"),
+            SandboxNetwork::Open => Some("scope"),
+            SandboxNetwork::Off if is_bounded => None,
+            SandboxNetwork::Off => Some("limit"),
         }
     }
 
-    fn landlocked(&self, plan: &Plan, command: Vec<OsString>) -> Result<Launch, Refused> {
-        if let Network::Through(_) = plan.network {
-            return Err(Refused::new(
+    fn prepare_landlock(
+        &self,
+        plan: &SandboxPlan,
+        command: Vec<OsString>,
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+        if let SandboxNetwork::ViaProxy(_) = plan.network {
+            return Err(SandboxPlanRefused::new(
                 "an allow list of hosts needs bubblewrap; Landlock can only close the network or \
                  leave it open",
             ));
         }
-        if plan.is_lasting && !plan.roots.is_empty() {
-            return Err(Refused::new(
+        if plan.is_background && !plan.roots.is_empty() {
+            return Err(SandboxPlanRefused::new(
                 "Landlock cannot hold protected files against a program that goes on running; \
                  it needs bubblewrap, or no writable roots",
             ));
         }
-        let layout = Layout::of(plan)?;
+        let layout = MountLayout::from_plan(plan)?;
         let inside =
             |hidden: &&PathBuf| layout.writable.iter().any(|root| hidden.starts_with(root));
         if let Some(hidden) = layout.hidden.iter().find(inside) {
             let hidden = hidden.display();
-            return Err(Refused::new(format!(
+            return Err(SandboxPlanRefused::new(format!(
                 "Landlock cannot hide `{hidden}` inside a directory that may be written"
             )));
         }
-        let watched = self.watch(plan, Holding::Nothing)?;
-        let cgroup = self.groups.take(&plan.limits);
-        let scratch = private_directory()?;
-        let Environment { mut plain, guarded } = Environment::of(plan);
+        let watched = self.guard_roots(plan, GuardMethod::Nothing)?;
+        let cgroup = self.cgroups.lease(&plan.limits);
+        let scratch = create_private_directory()?;
+        let SplitEnvironment { mut plain, guarded } = SplitEnvironment::from_plan(plan);
         plain.push(("TMPDIR".into(), scratch.clone().into()));
         let mut write = layout.writable;
         write.push(scratch.clone());
-        let order = Order {
+        let order = EntryArguments {
             write,
             hide: layout.hidden,
             remove: Some(scratch.clone()),
-            front: i32::try_from(std::process::id()).ok(),
-            environment: guarded.into_iter().map(|(name, value)| pair(name, &value)).collect(),
-            network: plan.network == Network::Open,
-            metadata: plan.metadata,
+            parent_pid: i32::try_from(std::process::id()).ok(),
+            environment: guarded.into_iter().map(|(name, value)| join_pair(name, &value)).collect(),
+            network: plan.network == SandboxNetwork::Open,
+            metadata: plan.may_change_metadata,
             socket: None,
             limits: Some(plan.limits),
             command,
         };
-        let mut arguments = self.wanted.entry.arguments.clone();
+        let mut arguments = self.options.entry.arguments.clone();
         arguments.push("front".into());
-        arguments.extend(order.arguments());
-        Ok(Launch {
-            start: Start::Entry,
-            program: self.wanted.entry.program.clone(),
+        arguments.extend(order.to_arguments());
+        Ok(SandboxLaunch {
+            launcher: SandboxLaunchMethod::Entry,
+            program: self.options.entry.program.clone(),
             arguments: (arguments, Vec::new()),
             environment: plain,
             directory: layout.directory,
             cgroup: Some(cgroup),
-            watched,
+            guarded_roots: watched,
             scratch: Some(scratch),
-            standing_by: StandingBy::Nothing,
+            pending_end: SandboxPendingEnd::Nothing,
         })
     }
 
-    fn watch(&self, plan: &Plan, holding: Holding) -> Result<Vec<Arc<watch::Watched>>, Refused> {
+    fn guard_roots(
+        &self,
+        plan: &SandboxPlan,
+        holding: GuardMethod,
+    ) -> Result<Vec<Arc<guarded_root::GuardedRoot>>, SandboxPlanRefused> {
         let roots = plan.roots.iter().filter_map(|root| std::fs::canonicalize(root).ok());
-        let begin =
-            |root: PathBuf| self.watches.begin(&root, &plan.protected, holding, !plan.is_lasting);
+        let begin = |root: PathBuf| {
+            self.guarded_roots.guard(&root, &plan.protected, holding, !plan.is_background)
+        };
         roots.map(begin).collect()
     }
 }
 
 /// Who sets the limits that only count inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limiting {
+enum LimitSetter {
     ByEntry,
     ByShell,
 }
 
 /// The command's environment in two parts.
-struct Environment {
+struct SplitEnvironment {
     /// Given to the launcher, which hands it on: not to be seen in a list of processes.
     plain: Vec<(OsString, OsString)>,
     /// What would change how the launcher itself runs, before the sandbox stands.
     guarded: Vec<(OsString, OsString)>,
 }
 
-impl Environment {
-    fn of(plan: &Plan) -> Self {
+impl SplitEnvironment {
+    fn from_plan(plan: &SandboxPlan) -> Self {
         let kept = plan.environment.iter().filter(|(name, _)| {
             // The place for temporary files is the sandbox's own.
             !["TMPDIR", "TMP", "TEMP"].iter().any(|own| OsStr::new(own) == name)
@@ -300,14 +332,14 @@ impl Environment {
     }
 }
 
-fn pair(mut name: OsString, value: &OsStr) -> OsString {
+fn join_pair(mut name: OsString, value: &OsStr) -> OsString {
     name.push("=");
     name.push(value);
     name
 }
 
 /// A directory below the system's temporary one that nobody else may open.
-fn private_directory() -> Result<PathBuf, Refused> {
+fn create_private_directory() -> Result<PathBuf, SandboxPlanRefused> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;
     let mut last = None;
@@ -321,5 +353,5 @@ fn private_directory() -> Result<PathBuf, Refused> {
         }
     }
     let why = last.map(|error| error.to_string()).unwrap_or_default();
-    Err(Refused::new(format!("no directory for temporary files: {why}")))
+    Err(SandboxPlanRefused::new(format!("no directory for temporary files: {why}")))
 }

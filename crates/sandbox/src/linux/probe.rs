@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Means;
-use super::bubblewrap::{self, Proc};
-use super::cgroup::Pool;
-use super::layout::{Access, Layout};
-use crate::plan::Plan;
-use crate::refusal::Unavailable;
-use crate::wanted::{Backend, Wanted};
+use super::SandboxMechanism;
+use super::bubblewrap::{self, ProcMount};
+use super::cgroup::CgroupPool;
+use super::mount_layout::{MountAccess, MountLayout};
+use crate::error::SandboxUnavailable;
+use crate::plan::SandboxPlan;
+use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
 
 /// A trial takes milliseconds.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -27,24 +27,29 @@ const WORDS_MAX: u64 = 4096;
 const BUBBLEWRAPS: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 
 /// What works, and why it is not something better.
-pub(super) fn probe(wanted: &Wanted) -> Result<(Means, String), Unavailable> {
+pub(super) fn probe(
+    wanted: &SandboxProbeOptions,
+) -> Result<(SandboxMechanism, String), SandboxUnavailable> {
     let mut tried = Vec::new();
-    if wanted.backend != Some(Backend::Landlock) {
-        match wrapped(wanted) {
+    if wanted.backend != Some(SandboxBackend::Landlock) {
+        match probe_bubblewrap(wanted) {
             Ok(found) => return Ok(found),
             Err(why) => tried.push(why),
         }
     }
-    if wanted.backend != Some(Backend::Bubblewrap) {
-        match landlocked(wanted) {
-            Ok(is_full) => return Ok((Means::Landlock { is_full }, tried.concat())),
+    if wanted.backend != Some(SandboxBackend::Bubblewrap) {
+        match probe_landlock(wanted) {
+            Ok(is_full) => return Ok((SandboxMechanism::Landlock { is_full }, tried.concat())),
             Err(why) => tried.push(format!("Landlock does not work: {why}.")),
         }
     }
-    Err(Unavailable::new(format!("There is no sandbox on this machine. {}", tried.join(" "))))
+    Err(SandboxUnavailable::new(format!(
+        "There is no sandbox on this machine. {}",
+        tried.join(" ")
+    )))
 }
 
-fn wrapped(wanted: &Wanted) -> Result<(Means, String), String> {
+fn probe_bubblewrap(wanted: &SandboxProbeOptions) -> Result<(SandboxMechanism, String), String> {
     let program = match &wanted.bubblewrap {
         Some(program) if program.exists() => program.clone(),
         Some(program) => return Err(format!("`{}` does not exist.", program.display())),
@@ -56,42 +61,51 @@ fn wrapped(wanted: &Wanted) -> Result<(Means, String), String> {
             )?
         }
     };
-    let first = match attempt(&program, Proc::Fresh) {
-        Ok(()) => return Ok((Means::Bubblewrap { program, proc: Proc::Fresh }, String::new())),
+    let first = match try_bubblewrap(&program, ProcMount::Fresh) {
+        Ok(()) => {
+            return Ok((
+                SandboxMechanism::Bubblewrap { program, proc: ProcMount::Fresh },
+                String::new(),
+            ));
+        }
         Err(why) => why,
     };
-    match attempt(&program, Proc::OfTheHost) {
+    match try_bubblewrap(&program, ProcMount::Host) {
         Ok(()) => Ok((
-            Means::Bubblewrap { program, proc: Proc::OfTheHost },
+            SandboxMechanism::Bubblewrap { program, proc: ProcMount::Host },
             format!("A fresh `/proc` is refused here ({first})."),
         )),
         Err(why) => Err(format!("Bubblewrap is there but does not work ({why}).")),
     }
 }
 
-fn attempt(program: &Path, proc: Proc) -> Result<(), String> {
-    let plan = Plan::new("/", None);
-    let layout = Layout {
+fn try_bubblewrap(program: &Path, proc: ProcMount) -> Result<(), String> {
+    let plan = SandboxPlan::new("/", None);
+    let layout = MountLayout {
         directory: "/".into(),
         writable: Vec::new(),
         hidden: Vec::new(),
-        places: [(PathBuf::from("/"), Access::Read), (PathBuf::from("/tmp"), Access::Empty)].into(),
+        mounts: [
+            (PathBuf::from("/"), MountAccess::Read),
+            (PathBuf::from("/tmp"), MountAccess::Empty),
+        ]
+        .into(),
     };
     let mut command = Command::new(program);
-    command.args(bubblewrap::arguments(&plan, &layout, proc));
+    command.args(bubblewrap::build_arguments(&plan, &layout, proc));
     // Older ones do not know this option; an empty program would be refused, so none is given.
     command.args(["--", "/bin/sh", "-c", ":"]);
-    run(command).map(drop)
+    run_trial(command).map(drop)
 }
 
-fn landlocked(wanted: &Wanted) -> Result<bool, String> {
+fn probe_landlock(wanted: &SandboxProbeOptions) -> Result<bool, String> {
     let mut command = Command::new(&wanted.entry.program);
     command.args(&wanted.entry.arguments).arg("check");
-    run(command).map(|words| words.trim() == "full")
+    run_trial(command).map(|words| words.trim() == "full")
 }
 
 /// Runs a trial without environment or input. Gives what it printed, or why it failed.
-fn run(mut command: Command) -> Result<String, String> {
+fn run_trial(mut command: Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let wrong = |error: std::io::Error| format!("`{program}`: {error}");
     let mut child = command
@@ -131,15 +145,19 @@ fn run(mut command: Command) -> Result<String, String> {
 }
 
 /// Which one, why, and what it does not cover.
-pub(super) fn report(means: &Means, why: &str, groups: &Arc<Pool>) -> String {
+pub(super) fn render_report(
+    means: &SandboxMechanism,
+    why: &str,
+    groups: &Arc<CgroupPool>,
+) -> String {
     let mut lines = Vec::new();
     match means {
-        Means::Bubblewrap { program, proc } => {
+        SandboxMechanism::Bubblewrap { program, proc } => {
             lines.push(format!("Sandbox: bubblewrap (`{}`) with seccomp.", program.display()));
             if !why.is_empty() {
                 lines.push(why.to_owned());
             }
-            if *proc == Proc::OfTheHost {
+            if *proc == ProcMount::Host {
                 lines.push("Not covered: names and command lines of other processes.".into());
             }
             lines.push(
@@ -151,7 +169,7 @@ pub(super) fn report(means: &Means, why: &str, groups: &Arc<Pool>) -> String {
                 "Protected files that do not exist yet are moved aside after the command.".into(),
             );
         }
-        Means::Landlock { is_full } => {
+        SandboxMechanism::Landlock { is_full } => {
             lines.push("Sandbox: Landlock with seccomp.".to_owned());
             if !why.is_empty() {
                 lines.push(why.to_owned());
@@ -177,13 +195,13 @@ pub(super) fn report(means: &Means, why: &str, groups: &Arc<Pool>) -> String {
             );
         }
     }
-    lines.push(bounds(groups));
+    lines.push(describe_bounds(groups));
     lines.join("\n")
 }
 
-fn bounds(groups: &Arc<Pool>) -> String {
+fn describe_bounds(groups: &Arc<CgroupPool>) -> String {
     let is_root = rustix::process::geteuid().is_root();
-    let counts = groups.take(&crate::plan::Limits::default()).counts_processes();
+    let counts = groups.lease(&crate::plan::SandboxLimits::default()).counts_processes();
     match (counts, is_root) {
         (true, _) => "Processes and memory are bounded by a control group.".into(),
         (false, false) => "Processes are bounded; memory is bounded per process.".into(),

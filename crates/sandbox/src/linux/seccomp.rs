@@ -12,7 +12,7 @@ use seccompiler::{BpfProgram, sock_filter};
 
 /// What sockets may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sockets {
+pub(crate) enum SocketPolicy {
     /// Those that namespaces contain: local ones and those of the internet.
     Contained,
     /// Those of the internet: local ones would lead to the host's.
@@ -23,17 +23,17 @@ pub(crate) enum Sockets {
 
 /// What is refused besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refusals {
-    pub(crate) sockets: Sockets,
+pub(crate) struct RefusedCalls {
+    pub(crate) sockets: SocketPolicy,
     /// Modes, owners, times and attributes.
     pub(crate) metadata: bool,
 }
 
 /// The program.
-pub(crate) fn program(refusals: Refusals) -> BpfProgram {
-    let refused = answer(ERRNO | libc::EPERM.unsigned_abs());
-    let absent = answer(ERRNO | libc::ENOSYS.unsigned_abs());
-    let mut list = vec![load(TABLE), if_equal(ARCHITECTURE, 1, 0), answer(KILL), load(NUMBER)];
+pub(crate) fn build_program(refusals: RefusedCalls) -> BpfProgram {
+    let refused = return_with(ERRNO | libc::EPERM.unsigned_abs());
+    let absent = return_with(ERRNO | libc::ENOSYS.unsigned_abs());
+    let mut list = vec![load(TABLE), if_equal(ARCHITECTURE, 1, 0), return_with(KILL), load(NUMBER)];
     if cfg!(target_arch = "x86_64") {
         list.extend([if_at_least(OTHER_TABLE, 0, 1), absent.clone()]);
     }
@@ -41,54 +41,54 @@ pub(crate) fn program(refusals: Refusals) -> BpfProgram {
     if refusals.metadata {
         calls.extend(METADATA);
     }
-    if refusals.sockets == Sockets::None {
+    if refusals.sockets == SocketPolicy::None {
         calls.push(libc::SYS_socket);
     }
     // Each jumps over those after it, and over the jump that passes by the refusal.
     for (at, call) in calls.iter().enumerate() {
         let over = u8::try_from(calls.len() - at).unwrap_or(u8::MAX);
-        list.push(if_equal(number(*call), over, 0));
+        list.push(if_equal(to_u32(*call), over, 0));
     }
     list.extend([jump(1), refused.clone()]);
     // It hides its flags behind a pointer. Libraries fall back to the one that does not.
-    list.extend([if_equal(number(libc::SYS_clone3), 0, 1), absent]);
+    list.extend([if_equal(to_u32(libc::SYS_clone3), 0, 1), absent]);
     // Each of the following is passed by unless it is the call in question; then it answers.
     let families = match refusals.sockets {
-        Sockets::Contained => FAMILIES,
-        Sockets::Internet => INTERNET,
-        Sockets::None => &[],
+        SocketPolicy::Contained => FAMILIES,
+        SocketPolicy::Internet => INTERNET,
+        SocketPolicy::None => &[],
     };
     if !families.is_empty() {
         let count = u8::try_from(families.len()).unwrap_or(u8::MAX);
-        list.extend([if_equal(number(libc::SYS_socket), 0, count + 3), load(FIRST_ARGUMENT)]);
+        list.extend([if_equal(to_u32(libc::SYS_socket), 0, count + 3), load(FIRST_ARGUMENT)]);
         for (at, family) in families.iter().enumerate() {
             let over = u8::try_from(families.len() - at).unwrap_or(u8::MAX);
             list.push(if_equal(family.unsigned_abs(), over, 0));
         }
-        list.extend([refused.clone(), answer(ALLOW)]);
+        list.extend([refused.clone(), return_with(ALLOW)]);
     }
     list.extend([
-        if_equal(number(libc::SYS_clone), 0, 4),
+        if_equal(to_u32(libc::SYS_clone), 0, 4),
         load(FIRST_ARGUMENT),
         if_any_bit(NAMESPACES, 0, 1),
         refused.clone(),
-        answer(ALLOW),
+        return_with(ALLOW),
     ]);
     // Typing into the terminal that somebody else reads.
     list.extend([
-        if_equal(number(libc::SYS_ioctl), 0, 5),
+        if_equal(to_u32(libc::SYS_ioctl), 0, 5),
         load(SECOND_ARGUMENT),
-        if_equal(number(libc::TIOCSTI as i64), 2, 0),
-        if_equal(number(libc::TIOCLINUX as i64), 1, 0),
-        answer(ALLOW),
+        if_equal(to_u32(libc::TIOCSTI as i64), 2, 0),
+        if_equal(to_u32(libc::TIOCLINUX as i64), 1, 0),
+        return_with(ALLOW),
         refused,
     ]);
-    list.push(answer(ALLOW));
+    list.push(return_with(ALLOW));
     list
 }
 
 /// A program in the form in which a file holds it.
-pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
+pub(crate) fn to_bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);
     for instruction in program {
         bytes.extend_from_slice(&instruction.code.to_ne_bytes());
@@ -122,12 +122,12 @@ fn jump(over: u32) -> sock_filter {
     instruction(0x05, 0, 0, over)
 }
 
-fn answer(with: u32) -> sock_filter {
+fn return_with(with: u32) -> sock_filter {
     instruction(0x06, 0, 0, with)
 }
 
 /// Calls and requests fit in 32 bits; one that did not would match nothing.
-fn number(call: i64) -> u32 {
+fn to_u32(call: i64) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 

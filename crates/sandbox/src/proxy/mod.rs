@@ -5,9 +5,9 @@
 //! looked at: whoever runs an allowed host can be asked for anything.
 
 pub mod address;
-mod allowed;
-mod gate;
-mod request;
+mod allowed_host;
+mod proxy_request;
+mod proxy_thread;
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,10 +21,10 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use address::Reach;
-pub use allowed::{Allowed, NotAllowed};
-pub use gate::Gate;
-use request::Request;
+use address::AddressReach;
+pub use allowed_host::{AllowedHost, InvalidAllowedHost};
+use proxy_request::ProxyRequest;
+pub use proxy_thread::ProxyThread;
 
 /// Connections at one time; more wait.
 const CONNECTIONS_MAX: usize = 64;
@@ -41,27 +41,27 @@ const REFUSALS_MAX: usize = 32;
 pub struct Proxy {
     socket: PathBuf,
     task: JoinHandle<()>,
-    rules: Arc<Rules>,
+    state: Arc<ProxyState>,
 }
 
 /// Who may be reached, and who may not although the list says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hosts {
+pub struct ProxyHostRules {
     /// These may be.
-    pub allowed: Vec<Allowed>,
+    pub allowed: Vec<AllowedHost>,
     /// These may not, on whatever port.
-    pub denied: Vec<Allowed>,
+    pub denied: Vec<AllowedHost>,
 }
 
-impl From<Vec<Allowed>> for Hosts {
-    fn from(allowed: Vec<Allowed>) -> Self {
+impl From<Vec<AllowedHost>> for ProxyHostRules {
+    fn from(allowed: Vec<AllowedHost>) -> Self {
         Self { allowed, denied: Vec::new() }
     }
 }
 
 #[derive(Debug)]
-struct Rules {
-    hosts: Hosts,
+struct ProxyState {
+    hosts: ProxyHostRules,
     refusals: Mutex<Vec<String>>,
 }
 
@@ -71,15 +71,15 @@ impl Proxy {
     /// # Errors
     ///
     /// When the socket cannot be made. To be called inside a tokio runtime.
-    pub fn start(directory: &Path, hosts: impl Into<Hosts>) -> io::Result<Self> {
+    pub fn start(directory: &Path, hosts: impl Into<ProxyHostRules>) -> io::Result<Self> {
         let socket = directory.join("proxy");
         let listener = UnixListener::bind(&socket)?;
-        let rules = Arc::new(Rules { hosts: hosts.into(), refusals: Mutex::default() });
+        let rules = Arc::new(ProxyState { hosts: hosts.into(), refusals: Mutex::default() });
         let task = tokio::spawn(serve(listener, Arc::clone(&rules)));
-        Ok(Self { socket, task, rules })
+        Ok(Self { socket, task, state: rules })
     }
 
-    /// For [`Network::Through`](crate::Network::Through).
+    /// For [`Network::Through`](crate::SandboxNetwork::ViaProxy).
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
@@ -88,7 +88,7 @@ impl Proxy {
     /// Who was asked for and refused since the last time this was called, and why.
     #[must_use]
     pub fn refusals(&self) -> Vec<String> {
-        self.rules.told()
+        self.state.take_refusals()
     }
 }
 
@@ -100,7 +100,7 @@ impl Drop for Proxy {
 }
 
 /// Connections end with this task, because the set of them does.
-async fn serve(listener: UnixListener, rules: Arc<Rules>) {
+async fn serve(listener: UnixListener, rules: Arc<ProxyState>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut open = JoinSet::new();
     loop {
@@ -114,7 +114,7 @@ async fn serve(listener: UnixListener, rules: Arc<Rules>) {
                 open.spawn(async move {
                     let _slot = slot;
                     // Whoever is at the other end notices that it is closed.
-                    let _ = timeout(CONNECTION_DEADLINE, lead(stream, &rules)).await;
+                    let _ = timeout(CONNECTION_DEADLINE, forward_connection(stream, &rules)).await;
                 });
             }
             // Out of descriptors: those in use will be given back.
@@ -123,46 +123,46 @@ async fn serve(listener: UnixListener, rules: Arc<Rules>) {
     }
 }
 
-async fn lead(mut inside: UnixStream, rules: &Rules) -> io::Result<()> {
+async fn forward_connection(mut inside: UnixStream, rules: &ProxyState) -> io::Result<()> {
     let head = match timeout(HEAD_DEADLINE, read_head(&mut inside)).await {
         Ok(Ok(head)) => head,
         Ok(Err(error)) => return Err(error),
         Err(_) => return refuse(&mut inside, "400 Bad Request", "the request took too long").await,
     };
     let (head, more) = head;
-    let request = match request::read(&head) {
+    let request = match proxy_request::parse_request(&head) {
         Ok(request) => request,
         Err(problem) => return refuse(&mut inside, "400 Bad Request", problem).await,
     };
     let mut outside = match rules.connect(&request).await {
         Ok(outside) => outside,
         Err(problem) => {
-            rules.remember(&problem);
+            rules.add_refusal(&problem);
             return refuse(&mut inside, "403 Forbidden", &problem).await;
         }
     };
     if request.is_tunnel {
         inside.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
     }
-    outside.write_all(&request.first).await?;
+    outside.write_all(&request.forwarded_head).await?;
     outside.write_all(&more).await?;
     tokio::io::copy_bidirectional(&mut inside, &mut outside).await.map(drop)
 }
 
-impl Rules {
-    async fn connect(&self, request: &Request) -> Result<TcpStream, String> {
-        let Request { host, port, .. } = request;
-        let Some(reaches_private) = self.covers(host, *port) else {
+impl ProxyState {
+    async fn connect(&self, request: &ProxyRequest) -> Result<TcpStream, String> {
+        let ProxyRequest { host, port, .. } = request;
+        let Some(reaches_private) = self.find_private_access(host, *port) else {
             return Err(format!("{host}:{port} is not on the list of hosts"));
         };
         let attempt = async {
             let found = tokio::net::lookup_host((host.as_str(), *port)).await;
             let found: Vec<SocketAddr> =
                 found.map_err(|error| format!("{host} has no address: {error}"))?.collect();
-            let is_right = |address: &&SocketAddr| match address::reach(address.ip()) {
-                Reach::Public => true,
-                Reach::Private => reaches_private,
-                Reach::Never => false,
+            let is_right = |address: &&SocketAddr| match address::classify_address(address.ip()) {
+                AddressReach::Public => true,
+                AddressReach::Private => reaches_private,
+                AddressReach::Never => false,
             };
             let right: Vec<SocketAddr> = found.iter().filter(is_right).copied().collect();
             if right.is_empty() {
@@ -179,19 +179,19 @@ impl Rules {
     }
 
     /// Whether a host is on the list, and if so, whether it may be close by.
-    fn covers(&self, host: &str, port: u16) -> Option<bool> {
-        if self.hosts.denied.iter().any(|one| one.names(host)) {
+    fn find_private_access(&self, host: &str, port: u16) -> Option<bool> {
+        if self.hosts.denied.iter().any(|one| one.matches_host(host)) {
             return None;
         }
         let covering = self.hosts.allowed.iter().filter(|one| one.covers(host, port));
         covering.map(|one| one.reaches_private).reduce(|one, other| one || other)
     }
 
-    fn told(&self) -> Vec<String> {
+    fn take_refusals(&self) -> Vec<String> {
         std::mem::take(&mut *self.refusals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn remember(&self, problem: &str) {
+    fn add_refusal(&self, problem: &str) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         if refusals.len() >= REFUSALS_MAX {
             refusals.remove(0);

@@ -6,23 +6,26 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use windlass_sandbox::{Cause, Launch, Plan, Sandbox, Wanted};
+use windlass_sandbox::{
+    Sandbox, SandboxFailureCause, SandboxLaunch, SandboxPlan, SandboxProbeOptions,
+};
 
 use crate::world::{Backend, DEADLINE, Person, World, everywhere, is_ready, wait};
 
 fn sandbox(world: &World) -> Sandbox {
-    let mut wanted = Wanted::any(&world.runner, ["enter"]);
+    let mut wanted = SandboxProbeOptions::best_available(&world.runner, ["enter"]);
     wanted.backend = Some(match world.backend {
-        Backend::Bubblewrap => windlass_sandbox::Backend::Bubblewrap,
-        Backend::Landlock => windlass_sandbox::Backend::Landlock,
+        Backend::Bubblewrap => windlass_sandbox::SandboxBackend::Bubblewrap,
+        Backend::Landlock => windlass_sandbox::SandboxBackend::Landlock,
     });
     Sandbox::probe(&wanted).unwrap()
 }
 
 /// Starts a script that says when it is so far, and goes on when it is told.
-fn start(sandbox: &Sandbox, plan: &Plan, script: &str) -> (Launch, Child) {
+fn start(sandbox: &Sandbox, plan: &SandboxPlan, script: &str) -> (SandboxLaunch, Child) {
     let script = format!("{script}; echo so far; read; echo over");
-    let mut launch = sandbox.shell(plan, Path::new("/bin/bash"), OsStr::new(&script)).unwrap();
+    let mut launch =
+        sandbox.prepare_shell(plan, Path::new("/bin/bash"), OsStr::new(&script)).unwrap();
     let mut child = launch
         .spawn(|mut command| {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
@@ -43,13 +46,13 @@ fn what_one_command_plants_is_not_taken_for_the_way_things_were_by_the_next() {
         let (there, absent) = (world.project.join(".envrc"), world.project.join(".npmrc"));
         fs::write(&there, "mine").unwrap();
         let sandbox = sandbox(&world);
-        let plan = Plan::new(&world.project, None);
+        let plan = SandboxPlan::new(&world.project, None);
         let (first, mut one) = start(&sandbox, &plan, "echo evil > .envrc; echo evil > .npmrc");
         let (second, mut other) = start(&sandbox, &plan, "true");
         for (launch, child) in [(first, &mut one), (second, &mut other)] {
             child.stdin.take().unwrap().write_all(b"\n").unwrap();
             assert!(wait(child, "a command that was told to go on").success());
-            let settled = launch.settle();
+            let settled = launch.clean_up();
             assert!(settled.has_ended && settled.problem.is_none(), "{settled:?}");
             assert_eq!(fs::read_to_string(&there).unwrap(), "mine", "{backend:?}");
             assert!(!absent.exists(), "{backend:?}");
@@ -64,17 +67,17 @@ fn failures_for_a_reason_of_the_sandbox_are_told_from_others() {
         fs::write(home.join(".netrc"), "key").unwrap();
         world.give(&home);
         let (sandbox, backend) = (sandbox(&world), world.backend);
-        let plan = Plan::new(&world.project, Some(&home));
+        let plan = SandboxPlan::new(&world.project, Some(&home));
         let home = home.to_str().unwrap().to_owned();
         let world = world.with(&["--home", &home, "--processes", "60", "--memory", "300000000"]);
         let outside = match backend {
-            Backend::Bubblewrap => Cause::ReadOnly,
-            Backend::Landlock => Cause::Refused,
+            Backend::Bubblewrap => SandboxFailureCause::ReadOnly,
+            Backend::Landlock => SandboxFailureCause::Refused,
         };
         for (script, expected) in [
             ("touch $OUT/new", Some(outside)),
-            ("cat $OUT/.netrc", Some(Cause::Refused)),
-            ("perl -e 'my $x = \"a\" x 400000000'", Some(Cause::Memory)),
+            ("cat $OUT/.netrc", Some(SandboxFailureCause::Refused)),
+            ("perl -e 'my $x = \"a\" x 400000000'", Some(SandboxFailureCause::Memory)),
             ("exit 3", None),
             ("cat missing", None),
             ("echo 'Read-only file system' >&2; exit 0", None),
@@ -83,7 +86,8 @@ fn failures_for_a_reason_of_the_sandbox_are_told_from_others() {
             let found = sandbox.explain_failure(&plan, ended.code, &ended.stderr);
             let found = found.map(|reason| reason.cause);
             // Root is bounded by a group, and the kernel kills instead of refusing.
-            let is_killed = expected == Some(Cause::Memory) && ended.code == Some(137);
+            let is_killed =
+                expected == Some(SandboxFailureCause::Memory) && ended.code == Some(137);
             assert!(found == expected || is_killed, "{}: {script}: {ended:?}", world.name());
         }
     });
@@ -94,7 +98,7 @@ fn what_is_dropped_is_ended() {
     for backend in [Backend::Bubblewrap, Backend::Landlock] {
         let world = World::new(backend, Person::Oneself);
         let sandbox = sandbox(&world);
-        let plan = Plan::new(&world.project, None);
+        let plan = SandboxPlan::new(&world.project, None);
         let (launch, mut child) = start(&sandbox, &plan, "echo evil > .npmrc");
         child.kill().unwrap();
         wait(&mut child, "a launcher that was killed");

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-use windlass_sandbox::{Allowed, Gate, Hosts, Proxy};
+use windlass_sandbox::{AllowedHost, Proxy, ProxyHostRules, ProxyThread};
 
 use crate::world::{Backend, DEADLINE, World, everyone, is_ready};
 
-fn allowed(entry: &str, reaches_private: bool) -> Allowed {
-    let mut allowed: Allowed = entry.parse().unwrap();
+fn allowed(entry: &str, reaches_private: bool) -> AllowedHost {
+    let mut allowed: AllowedHost = entry.parse().unwrap();
     allowed.reaches_private = reaches_private;
     allowed
 }
@@ -22,7 +22,7 @@ fn say(request: &str) -> String {
     )
 }
 
-fn with_proxy(world: World, allowed: Vec<Allowed>, test: impl FnOnce(World, &Proxy)) {
+fn with_proxy(world: World, allowed: Vec<AllowedHost>, test: impl FnOnce(World, &Proxy)) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let place = world.project.with_file_name("proxy");
@@ -87,8 +87,9 @@ fn a_gate_leads_to_listed_hosts_and_not_to_denied_ones() {
         let place = world.project.with_file_name("gate");
         let allowed_hosts =
             vec![allowed(&format!("127.0.0.1:{port}"), true), allowed("127.0.0.2:80", true)];
-        let hosts = Hosts { allowed: allowed_hosts, denied: vec![allowed("127.0.0.2", false)] };
-        let gate = Gate::open(&place, hosts).unwrap();
+        let hosts =
+            ProxyHostRules { allowed: allowed_hosts, denied: vec![allowed("127.0.0.2", false)] };
+        let gate = ProxyThread::start(&place, hosts).unwrap();
         world.give(&place);
         let socket = gate.socket().to_str().unwrap().to_owned();
         let world = world.with(&["--network", &socket]);

@@ -4,33 +4,33 @@
 //! of the project and to a digest of everything that needs it, so a changed hook asks again. Other
 //! programs' word that a folder is trusted is not taken: it is bound to no contents.
 
-mod page;
-mod script;
-mod sift;
-mod store;
+mod prompt_files;
+mod split_by_trust;
+mod trust_store;
+mod trusted_scripts;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_permission::layer::Source;
+use windlass_permission::permission_layer::SettingsSource;
 
-use crate::digest;
+use crate::sha256;
 
-pub(crate) use page::pages;
-pub(crate) use script::scripts;
-pub(crate) use sift::sift;
-pub use store::{TrustError, TrustStore, Trusted};
+pub(crate) use prompt_files::find_prompt_files;
+pub(crate) use split_by_trust::split_by_trust;
+pub use trust_store::{TrustError, TrustStore, TrustedProject};
+pub(crate) use trusted_scripts::find_scripts;
 
 /// What a project wants, and where it stands.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trust {
+pub struct ProjectTrust {
     /// The project: the real path of its root.
     pub root: PathBuf,
     /// Where it stands.
     pub state: TrustState,
     /// Everything that needs trust, whether it has it or not.
-    pub items: Vec<Withheld>,
+    pub items: Vec<TrustItem>,
     /// The digest of all of them: what a yes is bound to.
     pub digest: String,
 }
@@ -40,7 +40,7 @@ pub struct Trust {
 pub enum TrustState {
     /// It wants nothing that needs trust.
     #[default]
-    Needless,
+    NotNeeded,
     /// The user said yes to exactly this.
     Given,
     /// The user says yes for this run.
@@ -53,9 +53,9 @@ pub enum TrustState {
 
 /// Something of a project that needs trust.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Withheld {
+pub struct TrustItem {
     /// The layer.
-    pub source: Source,
+    pub source: SettingsSource,
     /// The file.
     pub name: String,
     /// The key: `hooks`, `permissions.allow`, `env`.
@@ -64,39 +64,41 @@ pub struct Withheld {
     pub value: Value,
 }
 
-impl Trust {
-    pub(crate) fn new(root: PathBuf, items: Vec<Withheld>) -> Self {
-        let digest = digest_of(&root, &items);
-        Self { root, state: TrustState::Needless, items, digest }
+impl ProjectTrust {
+    pub(crate) fn new(root: PathBuf, items: Vec<TrustItem>) -> Self {
+        let digest = compute_digest(&root, &items);
+        Self { root, state: TrustState::NotNeeded, items, digest }
     }
 
     /// The digest without the rules that "don't ask again" writes down on this machine.
-    pub(crate) fn digest_besides_kept(&self) -> String {
-        let is_kept = |item: &Withheld| item.source == Source::Local && item.key == ALLOW;
-        let items: Vec<Withheld> =
+    pub(crate) fn digest_without_local_rules(&self) -> String {
+        let is_kept =
+            |item: &TrustItem| item.source == SettingsSource::Local && item.key == ALLOW_RULES_KEY;
+        let items: Vec<TrustItem> =
             self.items.iter().filter(|item| !is_kept(item)).cloned().collect();
-        digest_of(&self.root, &items)
+        compute_digest(&self.root, &items)
     }
 
     /// May it take effect?
     #[must_use]
     pub const fn is_given(&self) -> bool {
-        matches!(self.state, TrustState::Needless | TrustState::Given | TrustState::GivenOnce)
+        matches!(self.state, TrustState::NotNeeded | TrustState::Given | TrustState::GivenOnce)
     }
 
     /// What was left out: nothing, or everything that needs trust.
     #[must_use]
-    pub fn withheld(&self) -> &[Withheld] {
+    pub fn withheld_items(&self) -> &[TrustItem] {
         if self.is_given() { &[] } else { &self.items }
     }
 
     /// One line that says what was left out and how to let it in; nothing if nothing was.
     #[must_use]
-    pub fn warning(&self) -> Option<String> {
+    pub fn render_warning(&self) -> Option<String> {
         let mut keys: Vec<&str> = Vec::new();
-        for item in self.withheld() {
+        for item in self.withheld_items() {
             // A script belongs to what names it, and a page is told of when it is used.
-            let is_told = item.key != script::KEY && item.key != page::KEY;
+            let is_told = item.key != trusted_scripts::SCRIPT_KEY
+                && item.key != prompt_files::PROMPT_FILES_KEY;
             if is_told && !keys.contains(&item.key.as_str()) {
                 keys.push(&item.key);
             }
@@ -117,14 +119,14 @@ impl Trust {
     }
 }
 
-impl fmt::Display for Withheld {
+impl fmt::Display for TrustItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {}: {}", self.key, self.name, self.value)
     }
 }
 
 /// Objects have their keys in order, so equal settings have equal digests however they are written.
-fn digest_of(root: &Path, items: &[Withheld]) -> String {
+fn compute_digest(root: &Path, items: &[TrustItem]) -> String {
     let mut lines: Vec<String> = items
         .iter()
         .map(|item| {
@@ -141,8 +143,8 @@ fn digest_of(root: &Path, items: &[Withheld]) -> String {
         })
         .collect();
     lines.sort();
-    digest::of(lines.join("\n").as_bytes())
+    sha256::sha256_hex(lines.join("\n").as_bytes())
 }
 
 /// The key of rules that let something run.
-pub(crate) const ALLOW: &str = "permissions.allow";
+pub(crate) const ALLOW_RULES_KEY: &str = "permissions.allow";

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 use windlass_settings::trust::TrustStore;
-use windlass_settings::{Loaded, Places, Request, load};
+use windlass_settings::{LoadedSettings, SettingsLocations, SettingsRequest, load_settings};
 
 pub(crate) struct House {
     folder: TempDir,
@@ -31,9 +31,9 @@ impl House {
         fs::write(path, text.to_string()).expect("written");
     }
 
-    pub(crate) fn request(&self) -> Request {
-        Request {
-            places: Places {
+    pub(crate) fn request(&self) -> SettingsRequest {
+        SettingsRequest {
+            locations: SettingsLocations {
                 managed: vec![self.path("etc")],
                 user: vec![self.path("home/.claude"), self.path("home/.config/windlass")],
                 claude_json: Some(self.path("home/.claude.json")),
@@ -41,12 +41,12 @@ impl House {
                 state: Some(self.path("state")),
             },
             cwd: self.path("project"),
-            ..Request::default()
+            ..SettingsRequest::default()
         }
     }
 
-    pub(crate) fn load(&self) -> Loaded {
-        load(&self.request())
+    pub(crate) fn load(&self) -> LoadedSettings {
+        load_settings(&self.request())
     }
 
     pub(crate) fn trust(&self) {

@@ -2,167 +2,175 @@
 
 use std::time::Duration;
 
-use windlass_vocabulary::{Answer, Mode};
+use windlass_vocabulary::{PermissionAnswer, PermissionMode};
 
-use super::{App, Purpose, Wish};
-use crate::approval::Said;
-use crate::composer::vim::Meant;
-use crate::composer::{Move, dragged};
-use crate::field::Filled;
-use crate::input::Key;
-use crate::line::{Line, Role};
+use super::{App, AppAction, PickerPurpose};
+use crate::composer::vim::VimKeyOutcome;
+use crate::composer::{CursorMove, dragged_images};
+use crate::input::InputKey;
 use crate::pager::Pager;
-use crate::picker::{Item, Picked, Picker};
+use crate::permission_prompt::PermissionPromptReply;
+use crate::picker::{Picker, PickerItem, PickerOutcome};
+use crate::styled_line::{StyledLine, TextStyle};
 use crate::text;
+use crate::validated_input::ValidatedInputOutcome;
 
 impl App {
     /// A key was pressed.
-    pub fn key(&mut self, key: Key) -> Vec<Wish> {
-        self.hint = None;
-        if self.pager.is_some() || self.picker.is_some() || self.field.is_some() {
+    pub fn handle_key(&mut self, key: InputKey) -> Vec<AppAction> {
+        self.key_hint = None;
+        if self.pager.is_some() || self.picker.is_some() || self.validated_input.is_some() {
             // What was meant for this answers no question that stands behind it.
-            self.pressed = Some((self.now, false));
+            self.last_key = Some((self.now, false));
         }
         if let Some(pager) = &mut self.pager {
-            if !pager.key(&key, self.rows) {
+            if !pager.handle_key(&key, self.rows) {
                 self.pager = None;
             }
             return Vec::new();
         }
         match key {
-            Key::Suspend => return vec![Wish::Suspend],
-            Key::Redraw => return vec![Wish::Redraw],
-            Key::Unfold => {
-                self.unfold();
+            InputKey::Suspend => return vec![AppAction::Suspend],
+            InputKey::Redraw => return vec![AppAction::Redraw],
+            InputKey::OpenTranscript => {
+                self.open_pager();
                 return Vec::new();
             }
             _ => {}
         }
         if let Some((purpose, picker)) = &mut self.picker {
             let purpose = *purpose;
-            return match picker.key(&key) {
-                Picked::Going => Vec::new(),
-                Picked::Nothing => {
+            return match picker.handle_key(&key) {
+                PickerOutcome::Pending => Vec::new(),
+                PickerOutcome::Cancelled => {
                     self.picker = None;
                     Vec::new()
                 }
-                Picked::Item(item) => {
+                PickerOutcome::Chosen(item) => {
                     self.picker = None;
-                    self.picked(purpose, item)
+                    self.apply_picked_item(purpose, item)
                 }
             };
         }
-        if let Some(field) = &mut self.field {
-            let filled = field.key(&key);
-            if filled != Filled::Going {
-                self.field = None;
+        if let Some(field) = &mut self.validated_input {
+            let filled = field.handle_key(&key);
+            if filled != ValidatedInputOutcome::Pending {
+                self.validated_input = None;
             }
             return match filled {
-                Filled::Prompt(prompt) => vec![Wish::Choose(prompt)],
-                Filled::Going | Filled::Nothing => Vec::new(),
+                ValidatedInputOutcome::Submitted(prompt) => vec![AppAction::SubmitChoice(prompt)],
+                ValidatedInputOutcome::Pending | ValidatedInputOutcome::Cancelled => Vec::new(),
             };
         }
-        let is_armed = self.is_armed();
+        let is_armed = self.may_answer_prompt();
         let is_composing = self.is_composing();
-        self.pressed = Some((self.now, is_composing));
-        match self.approvals.front_mut() {
+        self.last_key = Some((self.now, is_composing));
+        match self.permission_prompts.front_mut() {
             Some(approval) if is_armed => {
                 // Whoever answers does not type a prompt, and one answer is one key.
-                match approval.key(key) {
+                match approval.handle_key(key) {
                     None => {
-                        self.pressed = None;
+                        self.last_key = None;
                         Vec::new()
                     }
-                    Some(said) => self.answered(said),
+                    Some(said) => self.apply_permission_reply(said),
                 }
             }
             // A key that follows an answer was meant for that.
             Some(_) if !is_composing => Vec::new(),
-            _ => self.composed(key),
+            _ => self.handle_composer_key(key),
         }
     }
 
     /// Opens the page on which everything stands unfolded.
-    fn unfold(&mut self) {
+    fn open_pager(&mut self) {
         let size = (self.width, self.rows);
-        self.pager = Some(Pager::at_end(&self.entries, &self.about.folder, size));
+        self.pager =
+            Some(Pager::open_at_end(&self.transcript, &self.facts.working_directory, size));
     }
 
     /// Draws more of an open page, or all of it anew for another width.
-    pub fn leaf(&mut self) {
+    pub fn load_pager(&mut self) {
         if self.pager.as_ref().is_some_and(|pager| pager.width() != self.width) {
-            self.unfold();
+            self.open_pager();
         }
         if let Some(pager) = &mut self.pager {
-            pager.load(&self.entries, &self.about.folder, self.rows);
+            pager.load_older(&self.transcript, &self.facts.working_directory, self.rows);
         }
     }
 
-    fn picked(&mut self, purpose: Purpose, item: Item) -> Vec<Wish> {
+    fn apply_picked_item(&mut self, purpose: PickerPurpose, item: PickerItem) -> Vec<AppAction> {
         match purpose {
-            Purpose::History => {
-                self.composer.set(item.value);
+            PickerPurpose::History => {
+                self.composer.set_text(item.value);
                 Vec::new()
             }
-            Purpose::Command => vec![Wish::Choose(item.value)],
+            PickerPurpose::Command => vec![AppAction::SubmitChoice(item.value)],
         }
     }
 
     /// A key for the composer.
-    fn composed(&mut self, key: Key) -> Vec<Wish> {
+    fn handle_composer_key(&mut self, key: InputKey) -> Vec<AppAction> {
         let mut key = key;
         if let Some(vim) = &mut self.vim {
-            match vim.key(key, &mut self.composer) {
-                Meant::Done => return self.seek().into_iter().collect(),
-                Meant::Key(other) => key = other,
+            match vim.handle_key(key, &mut self.composer) {
+                VimKeyOutcome::Handled => return self.request_file_search().into_iter().collect(),
+                VimKeyOutcome::Key(other) => key = other,
             }
         }
-        let suggestions = self.suggestions();
-        if let Some(wishes) = self.suggested(&key, &suggestions) {
+        let suggestions = self.find_suggestions();
+        if let Some(wishes) = self.handle_suggestion_key(&key, &suggestions) {
             return wishes;
         }
-        let escaped = self.escaped.take();
+        let escaped = self.escape_pressed.take();
         match key {
-            Key::Enter => return self.submit(),
-            Key::Escape => return self.escape(escaped),
-            Key::Cancel if self.is_busy => return vec![Wish::Interrupt],
-            Key::Cancel if !self.composer.is_empty() => self.composer.set(""),
-            Key::Cancel => return vec![Wish::Quit],
-            Key::EndOfInput if self.composer.is_empty() => return vec![Wish::Quit],
-            Key::EndOfInput | Key::Delete => self.composer.delete(),
-            Key::BackTab => return vec![self.next_mode()],
-            Key::Edit => return vec![Wish::Edit],
-            Key::Image => return vec![Wish::Image],
-            Key::Search => self.search(),
-            Key::Tasks => self.hides_tasks = !self.hides_tasks,
-            Key::Letter(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
-            Key::NewLine => self.composer.insert("\n"),
-            Key::Paste(text) => return self.pasted(&text),
-            Key::Backspace => self.composer.backspace(),
-            Key::DeleteWord => self.composer.delete_word(),
-            Key::DeleteToHome => self.composer.delete_to_home(),
-            Key::DeleteToEnd => self.composer.delete_to_end(),
+            InputKey::Enter => return self.submit_composer(),
+            InputKey::Escape => return self.handle_escape(escaped),
+            InputKey::Cancel if self.is_busy => return vec![AppAction::Interrupt],
+            InputKey::Cancel if !self.composer.is_empty() => self.composer.set_text(""),
+            InputKey::Cancel => return vec![AppAction::Quit],
+            InputKey::EndOfInput if self.composer.is_empty() => return vec![AppAction::Quit],
+            InputKey::EndOfInput | InputKey::Delete => self.composer.delete(),
+            InputKey::BackTab => return vec![self.cycle_mode()],
+            InputKey::OpenEditor => return vec![AppAction::OpenEditor],
+            InputKey::PasteImage => return vec![AppAction::PasteImage],
+            InputKey::SearchHistory => self.open_history_search(),
+            InputKey::ToggleTasks => self.hides_tasks = !self.hides_tasks,
+            InputKey::Char(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
+            InputKey::NewLine => self.composer.insert("\n"),
+            InputKey::Paste(text) => return self.handle_paste(&text),
+            InputKey::Backspace => self.composer.backspace(),
+            InputKey::DeleteWord => self.composer.delete_word(),
+            InputKey::DeleteToHome => self.composer.delete_to_home(),
+            InputKey::DeleteToEnd => self.composer.delete_to_end(),
             // What waits is taken back before what was said comes back.
-            Key::Move(Move::Up) if self.composer.is_empty() && !self.queued.is_empty() => {
-                return vec![Wish::TakeBack];
+            InputKey::Move(CursorMove::Up)
+                if self.composer.is_empty() && !self.queued_input.is_empty() =>
+            {
+                return vec![AppAction::UnqueueInput];
             }
-            Key::Move(to) => self.composer.go(to),
-            Key::Tab if self.composer.is_empty() && !self.suggested.is_empty() => {
-                self.composer.set(std::mem::take(&mut self.suggested));
+            InputKey::Move(to) => self.composer.move_cursor(to),
+            InputKey::Tab if self.composer.is_empty() && !self.suggested_prompt.is_empty() => {
+                self.composer.set_text(std::mem::take(&mut self.suggested_prompt));
             }
-            Key::Tab | Key::PageUp | Key::PageDown | Key::Suspend | Key::Redraw | Key::Unfold => {}
+            InputKey::Tab
+            | InputKey::PageUp
+            | InputKey::PageDown
+            | InputKey::Suspend
+            | InputKey::Redraw
+            | InputKey::OpenTranscript => {}
         }
-        self.seek().into_iter().collect()
+        self.request_file_search().into_iter().collect()
     }
 
     /// A paste. Images that were dragged in are mentioned; those from elsewhere are brought first.
-    fn pasted(&mut self, text: &str) -> Vec<Wish> {
-        let images = dragged::images(text);
+    fn handle_paste(&mut self, text: &str) -> Vec<AppAction> {
+        let images = dragged_images::parse_image_paths(text);
         if images.is_empty() {
             self.composer.paste(text);
-            return self.seek().into_iter().collect();
+            return self.request_file_search().into_iter().collect();
         }
-        let folder = &self.about.folder;
+        let folder = &self.facts.working_directory;
         let is_here = |path: &str| {
             let below = path.strip_prefix(folder.as_str());
             !path.starts_with('/') || below.is_some_and(|rest| rest.starts_with('/'))
@@ -170,78 +178,87 @@ impl App {
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             images.into_iter().partition(|path| is_here(path));
         here.iter().for_each(|path| self.composer.mention(path));
-        elsewhere.into_iter().map(Wish::Bring).collect()
+        elsewhere.into_iter().map(AppAction::ImportImage).collect()
     }
 
     /// A key for the suggestions, if there are any and it is one.
-    fn suggested(&mut self, key: &Key, suggestions: &[super::Suggestion]) -> Option<Vec<Wish>> {
-        let chosen = suggestions.get(self.chosen.min(suggestions.len().checked_sub(1)?))?;
+    fn handle_suggestion_key(
+        &mut self,
+        key: &InputKey,
+        suggestions: &[super::Suggestion],
+    ) -> Option<Vec<AppAction>> {
+        let chosen =
+            suggestions.get(self.selected_suggestion.min(suggestions.len().checked_sub(1)?))?;
         match key {
-            Key::Tab => self.take(chosen),
-            Key::Enter if chosen.from == 0 && chosen.text.starts_with('/') => {
-                let is_named = chosen.text.trim_end() == self.composer.text();
-                self.take(chosen);
-                if chosen.is_whole || is_named {
-                    return Some(self.submit());
+            InputKey::Tab => self.accept_suggestion(chosen),
+            InputKey::Enter if chosen.replace_from == 0 && chosen.replacement.starts_with('/') => {
+                let is_named = chosen.replacement.trim_end() == self.composer.text();
+                self.accept_suggestion(chosen);
+                if chosen.is_complete || is_named {
+                    return Some(self.submit_composer());
                 }
             }
-            Key::Enter => self.take(chosen),
-            Key::Move(Move::Down) => self.chosen = (self.chosen + 1).min(suggestions.len() - 1),
-            Key::Move(Move::Up) => self.chosen = self.chosen.saturating_sub(1),
-            Key::Escape => self.dismiss(),
+            InputKey::Enter => self.accept_suggestion(chosen),
+            InputKey::Move(CursorMove::Down) => {
+                self.selected_suggestion = (self.selected_suggestion + 1).min(suggestions.len() - 1)
+            }
+            InputKey::Move(CursorMove::Up) => {
+                self.selected_suggestion = self.selected_suggestion.saturating_sub(1)
+            }
+            InputKey::Escape => self.dismiss_suggestions(),
             _ => return None,
         }
-        Some(self.seek().into_iter().collect())
+        Some(self.request_file_search().into_iter().collect())
     }
 
-    fn escape(&mut self, escaped: Option<Duration>) -> Vec<Wish> {
+    fn handle_escape(&mut self, escaped: Option<Duration>) -> Vec<AppAction> {
         if self.is_busy {
-            self.hint = Some("stopping");
-            return vec![Wish::Interrupt];
+            self.key_hint = Some("stopping");
+            return vec![AppAction::Interrupt];
         }
         if !self.composer.is_empty() {
-            self.composer.set("");
+            self.composer.set_text("");
             return Vec::new();
         }
         match escaped {
-            Some(at) if self.now.saturating_sub(at) < TWICE => {
-                vec![Wish::Submit("/rewind".to_owned())]
+            Some(at) if self.now.saturating_sub(at) < DOUBLE_ESCAPE_MAX => {
+                vec![AppAction::Submit("/rewind".to_owned())]
             }
             _ => {
-                self.escaped = Some(self.now);
-                self.hint = Some("Esc again goes back to an earlier prompt");
+                self.escape_pressed = Some(self.now);
+                self.key_hint = Some("Esc again goes back to an earlier prompt");
                 Vec::new()
             }
         }
     }
 
-    fn search(&mut self) {
-        let items = self.composer.said().iter().rev().map(|said| Item {
+    fn open_history_search(&mut self) {
+        let items = self.composer.history().iter().rev().map(|said| PickerItem {
             value: said.clone(),
-            label: text::one_line(said),
-            about: String::new(),
+            label: text::to_one_line(said),
+            description: String::new(),
         });
-        let items: Vec<Item> = items.collect();
+        let items: Vec<PickerItem> = items.collect();
         if items.is_empty() {
-            self.hint = Some("nothing was said before");
+            self.key_hint = Some("nothing was said before");
             return;
         }
-        self.picker = Some((Purpose::History, Picker::new("What was said before", items)));
+        self.picker = Some((PickerPurpose::History, Picker::new("What was said before", items)));
     }
 
-    fn next_mode(&mut self) -> Wish {
+    fn cycle_mode(&mut self) -> AppAction {
         self.mode = match self.mode {
-            Mode::Default => Mode::AcceptEdits,
-            Mode::AcceptEdits => Mode::Plan,
-            _ => Mode::Default,
+            PermissionMode::Default => PermissionMode::AcceptEdits,
+            PermissionMode::AcceptEdits => PermissionMode::Plan,
+            _ => PermissionMode::Default,
         };
-        Wish::Mode(self.mode)
+        AppAction::SetMode(self.mode)
     }
 
-    fn submit(&mut self) -> Vec<Wish> {
+    fn submit_composer(&mut self) -> Vec<AppAction> {
         // A sign before the end of the line asks for another one.
         if self.composer.text().ends_with('\\') {
-            self.composer.go(Move::End);
+            self.composer.move_cursor(CursorMove::End);
             self.composer.backspace();
             self.composer.insert("\n");
             return Vec::new();
@@ -249,39 +266,43 @@ impl App {
         let said = self.composer.submit();
         match said.trim().is_empty() {
             true => Vec::new(),
-            false => vec![Wish::Submit(said)],
+            false => vec![AppAction::Submit(said)],
         }
     }
 
-    fn answered(&mut self, said: Said) -> Vec<Wish> {
-        let Some(approval) = self.approvals.pop_front() else { return Vec::new() };
+    fn apply_permission_reply(&mut self, said: PermissionPromptReply) -> Vec<AppAction> {
+        let Some(approval) = self.permission_prompts.pop_front() else { return Vec::new() };
         let (sign, role) = match &said.answer {
-            Answer::Allow { .. } => ("allowed", Role::Quiet),
-            Answer::Deny { .. } => ("not allowed", Role::Warning),
+            PermissionAnswer::Allow { .. } => ("allowed", TextStyle::Dim),
+            PermissionAnswer::Deny { .. } => ("not allowed", TextStyle::Warning),
         };
-        let line = Line::of(format!("  {sign}: "), role).and(approval.title(), Role::Quiet);
-        self.finish([line.cut(self.width)]);
-        if let Some(mode) = said.mode {
-            self.later = Some((approval.call().id.clone(), mode));
+        let line = StyledLine::from_text(format!("  {sign}: "), role)
+            .with_span(approval.title(), TextStyle::Dim);
+        self.push_scrollback([line.truncate_to_width(self.width)]);
+        if let Some(mode) = said.mode_after_call {
+            self.mode_after_call = Some((approval.call().id.clone(), mode));
         }
-        let keep = (!said.keep.is_empty()).then_some(Wish::Keep(said.keep));
-        std::iter::once(Wish::Answer(approval.ticket, said.answer)).chain(keep).collect()
+        let keep =
+            (!said.rules_to_save.is_empty()).then_some(AppAction::SaveRules(said.rules_to_save));
+        std::iter::once(AppAction::AnswerPermission(approval.ticket, said.answer))
+            .chain(keep)
+            .collect()
     }
 }
 
 /// Twice within this long is twice.
-const TWICE: Duration = Duration::from_millis(1_500);
+const DOUBLE_ESCAPE_MAX: Duration = Duration::from_millis(1_500);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::About;
-    use crate::approval::Approval;
+    use crate::app::TuiSessionFacts;
+    use crate::permission_prompt::PermissionPrompt;
     use windlass_vocabulary::{Json, PermissionQuestion, Ticket, ToolCall};
 
     #[test]
     fn a_key_for_a_list_answers_no_question_behind_it() {
-        let mut app = App::new(About::default(), Mode::Default, (80, 24));
+        let mut app = App::new(TuiSessionFacts::default(), PermissionMode::Default, (80, 24));
         let call = ToolCall {
             id: "c".into(),
             name: "Bash".into(),
@@ -291,14 +312,21 @@ mod tests {
         let question =
             PermissionQuestion { call, why: String::new(), suggestions: Vec::new(), agent: None };
         app.now = Duration::from_secs(10);
-        app.picker = Some((Purpose::Command, Picker::new("Which?", Vec::new())));
-        app.approvals.push_back(Approval::new(Ticket(1), question, &About::default()));
-        assert_eq!(app.key(Key::Escape), Vec::new());
-        assert!(app.picker.is_none() && !app.is_armed());
-        assert_eq!(app.key(Key::Letter('2')), Vec::new(), "it follows at once");
+        app.picker = Some((PickerPurpose::Command, Picker::new("Which?", Vec::new())));
+        app.permission_prompts.push_back(PermissionPrompt::new(
+            Ticket(1),
+            question,
+            &TuiSessionFacts::default(),
+        ));
+        assert_eq!(app.handle_key(InputKey::Escape), Vec::new());
+        assert!(app.picker.is_none() && !app.may_answer_prompt());
+        assert_eq!(app.handle_key(InputKey::Char('2')), Vec::new(), "it follows at once");
         assert!(app.composer.is_empty());
         app.now += Duration::from_secs(2);
-        let answered = app.key(Key::Letter('2'));
-        assert!(matches!(answered.first(), Some(Wish::Answer(Ticket(1), Answer::Allow { .. }))));
+        let answered = app.handle_key(InputKey::Char('2'));
+        assert!(matches!(
+            answered.first(),
+            Some(AppAction::AnswerPermission(Ticket(1), PermissionAnswer::Allow { .. }))
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! What is being typed: several lines, a history, and long pastes shown as one word. Pure.
 
-pub(crate) mod dragged;
+pub(crate) mod dragged_images;
 pub mod vim;
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,19 +11,19 @@ use unicode_width::UnicodeWidthStr;
 pub struct Composer {
     text: String,
     /// In bytes, always between two graphemes.
-    at: usize,
+    cursor_offset: usize,
     history: Vec<String>,
     /// Which of the history is shown, counted from the newest.
-    shown: Option<usize>,
+    history_index: Option<usize>,
     /// What was typed before the history was looked at.
-    kept: String,
+    unsent_text: String,
     /// What is shown as a word, and what is said instead of it.
-    aside: Vec<(String, String)>,
+    folded_pastes: Vec<(String, String)>,
 }
 
 /// Where a move goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Move {
+pub enum CursorMove {
     /// One to the left.
     Left,
     /// One to the right.
@@ -57,14 +57,14 @@ impl Composer {
 
     /// Where the cursor is, in bytes.
     #[must_use]
-    pub fn place(&self) -> usize {
-        self.at
+    pub fn cursor_offset(&self) -> usize {
+        self.cursor_offset
     }
 
     /// The row and the column, in cells, of the cursor.
     #[must_use]
     pub fn cursor(&self) -> (usize, usize) {
-        let before = self.text.get(..self.at).unwrap_or_default();
+        let before = self.text.get(..self.cursor_offset).unwrap_or_default();
         let row = before.matches('\n').count();
         let line = before.rsplit('\n').next().unwrap_or_default();
         (row, line.width())
@@ -72,9 +72,9 @@ impl Composer {
 
     /// Types a character.
     pub fn insert(&mut self, text: &str) {
-        self.text.insert_str(self.at, text);
-        self.at += text.len();
-        self.shown = None;
+        self.text.insert_str(self.cursor_offset, text);
+        self.cursor_offset += text.len();
+        self.history_index = None;
     }
 
     /// Takes in a paste. A long one is kept aside and shown as a word.
@@ -83,28 +83,29 @@ impl Composer {
         if text.lines().count() <= PASTE_LINES_MAX && text.len() <= PASTE_BYTES_MAX {
             return self.insert(&text);
         }
-        let word = self.put_aside(text);
+        let word = self.fold_paste(text);
         self.insert(&word);
     }
 
     /// Keeps a long text aside; gives the word it is shown as.
-    fn put_aside(&mut self, text: String) -> String {
-        let word = format!("[paste {}: {} lines]", self.aside.len() + 1, text.lines().count());
-        self.aside.push((word.clone(), text));
+    fn fold_paste(&mut self, text: String) -> String {
+        let word =
+            format!("[paste {}: {} lines]", self.folded_pastes.len() + 1, text.lines().count());
+        self.folded_pastes.push((word.clone(), text));
         word
     }
 
     /// Names a file that lies elsewhere; shows the name people know it by.
-    pub fn mention_as(&mut self, name: &str, path: &str) {
-        let word = format!("[image {}: {name}]", self.aside.len() + 1);
-        self.aside.push((word.clone(), format!("@\"{path}\"")));
-        let blank = self.blank_before();
+    pub fn mention_image(&mut self, name: &str, path: &str) {
+        let word = format!("[image {}: {name}]", self.folded_pastes.len() + 1);
+        self.folded_pastes.push((word.clone(), format!("@\"{path}\"")));
+        let blank = self.separator_before_cursor();
         self.insert(&format!("{blank}{word} "));
     }
 
     /// What has to stand between what is typed and another word.
-    fn blank_before(&self) -> &'static str {
-        let before = self.text.get(..self.at).unwrap_or_default();
+    fn separator_before_cursor(&self) -> &'static str {
+        let before = self.text.get(..self.cursor_offset).unwrap_or_default();
         match before.chars().next_back() {
             Some(last) if !last.is_whitespace() => " ",
             _ => "",
@@ -113,7 +114,7 @@ impl Composer {
 
     /// Names a file that is said with the words.
     pub fn mention(&mut self, path: &str) {
-        let blank = self.blank_before();
+        let blank = self.separator_before_cursor();
         match path.contains(char::is_whitespace) {
             true => self.insert(&format!("{blank}@\"{path}\" ")),
             false => self.insert(&format!("{blank}@{path} ")),
@@ -122,98 +123,102 @@ impl Composer {
 
     /// Takes away what is before the cursor: a character.
     pub fn backspace(&mut self) {
-        let from = self.target(Move::Left);
-        self.take(from);
+        let from = self.find_move_target(CursorMove::Left);
+        self.delete_back_to(from);
     }
 
     /// Takes away what is before the cursor: a word.
     pub fn delete_word(&mut self) {
-        let from = self.target(Move::WordLeft);
-        self.take(from);
+        let from = self.find_move_target(CursorMove::WordLeft);
+        self.delete_back_to(from);
     }
 
     /// Puts the cursor there, or at the end.
-    pub fn put_at(&mut self, at: usize) {
-        self.at = self.text.floor_char_boundary(at);
+    pub fn set_cursor(&mut self, at: usize) {
+        self.cursor_offset = self.text.floor_char_boundary(at);
     }
 
     /// Puts a text in the place of a part, and the cursor behind it.
-    pub fn change(&mut self, range: std::ops::Range<usize>, text: &str) {
+    pub fn replace_range(&mut self, range: std::ops::Range<usize>, text: &str) {
         if self.text.get(range.clone()).is_some() {
-            self.at = range.start + text.len();
+            self.cursor_offset = range.start + text.len();
             self.text.replace_range(range, text);
-            self.shown = None;
+            self.history_index = None;
         }
     }
 
     /// Brings back a text as it was.
     pub fn restore(&mut self, text: String, at: usize) {
         self.text = text;
-        self.put_at(at);
-        self.shown = None;
+        self.set_cursor(at);
+        self.history_index = None;
     }
 
     /// Takes away what is before the cursor in its line.
     pub fn delete_to_home(&mut self) {
-        let from = self.target(Move::Home);
-        self.take(from);
+        let from = self.find_move_target(CursorMove::Home);
+        self.delete_back_to(from);
     }
 
     /// Takes away what is behind the cursor in its line.
     pub fn delete_to_end(&mut self) {
-        let to = self.target(Move::End);
-        self.text.replace_range(self.at..to, "");
+        let to = self.find_move_target(CursorMove::End);
+        self.text.replace_range(self.cursor_offset..to, "");
     }
 
     /// Takes away the character under the cursor.
     pub fn delete(&mut self) {
-        let to = self.target(Move::Right);
-        self.text.replace_range(self.at..to, "");
+        let to = self.find_move_target(CursorMove::Right);
+        self.text.replace_range(self.cursor_offset..to, "");
     }
 
-    fn take(&mut self, from: usize) {
-        self.text.replace_range(from..self.at, "");
-        self.at = from;
+    fn delete_back_to(&mut self, from: usize) {
+        self.text.replace_range(from..self.cursor_offset, "");
+        self.cursor_offset = from;
     }
 
     /// Moves the cursor.
-    pub fn go(&mut self, to: Move) {
+    pub fn move_cursor(&mut self, to: CursorMove) {
         match to {
-            Move::Up if self.cursor().0 == 0 => self.older(),
-            Move::Down if !self.behind().contains('\n') => self.newer(),
-            _ => self.at = self.target(to),
+            CursorMove::Up if self.cursor().0 == 0 => self.show_older(),
+            CursorMove::Down if !self.text_after_cursor().contains('\n') => self.show_newer(),
+            _ => self.cursor_offset = self.find_move_target(to),
         }
     }
 
-    fn behind(&self) -> &str {
-        self.text.get(self.at..).unwrap_or_default()
+    fn text_after_cursor(&self) -> &str {
+        self.text.get(self.cursor_offset..).unwrap_or_default()
     }
 
-    fn target(&self, to: Move) -> usize {
-        let before = self.text.get(..self.at).unwrap_or_default();
-        let behind = self.behind();
+    fn find_move_target(&self, to: CursorMove) -> usize {
+        let before = self.text.get(..self.cursor_offset).unwrap_or_default();
+        let behind = self.text_after_cursor();
         let line = before.rfind('\n').map_or(0, |at| at + 1);
         match to {
-            Move::Left => before.grapheme_indices(true).next_back().map_or(0, |(at, _)| at),
-            Move::Right => self.at + behind.graphemes(true).next().map_or(0, str::len),
-            Move::WordLeft => {
+            CursorMove::Left => before.grapheme_indices(true).next_back().map_or(0, |(at, _)| at),
+            CursorMove::Right => {
+                self.cursor_offset + behind.graphemes(true).next().map_or(0, str::len)
+            }
+            CursorMove::WordLeft => {
                 let mut words = before.split_word_bound_indices();
                 let word = words.rfind(|(_, word)| word.chars().any(char::is_alphanumeric));
                 word.map_or(0, |(at, _)| at)
             }
-            Move::WordRight => {
+            CursorMove::WordRight => {
                 let mut words = behind.split_word_bound_indices();
                 let word = words.find(|(_, word)| word.chars().any(char::is_alphanumeric));
-                word.map_or(self.text.len(), |(at, word)| self.at + at + word.len())
+                word.map_or(self.text.len(), |(at, word)| self.cursor_offset + at + word.len())
             }
-            Move::Home => line,
-            Move::End => self.at + behind.find('\n').unwrap_or(behind.len()),
-            Move::Up | Move::Down => self.beside(to == Move::Down),
+            CursorMove::Home => line,
+            CursorMove::End => self.cursor_offset + behind.find('\n').unwrap_or(behind.len()),
+            CursorMove::Up | CursorMove::Down => {
+                self.offset_in_adjacent_line(to == CursorMove::Down)
+            }
         }
     }
 
     /// The place in the next line that is as far from its beginning.
-    fn beside(&self, is_below: bool) -> usize {
+    fn offset_in_adjacent_line(&self, is_below: bool) -> usize {
         let (row, column) = self.cursor();
         let row = if is_below { row + 1 } else { row.saturating_sub(1) };
         let mut start = 0;
@@ -231,39 +236,39 @@ impl Composer {
             }
             start += line.len() + 1;
         }
-        self.at
+        self.cursor_offset
     }
 
-    fn older(&mut self) {
-        let next = self.shown.map_or(0, |shown| shown + 1);
+    fn show_older(&mut self) {
+        let next = self.history_index.map_or(0, |shown| shown + 1);
         if next < self.history.len() {
-            if self.shown.is_none() {
-                self.kept = self.text.clone();
+            if self.history_index.is_none() {
+                self.unsent_text = self.text.clone();
             }
-            self.show(Some(next));
+            self.show_history_entry(Some(next));
         }
     }
 
-    fn newer(&mut self) {
-        if let Some(shown) = self.shown {
-            self.show(shown.checked_sub(1));
+    fn show_newer(&mut self) {
+        if let Some(shown) = self.history_index {
+            self.show_history_entry(shown.checked_sub(1));
         }
     }
 
-    fn show(&mut self, which: Option<usize>) {
-        self.shown = which;
+    fn show_history_entry(&mut self, which: Option<usize>) {
+        self.history_index = which;
         self.text = match which {
             Some(number) => self.history.iter().rev().nth(number).cloned().unwrap_or_default(),
-            None => std::mem::take(&mut self.kept),
+            None => std::mem::take(&mut self.unsent_text),
         };
-        self.at = self.text.len();
+        self.cursor_offset = self.text.len();
     }
 
     /// The word before the cursor that begins with this sign: where it begins, and what is behind
     /// the sign. The sign stands at the beginning of a word, or it is no sign.
     #[must_use]
-    pub fn word(&self, sign: char) -> Option<(usize, &str)> {
-        let before = self.text.get(..self.at)?;
+    pub fn word_before_cursor(&self, sign: char) -> Option<(usize, &str)> {
+        let before = self.text.get(..self.cursor_offset)?;
         let from = before.rfind(char::is_whitespace).map_or(0, |at| {
             at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
         });
@@ -272,56 +277,56 @@ impl Composer {
     }
 
     /// Puts a text in the place of everything from there to the cursor.
-    pub fn complete(&mut self, from: usize, text: &str) {
-        if from <= self.at && self.text.is_char_boundary(from) {
-            self.text.replace_range(from..self.at, text);
-            self.at = from + text.len();
+    pub fn complete_word(&mut self, from: usize, text: &str) {
+        if from <= self.cursor_offset && self.text.is_char_boundary(from) {
+            self.text.replace_range(from..self.cursor_offset, text);
+            self.cursor_offset = from + text.len();
         }
     }
 
     /// Remembers what was said before, the oldest first.
-    pub fn remember(&mut self, said: Vec<String>) {
+    pub fn set_history(&mut self, said: Vec<String>) {
         self.history = said;
     }
 
     /// What was said before, the oldest first.
     #[must_use]
-    pub fn said(&self) -> &[String] {
+    pub fn history(&self) -> &[String] {
         &self.history
     }
 
     /// What would be handed over now, with pastes in the place of their words.
     #[must_use]
-    pub fn whole(&self) -> String {
-        self.unfolded(&self.text)
+    pub fn full_text(&self) -> String {
+        self.expand_pastes(&self.text)
     }
 
-    fn unfolded(&self, shown: &str) -> String {
+    fn expand_pastes(&self, shown: &str) -> String {
         let mut whole = shown.to_owned();
-        for (word, text) in &self.aside {
+        for (word, text) in &self.folded_pastes {
             whole = whole.replacen(word, text, 1);
         }
         whole
     }
 
     /// Puts a text in the place of what is typed. A long one is shown as a word, like a paste.
-    pub fn set(&mut self, text: impl Into<String>) {
+    pub fn set_text(&mut self, text: impl Into<String>) {
         let text = text.into();
         self.text = match text.len() > SET_BYTES_MAX {
-            true => self.put_aside(text),
+            true => self.fold_paste(text),
             false => text,
         };
-        self.at = self.text.len();
-        self.shown = None;
+        self.cursor_offset = self.text.len();
+        self.history_index = None;
     }
 
     /// Hands over what was typed, with pastes in the place of their words, and remembers it.
     pub fn submit(&mut self) -> String {
         let shown = std::mem::take(&mut self.text);
-        let whole = self.unfolded(&shown);
-        self.aside.clear();
-        self.at = 0;
-        self.shown = None;
+        let whole = self.expand_pastes(&shown);
+        self.folded_pastes.clear();
+        self.cursor_offset = 0;
+        self.history_index = None;
         // A paste that was shown as a word is too long to come back.
         let said = if whole.len() > HISTORY_BYTES_MAX { shown.clone() } else { whole.clone() };
         if !shown.trim().is_empty() && self.history.last() != Some(&said) {
@@ -349,15 +354,15 @@ mod tests {
         let mut composer = Composer::default();
         composer.insert("héllo wörld\nsecond e\u{301}nd");
         for (to, cursor) in [
-            (Move::Left, (1, 9)),
-            (Move::WordLeft, (1, 7)),
-            (Move::Up, (0, 7)),
-            (Move::Home, (0, 0)),
-            (Move::WordRight, (0, 5)),
-            (Move::Down, (1, 5)),
-            (Move::End, (1, 10)),
+            (CursorMove::Left, (1, 9)),
+            (CursorMove::WordLeft, (1, 7)),
+            (CursorMove::Up, (0, 7)),
+            (CursorMove::Home, (0, 0)),
+            (CursorMove::WordRight, (0, 5)),
+            (CursorMove::Down, (1, 5)),
+            (CursorMove::End, (1, 10)),
         ] {
-            composer.go(to);
+            composer.move_cursor(to);
             assert_eq!(composer.cursor(), cursor, "{to:?}");
         }
         composer.delete_word();
@@ -365,7 +370,7 @@ mod tests {
         assert_eq!(composer.text(), "héllo wörld\nsecond");
         composer.delete_to_home();
         composer.backspace();
-        composer.go(Move::Home);
+        composer.move_cursor(CursorMove::Home);
         composer.delete();
         composer.delete_to_end();
         assert_eq!(composer.text(), "");
@@ -382,9 +387,9 @@ mod tests {
         composer.insert("two");
         assert_eq!(composer.submit(), "two");
         composer.insert("draft");
-        composer.go(Move::Up);
+        composer.move_cursor(CursorMove::Up);
         assert_eq!(composer.text(), "two");
-        composer.go(Move::Down);
+        composer.move_cursor(CursorMove::Down);
         assert_eq!(composer.text(), "draft");
     }
 
@@ -394,7 +399,7 @@ mod tests {
     fn a_long_text_that_comes_back_is_a_word_and_goes_out_whole() {
         let mut composer = Composer::default();
         let long = "a line\n".repeat(100_000);
-        composer.set(long.clone());
+        composer.set_text(long.clone());
         assert_eq!(composer.text(), "[paste 1: 100000 lines]");
         composer.insert(" more");
         assert_eq!(composer.submit(), format!("{long} more"));

@@ -1,10 +1,10 @@
 //! Keys as they are meant.
 
-use crate::composer::Move;
+use crate::composer::CursorMove;
 
 /// What a key means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum InputKey {
     /// Send it, or choose it.
     Enter,
     /// Another line.
@@ -20,7 +20,7 @@ pub enum Key {
     /// The next mode.
     BackTab,
     /// A character.
-    Letter(char),
+    Char(char),
     /// A paste.
     Paste(String),
     /// Take away the character before the cursor.
@@ -34,78 +34,78 @@ pub enum Key {
     /// Take away the line behind it.
     DeleteToEnd,
     /// Move.
-    Move(Move),
+    Move(CursorMove),
     /// A screenful up.
     PageUp,
     /// A screenful down.
     PageDown,
     /// Ctrl-R: search what was said before.
-    Search,
+    SearchHistory,
     /// Ctrl-O: show everything that happened, unfolded.
-    Unfold,
+    OpenTranscript,
     /// Ctrl-G: write in an editor.
-    Edit,
+    OpenEditor,
     /// Ctrl-L: draw the screen anew.
     Redraw,
     /// Ctrl-Z: stop for a while.
     Suspend,
     /// Ctrl-T: show or hide the task list.
-    Tasks,
+    ToggleTasks,
     /// Ctrl-V: an image from the clipboard.
-    Image,
+    PasteImage,
 }
 
 /// Something that came from the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Typed {
+pub enum TerminalInput {
     /// A key.
-    Key(Key),
+    Key(InputKey),
     /// The terminal says whether its ground is light.
-    Ground {
+    Background {
         /// It is.
         is_light: bool,
     },
 }
 
 /// What a control character means; most mean nothing.
-pub(super) fn control(byte: u8) -> Option<Key> {
+pub(super) fn parse_control_byte(byte: u8) -> Option<InputKey> {
     Some(match byte {
-        0x01 => Key::Move(Move::Home),
-        0x02 => Key::Move(Move::Left),
-        0x03 => Key::Cancel,
-        0x04 => Key::EndOfInput,
-        0x05 => Key::Move(Move::End),
-        0x06 => Key::Move(Move::Right),
-        0x07 => Key::Edit,
-        0x08 => Key::Backspace,
-        0x09 => Key::Tab,
-        0x0a => Key::NewLine,
-        0x0b => Key::DeleteToEnd,
-        0x0c => Key::Redraw,
-        0x0d => Key::Enter,
-        0x0e => Key::Move(Move::Down),
-        0x0f => Key::Unfold,
-        0x10 => Key::Move(Move::Up),
-        0x12 => Key::Search,
-        0x14 => Key::Tasks,
-        0x15 => Key::DeleteToHome,
-        0x16 => Key::Image,
-        0x17 => Key::DeleteWord,
-        0x1a => Key::Suspend,
-        0x7f => Key::Backspace,
+        0x01 => InputKey::Move(CursorMove::Home),
+        0x02 => InputKey::Move(CursorMove::Left),
+        0x03 => InputKey::Cancel,
+        0x04 => InputKey::EndOfInput,
+        0x05 => InputKey::Move(CursorMove::End),
+        0x06 => InputKey::Move(CursorMove::Right),
+        0x07 => InputKey::OpenEditor,
+        0x08 => InputKey::Backspace,
+        0x09 => InputKey::Tab,
+        0x0a => InputKey::NewLine,
+        0x0b => InputKey::DeleteToEnd,
+        0x0c => InputKey::Redraw,
+        0x0d => InputKey::Enter,
+        0x0e => InputKey::Move(CursorMove::Down),
+        0x0f => InputKey::OpenTranscript,
+        0x10 => InputKey::Move(CursorMove::Up),
+        0x12 => InputKey::SearchHistory,
+        0x14 => InputKey::ToggleTasks,
+        0x15 => InputKey::DeleteToHome,
+        0x16 => InputKey::PasteImage,
+        0x17 => InputKey::DeleteWord,
+        0x1a => InputKey::Suspend,
+        0x7f => InputKey::Backspace,
         _ => return None,
     })
 }
 
 /// The same with Alt held.
-pub(super) fn with_alt(key: &Key) -> Option<Key> {
+pub(super) fn with_alt(key: &InputKey) -> Option<InputKey> {
     Some(match key {
-        Key::Enter | Key::NewLine => Key::NewLine,
-        Key::Backspace => Key::DeleteWord,
-        Key::Letter('b') => Key::Move(Move::WordLeft),
-        Key::Letter('f') => Key::Move(Move::WordRight),
-        Key::Move(Move::Left) => Key::Move(Move::WordLeft),
-        Key::Move(Move::Right) => Key::Move(Move::WordRight),
+        InputKey::Enter | InputKey::NewLine => InputKey::NewLine,
+        InputKey::Backspace => InputKey::DeleteWord,
+        InputKey::Char('b') => InputKey::Move(CursorMove::WordLeft),
+        InputKey::Char('f') => InputKey::Move(CursorMove::WordRight),
+        InputKey::Move(CursorMove::Left) => InputKey::Move(CursorMove::WordLeft),
+        InputKey::Move(CursorMove::Right) => InputKey::Move(CursorMove::WordRight),
         _ => return None,
     })
 }

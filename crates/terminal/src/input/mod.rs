@@ -1,10 +1,10 @@
-//! What comes from the terminal: bytes are read ([`reader`]), and become keys ([`Parser`]).
+//! What comes from the terminal: bytes are read ([`terminal_reader`]), and become keys ([`InputParser`]).
 
+mod bracketed_paste;
+mod escape_sequence;
+mod input_parser;
 pub mod key;
-mod parse;
-mod paste;
-pub(crate) mod reader;
-mod sequence;
+pub(crate) mod terminal_reader;
 
-pub use key::{Key, Typed};
-pub use parse::Parser;
+pub use input_parser::InputParser;
+pub use key::{InputKey, TerminalInput};

@@ -1,50 +1,51 @@
 //! The live lines: from what is the case to what is shown. Pure.
 
-mod composed;
-pub mod context;
-mod status;
+mod composer_view;
+pub mod context_chart;
+mod status_line;
 
 use std::time::Duration;
 
-use crate::app::{App, Child, Running};
-use crate::line::{Line, Role};
+use crate::app::{App, RunningCall, SubagentProgress};
 use crate::painter::Cursor;
-use crate::{text, tool};
+use crate::styled_line::{StyledLine, TextStyle};
+use crate::{text, tool_call_view};
 
 /// The live lines on a screen of so many rows, and where the cursor stands.
 #[must_use]
-pub fn live(app: &App) -> (Vec<Line>, Cursor) {
+pub fn render_live(app: &App) -> (Vec<StyledLine>, Cursor) {
     let rows = app.rows;
     let mut below = Vec::new();
     let mut cursor = Cursor::default();
     if let Some((_, picker)) = &app.picker {
-        below.extend(picker.lines(app.width, rows.saturating_sub(2).min(LIST_MAX)));
+        below.extend(picker.render(app.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(2);
-    } else if let Some(field) = &app.field {
-        below.extend(field.lines(app.width, rows.saturating_sub(2).min(LIST_MAX)));
+    } else if let Some(field) = &app.validated_input {
+        below.extend(field.render(app.width, rows.saturating_sub(2).min(LIST_MAX)));
         cursor.row = below.len().saturating_sub(1);
     } else {
-        if let Some(approval) = app.approvals.front() {
+        if let Some(approval) = app.permission_prompts.front() {
             let room = rows.saturating_sub(4);
-            below.extend(approval.lines(app.width, room, app.is_armed()));
+            below.extend(approval.render(app.width, room, app.may_answer_prompt()));
             cursor.row = below.len().saturating_sub(1);
-            if app.approvals.len() > 1 {
-                let more = format!("  {} more questions wait", app.approvals.len() - 1);
-                below.push(Line::of(more, Role::Quiet).cut(app.width));
+            if app.permission_prompts.len() > 1 {
+                let more = format!("  {} more questions wait", app.permission_prompts.len() - 1);
+                below
+                    .push(StyledLine::from_text(more, TextStyle::Dim).truncate_to_width(app.width));
             }
         }
         if app.is_composing() {
-            below.extend(queued(app));
-            below.extend(suggested(app));
-            let (lines, at) = composed::lines(app, rows);
+            below.extend(render_queued_input(app));
+            below.extend(render_suggestions(app));
+            let (lines, at) = composer_view::render_composer(app, rows);
             cursor = Cursor { row: below.len() + at.row, column: at.column };
             below.extend(lines);
         }
     }
-    below.extend(status::own(app));
-    below.push(status::line(app));
+    below.extend(status_line::render_custom_status(app));
+    below.push(status_line::render_status_line(app));
     let room = rows.saturating_sub(below.len() + 1);
-    let mut lines = working(app, room);
+    let mut lines = render_progress(app, room);
     cursor.row += lines.len();
     lines.extend(below);
     let over = lines.len().saturating_sub(rows.max(1));
@@ -55,153 +56,172 @@ pub fn live(app: &App) -> (Vec<Line>, Cursor) {
 
 /// What a terminal without live lines shows: what is asked, and what is being typed.
 #[must_use]
-pub fn linear(app: &App) -> (Vec<Line>, String) {
+pub fn render_linear(app: &App) -> (Vec<StyledLine>, String) {
     if let Some((_, picker)) = &app.picker {
-        return (picker.lines(app.width, LIST_MAX), "? ".to_owned());
+        return (picker.render(app.width, LIST_MAX), "? ".to_owned());
     }
-    if let Some(field) = &app.field {
-        return (field.lines(app.width, LIST_MAX), "? ".to_owned());
+    if let Some(field) = &app.validated_input {
+        return (field.render(app.width, LIST_MAX), "? ".to_owned());
     }
-    match app.approvals.front().filter(|_| !app.is_composing()) {
-        Some(approval) => (approval.lines(app.width, LINEAR_MAX, app.is_armed()), "? ".to_owned()),
+    match app.permission_prompts.front().filter(|_| !app.is_composing()) {
+        Some(approval) => {
+            (approval.render(app.width, LINEAR_MAX, app.may_answer_prompt()), "? ".to_owned())
+        }
         None => {
             let typed = app.composer.text();
             let last = typed.rsplit('\n').next().unwrap_or_default();
-            (Vec::new(), format!("> {}", windlass_permission::display::visible(last)))
+            (Vec::new(), format!("> {}", windlass_permission::sanitize::escape_invisible(last)))
         }
     }
 }
 
 /// The answer as far as it has come, calls under way, and why nothing happens.
-fn working(app: &App, room: usize) -> Vec<Line> {
-    let mut below: Vec<Line> =
-        app.running.iter().flat_map(|running| under_way(app, running)).collect();
-    if let Some(waiting) = &app.waiting {
-        below.push(Line::of(format!("  {waiting}"), Role::Warning).cut(app.width));
-    } else if app.is_busy && app.running.is_empty() && app.approvals.is_empty() {
-        below.push(busy(app));
+fn render_progress(app: &App, room: usize) -> Vec<StyledLine> {
+    let mut below: Vec<StyledLine> =
+        app.running_calls.iter().flat_map(|running| render_running_call(app, running)).collect();
+    if let Some(waiting) = &app.retry_message {
+        below.push(
+            StyledLine::from_text(format!("  {waiting}"), TextStyle::Warning)
+                .truncate_to_width(app.width),
+        );
+    } else if app.is_busy && app.running_calls.is_empty() && app.permission_prompts.is_empty() {
+        below.push(render_busy_line(app));
     }
-    below.extend(tasks(app));
+    below.extend(render_tasks(app));
     let over = below.len().saturating_sub(room);
     below.drain(..over);
     let above = room.saturating_sub(below.len());
-    let mut lines: Vec<Line> = app.answer.lines().rev().take(above).cloned().collect();
+    let mut lines: Vec<StyledLine> = app.answer.lines().rev().take(above).cloned().collect();
     lines.reverse();
     lines.extend(below);
     lines
 }
 
-fn busy(app: &App) -> Line {
-    let word = match (app.thought.is_empty(), app.answer.is_empty()) {
+fn render_busy_line(app: &App) -> StyledLine {
+    let word = match (app.thinking_tail.is_empty(), app.answer.is_empty()) {
         (false, _) => "thinking",
         (_, true) => "asking",
         _ => "writing",
     };
-    let time = elapsed(app.now.saturating_sub(app.began));
-    let mut line = Line::of(format!("{} {word} ({time})", sign(app.now)), Role::Busy);
-    if !app.thought.is_empty() {
-        let words = text::one_line(&app.thought);
+    let time = format_elapsed(app.now.saturating_sub(app.run_started));
+    let mut line = StyledLine::from_text(
+        format!("{} {word} ({time})", spinner_frame(app.now)),
+        TextStyle::Busy,
+    );
+    if !app.thinking_tail.is_empty() {
+        let words = text::to_one_line(&app.thinking_tail);
         let room = app.width.saturating_sub(line.width() + 4);
         let from = words.char_indices().rev().nth(room.max(1)).map_or(0, |(at, _)| at);
-        line.push(format!("  …{}", words.get(from..).unwrap_or_default()), Role::Quiet);
+        line.push(format!("  …{}", words.get(from..).unwrap_or_default()), TextStyle::Dim);
     }
-    line.cut(app.width)
+    line.truncate_to_width(app.width)
 }
 
 /// A call, the last lines of what it prints, and the sessions it started.
-fn under_way(app: &App, running: &Running) -> Vec<Line> {
-    let time = elapsed(app.now.saturating_sub(running.since));
-    let line = Line::of(format!("{} ", sign(app.now)), Role::Busy)
-        .and(tool::title(&running.call, &app.about.folder), Role::Plain)
-        .and(format!("  {time}"), Role::Quiet);
-    let mut lines = vec![line.cut(app.width)];
-    let tail = running.tail.iter().map(|line| format!("  │ {line}"));
-    lines.extend(tail.map(|line| Line::of(line, Role::Quiet).cut(app.width)));
-    let last = running.children.len().saturating_sub(1);
-    for (number, child) in running.children.iter().enumerate() {
-        lines.push(branch(child, number == last).cut(app.width));
+fn render_running_call(app: &App, running: &RunningCall) -> Vec<StyledLine> {
+    let time = format_elapsed(app.now.saturating_sub(running.started));
+    let line = StyledLine::from_text(format!("{} ", spinner_frame(app.now)), TextStyle::Busy)
+        .with_span(
+            tool_call_view::format_title(&running.call, &app.facts.working_directory),
+            TextStyle::Plain,
+        )
+        .with_span(format!("  {time}"), TextStyle::Dim);
+    let mut lines = vec![line.truncate_to_width(app.width)];
+    let tail = running.output_tail.iter().map(|line| format!("  │ {line}"));
+    lines.extend(
+        tail.map(|line| StyledLine::from_text(line, TextStyle::Dim).truncate_to_width(app.width)),
+    );
+    let last = running.subagents.len().saturating_sub(1);
+    for (number, child) in running.subagents.iter().enumerate() {
+        lines.push(render_subagent(child, number == last).truncate_to_width(app.width));
     }
     lines
 }
 
-fn branch(child: &Child, is_last: bool) -> Line {
+fn render_subagent(child: &SubagentProgress, is_last: bool) -> StyledLine {
     let turn = if is_last { "└" } else { "├" };
-    let role = if child.is_over { Role::Quiet } else { Role::Plain };
+    let role = if child.is_over { TextStyle::Dim } else { TextStyle::Plain };
     let indent = "  ".repeat(child.depth + 1);
     let calls =
         if child.calls == 1 { "1 call".to_owned() } else { format!("{} calls", child.calls) };
-    Line::of(format!("{indent}{turn} {}: ", child.agent), Role::Quiet)
-        .and(child.doing.clone(), role)
-        .and(format!(" · {calls}"), Role::Quiet)
+    StyledLine::from_text(format!("{indent}{turn} {}: ", child.agent), TextStyle::Dim)
+        .with_span(child.activity.clone(), role)
+        .with_span(format!(" · {calls}"), TextStyle::Dim)
 }
 
 /// The task list, while there is something left to do.
-fn tasks(app: &App) -> Vec<Line> {
+fn render_tasks(app: &App) -> Vec<StyledLine> {
     let is_open = |line: &&str| line.contains("[ ]") || line.contains("[~]");
-    if app.hides_tasks || !app.tasks.lines().any(|line| is_open(&line)) {
+    if app.hides_tasks || !app.task_list.lines().any(|line| is_open(&line)) {
         return Vec::new();
     }
-    let all: Vec<&str> = app.tasks.lines().filter(|line| line.contains('[')).collect();
+    let all: Vec<&str> = app.task_list.lines().filter(|line| line.contains('[')).collect();
     let first = all.iter().position(is_open).unwrap_or(0).saturating_sub(1);
-    let mut lines: Vec<Line> = all
+    let mut lines: Vec<StyledLine> = all
         .iter()
         .skip(first)
         .take(TASKS_MAX)
         .map(|line| {
-            let line = text::one_line(line);
+            let line = text::to_one_line(line);
             let role = match () {
-                () if line.contains("[~]") => Role::Strong,
-                () if line.contains("[x]") => Role::Quiet,
-                () => Role::Plain,
+                () if line.contains("[~]") => TextStyle::Bold,
+                () if line.contains("[x]") => TextStyle::Dim,
+                () => TextStyle::Plain,
             };
             let line = line.replacen("[x]", "✔", 1).replacen("[~]", "▸", 1).replacen("[ ]", "☐", 1);
-            Line::of(format!("  {line}"), role).cut(app.width)
+            StyledLine::from_text(format!("  {line}"), role).truncate_to_width(app.width)
         })
         .collect();
     let more = all.len().saturating_sub(first + TASKS_MAX);
     if more > 0 {
-        lines.push(Line::of(format!("  … {more} more"), Role::Quiet));
+        lines.push(StyledLine::from_text(format!("  … {more} more"), TextStyle::Dim));
     }
     lines
 }
 
 /// What waits to be said.
-fn queued(app: &App) -> Vec<Line> {
-    let words = |said: &String| format!("  waits for the next step: {}", text::one_line(said));
-    let mut lines: Vec<Line> =
-        app.queued.iter().map(|said| Line::of(words(said), Role::Quiet).cut(app.width)).collect();
+fn render_queued_input(app: &App) -> Vec<StyledLine> {
+    let words = |said: &String| format!("  waits for the next step: {}", text::to_one_line(said));
+    let mut lines: Vec<StyledLine> = app
+        .queued_input
+        .iter()
+        .map(|said| StyledLine::from_text(words(said), TextStyle::Dim).truncate_to_width(app.width))
+        .collect();
     let over = lines.len().saturating_sub(QUEUED_MAX);
     lines.drain(..over);
     if !lines.is_empty() && app.composer.is_empty() {
-        lines.push(Line::of("  ↑ takes the last one back", Role::Quiet).cut(app.width));
+        lines.push(
+            StyledLine::from_text("  ↑ takes the last one back", TextStyle::Dim)
+                .truncate_to_width(app.width),
+        );
     }
     lines
 }
 
-fn suggested(app: &App) -> Vec<Line> {
-    let suggestions = app.suggestions();
-    let chosen = app.chosen.min(suggestions.len().saturating_sub(1));
+fn render_suggestions(app: &App) -> Vec<StyledLine> {
+    let suggestions = app.find_suggestions();
+    let chosen = app.selected_suggestion.min(suggestions.len().saturating_sub(1));
     let widest = suggestions.iter().map(|one| one.label.chars().count()).max().unwrap_or(0).min(28);
     let line = |(number, one): (usize, &crate::app::Suggestion)| {
-        let role = if number == chosen { Role::Chosen } else { Role::Code };
-        Line::of(format!("  {:widest$}  ", text::one_line(&one.label)), role)
-            .and(text::one_line(&one.about), Role::Quiet)
-            .cut(app.width)
+        let role = if number == chosen { TextStyle::Selected } else { TextStyle::Code };
+        StyledLine::from_text(format!("  {:widest$}  ", text::to_one_line(&one.label)), role)
+            .with_span(text::to_one_line(&one.description), TextStyle::Dim)
+            .truncate_to_width(app.width)
     };
     suggestions.iter().enumerate().map(line).collect()
 }
 
-pub(crate) fn elapsed(time: Duration) -> String {
+pub(crate) fn format_elapsed(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),
     }
 }
 
-fn sign(now: Duration) -> char {
-    const SIGNS: [char; 4] = ['◐', '◓', '◑', '◒'];
-    let at = usize::try_from(now.as_millis() / 250).unwrap_or(0) % SIGNS.len();
-    SIGNS.get(at).copied().unwrap_or('●')
+fn spinner_frame(now: Duration) -> char {
+    const SPINNER_FRAMES: [char; 4] = ['◐', '◓', '◑', '◒'];
+    let at = usize::try_from(now.as_millis() / 250).unwrap_or(0) % SPINNER_FRAMES.len();
+    SPINNER_FRAMES.get(at).copied().unwrap_or('●')
 }
 
 const LIST_MAX: usize = 16;

@@ -9,19 +9,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
-use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
-use super::{Task, look};
-use crate::action::{Action, Doing, Done};
-use crate::input::{self, Wrong};
-use crate::tool::Job;
+use super::{BackgroundRecord, new_output};
+use crate::input::{self, InputError};
+use crate::tool::ToolCallContext;
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Monitor;
+pub(crate) struct MonitorTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct MonitorInput {
     /// The background command or agent, by the name it was given.
     task_id: String,
     /// Milliseconds to wait: 30000 unless given, 600000 at most, 0 to look without waiting.
@@ -42,107 +42,129 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 const RESULT_BYTES_MAX: usize = 160_000;
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-impl Action for Monitor {
-    type Input = Input;
+impl TypedTool for MonitorTool {
+    type Input = MonitorInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Monitor", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
-        pattern(input).map(|_| Inspection::SHARED_READ)
+    fn check_input(&self, input: &MonitorInput) -> Result<ToolInspection, InputError> {
+        build_until_matcher(input).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+    fn run(&self, input: MonitorInput, job: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(perform(input, job))
     }
 }
 
-fn pattern(input: &Input) -> Result<Option<RegexMatcher>, Wrong> {
+fn build_until_matcher(input: &MonitorInput) -> Result<Option<RegexMatcher>, InputError> {
     let Some(until) = &input.until else { return Ok(None) };
     let built = RegexMatcherBuilder::new().multi_line(true).build(until);
-    built.map(Some).map_err(|error| Wrong::field("until", error.to_string()))
+    built.map(Some).map_err(|error| InputError::field("until", error.to_string()))
 }
 
-async fn perform(input: Input, job: Job) -> Done {
-    let task = job.surroundings.background().find(&input.task_id)?;
-    let until = pattern(&input).map_err(|wrong| wrong.told("Monitor"))?;
+async fn perform(input: MonitorInput, job: ToolCallContext) -> TypedToolResult {
+    let task = job.tool_context.background().find(&input.task_id)?;
+    let until = build_until_matcher(&input).map_err(|wrong| wrong.to_message("Monitor"))?;
     let wait = Duration::from_millis(input.timeout.unwrap_or(WAIT_DEFAULT).min(WAIT_MAX));
-    let mut waiting = Waiting { from: task.shown_to(), line: Vec::new(), until };
+    let mut waiting = MonitorWait {
+        read_from: task.shown_bytes(),
+        partial_line: Vec::new(),
+        until_matcher: until,
+    };
     let seen = waiting.wait(&task, wait, &job).await?;
-    report(&task, seen, &job)
+    build_outcome(&task, seen, &job)
 }
 
 /// Why waiting is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
-    End,
-    Match,
-    Nothing,
-    Cancel,
+enum MonitorOutcome {
+    Ended,
+    Matched,
+    TimedOut,
+    Cancelled,
 }
 
-struct Waiting {
-    from: u64,
-    line: Vec<u8>,
-    until: Option<RegexMatcher>,
+struct MonitorWait {
+    read_from: u64,
+    partial_line: Vec<u8>,
+    until_matcher: Option<RegexMatcher>,
 }
 
-impl Waiting {
-    async fn wait(&mut self, task: &Arc<Task>, wait: Duration, job: &Job) -> Result<Seen, String> {
+impl MonitorWait {
+    async fn wait(
+        &mut self,
+        task: &Arc<BackgroundRecord>,
+        wait: Duration,
+        job: &ToolCallContext,
+    ) -> Result<MonitorOutcome, String> {
         let deadline = Instant::now() + wait;
         let began = Instant::now();
         loop {
             // Asked for before looking, so that nothing rung in between is missed.
-            let bell = task.bell.notified();
-            let has_ended = task.end().is_some();
-            if self.matches(task)? {
-                return Ok(Seen::Match);
+            let bell = task.update_signal.notified();
+            let has_ended = task.outcome().is_some();
+            if self.has_matching_line(task)? {
+                return Ok(MonitorOutcome::Matched);
             }
             if has_ended {
-                return Ok(Seen::End);
+                return Ok(MonitorOutcome::Ended);
             }
             tokio::select! {
                 () = bell => {}
-                () = tokio::time::sleep_until(deadline) => return Ok(Seen::Nothing),
-                () = job.cancel.cancelled() => return Ok(Seen::Cancel),
+                () = tokio::time::sleep_until(deadline) => return Ok(MonitorOutcome::TimedOut),
+                () = job.cancel.cancelled() => return Ok(MonitorOutcome::Cancelled),
                 () = tokio::time::sleep(PROGRESS_EVERY) => {
                     let seconds = began.elapsed().as_secs();
-                    job.progress.say(|| format!("waiting for `{}`, {seconds} s", task.id));
+                    job.progress.report(|| format!("waiting for `{}`, {seconds} s", task.id));
                 }
             }
         }
     }
 
     /// Does a line that was written since the last look match?
-    fn matches(&mut self, task: &Task) -> Result<bool, String> {
-        let Some(until) = &self.until else { return Ok(false) };
-        let line = &mut self.line;
+    fn has_matching_line(&mut self, task: &BackgroundRecord) -> Result<bool, String> {
+        let Some(until) = &self.until_matcher else { return Ok(false) };
+        let line = &mut self.partial_line;
         let mut is_found = false;
-        self.from = look::each(&task.output, self.from, |chunk| {
-            line.extend_from_slice(chunk);
-            is_found = until.is_match(line).unwrap_or(false);
-            let whole = memchr::memrchr(b'\n', line).map_or(0, |at| at + 1);
-            let over = (line.len() - whole).saturating_sub(LINE_BYTES_MAX);
-            line.drain(..whole + over);
-            !is_found
-        })?;
+        self.read_from =
+            new_output::visit_output_since(&task.output_path, self.read_from, |chunk| {
+                line.extend_from_slice(chunk);
+                is_found = until.is_match(line).unwrap_or(false);
+                let whole = memchr::memrchr(b'\n', line).map_or(0, |at| at + 1);
+                let over = (line.len() - whole).saturating_sub(LINE_BYTES_MAX);
+                line.drain(..whole + over);
+                !is_found
+            })?;
         Ok(is_found)
     }
 }
 
-fn report(task: &Task, seen: Seen, job: &Job) -> Done {
-    let from = task.shown_to();
-    let new = look::since(&task.output, from, job.surroundings.limits.output_inline_max)?;
-    task.show_to(new.end);
-    let end = task.end();
-    task.tell();
+fn build_outcome(
+    task: &BackgroundRecord,
+    seen: MonitorOutcome,
+    job: &ToolCallContext,
+) -> TypedToolResult {
+    let from = task.shown_bytes();
+    let new = new_output::read_output_since(
+        &task.output_path,
+        from,
+        job.tool_context.limits.output_inline_bytes_max,
+    )?;
+    task.set_shown_bytes(new.end);
+    let end = task.outcome();
+    task.mark_end_reported();
     // Time passes even where nothing else does: waiting again is not going in circles.
     let runs = format!("for {:.1} s", task.started.elapsed().as_secs_f64());
     let status = match (&end, seen) {
-        (Some(end), _) => format!("`{}` has ended: {}", task.id, end.words),
-        (None, Seen::Match) => format!("`{}` runs {runs}; what you waited for is there.", task.id),
-        (None, Seen::Cancel) => format!("Interrupted; `{}` runs on, {runs} so far.", task.id),
+        (Some(end), _) => format!("`{}` has ended: {}", task.id, end.summary),
+        (None, MonitorOutcome::Matched) => {
+            format!("`{}` runs {runs}; what you waited for is there.", task.id)
+        }
+        (None, MonitorOutcome::Cancelled) => {
+            format!("Interrupted; `{}` runs on, {runs} so far.", task.id)
+        }
         (None, _) => format!("`{}` still runs, {runs} so far.", task.id),
     };
     let shown = match new.bytes {
@@ -152,14 +174,14 @@ fn report(task: &Task, seen: Seen, job: &Job) -> Done {
     let structured = json!({
         "taskId": task.id,
         "status": if end.is_some() { "ended" } else { "running" },
-        "matched": seen == Seen::Match,
+        "matched": seen == MonitorOutcome::Matched,
         "output": shown,
         "newBytes": new.bytes,
-        "outputFile": task.output.to_string_lossy(),
+        "outputFile": task.output_path.to_string_lossy(),
     });
     Ok(ToolOutcome {
-        is_error: seen == Seen::Cancel || end.is_some_and(|end| end.is_failure),
+        is_error: seen == MonitorOutcome::Cancelled || end.is_some_and(|end| end.is_failure),
         structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::text(format!("{status}\n{shown}"))
+        ..ToolOutcome::from_text(format!("{status}\n{shown}"))
     })
 }

@@ -3,8 +3,8 @@
 //! `report` puts the result into words, `place` keeps track of where the shell stands and what it
 //! has exported. Whether the command may run was decided before.
 
-mod place;
-pub(crate) mod report;
+pub(crate) mod outcome;
+mod shell_state_capture;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,33 +12,35 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use windlass_permission::command::{plain_words, reading, reads_only};
-use windlass_permission::runs_outside;
-use windlass_vocabulary::Inspection;
+use windlass_permission::is_excluded_from_sandbox;
+use windlass_permission::shell_command::{analyze_read_only, is_read_only_line, parse_plain_words};
+use windlass_vocabulary::ToolInspection;
 
-use crate::action::{Action, Doing, Done};
 use crate::background;
-use crate::input::{self, Wrong};
-use crate::output::Spill;
-use crate::process::{Order, Output, Program, Running, spawn, stay};
-use crate::tool::Job;
-use place::Place;
+use crate::input::{self, InputError};
+use crate::process::{
+    ProgramSpec, RunningNote, SuperviseOptions, SuperviseOutputOptions, spawn_with_retry, supervise,
+};
+use crate::process_output::OutputSpill;
+use crate::tool::ToolCallContext;
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use shell_state_capture::ShellStateCapture;
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Bash {
-    shell: Shell,
+pub(crate) struct BashTool {
+    shell: ShellProgram,
 }
 
 /// The shell in use.
 #[derive(Debug)]
-struct Shell {
+struct ShellProgram {
     program: PathBuf,
     is_bash: bool,
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct BashInput {
     /// The command line, run by bash.
     command: String,
     /// What it does, in five to ten words, for people.
@@ -66,122 +68,143 @@ file. Prefer Read, Edit, Write, Glob and Grep for files.";
 /// above it.
 const RESULT_BYTES_MAX: usize = 160_000;
 
-impl Bash {
+impl BashTool {
     /// The tool, with the shell of this machine.
     pub(crate) fn new() -> Self {
-        Self { shell: Shell::find() }
+        Self { shell: ShellProgram::find() }
     }
 
-    async fn perform(&self, input: Input, job: Job) -> Done {
-        let surroundings = &job.surroundings;
+    async fn perform(&self, input: BashInput, job: ToolCallContext) -> TypedToolResult {
+        let surroundings = &job.tool_context;
         let limits = &surroundings.limits;
-        let words = plain_words(&input.command);
-        let is_plain = words.as_deref().is_some_and(|words| reading(words).is_some());
+        let words = parse_plain_words(&input.command);
+        let is_plain = words.as_deref().is_some_and(|words| analyze_read_only(words).is_some());
         if input.run_in_background {
-            return self.leave(&input, &job).await;
+            return self.start_in_background(&input, &job).await;
         }
-        let place = Place::find(surroundings, words.as_deref()).await?;
+        let place = ShellStateCapture::prepare(surroundings, words.as_deref()).await?;
         let limit = match input.timeout {
-            None | Some(0) => limits.command_default,
-            Some(millis) => Duration::from_millis(millis).min(limits.command_max),
+            None | Some(0) => limits.command_timeout_default,
+            Some(millis) => Duration::from_millis(millis).min(limits.command_timeout_max),
         };
-        let script = place.script(&input.command, self.shell.is_bash);
-        let program =
-            self.program(&input, script, place.directory.clone(), is_plain, &surroundings.outside);
-        let output = surroundings.spill_path("output");
-        let order = Order {
-            limit,
-            output: Output {
-                spill: Spill::new(output, limits.output_inline_max, limits.output_spill_max)
-                    .without(&surroundings.secrets),
-                inline_max: limits.output_inline_max,
+        let script = place.wrap_script(&input.command, self.shell.is_bash);
+        let program = self.build_program(
+            &input,
+            script,
+            place.directory.clone(),
+            is_plain,
+            &surroundings.unsandboxed_commands,
+        );
+        let output = surroundings.new_spill_path("output");
+        let order = SuperviseOptions {
+            timeout: limit,
+            output: SuperviseOutputOptions {
+                spill: OutputSpill::new(
+                    output,
+                    limits.output_inline_bytes_max,
+                    limits.output_spill_bytes_max,
+                )
+                .with_redaction(&surroundings.secrets),
+                inline_max: limits.output_inline_bytes_max,
                 processes_max: limits.processes_max,
-                bell: None,
-                first: None,
+                update_signal: None,
+                first_line: None,
             },
             cancel: job.cancel.clone(),
             progress: job.progress.clone(),
         };
-        let not_started = |error| report::not_started(&error, &self.shell.program);
-        let process = spawn(&program, surroundings).await.map_err(not_started)?;
-        let note = Running::note(surroundings, None, &process);
-        let ended = stay(process, order).await.map_err(not_started)?;
+        let not_started = |error| outcome::explain_spawn_failure(&error, &self.shell.program);
+        let process = spawn_with_retry(&program, surroundings).await.map_err(not_started)?;
+        let note = RunningNote::write(surroundings, None, &process);
+        let ended = supervise(process, order).await.map_err(not_started)?;
         drop(note);
-        let moved = place.settle(surroundings).await;
-        Ok(report::outcome(&ended, words.as_deref(), limits, limit, moved.as_deref()))
+        let moved = place.apply_report(surroundings).await;
+        Ok(outcome::build_command_outcome(
+            &ended,
+            words.as_deref(),
+            limits,
+            limit,
+            moved.as_deref(),
+        ))
     }
 
     /// Starts a command and does not wait for it.
-    async fn leave(&self, input: &Input, job: &Job) -> Done {
-        let surroundings = &job.surroundings;
-        let place = Place::standing(surroundings)?;
-        let most = surroundings.limits.background_max;
+    async fn start_in_background(
+        &self,
+        input: &BashInput,
+        job: &ToolCallContext,
+    ) -> TypedToolResult {
+        let surroundings = &job.tool_context;
+        let place = ShellStateCapture::in_current_directory(surroundings)?;
+        let most = surroundings.limits.background_timeout_max;
         let limit = match input.timeout {
             None | Some(0) => most,
             Some(millis) => Duration::from_millis(millis).min(most),
         };
-        let program = self.program(
+        let program = self.build_program(
             input,
             input.command.clone(),
             place.directory.clone(),
             false,
-            &surroundings.outside,
+            &surroundings.unsandboxed_commands,
         );
-        let task = background::start(surroundings, &program, &input.command, limit).await?;
-        Ok(report::left(&task.id, &task.output))
+        let task =
+            background::start_background_command(surroundings, &program, &input.command, limit)
+                .await?;
+        Ok(outcome::build_background_outcome(&task.id, &task.output_path))
     }
 
-    fn program(
+    fn build_program(
         &self,
-        input: &Input,
+        input: &BashInput,
         script: String,
         directory: PathBuf,
         is_plain: bool,
         outside: &[String],
-    ) -> Program {
+    ) -> ProgramSpec {
         let mut arguments: Vec<OsString> = Vec::new();
         if self.shell.is_bash {
             arguments.extend(["--noprofile".into(), "--norc".into()]);
         }
         arguments.extend(["-c".into(), script.into()]);
-        Program {
+        ProgramSpec {
             path: self.shell.program.clone(),
             arguments,
             directory,
-            is_plain,
-            is_lasting: input.run_in_background,
-            unconfined: input.dangerously_disable_sandbox,
-            is_excluded: runs_outside(outside, &input.command),
+            is_leaf_program: is_plain,
+            is_long_lived: input.run_in_background,
+            is_unconfined: input.dangerously_disable_sandbox,
+            is_excluded: is_excluded_from_sandbox(outside, &input.command),
         }
     }
 }
 
-impl Action for Bash {
-    type Input = Input;
+impl TypedTool for BashTool {
+    type Input = BashInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Bash", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+    fn check_input(&self, input: &BashInput) -> Result<ToolInspection, InputError> {
         if input.command.trim().is_empty() {
-            return Err(Wrong::field("command", "empty"));
+            return Err(InputError::field("command", "empty"));
         }
         if input.command.contains('\0') {
-            return Err(Wrong::field("command", "contains a NUL byte"));
+            return Err(InputError::field("command", "contains a NUL byte"));
         }
-        Ok(match !input.run_in_background && reads_only(&input.command) {
-            true => Inspection::SHARED_READ,
-            false => Inspection::EXCLUSIVE_EFFECT,
+        Ok(match !input.run_in_background && is_read_only_line(&input.command) {
+            true => ToolInspection::SHARED_READ,
+            false => ToolInspection::EXCLUSIVE_EFFECT,
         })
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
+    fn run(&self, input: BashInput, job: ToolCallContext) -> TypedToolFuture<'_> {
         Box::pin(self.perform(input, job))
     }
 }
 
-impl Shell {
+impl ShellProgram {
     fn find() -> Self {
         let first = |paths: &[&str]| {
             paths.iter().map(Path::new).find(|path| path.exists()).map(Path::to_path_buf)

@@ -5,7 +5,7 @@
 //! the line ends of both texts are taken as CR LF, because that is how they were shown; a file in
 //! another encoding than UTF-8 stays in it.
 
-mod near;
+mod near_match;
 mod substitute;
 
 use std::path::Path;
@@ -13,21 +13,21 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
-use crate::action::{Action, Doing, Done};
-use crate::file::{self, Encoding};
-use crate::input::{self, Wrong};
-use crate::tool::{Job, finished};
-use substitute::{Substituted, substitute};
-pub(crate) use substitute::{has_only_crlf, line_ends};
+use crate::file::{self, TextEncoding};
+use crate::input::{self, InputError};
+use crate::tool::{ToolCallContext, run_to_completion};
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use substitute::{Substitution, substitute};
+pub(crate) use substitute::{convert_line_ends, has_only_crlf};
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Edit;
+pub(crate) struct EditTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct EditInput {
     /// Absolute path of the file.
     file_path: String,
     /// The text to replace, exactly as it stands in the file. Empty to create a new file.
@@ -47,48 +47,56 @@ const RESULT_BYTES_MAX: usize = 10_000;
 /// Clients get the old content up to this size.
 pub(crate) const ORIGINAL_BYTES_MAX: usize = 256 * 1024;
 
-impl Action for Edit {
-    type Input = Input;
+impl TypedTool for EditTool {
+    type Input = EditInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Edit", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
+    fn check_input(&self, input: &EditInput) -> Result<ToolInspection, InputError> {
         if input.old_string == input.new_string {
             let why = "it is the same as `old_string`, so there is nothing to change";
-            return Err(Wrong::field("new_string", why));
+            return Err(InputError::field("new_string", why));
         }
-        Ok(Inspection::EXCLUSIVE_EFFECT)
+        Ok(ToolInspection::EXCLUSIVE_EFFECT)
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
-        Box::pin(finished(job, move |job| perform(&input, &job)))
+    fn run(&self, input: EditInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_to_completion(job, move |job| perform(&input, &job)))
     }
 }
 
-fn perform(input: &Input, job: &Job) -> Done {
-    let path = file::path_of(&job.surroundings, &input.file_path)?;
+fn perform(input: &EditInput, job: &ToolCallContext) -> TypedToolResult {
+    let path = file::resolve_path(&job.tool_context, &input.file_path)?;
     if input.old_string.is_empty() {
-        return create(input, job, &path);
+        return create_file(input, job, &path);
     }
-    let content = file::known_content(&job.surroundings, &path)?;
-    let encoding = Encoding::of(&content.bytes);
+    let content = file::read_for_change(&job.tool_context, &path)?;
+    let encoding = TextEncoding::detect(&content.bytes);
     let texts = (input.old_string.as_str(), input.new_string.as_str());
     let done = substitute(&content.bytes, encoding, texts, input.replace_all)
         .map_err(|problem| problem.explain(&path, &content.bytes, encoding, texts.0))?;
-    let metadata = file::replace(&job.surroundings, &path, Some(&content.metadata), &done.content)?;
-    job.surroundings.remember(path.clone(), file::written(&metadata, &done.content));
-    let said = said(&path, &done) + &file::parted(Some(&content.metadata));
+    let metadata =
+        file::replace_file(&job.tool_context, &path, Some(&content.metadata), &done.content)?;
+    job.tool_context
+        .remember_file(path.clone(), file::known_file_from_content(&metadata, &done.content));
+    let said =
+        summarize_change(&path, &done) + &file::render_hard_link_note(Some(&content.metadata));
     Ok(ToolOutcome {
         changed_workspace: true,
-        structured: Some(structured(input, &path, encoding, (&content.bytes, &done.content))),
-        ..ToolOutcome::text(said)
+        structured: Some(build_structured_output(
+            input,
+            &path,
+            encoding,
+            (&content.bytes, &done.content),
+        )),
+        ..ToolOutcome::from_text(said)
     })
 }
 
 /// A file that is there is changed by naming what to change, unless there is nothing in it.
-fn create(input: &Input, job: &Job, path: &Path) -> Done {
+fn create_file(input: &EditInput, job: &ToolCallContext, path: &Path) -> TypedToolResult {
     let old = match std::fs::symlink_metadata(path) {
         Err(_) => None,
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Some(metadata),
@@ -101,29 +109,39 @@ fn create(input: &Input, job: &Job, path: &Path) -> Done {
         }
     };
     let content = input.new_string.as_bytes();
-    let metadata = file::write(&job.surroundings, path, old.as_ref(), content)?;
-    job.surroundings.remember(path.to_path_buf(), file::written(&metadata, content));
+    let metadata = file::write_file(&job.tool_context, path, old.as_ref(), content)?;
+    job.tool_context
+        .remember_file(path.to_path_buf(), file::known_file_from_content(&metadata, content));
     Ok(ToolOutcome {
         changed_workspace: true,
-        structured: Some(structured(input, path, Encoding::Utf8, (b"", content))),
-        ..ToolOutcome::text(format!("Created `{}`.{}", path.display(), file::parted(old.as_ref())))
+        structured: Some(build_structured_output(input, path, TextEncoding::Utf8, (b"", content))),
+        ..ToolOutcome::from_text(format!(
+            "Created `{}`.{}",
+            path.display(),
+            file::render_hard_link_note(old.as_ref())
+        ))
     })
 }
 
-fn said(path: &Path, done: &Substituted) -> String {
-    match done.lines.as_slice() {
+fn summarize_change(path: &Path, done: &Substitution) -> String {
+    match done.line_numbers.as_slice() {
         [line] => format!("Changed `{}` at line {line}.", path.display()),
         [line, ..] => {
-            let places = done.lines.len();
+            let places = done.line_numbers.len();
             format!("Changed `{}` in {places} places, the first at line {line}.", path.display())
         }
         [] => format!("Changed `{}`.", path.display()),
     }
 }
 
-fn structured(input: &Input, path: &Path, encoding: Encoding, (old, new): (&[u8], &[u8])) -> Json {
+fn build_structured_output(
+    input: &EditInput,
+    path: &Path,
+    encoding: TextEncoding,
+    (old, new): (&[u8], &[u8]),
+) -> Json {
     let original = encoding.decode(old).into_owned();
-    let patch = file::hunks(&original, &encoding.decode(new));
+    let patch = file::diff_hunks(&original, &encoding.decode(new));
     let original = (original.len() <= ORIGINAL_BYTES_MAX).then_some(original);
     let structured = json!({
         "filePath": path.to_string_lossy(),

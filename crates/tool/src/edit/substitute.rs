@@ -8,58 +8,61 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use super::near;
-use crate::file::Encoding;
+use super::near_match;
+use crate::file::TextEncoding;
 
 /// Places listed when there are too many.
-const PLACES_SHOWN: usize = 10;
+const OCCURRENCES_SHOWN: usize = 10;
 /// Characters shown of each.
-const PLACE_CHARS_MAX: usize = 80;
+const OCCURRENCE_CHARS_MAX: usize = 80;
 
 /// The new content.
 #[derive(Debug)]
-pub(super) struct Substituted {
+pub(super) struct Substitution {
     pub(super) content: Vec<u8>,
     /// The line of each replaced place, counted in the old content from 1.
-    pub(super) lines: Vec<usize>,
+    pub(super) line_numbers: Vec<usize>,
 }
 
 /// Why nothing was substituted.
 #[derive(Debug)]
-pub(super) enum Problem {
-    Missing,
+pub(super) enum SubstitutionError {
+    NotPresent,
     Ambiguous(Vec<usize>),
-    Unwritable(char),
+    Unencodable(char),
 }
 
 /// Puts `new` where `old` stands: once, or wherever it stands.
 pub(super) fn substitute(
     content: &[u8],
-    encoding: Encoding,
+    encoding: TextEncoding,
     (old, new): (&str, &str),
     replace_all: bool,
-) -> Result<Substituted, Problem> {
+) -> Result<Substitution, SubstitutionError> {
     let crlf = has_only_crlf(&encoding.decode(content));
-    let (old, new) = (line_ends(old, crlf), line_ends(new, crlf));
-    let found = encoding.encode(&old).ok().map(|wanted| places(content, encoding, &wanted));
+    let (old, new) = (convert_line_ends(old, crlf), convert_line_ends(new, crlf));
+    let found =
+        encoding.encode(&old).ok().map(|wanted| find_occurrences(content, encoding, &wanted));
     let (places, length, encoding) = match (found, encoding) {
         (Some(places), _) if !places.is_empty() => {
             (places, encoding.encode(&old).map_or(0, |wanted| wanted.len()), encoding)
         }
         // A file of mixed encodings, or a wrong guess.
-        (_, Encoding::Older(_)) => {
-            (places(content, Encoding::Utf8, old.as_bytes()), old.len(), Encoding::Utf8)
-        }
-        _ => return Err(Problem::Missing),
+        (_, TextEncoding::Legacy(_)) => (
+            find_occurrences(content, TextEncoding::Utf8, old.as_bytes()),
+            old.len(),
+            TextEncoding::Utf8,
+        ),
+        _ => return Err(SubstitutionError::NotPresent),
     };
-    let lines = lines_of(content, encoding, &places);
+    let lines = find_line_numbers(content, encoding, &places);
     match places.len() {
-        0 => return Err(Problem::Missing),
+        0 => return Err(SubstitutionError::NotPresent),
         1 => {}
         _ if replace_all => {}
-        _ => return Err(Problem::Ambiguous(lines)),
+        _ => return Err(SubstitutionError::Ambiguous(lines)),
     }
-    let new = encoding.encode(&new).map_err(Problem::Unwritable)?;
+    let new = encoding.encode(&new).map_err(SubstitutionError::Unencodable)?;
     let mut changed = Vec::with_capacity(content.len());
     let mut from = 0;
     for place in places {
@@ -68,18 +71,18 @@ pub(super) fn substitute(
         from = place + length;
     }
     changed.extend_from_slice(content.get(from..).unwrap_or_default());
-    Ok(Substituted { content: changed, lines })
+    Ok(Substitution { content: changed, line_numbers: lines })
 }
 
 /// Where the wanted bytes stand, from left to right without overlap, each at the beginning of a
 /// character.
-fn places(content: &[u8], encoding: Encoding, wanted: &[u8]) -> Vec<usize> {
+fn find_occurrences(content: &[u8], encoding: TextEncoding, wanted: &[u8]) -> Vec<usize> {
     let finder = memmem::Finder::new(wanted);
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(at) = content.get(from..).and_then(|rest| finder.find(rest)) {
         let place = from + at;
-        if encoding.is_boundary(content, place) {
+        if encoding.is_char_start(content, place) {
             places.push(place);
             from = place + wanted.len().max(1);
         } else {
@@ -89,29 +92,29 @@ fn places(content: &[u8], encoding: Encoding, wanted: &[u8]) -> Vec<usize> {
     places
 }
 
-impl Problem {
+impl SubstitutionError {
     /// In words the model can act on.
     pub(super) fn explain(
         &self,
         path: &Path,
         content: &[u8],
-        encoding: Encoding,
+        encoding: TextEncoding,
         old: &str,
     ) -> String {
         let shown = path.display();
         match self {
-            Self::Missing => {
-                let near = near::explain(&encoding.decode(content), old);
+            Self::NotPresent => {
+                let near = near_match::explain_missing_text(&encoding.decode(content), old);
                 format!("`old_string` is not in `{shown}`. {near}")
             }
             Self::Ambiguous(lines) => format!(
                 "`old_string` stands in `{shown}` {} times, at lines {}. Add lines around it \
                  until it is unique, or set `replace_all`.{}",
                 lines.len(),
-                listed(lines),
-                candidates(&encoding.decode(content), lines),
+                join_line_numbers(lines),
+                render_candidates(&encoding.decode(content), lines),
             ),
-            Self::Unwritable(letter) => format!(
+            Self::Unencodable(letter) => format!(
                 "`{shown}` is written in {}, which has no `{letter}` (U+{:04X}). Leave it out, or \
                  convert the file first, for example with `iconv`.",
                 encoding.name(),
@@ -121,14 +124,14 @@ impl Problem {
     }
 }
 
-fn listed(lines: &[usize]) -> String {
-    let listed: Vec<_> = lines.iter().take(PLACES_SHOWN).map(usize::to_string).collect();
-    let more = if lines.len() > PLACES_SHOWN { ", …" } else { "" };
+fn join_line_numbers(lines: &[usize]) -> String {
+    let listed: Vec<_> = lines.iter().take(OCCURRENCES_SHOWN).map(usize::to_string).collect();
+    let more = if lines.len() > OCCURRENCES_SHOWN { ", …" } else { "" };
     format!("{}{more}", listed.join(", "))
 }
 
-fn candidates(text: &str, lines: &[usize]) -> String {
-    let mut wanted = lines.iter().take(PLACES_SHOWN).copied().peekable();
+fn render_candidates(text: &str, lines: &[usize]) -> String {
+    let mut wanted = lines.iter().take(OCCURRENCES_SHOWN).copied().peekable();
     let mut shown = String::new();
     let mut last = 0;
     for (number, line) in (1..).zip(text.lines()) {
@@ -140,7 +143,7 @@ fn candidates(text: &str, lines: &[usize]) -> String {
             wanted.next();
         }
         if number != last {
-            let line: String = line.chars().take(PLACE_CHARS_MAX).collect();
+            let line: String = line.chars().take(OCCURRENCE_CHARS_MAX).collect();
             shown.push_str(&format!("\n{number:>6}\t{line}"));
             last = number;
         }
@@ -157,7 +160,7 @@ pub(crate) fn has_only_crlf(text: &str) -> bool {
 }
 
 /// The text with the line ends of a file that has CR LF, if that is so.
-pub(crate) fn line_ends(text: &str, crlf: bool) -> Cow<'_, str> {
+pub(crate) fn convert_line_ends(text: &str, crlf: bool) -> Cow<'_, str> {
     if crlf && text.contains('\n') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"))
     } else {
@@ -166,7 +169,7 @@ pub(crate) fn line_ends(text: &str, crlf: bool) -> Cow<'_, str> {
 }
 
 /// The line of each place; the places are in order.
-fn lines_of(content: &[u8], encoding: Encoding, places: &[usize]) -> Vec<usize> {
+fn find_line_numbers(content: &[u8], encoding: TextEncoding, places: &[usize]) -> Vec<usize> {
     let mut line = 1;
     let mut from = 0;
     places
@@ -174,7 +177,7 @@ fn lines_of(content: &[u8], encoding: Encoding, places: &[usize]) -> Vec<usize> 
         .map(|place| {
             let between = content.get(from..*place).unwrap_or_default();
             line += match encoding {
-                Encoding::Utf16Little | Encoding::Utf16Big => {
+                TextEncoding::Utf16Le | TextEncoding::Utf16Be => {
                     encoding.decode(between).matches('\n').count()
                 }
                 _ => memchr::memchr_iter(b'\n', between).count(),

@@ -4,24 +4,28 @@
 //! below the working directory. Only regular files are opened, and never in a way that could wait
 //! for somebody at the other end. A file is replaced whole or not at all.
 
-mod behind;
-mod content;
-mod encoding;
-mod keep;
-mod memory;
+mod backup;
+mod changed_files;
+mod diff;
+mod file_content;
+mod file_state;
+mod known_files;
 mod open;
-mod patch;
 mod replace;
-mod state;
+mod text_encoding;
 
-pub use behind::FileChange;
-pub(crate) use behind::changed;
-pub(crate) use content::{Content, known_content, read_bounded};
-pub(crate) use encoding::{Encoding, LOOKED_AT_MAX};
-pub use keep::{Keeper, Keeping};
-pub(crate) use memory::{Known, Memory, Point, TEXT_BYTES_MAX, written};
-pub(crate) use open::{Opened, check_place, open, open_below, path_of};
-pub(crate) use patch::hunks;
-pub use patch::line_counts;
-pub(crate) use replace::{parted, replace, write};
-pub(crate) use state::FileState;
+pub use backup::{FileBackupStore, PendingFileChange};
+pub use changed_files::FileChange;
+pub(crate) use changed_files::find_changed_files;
+pub use diff::count_changed_lines;
+pub(crate) use diff::diff_hunks;
+pub(crate) use file_content::{FileContent, read_bounded, read_for_change};
+pub(crate) use file_state::FileState;
+pub(crate) use known_files::{
+    KnownFile, KnownFiles, LineOffset, TEXT_BYTES_MAX, known_file_from_content,
+};
+pub(crate) use open::{
+    OpenedFile, open_beneath, open_regular_file, open_search_root, resolve_path,
+};
+pub(crate) use replace::{render_hard_link_note, replace_file, write_file};
+pub(crate) use text_encoding::{DETECTION_BYTES_MAX, TextEncoding};

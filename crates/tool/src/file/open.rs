@@ -8,45 +8,51 @@ use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use windlass_permission::path::resolve;
+use windlass_permission::path_pattern::normalize_path;
 
-use crate::surroundings::Surroundings;
+use crate::tool_session_context::ToolSessionContext;
 
 /// Another process renaming directories can make the kernel ask us to look again.
-const LOOKS_MAX: u8 = 8;
+const OPEN_ATTEMPTS_MAX: u8 = 8;
 /// How long a call waits for others to give back files, and how often it looks.
-const CROWDED_MAX: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const DESCRIPTOR_WAIT_MAX: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A regular file, open for reading.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedFile {
     pub(crate) file: File,
     pub(crate) metadata: Metadata,
 }
 
 /// The absolute path a model meant.
-pub(crate) fn path_of(surroundings: &Surroundings, raw: &str) -> Result<PathBuf, String> {
+pub(crate) fn resolve_path(
+    surroundings: &ToolSessionContext,
+    raw: &str,
+) -> Result<PathBuf, String> {
     if raw.is_empty() || raw.contains('\0') {
         return Err("The path is empty or contains a NUL byte. Give an absolute path.".to_owned());
     }
     if raw == "~" || raw.starts_with("~/") {
         return Err(format!("`{raw}` is not expanded here. Give the absolute path."));
     }
-    Ok(resolve(&surroundings.cwd, Path::new(raw)))
+    Ok(normalize_path(&surroundings.cwd, Path::new(raw)))
 }
 
 /// Opens a regular file without following links, waiting, or touching a device.
-pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, String> {
-    if is_of_the_system(path) {
+pub(crate) fn open_regular_file(
+    surroundings: &ToolSessionContext,
+    path: &Path,
+) -> Result<OpenedFile, String> {
+    if is_virtual_path(path) {
         return Err(format!("`{}` is not a file on disk, so it is not read.", path.display()));
     }
-    let file = without_links(surroundings, path, READING)
+    let file = open_without_links(surroundings, path, READ_FLAGS)
         .map(File::from)
-        .map_err(|errno| problem_with(path, errno))?;
+        .map_err(|errno| explain_errno(path, errno))?;
     let metadata = file.metadata().map_err(|error| format!("`{}`: {error}", path.display()))?;
     if metadata.is_file() {
-        return Ok(Opened { file, metadata });
+        return Ok(OpenedFile { file, metadata });
     }
     let kind = metadata.file_type();
     let what = if kind.is_dir() {
@@ -63,17 +69,17 @@ pub(crate) fn open(surroundings: &Surroundings, path: &Path) -> Result<Opened, S
 
 /// Is this a directory or a regular file that can be searched, reached over no link? A directory
 /// comes back held open.
-pub(crate) fn check_place(
-    surroundings: &Surroundings,
+pub(crate) fn open_search_root(
+    surroundings: &ToolSessionContext,
     path: &Path,
 ) -> Result<Option<OwnedFd>, String> {
-    if is_of_the_system(path) {
+    if is_virtual_path(path) {
         return Err(format!("`{}` holds no files on disk, so it is not searched.", path.display()));
     }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let place = without_links(surroundings, path, flags)
+    let place = open_without_links(surroundings, path, flags)
         .map(File::from)
-        .map_err(|errno| problem_with(path, errno))?;
+        .map_err(|errno| explain_errno(path, errno))?;
     match place.metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(Some(place.into())),
         Ok(metadata) if metadata.is_file() => Ok(None),
@@ -84,16 +90,20 @@ pub(crate) fn check_place(
 
 /// Opens a regular file below a directory that is held open, following no link. `shown` is its
 /// whole path, for what may go wrong.
-pub(crate) fn open_below(directory: &OwnedFd, below: &Path, shown: &Path) -> Result<File, String> {
+pub(crate) fn open_beneath(
+    directory: &OwnedFd,
+    below: &Path,
+    shown: &Path,
+) -> Result<File, String> {
     let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
-    let flags = READING;
+    let flags = READ_FLAGS;
     let opened = match rustix::fs::openat2(directory, below, flags, Mode::empty(), resolving) {
         Err(Errno::NOSYS | Errno::PERM) => {
             rustix::fs::openat(directory, below, flags | OFlags::NOFOLLOW, Mode::empty())
         }
         opened => opened,
     };
-    let file = opened.map(File::from).map_err(|errno| problem_with(shown, errno))?;
+    let file = opened.map(File::from).map_err(|errno| explain_errno(shown, errno))?;
     match file.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(file),
         _ => Err(format!("`{}` is no regular file any more.", shown.display())),
@@ -101,11 +111,11 @@ pub(crate) fn open_below(directory: &OwnedFd, below: &Path, shown: &Path) -> Res
 }
 
 /// Never waits for somebody at the other end.
-const READING: OFlags =
+const READ_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// What went wrong with a path, with the system's own name for it.
-pub(crate) fn problem_with(path: &Path, errno: Errno) -> String {
+pub(crate) fn explain_errno(path: &Path, errno: Errno) -> String {
     let shown = path.display();
     match errno {
         Errno::LOOP => match path.canonicalize() {
@@ -118,7 +128,7 @@ pub(crate) fn problem_with(path: &Path, errno: Errno) -> String {
                 format!("`{shown}` leads over a symbolic link that ends nowhere: {error}.")
             }
         },
-        Errno::NOENT => format!("`{shown}` does not exist. {}", nearest_directory(path)),
+        Errno::NOENT => format!("`{shown}` does not exist. {}", describe_nearest_directory(path)),
         Errno::NXIO => format!("`{shown}` is a socket or a pipe, not a regular file."),
         Errno::MFILE | Errno::NFILE => {
             format!("`{shown}`: too many files are open ({errno}). Run fewer calls at a time.")
@@ -127,7 +137,7 @@ pub(crate) fn problem_with(path: &Path, errno: Errno) -> String {
     }
 }
 
-fn nearest_directory(path: &Path) -> String {
+fn describe_nearest_directory(path: &Path) -> String {
     match path.ancestors().skip(1).find(|ancestor| ancestor.is_dir()) {
         Some(directory) => format!("The nearest directory that does is `{}`.", directory.display()),
         None => String::new(),
@@ -135,29 +145,33 @@ fn nearest_directory(path: &Path) -> String {
 }
 
 /// Made up by the system, some of them endless, some of them secret.
-fn is_of_the_system(path: &Path) -> bool {
+fn is_virtual_path(path: &Path) -> bool {
     ["/proc", "/sys", "/dev"].iter().any(|place| path.starts_with(place))
 }
 
 /// Opens anything by its spelling alone. Where too many files are open, it waits for a while: calls
 /// beside this one will end and give theirs back.
-pub(super) fn without_links(
-    surroundings: &Surroundings,
+pub(super) fn open_without_links(
+    surroundings: &ToolSessionContext,
     path: &Path,
     flags: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let mut looks_left = CROWDED_MAX.as_millis() / LOOK_AGAIN.as_millis();
+    let mut looks_left = DESCRIPTOR_WAIT_MAX.as_millis() / POLL_INTERVAL.as_millis();
     loop {
-        match by_spelling(surroundings, path, flags) {
+        match open_literal_path(surroundings, path, flags) {
             Err(Errno::MFILE | Errno::NFILE) if looks_left > 0 => looks_left -= 1,
             opened => return opened,
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn by_spelling(surroundings: &Surroundings, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let root = surroundings.directories().into_iter().find(|root| path.starts_with(root));
+fn open_literal_path(
+    surroundings: &ToolSessionContext,
+    path: &Path,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let root = surroundings.working_directories().into_iter().find(|root| path.starts_with(root));
     // The way to a working directory may lead over links: the user chose it.
     let (start, rest) = match &root {
         Some(root) => {
@@ -169,7 +183,7 @@ fn by_spelling(surroundings: &Surroundings, path: &Path, flags: OFlags) -> Resul
     };
     let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
     let resolving = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..LOOKS_MAX {
+    for _ in 0..OPEN_ATTEMPTS_MAX {
         let opened = match &start {
             Some(start) => rustix::fs::openat2(start, rest, flags, Mode::empty(), resolving),
             None => rustix::fs::openat2(CWD, rest, flags, Mode::empty(), resolving),
@@ -178,7 +192,9 @@ fn by_spelling(surroundings: &Surroundings, path: &Path, flags: OFlags) -> Resul
             Ok(opened) => return Ok(opened),
             Err(Errno::AGAIN | Errno::INTR) => {}
 
-            Err(Errno::NOSYS | Errno::PERM) => return by_comparison(path, root.as_deref(), flags),
+            Err(Errno::NOSYS | Errno::PERM) => {
+                return open_by_canonical_comparison(path, root.as_deref(), flags);
+            }
             Err(errno) => return Err(errno),
         }
     }
@@ -186,7 +202,11 @@ fn by_spelling(surroundings: &Surroundings, path: &Path, flags: OFlags) -> Resul
 }
 
 /// Where the kernel cannot refuse links itself: compare the real path with the spelled one.
-fn by_comparison(path: &Path, root: Option<&Path>, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_by_canonical_comparison(
+    path: &Path,
+    root: Option<&Path>,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     let real = path.canonicalize().map_err(errno)?;
     let expected = match root {

@@ -16,19 +16,19 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 
-use super::keep::{Keeping, held};
-use super::open::{problem_with, without_links};
-use crate::surroundings::Surroundings;
+use super::backup::{PendingFileChange, read_current_content};
+use super::open::{explain_errno, open_without_links};
+use crate::tool_session_context::ToolSessionContext;
 
-static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+static TEMPORARY_COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// The longest extended attribute, and the longest list of their names, that the system has.
 const ATTRIBUTE_BYTES_MAX: usize = 64 * 1024;
 
 /// Writes the file. `old` is what is being replaced, `None` when nothing may be there yet.
 /// Returns the metadata of the new file.
-pub(crate) fn replace(
-    surroundings: &Surroundings,
+pub(crate) fn replace_file(
+    surroundings: &ToolSessionContext,
     path: &Path,
     old: Option<&Metadata>,
     content: &[u8],
@@ -37,23 +37,31 @@ pub(crate) fn replace(
         return Err(format!("`{}` is not a path to a file.", path.display()));
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory =
-        without_links(surroundings, parent, flags).map_err(|errno| problem_with(parent, errno))?;
-    let target = Target { directory, name };
-    if let Some(keeper) = &surroundings.keeper {
+    let directory = open_without_links(surroundings, parent, flags)
+        .map_err(|errno| explain_errno(parent, errno))?;
+    let target = ReplaceTarget { directory, name };
+    if let Some(keeper) = &surroundings.file_backup {
         let failed = |error: io::Error| {
             format!("`{}` could not be read: {error}. Nothing was changed.", path.display())
         };
-        let before = old.map(|_| held(&target.directory, name)).transpose().map_err(failed)?;
+        let before = old
+            .map(|_| read_current_content(&target.directory, name))
+            .transpose()
+            .map_err(failed)?;
         let mode = old.map(Metadata::mode);
-        keeper.keep(&Keeping { path, before: before.as_deref(), after: content, mode })?;
+        keeper.back_up(&PendingFileChange {
+            path,
+            before: before.as_deref(),
+            after: content,
+            mode,
+        })?;
     }
     target.write(old, content).map_err(|error| match error {
-        Problem::Changed => format!(
+        ReplaceError::ChangedMeanwhile => format!(
             "`{}` was changed by somebody else just now. Read it again before you change it.",
             path.display()
         ),
-        Problem::System(error) => format!(
+        ReplaceError::Io(error) => format!(
             "`{}` could not be written on the file system of `{}`: {error}. Nothing was changed.",
             path.display(),
             parent.display()
@@ -63,7 +71,7 @@ pub(crate) fn replace(
 
 /// What must be said of a file with several names: those names are one file no longer. To write into
 /// it would keep them together, and leave half a file behind when we are killed on the way.
-pub(crate) fn parted(old: Option<&Metadata>) -> String {
+pub(crate) fn render_hard_link_note(old: Option<&Metadata>) -> String {
     match old.map_or(1, MetadataExt::nlink) {
         0 | 1 => String::new(),
         names => format!(
@@ -74,8 +82,8 @@ pub(crate) fn parted(old: Option<&Metadata>) -> String {
 }
 
 /// Like [`replace`], making the directories on the way to a new file.
-pub(crate) fn write(
-    surroundings: &Surroundings,
+pub(crate) fn write_file(
+    surroundings: &ToolSessionContext,
     path: &Path,
     old: Option<&Metadata>,
     content: &[u8],
@@ -86,49 +94,49 @@ pub(crate) fn write(
         // What is there already must not lead elsewhere; what is made now cannot.
         if let Some(nearest) = parent.ancestors().find(|place| place.exists()) {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            without_links(surroundings, nearest, flags)
-                .map_err(|errno| problem_with(nearest, errno))?;
+            open_without_links(surroundings, nearest, flags)
+                .map_err(|errno| explain_errno(nearest, errno))?;
         }
         std::fs::create_dir_all(parent)
             .map_err(|error| format!("`{}` could not be made: {error}.", parent.display()))?;
     }
-    replace(surroundings, path, old, content)
+    replace_file(surroundings, path, old, content)
 }
 
-enum Problem {
-    Changed,
-    System(io::Error),
+enum ReplaceError {
+    ChangedMeanwhile,
+    Io(io::Error),
 }
 
-impl From<Errno> for Problem {
+impl From<Errno> for ReplaceError {
     fn from(errno: Errno) -> Self {
-        Self::System(errno.into())
+        Self::Io(errno.into())
     }
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for ReplaceError {
     fn from(error: io::Error) -> Self {
-        Self::System(error)
+        Self::Io(error)
     }
 }
 
-struct Target<'a> {
+struct ReplaceTarget<'a> {
     directory: OwnedFd,
     name: &'a OsStr,
 }
 
-impl Target<'_> {
-    fn write(&self, old: Option<&Metadata>, content: &[u8]) -> Result<Metadata, Problem> {
+impl ReplaceTarget<'_> {
+    fn write(&self, old: Option<&Metadata>, content: &[u8]) -> Result<Metadata, ReplaceError> {
         if old.is_some() {
             // A rename needs no right to write the file, but changing it should.
             rustix::fs::accessat(&self.directory, self.name, Access::WRITE_OK, AtFlags::EACCESS)?;
         }
-        let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
+        let number = TEMPORARY_COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = format!(".windlass-{}-{number}.tmp", std::process::id());
-        let written = self.fill(&temporary, old, content).and_then(|metadata| {
-            self.check(old)?;
+        let written = self.write_temporary(&temporary, old, content).and_then(|metadata| {
+            self.check_unchanged(old)?;
             rustix::fs::renameat(&self.directory, &temporary, &self.directory, self.name)?;
-            self.settle();
+            self.sync_directory();
             Ok(metadata)
         });
         if written.is_err() {
@@ -139,19 +147,19 @@ impl Target<'_> {
 
     /// Makes the new name last through a power cut. The content is safe either way, and some file
     /// systems do not know the request, so a failure is no news.
-    fn settle(&self) {
+    fn sync_directory(&self) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(directory) = rustix::fs::openat(&self.directory, ".", flags, Mode::empty()) {
             let _ = rustix::fs::fsync(directory);
         }
     }
 
-    fn fill(
+    fn write_temporary(
         &self,
         name: &str,
         old: Option<&Metadata>,
         content: &[u8],
-    ) -> Result<Metadata, Problem> {
+    ) -> Result<Metadata, ReplaceError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         // A new file gets what the user's mask allows; a copy is nobody's business until it has
         // the mode of the original.
@@ -192,7 +200,7 @@ impl Target<'_> {
     }
 
     /// Is what we are about to replace still what we read?
-    fn check(&self, old: Option<&Metadata>) -> Result<(), Problem> {
+    fn check_unchanged(&self, old: Option<&Metadata>) -> Result<(), ReplaceError> {
         let now = rustix::fs::statat(&self.directory, self.name, AtFlags::SYMLINK_NOFOLLOW);
         match (old, now) {
             (None, Err(Errno::NOENT)) => Ok(()),
@@ -202,9 +210,9 @@ impl Target<'_> {
                     && u64::try_from(now.st_size).is_ok_and(|size| size == old.len())
                     && i128::from(now.st_mtime) == i128::from(old.mtime())
                     && i128::from(now.st_mtime_nsec) == i128::from(old.mtime_nsec());
-                if same { Ok(()) } else { Err(Problem::Changed) }
+                if same { Ok(()) } else { Err(ReplaceError::ChangedMeanwhile) }
             }
-            (None, Ok(_)) | (Some(_), Err(Errno::NOENT)) => Err(Problem::Changed),
+            (None, Ok(_)) | (Some(_), Err(Errno::NOENT)) => Err(ReplaceError::ChangedMeanwhile),
             (_, Err(errno)) => Err(errno.into()),
         }
     }

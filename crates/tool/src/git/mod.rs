@@ -6,8 +6,8 @@
 //! environment is made anew, the network is out of reach, and every call has a deadline and a cap.
 //! What the model runs through its shell is not this; that goes through the permission policy.
 
-mod config;
-mod run;
+mod git_process;
+mod safe_config;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -17,18 +17,18 @@ use std::time::Duration;
 
 /// Git in one directory.
 #[derive(Clone, Debug)]
-pub struct Git {
+pub struct GitRunner {
     program: PathBuf,
     directory: PathBuf,
     /// How long a call may take.
-    pub within: Duration,
+    pub timeout: Duration,
     /// Bytes of output taken of a call.
-    pub output_max: usize,
+    pub output_bytes_max: usize,
 }
 
 /// What a call left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GitEnd {
+pub struct GitOutput {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// What it printed.
@@ -39,66 +39,73 @@ pub struct GitEnd {
 
 /// Why there is nothing to tell.
 #[derive(Debug)]
-pub enum GitFailure {
+pub enum GitError {
     /// There is no git in any of the places where systems keep it.
     Missing,
     /// Only a few sub-commands go through this door.
-    Unknown(String),
+    UnknownSubcommand(String),
     /// The repository's configuration names more programs than can be turned off.
-    Crowded,
+    TooManyPrograms,
     /// The repository's configuration cannot be read, so what it names is not known.
-    Unreadable(String),
+    UnreadableConfig(String),
     /// It could not be started.
     NotStarted(io::Error),
     /// It took too long, and was ended with everything it had started.
-    Late(Duration),
+    TimedOut(Duration),
     /// It printed more than is taken, and was ended.
-    TooLong(usize),
+    OutputTooLong(usize),
 }
 
-impl fmt::Display for GitFailure {
+impl fmt::Display for GitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => write!(f, "there is no git here; looked at {}", PLACES.join(", ")),
-            Self::Unknown(name) => write!(f, "`git {name}` is not among the calls made here"),
-            Self::Crowded => write!(f, "the repository's git configuration is too large"),
-            Self::Unreadable(why) => write!(f, "git cannot read its configuration: {why}"),
+            Self::Missing => write!(f, "there is no git here; looked at {}", GIT_PATHS.join(", ")),
+            Self::UnknownSubcommand(name) => {
+                write!(f, "`git {name}` is not among the calls made here")
+            }
+            Self::TooManyPrograms => write!(f, "the repository's git configuration is too large"),
+            Self::UnreadableConfig(why) => write!(f, "git cannot read its configuration: {why}"),
             Self::NotStarted(error) => write!(f, "git cannot be started: {error}"),
-            Self::Late(limit) => write!(f, "git took longer than {} seconds", limit.as_secs()),
-            Self::TooLong(most) => write!(f, "git printed more than {most} bytes"),
+            Self::TimedOut(limit) => write!(f, "git took longer than {} seconds", limit.as_secs()),
+            Self::OutputTooLong(most) => write!(f, "git printed more than {most} bytes"),
         }
     }
 }
 
-impl std::error::Error for GitFailure {}
+impl std::error::Error for GitError {}
 
-impl Git {
+impl GitRunner {
     /// Git in this directory.
     ///
     /// # Errors
     /// There is none on this system.
-    pub fn in_directory(directory: impl Into<PathBuf>) -> Result<Self, GitFailure> {
-        let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
-        let program = program.ok_or(GitFailure::Missing)?;
-        let (within, output_max) = (WITHIN, OUTPUT_MAX);
-        Ok(Self { program, directory: directory.into(), within, output_max })
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Result<Self, GitError> {
+        let program = GIT_PATHS.iter().map(PathBuf::from).find(|path| path.is_file());
+        let program = program.ok_or(GitError::Missing)?;
+        let (within, output_max) = (TIMEOUT_DEFAULT, OUTPUT_BYTES_MAX);
+        Ok(Self {
+            program,
+            directory: directory.into(),
+            timeout: within,
+            output_bytes_max: output_max,
+        })
     }
 
     /// Runs `git sub arguments…` to its end. Blocks, at most as long as it may take.
     ///
     /// # Errors
     /// It did not come to its end. A code other than zero is no error here.
-    pub fn run(&self, sub: &str, arguments: &[impl AsRef<OsStr>]) -> Result<GitEnd, GitFailure> {
-        let known = SUBS.iter().find(|(name, _)| *name == sub);
+    pub fn run(&self, sub: &str, arguments: &[impl AsRef<OsStr>]) -> Result<GitOutput, GitError> {
+        let known = SUBCOMMANDS.iter().find(|(name, _)| *name == sub);
         let Some((_, shape)) = known else {
-            return Err(GitFailure::Unknown(sub.to_owned()));
+            return Err(GitError::UnknownSubcommand(sub.to_owned()));
         };
-        let named = config::programs(self)?;
+        let named = safe_config::list_configured_programs(self)?;
         let mut words = vec![OsString::from("--no-pager"), OsString::from(sub)];
         let guards: &[&str] = match shape {
-            Shape::Plain => &[],
-            Shape::Status => &["--ignore-submodules=all"],
-            Shape::Diff => &["--no-ext-diff", "--no-textconv", "--ignore-submodules=all"],
+            GitGuards::Plain => &[],
+            GitGuards::Status => &["--ignore-submodules=all"],
+            GitGuards::Diff => &["--no-ext-diff", "--no-textconv", "--ignore-submodules=all"],
         };
         // The last one of contradicting options counts, but what follows `--` is no option.
         let ours = arguments.iter().take_while(|word| word.as_ref() != "--").count();
@@ -106,12 +113,12 @@ impl Git {
         words.extend(before.iter().map(|word| word.as_ref().to_owned()));
         words.extend(guards.iter().map(OsString::from));
         words.extend(after.iter().map(|word| word.as_ref().to_owned()));
-        run::run(self, &words, &config::settings(&named))
+        git_process::run_git(self, &words, &safe_config::build_settings(&named))
     }
 
     /// The first line it prints, if it ends well.
     #[must_use]
-    pub fn line(&self, sub: &str, arguments: &[impl AsRef<OsStr>]) -> Option<String> {
+    pub fn first_line(&self, sub: &str, arguments: &[impl AsRef<OsStr>]) -> Option<String> {
         let end = self.run(sub, arguments).ok().filter(|end| end.code == Some(0))?;
         String::from_utf8(end.stdout).ok()?.lines().next().map(str::to_owned)
     }
@@ -125,7 +132,7 @@ impl Git {
 
 /// What guards a sub-command needs besides settings.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum GitGuards {
     Plain,
     Status,
     /// Prints differences.
@@ -133,7 +140,7 @@ enum Shape {
 }
 
 /// Where systems keep git. `PATH` is not asked: it may lead into the project.
-const PLACES: &[&str] = &[
+const GIT_PATHS: &[&str] = &[
     "/usr/bin/git",
     "/bin/git",
     "/usr/local/bin/git",
@@ -142,40 +149,40 @@ const PLACES: &[&str] = &[
 ];
 
 /// The sub-commands that may be called. Another name could be an alias, which is a program.
-const SUBS: &[(&str, Shape)] = &[
-    ("add", Shape::Plain),
-    ("branch", Shape::Plain),
-    ("cat-file", Shape::Plain),
-    ("check-ignore", Shape::Plain),
-    ("checkout", Shape::Plain),
-    ("clean", Shape::Plain),
-    ("commit", Shape::Plain),
-    ("commit-tree", Shape::Plain),
-    ("config", Shape::Plain),
-    ("diff", Shape::Diff),
-    ("diff-files", Shape::Diff),
-    ("diff-index", Shape::Diff),
-    ("diff-tree", Shape::Diff),
-    ("for-each-ref", Shape::Plain),
-    ("hash-object", Shape::Plain),
-    ("init", Shape::Plain),
-    ("log", Shape::Diff),
-    ("ls-files", Shape::Plain),
-    ("ls-tree", Shape::Plain),
-    ("merge-base", Shape::Plain),
-    ("read-tree", Shape::Plain),
-    ("reset", Shape::Plain),
-    ("restore", Shape::Plain),
-    ("rev-list", Shape::Plain),
-    ("rev-parse", Shape::Plain),
-    ("show", Shape::Diff),
-    ("status", Shape::Status),
-    ("symbolic-ref", Shape::Plain),
-    ("update-index", Shape::Plain),
-    ("update-ref", Shape::Plain),
-    ("worktree", Shape::Plain),
-    ("write-tree", Shape::Plain),
+const SUBCOMMANDS: &[(&str, GitGuards)] = &[
+    ("add", GitGuards::Plain),
+    ("branch", GitGuards::Plain),
+    ("cat-file", GitGuards::Plain),
+    ("check-ignore", GitGuards::Plain),
+    ("checkout", GitGuards::Plain),
+    ("clean", GitGuards::Plain),
+    ("commit", GitGuards::Plain),
+    ("commit-tree", GitGuards::Plain),
+    ("config", GitGuards::Plain),
+    ("diff", GitGuards::Diff),
+    ("diff-files", GitGuards::Diff),
+    ("diff-index", GitGuards::Diff),
+    ("diff-tree", GitGuards::Diff),
+    ("for-each-ref", GitGuards::Plain),
+    ("hash-object", GitGuards::Plain),
+    ("init", GitGuards::Plain),
+    ("log", GitGuards::Diff),
+    ("ls-files", GitGuards::Plain),
+    ("ls-tree", GitGuards::Plain),
+    ("merge-base", GitGuards::Plain),
+    ("read-tree", GitGuards::Plain),
+    ("reset", GitGuards::Plain),
+    ("restore", GitGuards::Plain),
+    ("rev-list", GitGuards::Plain),
+    ("rev-parse", GitGuards::Plain),
+    ("show", GitGuards::Diff),
+    ("status", GitGuards::Status),
+    ("symbolic-ref", GitGuards::Plain),
+    ("update-index", GitGuards::Plain),
+    ("update-ref", GitGuards::Plain),
+    ("worktree", GitGuards::Plain),
+    ("write-tree", GitGuards::Plain),
 ];
 
-const WITHIN: Duration = Duration::from_secs(30);
-const OUTPUT_MAX: usize = 8 * 1024 * 1024;
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;

@@ -2,31 +2,31 @@
 //!
 //! `search` looks into one file, `query` is what is looked for, this file walks and reports.
 
-mod found;
+mod file_searcher;
 mod query;
-mod search;
+mod results;
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use windlass_vocabulary::{Inspection, Json, ToolOutcome};
+use windlass_vocabulary::{Json, ToolInspection, ToolOutcome};
 
-use crate::action::{Action, Doing, Done};
-use crate::input::{self, Wrong};
-use crate::tool::{Job, blocking};
-use crate::walk::Walk;
-use found::{Found, Hits};
-use query::Query;
-use search::Search;
+use crate::file_walk::FileWalk;
+use crate::input::{self, InputError};
+use crate::tool::{ToolCallContext, run_blocking};
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use file_searcher::FileSearcher;
+use query::GrepQuery;
+use results::{FileMatches, GrepResults};
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Grep;
+pub(crate) struct GrepTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct GrepInput {
     /// A regular expression, as ripgrep takes it.
     pattern: String,
     /// The file or directory to search: the working directory unless given.
@@ -40,7 +40,7 @@ pub(crate) struct Input {
     kind: Option<String>,
     /// What to show: the files (default), the lines, or how many lines per file.
     #[serde(default)]
-    output_mode: OutputMode,
+    output_mode: GrepOutputMode,
     /// Lines to show after each match.
     #[serde(default, rename = "-A", deserialize_with = "input::whole_number")]
     after: Option<u64>,
@@ -75,7 +75,7 @@ pub(crate) struct Input {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum OutputMode {
+pub(crate) enum GrepOutputMode {
     Content,
     #[default]
     FilesWithMatches,
@@ -89,92 +89,93 @@ how many. Files that git ignores and binary files are left out.";
 const LINES_DEFAULT: u64 = 250;
 const RESULT_BYTES_MAX: usize = 100_000;
 
-impl Action for Grep {
-    type Input = Input;
+impl TypedTool for GrepTool {
+    type Input = GrepInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Grep", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
-        Query::new(input).map(|_| Inspection::SHARED_READ)
+    fn check_input(&self, input: &GrepInput) -> Result<ToolInspection, InputError> {
+        GrepQuery::new(input).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
-        Box::pin(blocking(job, move |job| perform(&input, &job)))
+    fn run(&self, input: GrepInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(job, move |job| perform(&input, &job)))
     }
 }
 
-fn perform(input: &Input, job: &Job) -> Done {
-    let query = Query::new(input).map_err(|wrong| wrong.told("Grep"))?;
-    let walk = Walk::new(job, input.path.as_deref())?;
-    let found = Found::default();
-    walk.each(|| {
-        let mut search = Search::new(input, &query, &walk, &found);
+fn perform(input: &GrepInput, job: &ToolCallContext) -> TypedToolResult {
+    let query = GrepQuery::new(input).map_err(|wrong| wrong.to_message("Grep"))?;
+    let walk = FileWalk::new(job, input.path.as_deref())?;
+    let found = GrepResults::default();
+    walk.visit_files(|| {
+        let mut search = FileSearcher::new(input, &query, &walk, &found);
         let query = &query;
         let walk = &walk;
         move |path: &Path| {
-            if query.wants(walk.below(path), path) {
-                search.file(path);
+            if query.includes_file(walk.relative_path(path), path) {
+                search.search_file(path);
             }
             !search.is_full()
         }
     });
-    let (files, problems) = found.take();
-    let remarks: Vec<String> = walk.remark().into_iter().chain(problems).collect();
-    Ok(Report::new(input, files).outcome(&remarks))
+    let (files, problems) = found.into_files_and_remark();
+    let remarks: Vec<String> = walk.render_remark().into_iter().chain(problems).collect();
+    Ok(GrepReport::new(input, files).into_outcome(&remarks))
 }
 
 /// A page of what was found.
-struct Report {
+struct GrepReport {
     mode: &'static str,
-    page: Vec<String>,
+    shown_lines: Vec<String>,
     total: usize,
-    files: usize,
-    matches: u64,
+    file_count: usize,
+    match_count: u64,
     limit: Option<u64>,
     offset: u64,
 }
 
-impl Report {
-    fn new(input: &Input, mut hits: Vec<Hits>) -> Self {
+impl GrepReport {
+    fn new(input: &GrepInput, mut hits: Vec<FileMatches>) -> Self {
         let limit = Some(input.head_limit.unwrap_or(LINES_DEFAULT)).filter(|limit| *limit > 0);
         let offset = input.offset.unwrap_or(0);
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let files = hits.len();
-        let matches = hits.iter().map(|file| file.count).sum();
+        let file_count = hits.len();
+        let match_count = hits.iter().map(|file| file.match_count).sum();
         let total = match input.output_mode {
-            OutputMode::Content => found::lines(&hits, input),
-            _ => files,
+            GrepOutputMode::Content => results::count_lines(&hits, input),
+            _ => file_count,
         };
         // Each file gives at least one line, so more files than lines are never shown.
         let shown = limit.map_or(usize::MAX, |limit| size(limit.saturating_add(offset)));
-        let is_newest_first = input.output_mode == OutputMode::FilesWithMatches;
-        found::keep_first(&mut hits, shown, is_newest_first);
+        let is_newest_first = input.output_mode == GrepOutputMode::FilesWithMatches;
+        results::sort_and_truncate(&mut hits, shown, is_newest_first);
         let (mode, all): (_, Vec<String>) = match input.output_mode {
-            OutputMode::FilesWithMatches => {
-                let name = |file: &Hits| file.path.to_string_lossy().into_owned();
+            GrepOutputMode::FilesWithMatches => {
+                let name = |file: &FileMatches| file.path.to_string_lossy().into_owned();
                 ("files_with_matches", hits.iter().map(name).collect())
             }
-            OutputMode::Count => {
-                let line = |file: &Hits| format!("{}:{}", file.path.display(), file.count);
+            GrepOutputMode::Count => {
+                let line =
+                    |file: &FileMatches| format!("{}:{}", file.path.display(), file.match_count);
                 ("count", hits.iter().map(line).collect())
             }
-            OutputMode::Content => ("content", found::joined(hits, input)),
+            GrepOutputMode::Content => ("content", results::join_lines(hits, input)),
         };
         let page = all.into_iter().skip(size(offset)).take(limit.map_or(usize::MAX, size));
-        Self { mode, page: page.collect(), total, files, matches, limit, offset }
+        Self { mode, shown_lines: page.collect(), total, file_count, match_count, limit, offset }
     }
 
-    fn outcome(self, remarks: &[String]) -> ToolOutcome {
+    fn into_outcome(self, remarks: &[String]) -> ToolOutcome {
         let is_files = self.mode == "files_with_matches";
-        let content = self.page.join("\n");
-        let end = self.offset + self.page.len() as u64;
+        let content = self.shown_lines.join("\n");
+        let end = self.offset + self.shown_lines.len() as u64;
         let is_cut = end < self.total as u64;
         let mut structured = json!({
             "mode": self.mode,
-            "numFiles": self.files,
-            "filenames": if is_files { json!(self.page) } else { json!([]) },
+            "numFiles": self.file_count,
+            "filenames": if is_files { json!(self.shown_lines) } else { json!([]) },
         });
         let mut add = |name: &str, value: Value| {
             if let Value::Object(fields) = &mut structured {
@@ -185,10 +186,10 @@ impl Report {
             add("content", json!(content));
         }
         if self.mode == "content" {
-            add("numLines", json!(self.page.len()));
+            add("numLines", json!(self.shown_lines.len()));
         }
         if self.mode == "count" {
-            add("numMatches", json!(self.matches));
+            add("numMatches", json!(self.match_count));
         }
         if let Some(limit) = self.limit.filter(|_| is_cut) {
             add("appliedLimit", json!(limit));
@@ -201,7 +202,7 @@ impl Report {
             let total = self.total;
             text.push_str(&format!(
                 "\n[{} of {total} shown; the next is offset {end}]",
-                self.page.len()
+                self.shown_lines.len()
             ));
         }
         for remark in remarks {
@@ -209,6 +210,6 @@ impl Report {
             text.push_str(remark);
         }
         let structured = Some(Json::from_checked(&structured.to_string()));
-        ToolOutcome { structured, ..ToolOutcome::text(text) }
+        ToolOutcome { structured, ..ToolOutcome::from_text(text) }
     }
 }

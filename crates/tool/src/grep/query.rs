@@ -6,47 +6,53 @@ use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 
-use super::Input;
-use crate::input::Wrong;
+use super::GrepInput;
+use crate::input::InputError;
 
 /// A checked search.
 #[derive(Debug)]
-pub(super) struct Query {
+pub(super) struct GrepQuery {
     pub(super) matcher: RegexMatcher,
-    types: Option<Types>,
-    names: Option<Names>,
+    type_filter: Option<Types>,
+    name_filter: Option<FileNameFilter>,
 }
 
 #[derive(Debug)]
-struct Names {
+struct FileNameFilter {
     matcher: GlobMatcher,
     is_excluding: bool,
     has_directories: bool,
 }
 
-impl Query {
-    pub(super) fn new(input: &Input) -> Result<Self, Wrong> {
-        let matcher = matcher(input).map_err(|why| Wrong::field("pattern", why))?;
+impl GrepQuery {
+    pub(super) fn new(input: &GrepInput) -> Result<Self, InputError> {
+        let matcher = build_matcher(input).map_err(|why| InputError::field("pattern", why))?;
         let types = match &input.kind {
             None => None,
             Some(kind) => {
                 let mut builder = TypesBuilder::new();
                 builder.add_defaults().select(kind);
-                Some(builder.build().map_err(|error| Wrong::field("type", error.to_string()))?)
+                Some(
+                    builder
+                        .build()
+                        .map_err(|error| InputError::field("type", error.to_string()))?,
+                )
             }
         };
         let names = match &input.glob {
             None => None,
-            Some(glob) => Some(names(glob).map_err(|why| Wrong::field("glob", why))?),
+            Some(glob) => {
+                Some(build_name_filter(glob).map_err(|why| InputError::field("glob", why))?)
+            }
         };
-        Ok(Self { matcher, types, names })
+        Ok(Self { matcher, type_filter: types, name_filter: names })
     }
 
     /// Is this file to be searched? `below` is its path from where the search began.
-    pub(super) fn wants(&self, below: &Path, path: &Path) -> bool {
+    pub(super) fn includes_file(&self, below: &Path, path: &Path) -> bool {
         let by_type =
-            self.types.as_ref().is_none_or(|types| !types.matched(path, false).is_ignore());
-        let by_name = self.names.as_ref().is_none_or(|names| {
+            self.type_filter.as_ref().is_none_or(|types| !types.matched(path, false).is_ignore());
+        let by_name = self.name_filter.as_ref().is_none_or(|names| {
             let subject = match (names.has_directories, path.file_name()) {
                 (false, Some(name)) => Path::new(name),
                 _ => below,
@@ -57,7 +63,7 @@ impl Query {
     }
 }
 
-fn matcher(input: &Input) -> Result<RegexMatcher, String> {
+fn build_matcher(input: &GrepInput) -> Result<RegexMatcher, String> {
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(input.ignore_case).multi_line(true).crlf(true);
     if input.multiline {
@@ -72,7 +78,7 @@ fn matcher(input: &Input) -> Result<RegexMatcher, String> {
     })
 }
 
-fn names(glob: &str) -> Result<Names, String> {
+fn build_name_filter(glob: &str) -> Result<FileNameFilter, String> {
     let (is_excluding, pattern) = match glob.strip_prefix('!') {
         Some(pattern) => (true, pattern),
         None => (false, glob),
@@ -83,5 +89,5 @@ fn names(glob: &str) -> Result<Names, String> {
         .build()
         .map_err(|error| error.to_string())?
         .compile_matcher();
-    Ok(Names { matcher, is_excluding, has_directories: pattern.contains('/') })
+    Ok(FileNameFilter { matcher, is_excluding, has_directories: pattern.contains('/') })
 }

@@ -12,14 +12,14 @@ pub fn whole_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D
         Some(Value::String(text)) => text.trim().parse().map(Some).map_err(|_| fail()),
         Some(Value::Number(number)) => match (number.as_u64(), number.as_f64()) {
             (Some(whole), _) => Ok(Some(whole)),
-            (None, Some(float)) => whole_float(float).map(Some).ok_or_else(fail),
+            (None, Some(float)) => parse_whole_float(float).map(Some).ok_or_else(fail),
             (None, None) => Err(fail()),
         },
         Some(_) => Err(fail()),
     }
 }
 
-fn whole_float(float: f64) -> Option<u64> {
+fn parse_whole_float(float: f64) -> Option<u64> {
     let is_whole = float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float);
     is_whole.then(|| format!("{float:.0}").parse().ok())?
 }

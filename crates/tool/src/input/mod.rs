@@ -13,52 +13,56 @@ use serde_json::Value;
 use windlass_vocabulary::Json;
 
 pub use lenient::{flag, whole_number};
-pub use schema::spec;
+pub use schema::build_spec;
 
 /// What is wrong with one field of an input.
 #[derive(Debug)]
-pub struct Wrong {
+pub struct InputError {
     field: &'static str,
-    why: String,
+    reason: String,
 }
 
-impl Wrong {
+impl InputError {
     /// This field, for this reason.
     pub fn field(field: &'static str, why: impl Into<String>) -> Self {
-        Self { field, why: why.into() }
+        Self { field, reason: why.into() }
     }
 
     /// In words for the model.
-    pub fn told(&self, tool: &str) -> String {
-        format!("The input of {tool} is not valid: field `{}`: {}.", self.field, self.why)
+    pub fn to_message(&self, tool: &str) -> String {
+        format!("The input of {tool} is not valid: field `{}`: {}.", self.field, self.reason)
     }
 }
 
 /// The input, or what is wrong with it, where, and what was expected instead.
-pub fn parse<I: DeserializeOwned>(tool: &str, schema: &Json, input: &Json) -> Result<I, String> {
+pub fn parse_input<I: DeserializeOwned>(
+    tool: &str,
+    schema: &Json,
+    input: &Json,
+) -> Result<I, String> {
     let mut deserializer = serde_json::Deserializer::from_str(input.as_str());
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
-        let cause = plain_cause(error.inner());
+        let cause = strip_position(error.inner());
         let schema: Value = serde_json::from_str(schema.as_str()).unwrap_or_default();
         let field = match path.as_str() {
-            "" | "." => missing(&cause),
+            "" | "." => parse_missing_field(&cause),
             path => Some(path),
         };
         let mut text = match path.as_str() {
             "" | "." => format!("The input of {tool} is not valid: {cause}."),
             path => format!("The input of {tool} is not valid: field `{path}`: {cause}."),
         };
-        if let Some(expected) = field.and_then(|field| expected(&schema, field)) {
+        if let Some(expected) = field.and_then(|field| describe_expected(&schema, field)) {
             text.push_str(&format!(" Expected there: {expected}"));
         }
-        text.push_str(&strangers(&schema, input));
+        text.push_str(&describe_unknown_fields(&schema, input));
         text
     })
 }
 
 /// The cause without the line and column, which point into JSON the model did not lay out.
-fn plain_cause(error: &serde_json::Error) -> String {
+fn strip_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
         Some(at) if error.is_data() => text.get(..at).unwrap_or(&text).to_owned(),
@@ -67,12 +71,12 @@ fn plain_cause(error: &serde_json::Error) -> String {
 }
 
 /// The field that a cause says is missing.
-fn missing(cause: &str) -> Option<&str> {
+fn parse_missing_field(cause: &str) -> Option<&str> {
     cause.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
 /// The type of a field and what it is for, out of the schema. Places in lists lead to their items.
-fn expected(schema: &Value, path: &str) -> Option<String> {
+fn describe_expected(schema: &Value, path: &str) -> Option<String> {
     let mut here = schema;
     for step in path.split(['.', '[']) {
         here = match step.strip_suffix(']') {
@@ -98,7 +102,7 @@ fn expected(schema: &Value, path: &str) -> Option<String> {
 }
 
 /// Fields that no part of the schema knows.
-fn strangers(schema: &Value, input: &Json) -> String {
+fn describe_unknown_fields(schema: &Value, input: &Json) -> String {
     let (Ok(Value::Object(fields)), Some(Value::Object(known))) =
         (serde_json::from_str::<Value>(input.as_str()), schema.get("properties"))
     else {
@@ -107,8 +111,8 @@ fn strangers(schema: &Value, input: &Json) -> String {
     let strange: Vec<String> = fields
         .keys()
         .filter(|name| !known.contains_key(*name))
-        .take(STRANGERS_SHOWN)
-        .map(|name| format!("`{}`", name.chars().take(STRANGER_CHARS_MAX).collect::<String>()))
+        .take(UNKNOWN_FIELDS_SHOWN)
+        .map(|name| format!("`{}`", name.chars().take(UNKNOWN_FIELD_CHARS_MAX).collect::<String>()))
         .collect();
     match strange.is_empty() {
         true => String::new(),
@@ -116,5 +120,5 @@ fn strangers(schema: &Value, input: &Json) -> String {
     }
 }
 
-const STRANGERS_SHOWN: usize = 5;
-const STRANGER_CHARS_MAX: usize = 40;
+const UNKNOWN_FIELDS_SHOWN: usize = 5;
+const UNKNOWN_FIELD_CHARS_MAX: usize = 40;

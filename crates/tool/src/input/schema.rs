@@ -7,13 +7,17 @@ use windlass_vocabulary::{Json, ToolName, ToolSpec};
 
 /// A spec whose schema is that of the input type.
 #[must_use]
-pub fn spec<I: JsonSchema>(name: &str, description: &str, result_bytes_max: usize) -> ToolSpec {
+pub fn build_spec<I: JsonSchema>(
+    name: &str,
+    description: &str,
+    result_bytes_max: usize,
+) -> ToolSpec {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<I>().to_value();
-    tidy(&mut schema);
+    simplify_schema(&mut schema);
     if let Value::Object(map) = &mut schema {
         // A root without fields says so by itself; providers want the key all the same.
         map.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
@@ -28,7 +32,7 @@ pub fn spec<I: JsonSchema>(name: &str, description: &str, result_bytes_max: usiz
 
 /// Takes out what a model does not need: titles, formats, bounds that only repeat the type,
 /// defaults that only say "not given", nulls that only say "optional".
-fn tidy(schema: &mut Value) {
+fn simplify_schema(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             map.retain(|key, value| match key.as_str() {
@@ -49,9 +53,9 @@ fn tidy(schema: &mut Value) {
             }
             flatten_optional(map);
             flatten_choice(map);
-            map.values_mut().for_each(tidy);
+            map.values_mut().for_each(simplify_schema);
         }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Array(items) => items.iter_mut().for_each(simplify_schema),
         _ => {}
     }
 }

@@ -2,18 +2,18 @@
 //!
 //! `edit` is the tool that changes one, `splice` does it on the text; showing is Read's.
 
-mod edit;
-mod splice;
+mod notebook_edit;
+mod notebook_text;
 
 use serde_json::{Map, Value};
 
-pub(crate) use edit::NotebookEdit;
+pub(crate) use notebook_edit::NotebookEditTool;
 
 /// A notebook, as the JSON it is.
 #[derive(Debug)]
-pub(crate) struct Notebook(Value);
+pub(crate) struct JupyterNotebook(Value);
 
-impl Notebook {
+impl JupyterNotebook {
     /// Reads one.
     pub(crate) fn parse(content: &[u8]) -> Result<Self, String> {
         let content = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content);
@@ -39,13 +39,13 @@ impl Notebook {
     }
 
     /// Whether cells have names of their own, as they do since format 4.5.
-    pub(crate) fn has_ids(&self) -> bool {
+    pub(crate) fn has_cell_ids(&self) -> bool {
         let number = |name: &str| self.0.get(name).and_then(Value::as_u64).unwrap_or(0);
         (number("nbformat"), number("nbformat_minor")) >= (4, 5)
     }
 
     /// The place of a cell: by its name, or as `cell-N` counted from 0.
-    pub(crate) fn place_of(&self, id: &str) -> Option<usize> {
+    pub(crate) fn find_cell_index(&self, id: &str) -> Option<usize> {
         let named = self.cells().iter().position(|cell| cell.get("id").is_some_and(|it| it == id));
         let counted = || {
             let place: usize = id.strip_prefix("cell-").unwrap_or(id).parse().ok()?;
@@ -56,7 +56,7 @@ impl Notebook {
 }
 
 /// What to call a cell: its name, or its place.
-pub(crate) fn id_of(cell: &Value, place: usize) -> String {
+pub(crate) fn cell_id(cell: &Value, place: usize) -> String {
     match cell.get("id").and_then(Value::as_str) {
         Some(id) => id.to_owned(),
         None => format!("cell-{place}"),
@@ -64,7 +64,7 @@ pub(crate) fn id_of(cell: &Value, place: usize) -> String {
 }
 
 /// Text that may be one string or a list of lines.
-pub(crate) fn text_of(value: Option<&Value>) -> String {
+pub(crate) fn join_text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(lines)) => lines.iter().filter_map(Value::as_str).collect(),
@@ -73,12 +73,12 @@ pub(crate) fn text_of(value: Option<&Value>) -> String {
 }
 
 /// Text as notebooks keep it: a list of lines, each with its end.
-pub(crate) fn lines_of(text: &str) -> Value {
+pub(crate) fn split_lines(text: &str) -> Value {
     text.split_inclusive('\n').map(Value::from).collect()
 }
 
 /// A new cell.
-pub(crate) fn cell(kind: &str, source: &str, id: Option<String>) -> Value {
+pub(crate) fn build_cell(kind: &str, source: &str, id: Option<String>) -> Value {
     let mut cell = Map::new();
     cell.insert("cell_type".to_owned(), Value::from(kind));
     if kind == "code" {
@@ -91,6 +91,6 @@ pub(crate) fn cell(kind: &str, source: &str, id: Option<String>) -> Value {
     if kind == "code" {
         cell.insert("outputs".to_owned(), Value::Array(Vec::new()));
     }
-    cell.insert("source".to_owned(), lines_of(source));
+    cell.insert("source".to_owned(), split_lines(source));
     Value::Object(cell)
 }

@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use memchr::memmem;
 
-use super::content;
-use super::filter::unpacked;
-use super::font::Font;
-use super::object::{Map, Object, Reader};
+use super::filter::decode_stream;
+use super::font::PdfFont;
+use super::object::{PdfDictionary, PdfObject, PdfObjectReader};
+use super::page_text;
 
 const OBJECTS_MAX: usize = 1_000_000;
 const PAGES_MAX: usize = 20_000;
@@ -19,28 +19,33 @@ const PACKED_MAX: usize = 20_000;
 /// Bytes of all of them.
 const PACKED_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// A reference to a reference to a reference.
-const STEPS_MAX: usize = 16;
+const REFERENCE_STEPS_MAX: usize = 16;
 
 /// A document.
 #[derive(Debug)]
-pub(crate) struct Document<'a> {
+pub(crate) struct PdfDocument<'a> {
     bytes: &'a [u8],
     /// Where objects begin.
-    places: HashMap<u32, usize>,
+    object_offsets: HashMap<u32, usize>,
     /// Objects that were packed.
-    packed: HashMap<u32, Object>,
-    pages: Vec<Map>,
+    packed_objects: HashMap<u32, PdfObject>,
+    pages: Vec<PdfDictionary>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> PdfDocument<'a> {
     /// Reads its structure, or says why it cannot be read.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, &'static str> {
-        let places = places(bytes);
-        let mut document = Self { bytes, places, packed: HashMap::new(), pages: Vec::new() };
+        let places = find_object_offsets(bytes);
+        let mut document = Self {
+            bytes,
+            object_offsets: places,
+            packed_objects: HashMap::new(),
+            pages: Vec::new(),
+        };
         if document.is_encrypted() {
             return Err("encrypted");
         }
-        document.unpack();
+        document.unpack_object_streams();
         document.find_pages();
         match document.pages.is_empty() {
             true => Err("damaged: no pages were found in it"),
@@ -49,71 +54,73 @@ impl<'a> Document<'a> {
     }
 
     /// How many pages it has.
-    pub(crate) fn pages(&self) -> usize {
+    pub(crate) fn page_count(&self) -> usize {
         self.pages.len()
     }
 
     /// The text of a page; the first is 0.
-    pub(crate) fn text(&self, page: usize) -> String {
+    pub(crate) fn page_text(&self, page: usize) -> String {
         let Some(page) = self.pages.get(page) else { return String::new() };
         let mut content = Vec::new();
-        let parts = match page.get("Contents").map(|it| self.resolved(it)) {
-            Some((_, Object::List(parts))) => parts,
+        let parts = match page.get("Contents").map(|it| self.resolve(it)) {
+            Some((_, PdfObject::Array(parts))) => parts,
             Some(_) => page.get("Contents").cloned().into_iter().collect(),
             None => Vec::new(),
         };
         for part in &parts {
-            content.extend(self.stream(part).unwrap_or_default());
+            content.extend(self.read_stream(part).unwrap_or_default());
             content.push(b'\n');
         }
-        let resources = page.get("Resources").map(|it| self.resolved(it).1).unwrap_or(Object::Null);
-        content::text(self, &content, &resources)
+        let resources =
+            page.get("Resources").map(|it| self.resolve(it).1).unwrap_or(PdfObject::Null);
+        page_text::extract_text(self, &content, &resources)
     }
 
     /// The fonts of a page or of a part of one, by the names it uses.
-    pub(super) fn fonts(&self, resources: &Object) -> HashMap<String, Font> {
-        let fonts = resources.map().and_then(|it| it.get("Font")).map(|it| self.resolved(it).1);
-        let fonts = fonts.as_ref().and_then(Object::map);
+    pub(super) fn load_fonts(&self, resources: &PdfObject) -> HashMap<String, PdfFont> {
+        let fonts =
+            resources.as_dictionary().and_then(|it| it.get("Font")).map(|it| self.resolve(it).1);
+        let fonts = fonts.as_ref().and_then(PdfObject::as_dictionary);
         let fonts = fonts.into_iter().flatten().take(FONTS_MAX).filter_map(|(name, font)| {
-            let (_, font) = self.resolved(font);
-            Some((name.clone(), Font::new(self, font.map()?)))
+            let (_, font) = self.resolve(font);
+            Some((name.clone(), PdfFont::new(self, font.as_dictionary()?)))
         });
         fonts.collect()
     }
 
     /// A value with references followed, and the number of the object it was found in.
-    pub(super) fn resolved(&self, object: &Object) -> (Option<u32>, Object) {
+    pub(super) fn resolve(&self, object: &PdfObject) -> (Option<u32>, PdfObject) {
         let mut object = object.clone();
         let mut number = None;
-        for _ in 0..STEPS_MAX {
-            let Object::Reference(id) = object else { return (number, object) };
+        for _ in 0..REFERENCE_STEPS_MAX {
+            let PdfObject::Reference(id) = object else { return (number, object) };
             number = Some(id);
-            object = self.object(id);
+            object = self.read_object(id);
         }
-        (number, Object::Null)
+        (number, PdfObject::Null)
     }
 
-    fn object(&self, id: u32) -> Object {
-        if let Some(place) = self.places.get(&id) {
-            return Reader::new(self.bytes, *place).next().unwrap_or(Object::Null);
+    fn read_object(&self, id: u32) -> PdfObject {
+        if let Some(place) = self.object_offsets.get(&id) {
+            return PdfObjectReader::new(self.bytes, *place).read_next().unwrap_or(PdfObject::Null);
         }
-        self.packed.get(&id).cloned().unwrap_or(Object::Null)
+        self.packed_objects.get(&id).cloned().unwrap_or(PdfObject::Null)
     }
 
     /// What is in a stream.
-    pub(super) fn stream(&self, object: &Object) -> Option<Vec<u8>> {
-        let (Some(id), Object::Map(map)) = self.resolved(object) else { return None };
-        self.stream_of(id, &map)
+    pub(super) fn read_stream(&self, object: &PdfObject) -> Option<Vec<u8>> {
+        let (Some(id), PdfObject::Dictionary(map)) = self.resolve(object) else { return None };
+        self.read_stream_of(id, &map)
     }
 
-    fn stream_of(&self, id: u32, map: &Map) -> Option<Vec<u8>> {
-        let mut reader = Reader::new(self.bytes, *self.places.get(&id)?);
-        reader.next()?;
-        let rest = self.bytes.get(reader.at..)?;
+    fn read_stream_of(&self, id: u32, map: &PdfDictionary) -> Option<Vec<u8>> {
+        let mut reader = PdfObjectReader::new(self.bytes, *self.object_offsets.get(&id)?);
+        reader.read_next()?;
+        let rest = self.bytes.get(reader.position..)?;
         let start = memmem::find(rest.get(..64).unwrap_or(rest), b"stream")? + 6;
         let rest = rest.get(start..)?;
         let rest = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(rest);
-        let said = map.get("Length").and_then(|it| self.resolved(it).1.index());
+        let said = map.get("Length").and_then(|it| self.resolve(it).1.as_index());
         let is_end = |at: usize| {
             let after = rest.get(at..).unwrap_or_default();
             memmem::find(after.get(..32).unwrap_or(after), b"endstream").is_some()
@@ -122,7 +129,7 @@ impl<'a> Document<'a> {
             Some(end) => end,
             None => memmem::find(rest, b"endstream")?,
         };
-        unpacked(map, rest.get(..end)?)
+        decode_stream(map, rest.get(..end)?)
     }
 
     fn is_encrypted(&self) -> bool {
@@ -133,30 +140,30 @@ impl<'a> Document<'a> {
     }
 
     /// Objects that are packed into streams.
-    fn unpack(&mut self) {
-        let ids: Vec<u32> = self.places.keys().copied().collect();
+    fn unpack_object_streams(&mut self) {
+        let ids: Vec<u32> = self.object_offsets.keys().copied().collect();
         let mut bytes_left = PACKED_BYTES_MAX;
         let mut streams_left = PACKED_MAX;
         for id in ids {
-            let Object::Map(map) = self.object(id) else { continue };
-            if map.get("Type").and_then(Object::name) != Some("ObjStm") || streams_left == 0 {
+            let PdfObject::Dictionary(map) = self.read_object(id) else { continue };
+            if map.get("Type").and_then(PdfObject::as_name) != Some("ObjStm") || streams_left == 0 {
                 continue;
             }
             streams_left -= 1;
-            let Some(content) = self.stream_of(id, &map) else { continue };
+            let Some(content) = self.read_stream_of(id, &map) else { continue };
             if content.len() > bytes_left {
                 return;
             }
             bytes_left -= content.len();
-            let count = map.get("N").and_then(Object::index).unwrap_or(0).min(OBJECTS_MAX);
-            let first = map.get("First").and_then(Object::index).unwrap_or(0);
-            let mut head = Reader::new(&content, 0);
+            let count = map.get("N").and_then(PdfObject::as_index).unwrap_or(0).min(OBJECTS_MAX);
+            let first = map.get("First").and_then(PdfObject::as_index).unwrap_or(0);
+            let mut head = PdfObjectReader::new(&content, 0);
             for _ in 0..count {
-                let (Some(id), Some(at)) = (head.next(), head.next()) else { break };
-                let (Some(id), Some(at)) = (id.index(), at.index()) else { break };
-                let object = Reader::new(&content, first.saturating_add(at)).next();
+                let (Some(id), Some(at)) = (head.read_next(), head.read_next()) else { break };
+                let (Some(id), Some(at)) = (id.as_index(), at.as_index()) else { break };
+                let object = PdfObjectReader::new(&content, first.saturating_add(at)).read_next();
                 if let (Ok(id), Some(object)) = (u32::try_from(id), object) {
-                    self.packed.insert(id, object);
+                    self.packed_objects.insert(id, object);
                 }
             }
         }
@@ -164,31 +171,32 @@ impl<'a> Document<'a> {
 
     /// From the catalog down; what is inherited goes along.
     fn find_pages(&mut self) {
-        let ids = self.places.keys().chain(self.packed.keys());
-        let mut catalogs: Vec<(u32, Object)> = ids
-            .map(|id| (*id, self.object(*id)))
-            .filter(|(_, it)| it.map().is_some_and(|it| kind(it) == Some("Catalog")))
+        let ids = self.object_offsets.keys().chain(self.packed_objects.keys());
+        let mut catalogs: Vec<(u32, PdfObject)> = ids
+            .map(|id| (*id, self.read_object(*id)))
+            .filter(|(_, it)| it.as_dictionary().is_some_and(|it| type_name(it) == Some("Catalog")))
             .collect();
         catalogs.sort_by_key(|(id, _)| *id);
         let mut seen = HashSet::new();
         for (_, catalog) in catalogs.into_iter().rev() {
-            let Some(root) = catalog.map().and_then(|it| it.get("Pages")).cloned() else {
+            let Some(root) = catalog.as_dictionary().and_then(|it| it.get("Pages")).cloned() else {
                 continue;
             };
-            let mut open = vec![(root, Map::new())];
+            let mut open = vec![(root, PdfDictionary::new())];
             while let Some((node, inherited)) = open.pop() {
-                let (id, node) = self.resolved(&node);
+                let (id, node) = self.resolve(&node);
                 if id.is_some_and(|id| !seen.insert(id)) || self.pages.len() >= PAGES_MAX {
                     continue;
                 }
-                let Object::Map(mut node) = node else { continue };
+                let PdfObject::Dictionary(mut node) = node else { continue };
                 if let Some(resources) = inherited.get("Resources") {
                     node.entry("Resources".to_owned()).or_insert_with(|| resources.clone());
                 }
-                let kids = node.get("Kids").map(|it| self.resolved(it).1);
-                match kids.as_ref().and_then(Object::list) {
+                let kids = node.get("Kids").map(|it| self.resolve(it).1);
+                match kids.as_ref().and_then(PdfObject::as_array) {
                     Some(kids) => {
-                        let handed: Map = node.remove_entry("Resources").into_iter().collect();
+                        let handed: PdfDictionary =
+                            node.remove_entry("Resources").into_iter().collect();
                         open.extend(kids.iter().rev().map(|kid| (kid.clone(), handed.clone())));
                     }
                     None => self.pages.push(node),
@@ -203,12 +211,12 @@ impl<'a> Document<'a> {
 
 const FONTS_MAX: usize = 500;
 
-fn kind(map: &Map) -> Option<&str> {
-    map.get("Type").and_then(Object::name)
+fn type_name(map: &PdfDictionary) -> Option<&str> {
+    map.get("Type").and_then(PdfObject::as_name)
 }
 
 /// Everything that looks like the beginning of an object: two numbers and a word.
-fn places(bytes: &[u8]) -> HashMap<u32, usize> {
+fn find_object_offsets(bytes: &[u8]) -> HashMap<u32, usize> {
     let mut places = HashMap::new();
     for at in memmem::find_iter(bytes, b"obj") {
         let before = bytes.get(at.saturating_sub(24)..at).unwrap_or_default();

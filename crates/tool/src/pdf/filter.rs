@@ -2,38 +2,39 @@
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
-use super::object::{Map, Object};
+use super::object::{PdfDictionary, PdfObject};
 
 /// What one stream may become.
 const UNPACKED_BYTES_MAX: usize = 32 * 1024 * 1024;
 const FILTERS_MAX: usize = 4;
 
 /// The content of a stream; `None` if it is packed in a way that is not known here.
-pub(super) fn unpacked(map: &Map, packed: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn decode_stream(map: &PdfDictionary, packed: &[u8]) -> Option<Vec<u8>> {
     let filters: Vec<&str> = match map.get("Filter") {
-        None | Some(Object::Null) => Vec::new(),
-        Some(Object::List(list)) => list.iter().filter_map(Object::name).collect(),
-        Some(one) => one.name().into_iter().collect(),
+        None | Some(PdfObject::Null) => Vec::new(),
+        Some(PdfObject::Array(list)) => list.iter().filter_map(PdfObject::as_name).collect(),
+        Some(one) => one.as_name().into_iter().collect(),
     };
-    let parameters = map.get("DecodeParms").map(|it| it.list().and_then(<[_]>::last).unwrap_or(it));
+    let parameters =
+        map.get("DecodeParms").map(|it| it.as_array().and_then(<[_]>::last).unwrap_or(it));
     let mut content = packed.to_vec();
     for filter in filters.into_iter().take(FILTERS_MAX) {
         content = match filter {
-            "FlateDecode" | "Fl" => inflated(&content)?,
-            "ASCIIHexDecode" | "AHx" => hexadecimal(&content),
-            "ASCII85Decode" | "A85" => base_85(&content),
+            "FlateDecode" | "Fl" => inflate(&content)?,
+            "ASCIIHexDecode" | "AHx" => decode_hex(&content),
+            "ASCII85Decode" | "A85" => decode_ascii85(&content),
             _ => return None,
         };
     }
-    let number = |name: &str| parameters?.map()?.get(name)?.index();
+    let number = |name: &str| parameters?.as_dictionary()?.get(name)?.as_index();
     match number("Predictor") {
-        Some(10..) => Some(unpredicted(&content, number("Columns").unwrap_or(1))),
+        Some(10..) => Some(undo_predictor(&content, number("Columns").unwrap_or(1))),
         _ => Some(content),
     }
 }
 
 /// What could be unpacked before an error counts.
-fn inflated(packed: &[u8]) -> Option<Vec<u8>> {
+fn inflate(packed: &[u8]) -> Option<Vec<u8>> {
     match decompress_to_vec_zlib_with_limit(packed, UNPACKED_BYTES_MAX) {
         Ok(content) => Some(content),
         Err(error) if error.status == TINFLStatus::HasMoreOutput => None,
@@ -42,7 +43,7 @@ fn inflated(packed: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn hexadecimal(packed: &[u8]) -> Vec<u8> {
+fn decode_hex(packed: &[u8]) -> Vec<u8> {
     let digits: Vec<u8> = packed
         .iter()
         .take_while(|byte| **byte != b'>')
@@ -52,7 +53,7 @@ fn hexadecimal(packed: &[u8]) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect()
 }
 
-fn base_85(packed: &[u8]) -> Vec<u8> {
+fn decode_ascii85(packed: &[u8]) -> Vec<u8> {
     let mut content = Vec::new();
     let mut group: Vec<u8> = Vec::new();
     for byte in packed {
@@ -63,19 +64,19 @@ fn base_85(packed: &[u8]) -> Vec<u8> {
             _ => {}
         }
         if group.len() == 5 {
-            content.extend(bytes_of(&group));
+            content.extend(ascii85_group_to_bytes(&group));
             group.clear();
         }
     }
     if group.len() > 1 {
         let length = group.len() - 1;
         group.resize(5, 84);
-        content.extend(bytes_of(&group).into_iter().take(length));
+        content.extend(ascii85_group_to_bytes(&group).into_iter().take(length));
     }
     content
 }
 
-fn bytes_of(group: &[u8]) -> [u8; 4] {
+fn ascii85_group_to_bytes(group: &[u8]) -> [u8; 4] {
     let number = group
         .iter()
         .fold(0_u32, |number, digit| number.wrapping_mul(85).wrapping_add(u32::from(*digit)));
@@ -83,7 +84,7 @@ fn bytes_of(group: &[u8]) -> [u8; 4] {
 }
 
 /// Rows that say only how they differ from the one above, as tables of objects are packed.
-fn unpredicted(content: &[u8], columns: usize) -> Vec<u8> {
+fn undo_predictor(content: &[u8], columns: usize) -> Vec<u8> {
     let columns = columns.clamp(1, 4_096);
     let mut above = vec![0_u8; columns];
     let mut whole = Vec::with_capacity(content.len());

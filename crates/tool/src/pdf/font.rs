@@ -4,47 +4,49 @@ use std::collections::HashMap;
 
 use encoding_rs::WINDOWS_1252;
 
-use super::document::Document;
-use super::glyph::letters_of;
-use super::object::{Map, Object, Reader};
+use super::document::PdfDocument;
+use super::glyph::glyph_to_text;
+use super::object::{PdfDictionary, PdfObject, PdfObjectReader};
 
 /// Characters one font may know.
 const CHARACTERS_MAX: usize = 70_000;
 
 /// A font, as far as text goes.
 #[derive(Debug, Default)]
-pub(super) struct Font {
+pub(super) struct PdfFont {
     /// What the document itself says its codes mean.
-    known: HashMap<u32, String>,
+    to_unicode: HashMap<u32, String>,
     /// Codes renamed by the font's encoding.
-    named: HashMap<u32, String>,
-    is_wide: bool,
+    encoding_differences: HashMap<u32, String>,
+    is_two_byte: bool,
 }
 
-impl Font {
-    pub(super) fn new(document: &Document<'_>, map: &Map) -> Self {
+impl PdfFont {
+    pub(super) fn new(document: &PdfDocument<'_>, map: &PdfDictionary) -> Self {
         let mut font = Self {
-            is_wide: map.get("Subtype").and_then(Object::name) == Some("Type0"),
+            is_two_byte: map.get("Subtype").and_then(PdfObject::as_name) == Some("Type0"),
             ..Self::default()
         };
-        if let Some(table) = map.get("ToUnicode").and_then(|it| document.stream(it)) {
-            font.read_table(&table);
+        if let Some(table) = map.get("ToUnicode").and_then(|it| document.read_stream(it)) {
+            font.read_to_unicode_table(&table);
         }
-        let encoding = map.get("Encoding").map(|it| document.resolved(it).1);
-        let differences =
-            encoding.as_ref().and_then(Object::map).and_then(|it| it.get("Differences"));
-        let differences = differences.map(|it| document.resolved(it).1);
+        let encoding = map.get("Encoding").map(|it| document.resolve(it).1);
+        let differences = encoding
+            .as_ref()
+            .and_then(PdfObject::as_dictionary)
+            .and_then(|it| it.get("Differences"));
+        let differences = differences.map(|it| document.resolve(it).1);
         let mut code = 0_u32;
-        for one in differences.as_ref().and_then(Object::list).unwrap_or_default() {
+        for one in differences.as_ref().and_then(PdfObject::as_array).unwrap_or_default() {
             match one {
-                Object::Name(name) => {
-                    if let Some(letters) = letters_of(name) {
-                        font.named.insert(code, letters);
+                PdfObject::Name(name) => {
+                    if let Some(letters) = glyph_to_text(name) {
+                        font.encoding_differences.insert(code, letters);
                     }
                     code = code.saturating_add(1);
                 }
                 other => {
-                    code = other.index().and_then(|it| u32::try_from(it).ok()).unwrap_or(code);
+                    code = other.as_index().and_then(|it| u32::try_from(it).ok()).unwrap_or(code);
                 }
             }
         }
@@ -52,15 +54,15 @@ impl Font {
     }
 
     /// The characters of a text shown in this font.
-    pub(super) fn decoded(&self, text: &[u8]) -> String {
-        if self.is_wide {
-            let codes = text.chunks(2).map(number);
-            return codes.filter_map(|code| self.known.get(&code)).cloned().collect();
+    pub(super) fn decode(&self, text: &[u8]) -> String {
+        if self.is_two_byte {
+            let codes = text.chunks(2).map(code_to_number);
+            return codes.filter_map(|code| self.to_unicode.get(&code)).cloned().collect();
         }
         let mut decoded = String::with_capacity(text.len());
         for byte in text {
             let code = u32::from(*byte);
-            match self.known.get(&code).or_else(|| self.named.get(&code)) {
+            match self.to_unicode.get(&code).or_else(|| self.encoding_differences.get(&code)) {
                 Some(letters) => decoded.push_str(letters),
                 None => decoded.push_str(&WINDOWS_1252.decode_without_bom_handling(&[*byte]).0),
             }
@@ -69,56 +71,59 @@ impl Font {
     }
 
     /// A table says "this code, these characters" or "these codes, from this character on".
-    fn read_table(&mut self, table: &[u8]) {
-        let mut reader = Reader::new(table, 0);
-        let mut values: Vec<Object> = Vec::new();
-        while let Some(value) = reader.next() {
-            let Object::Operator(word) = &value else {
+    fn read_to_unicode_table(&mut self, table: &[u8]) {
+        let mut reader = PdfObjectReader::new(table, 0);
+        let mut values: Vec<PdfObject> = Vec::new();
+        while let Some(value) = reader.read_next() {
+            let PdfObject::Operator(word) = &value else {
                 values.push(value);
                 continue;
             };
             match word.as_str() {
                 "endbfchar" => {
                     for pair in values.chunks(2) {
-                        if let [Object::Text(code), Object::Text(to)] = pair {
-                            self.learn(number(code), wide_text(to));
+                        if let [PdfObject::Text(code), PdfObject::Text(to)] = pair {
+                            self.insert_mapping(code_to_number(code), decode_utf16_be(to));
                         }
                     }
                 }
-                "endbfrange" => values.chunks(3).for_each(|range| self.learn_range(range)),
+                "endbfrange" => values.chunks(3).for_each(|range| self.insert_range(range)),
                 _ => {}
             }
             values.clear();
-            if self.known.len() >= CHARACTERS_MAX {
+            if self.to_unicode.len() >= CHARACTERS_MAX {
                 return;
             }
         }
     }
 
-    fn learn(&mut self, code: u32, letters: String) {
-        if self.known.len() < CHARACTERS_MAX {
-            self.known.insert(code, letters);
+    fn insert_mapping(&mut self, code: u32, letters: String) {
+        if self.to_unicode.len() < CHARACTERS_MAX {
+            self.to_unicode.insert(code, letters);
         }
     }
 
-    fn learn_range(&mut self, range: &[Object]) {
-        let [Object::Text(first), Object::Text(last), to] = range else { return };
-        let (first, last) = (number(first), number(last).min(number(first).saturating_add(0xFFFF)));
+    fn insert_range(&mut self, range: &[PdfObject]) {
+        let [PdfObject::Text(first), PdfObject::Text(last), to] = range else { return };
+        let (first, last) = (
+            code_to_number(first),
+            code_to_number(last).min(code_to_number(first).saturating_add(0xFFFF)),
+        );
         match to {
-            Object::Text(to) => {
-                let start: Vec<char> = wide_text(to).chars().collect();
+            PdfObject::Text(to) => {
+                let start: Vec<char> = decode_utf16_be(to).chars().collect();
                 let Some((letter, before)) = start.split_last() else { return };
                 let before: String = before.iter().collect();
                 for (step, code) in (0_u32..).zip(first..=last) {
                     if let Some(letter) = char::from_u32(u32::from(*letter) + step) {
-                        self.learn(code, format!("{before}{letter}"));
+                        self.insert_mapping(code, format!("{before}{letter}"));
                     }
                 }
             }
-            Object::List(list) => {
+            PdfObject::Array(list) => {
                 for (code, to) in (first..=last).zip(list) {
-                    if let Object::Text(to) = to {
-                        self.learn(code, wide_text(to));
+                    if let PdfObject::Text(to) = to {
+                        self.insert_mapping(code, decode_utf16_be(to));
                     }
                 }
             }
@@ -127,11 +132,11 @@ impl Font {
     }
 }
 
-fn number(code: &[u8]) -> u32 {
+fn code_to_number(code: &[u8]) -> u32 {
     code.iter().take(4).fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-fn wide_text(bytes: &[u8]) -> String {
-    let units = bytes.chunks(2).map(|pair| u16::try_from(number(pair)).unwrap_or(0));
+fn decode_utf16_be(bytes: &[u8]) -> String {
+    let units = bytes.chunks(2).map(|pair| u16::try_from(code_to_number(pair)).unwrap_or(0));
     char::decode_utf16(units).filter_map(Result::ok).filter(|letter| *letter != '\0').collect()
 }

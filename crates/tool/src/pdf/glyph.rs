@@ -2,7 +2,7 @@
 //! really use are known.
 
 /// The characters a glyph's name stands for.
-pub(super) fn letters_of(name: &str) -> Option<String> {
+pub(super) fn glyph_to_text(name: &str) -> Option<String> {
     let stem = name.split('.').next().unwrap_or(name);
     let mut letters = stem.chars();
     if let (Some(letter), None) = (letters.next(), letters.next()) {
@@ -15,14 +15,14 @@ pub(super) fn letters_of(name: &str) -> Option<String> {
     {
         return Some(letter.to_string());
     }
-    if let Some((_, letters)) = GLYPHS.iter().find(|(known, _)| *known == stem) {
+    if let Some((_, letters)) = GLYPH_NAMES.iter().find(|(known, _)| *known == stem) {
         return Some((*letters).to_owned());
     }
-    accented(stem)
+    compose_accented(stem)
 }
 
 /// A letter and what stands on it, put together.
-fn accented(name: &str) -> Option<String> {
+fn compose_accented(name: &str) -> Option<String> {
     let letter = name.chars().next().filter(char::is_ascii_alphabetic)?;
     let mark = match name.get(1..)? {
         "acute" => '\u{301}',
@@ -35,11 +35,11 @@ fn accented(name: &str) -> Option<String> {
         "cedilla" => '\u{327}',
         _ => return None,
     };
-    let plain = COMPOSED.iter().find(|(from, with, _)| *from == letter && *with == mark);
+    let plain = COMPOSED_LETTERS.iter().find(|(from, with, _)| *from == letter && *with == mark);
     Some(plain.map_or_else(|| format!("{letter}{mark}"), |(_, _, whole)| whole.to_string()))
 }
 
-const COMPOSED: &[(char, char, char)] = &[
+const COMPOSED_LETTERS: &[(char, char, char)] = &[
     ('a', '\u{308}', 'ä'),
     ('o', '\u{308}', 'ö'),
     ('u', '\u{308}', 'ü'),
@@ -62,7 +62,7 @@ const COMPOSED: &[(char, char, char)] = &[
     ('s', '\u{30c}', 'š'),
 ];
 
-const GLYPHS: &[(&str, &str)] = &[
+const GLYPH_NAMES: &[(&str, &str)] = &[
     ("space", " "),
     ("nbspace", " "),
     ("exclam", "!"),

@@ -6,11 +6,11 @@
 //! without end. `object` reads values, `document` finds them, `font` and `glyph` turn codes into
 //! characters, `content` follows a page as it is written.
 
-mod content;
 mod document;
 mod filter;
 mod font;
 mod glyph;
 mod object;
+mod page_text;
 
-pub(crate) use document::Document;
+pub(crate) use document::PdfDocument;

@@ -9,133 +9,134 @@ const ELEMENTS_MAX: usize = 200_000;
 
 /// A value, or an operator between values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Object {
+pub(super) enum PdfObject {
     Null,
     Number(f64),
     Name(String),
     Text(Vec<u8>),
-    List(Vec<Object>),
-    Map(Map),
+    Array(Vec<PdfObject>),
+    Dictionary(PdfDictionary),
     /// Another object, by its number.
     Reference(u32),
     Operator(String),
 }
 
-pub(super) type Map = BTreeMap<String, Object>;
+pub(super) type PdfDictionary = BTreeMap<String, PdfObject>;
 
-impl Object {
-    pub(super) fn number(&self) -> Option<f64> {
+impl PdfObject {
+    pub(super) fn as_number(&self) -> Option<f64> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
     /// A whole number within what an index can be.
-    pub(super) fn index(&self) -> Option<usize> {
-        let number = self.number().filter(|it| (0.0..1e12).contains(it))?;
+    pub(super) fn as_index(&self) -> Option<usize> {
+        let number = self.as_number().filter(|it| (0.0..1e12).contains(it))?;
         format!("{number:.0}").parse().ok()
     }
 
-    pub(super) fn name(&self) -> Option<&str> {
+    pub(super) fn as_name(&self) -> Option<&str> {
         if let Self::Name(name) = self { Some(name) } else { None }
     }
 
-    pub(super) fn list(&self) -> Option<&[Self]> {
-        if let Self::List(list) = self { Some(list) } else { None }
+    pub(super) fn as_array(&self) -> Option<&[Self]> {
+        if let Self::Array(list) = self { Some(list) } else { None }
     }
 
-    pub(super) fn map(&self) -> Option<&Map> {
-        if let Self::Map(map) = self { Some(map) } else { None }
+    pub(super) fn as_dictionary(&self) -> Option<&PdfDictionary> {
+        if let Self::Dictionary(map) = self { Some(map) } else { None }
     }
 }
 
 /// Reads one value after the other.
-pub(super) struct Reader<'a> {
+pub(super) struct PdfObjectReader<'a> {
     bytes: &'a [u8],
-    pub(super) at: usize,
+    pub(super) position: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at }
+impl<'a> PdfObjectReader<'a> {
+    pub(super) fn new(bytes: &'a [u8], position: usize) -> Self {
+        Self { bytes, position }
     }
 
     fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+        self.bytes.get(self.position).copied()
     }
 
     fn skip_space(&mut self) {
         while let Some(byte) = self.peek() {
             match byte {
                 b'%' => {
-                    let rest = self.bytes.get(self.at..).unwrap_or_default();
+                    let rest = self.bytes.get(self.position..).unwrap_or_default();
                     let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-                    self.at += end.unwrap_or(rest.len());
+                    self.position += end.unwrap_or(rest.len());
                 }
-                byte if is_space(byte) => self.at += 1,
+                byte if is_white_space(byte) => self.position += 1,
                 _ => return,
             }
         }
     }
 
     /// The next value, `None` at the end.
-    pub(super) fn next(&mut self) -> Option<Object> {
-        self.value(0)
+    pub(super) fn read_next(&mut self) -> Option<PdfObject> {
+        self.read_value(0)
     }
 
-    fn value(&mut self, depth: usize) -> Option<Object> {
+    fn read_value(&mut self, depth: usize) -> Option<PdfObject> {
         self.skip_space();
         let byte = self.peek()?;
         if depth > DEPTH_MAX {
-            self.at = self.bytes.len();
+            self.position = self.bytes.len();
             return None;
         }
         Some(match byte {
             b'/' => {
-                self.at += 1;
-                Object::Name(self.name())
+                self.position += 1;
+                PdfObject::Name(self.read_name())
             }
-            b'(' => Object::Text(self.text()),
-            b'<' if self.bytes.get(self.at + 1) == Some(&b'<') => {
-                self.at += 2;
-                self.map(depth)
+            b'(' => PdfObject::Text(self.read_literal_string()),
+            b'<' if self.bytes.get(self.position + 1) == Some(&b'<') => {
+                self.position += 2;
+                self.read_dictionary(depth)
             }
-            b'<' => Object::Text(self.hexadecimal()),
+            b'<' => PdfObject::Text(self.read_hex_string()),
             b'[' => {
-                self.at += 1;
-                self.list(depth)
+                self.position += 1;
+                self.read_array(depth)
             }
             b']' | b'>' | b'}' | b'{' | b')' => {
-                self.at += 1;
-                Object::Operator(char::from(byte).to_string())
+                self.position += 1;
+                PdfObject::Operator(char::from(byte).to_string())
             }
-            b'0'..=b'9' | b'+' | b'-' | b'.' => self.number_or_reference(),
+            b'0'..=b'9' | b'+' | b'-' | b'.' => self.read_number_or_reference(),
             _ => {
-                let word = self.word();
-                if word == "null" { Object::Null } else { Object::Operator(word) }
+                let word = self.read_word();
+                if word == "null" { PdfObject::Null } else { PdfObject::Operator(word) }
             }
         })
     }
 
-    fn word(&mut self) -> String {
-        let from = self.at;
-        while self.peek().is_some_and(|byte| !is_space(byte) && !is_delimiter(byte)) {
-            self.at += 1;
+    fn read_word(&mut self) -> String {
+        let from = self.position;
+        while self.peek().is_some_and(|byte| !is_white_space(byte) && !is_delimiter(byte)) {
+            self.position += 1;
         }
-        if self.at == from {
-            self.at += 1;
+        if self.position == from {
+            self.position += 1;
         }
-        String::from_utf8_lossy(self.bytes.get(from..self.at).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(self.bytes.get(from..self.position).unwrap_or_default())
+            .into_owned()
     }
 
-    fn name(&mut self) -> String {
-        let from = self.at;
-        while self.peek().is_some_and(|byte| !is_space(byte) && !is_delimiter(byte)) {
-            self.at += 1;
+    fn read_name(&mut self) -> String {
+        let from = self.position;
+        while self.peek().is_some_and(|byte| !is_white_space(byte) && !is_delimiter(byte)) {
+            self.position += 1;
         }
-        let raw = self.bytes.get(from..self.at).unwrap_or_default();
+        let raw = self.bytes.get(from..self.position).unwrap_or_default();
         let mut name = Vec::with_capacity(raw.len());
         let mut rest = raw;
         while let Some((first, after)) = rest.split_first() {
-            let code = after.get(..2).filter(|_| *first == b'#').and_then(hexadecimal_byte);
+            let code = after.get(..2).filter(|_| *first == b'#').and_then(parse_hex_byte);
             match code {
                 Some(byte) => {
                     name.push(byte);
@@ -150,62 +151,62 @@ impl<'a> Reader<'a> {
         String::from_utf8_lossy(&name).into_owned()
     }
 
-    fn number_or_reference(&mut self) -> Object {
-        let number = self.plain_number();
+    fn read_number_or_reference(&mut self) -> PdfObject {
+        let number = self.read_number();
         // Two whole numbers and an R are a reference.
-        let here = self.at;
+        let here = self.position;
         if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
             self.skip_space();
             if self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-                self.plain_number();
+                self.read_number();
                 self.skip_space();
-                let follows = self.bytes.get(self.at + 1).copied();
+                let follows = self.bytes.get(self.position + 1).copied();
                 if self.peek() == Some(b'R')
-                    && follows.is_none_or(|byte| is_space(byte) || is_delimiter(byte))
+                    && follows.is_none_or(|byte| is_white_space(byte) || is_delimiter(byte))
                 {
-                    self.at += 1;
+                    self.position += 1;
                     return match format!("{number:.0}").parse() {
-                        Ok(id) => Object::Reference(id),
-                        Err(_) => Object::Null,
+                        Ok(id) => PdfObject::Reference(id),
+                        Err(_) => PdfObject::Null,
                     };
                 }
             }
         }
-        self.at = here;
-        Object::Number(number)
+        self.position = here;
+        PdfObject::Number(number)
     }
 
-    fn plain_number(&mut self) -> f64 {
-        let from = self.at;
+    fn read_number(&mut self) -> f64 {
+        let from = self.position;
         while self.peek().is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.')) {
-            self.at += 1;
+            self.position += 1;
         }
-        let text = self.bytes.get(from..self.at).unwrap_or_default();
+        let text = self.bytes.get(from..self.position).unwrap_or_default();
         std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0.0)
     }
 
-    fn list(&mut self, depth: usize) -> Object {
+    fn read_array(&mut self, depth: usize) -> PdfObject {
         let mut list = Vec::new();
-        while let Some(value) = self.value(depth + 1) {
-            if value == Object::Operator("]".to_owned()) || list.len() >= ELEMENTS_MAX {
+        while let Some(value) = self.read_value(depth + 1) {
+            if value == PdfObject::Operator("]".to_owned()) || list.len() >= ELEMENTS_MAX {
                 break;
             }
             list.push(value);
         }
-        Object::List(list)
+        PdfObject::Array(list)
     }
 
-    fn map(&mut self, depth: usize) -> Object {
-        let mut map = Map::new();
-        while let Some(key) = self.value(depth + 1) {
+    fn read_dictionary(&mut self, depth: usize) -> PdfObject {
+        let mut map = PdfDictionary::new();
+        while let Some(key) = self.read_value(depth + 1) {
             match key {
-                Object::Name(key) => {
-                    let Some(value) = self.value(depth + 1) else { break };
+                PdfObject::Name(key) => {
+                    let Some(value) = self.read_value(depth + 1) else { break };
                     map.insert(key, value);
                 }
-                Object::Operator(end) if end == ">" => {
+                PdfObject::Operator(end) if end == ">" => {
                     if self.peek() == Some(b'>') {
-                        self.at += 1;
+                        self.position += 1;
                     }
                     break;
                 }
@@ -215,17 +216,17 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        Object::Map(map)
+        PdfObject::Dictionary(map)
     }
 
-    fn text(&mut self) -> Vec<u8> {
-        self.at += 1;
+    fn read_literal_string(&mut self) -> Vec<u8> {
+        self.position += 1;
         let mut text = Vec::new();
         let mut depth = 1;
         while let Some(byte) = self.peek() {
-            self.at += 1;
+            self.position += 1;
             match byte {
-                b'\\' => self.escape(&mut text),
+                b'\\' => self.read_escape(&mut text),
                 b'(' => {
                     depth += 1;
                     text.push(byte);
@@ -243,9 +244,9 @@ impl<'a> Reader<'a> {
         text
     }
 
-    fn escape(&mut self, text: &mut Vec<u8>) {
+    fn read_escape(&mut self, text: &mut Vec<u8>) {
         let Some(byte) = self.peek() else { return };
-        self.at += 1;
+        self.position += 1;
         match byte {
             b'n' => text.push(b'\n'),
             b'r' => text.push(b'\r'),
@@ -253,7 +254,7 @@ impl<'a> Reader<'a> {
             b'b' | b'f' => text.push(b' '),
             b'\r' => {
                 if self.peek() == Some(b'\n') {
-                    self.at += 1;
+                    self.position += 1;
                 }
             }
             b'\n' => {}
@@ -264,7 +265,7 @@ impl<'a> Reader<'a> {
                         break;
                     };
                     code = code * 8 + u32::from(digit - b'0');
-                    self.at += 1;
+                    self.position += 1;
                 }
                 text.push(u8::try_from(code & 0xFF).unwrap_or(0));
             }
@@ -272,11 +273,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn hexadecimal(&mut self) -> Vec<u8> {
-        self.at += 1;
+    fn read_hex_string(&mut self) -> Vec<u8> {
+        self.position += 1;
         let mut digits = Vec::new();
         while let Some(byte) = self.peek() {
-            self.at += 1;
+            self.position += 1;
             match byte {
                 b'>' => break,
                 byte if byte.is_ascii_hexdigit() => digits.push(byte),
@@ -286,15 +287,15 @@ impl<'a> Reader<'a> {
         if digits.len() % 2 == 1 {
             digits.push(b'0');
         }
-        digits.chunks(2).filter_map(hexadecimal_byte).collect()
+        digits.chunks(2).filter_map(parse_hex_byte).collect()
     }
 }
 
-fn hexadecimal_byte(digits: &[u8]) -> Option<u8> {
+fn parse_hex_byte(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-fn is_space(byte: u8) -> bool {
+fn is_white_space(byte: u8) -> bool {
     matches!(byte, 0 | b'\t' | b'\n' | 12 | b'\r' | b' ')
 }
 

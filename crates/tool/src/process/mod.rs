@@ -4,20 +4,22 @@
 //! door to stand in; `crowd` waits there for room, `record` notes on disk what runs. `tree` knows everything a process started, wherever it went. `watch` keeps
 //! pipes drained and deadlines kept. What is run, and whether it may, is decided elsewhere.
 
-mod crowd;
-pub(crate) mod errand;
-mod lasting;
+mod fork_bomb_guard;
 mod launch;
-mod record;
-mod stream;
-mod swarm;
-mod table;
-mod tree;
-mod watch;
+mod long_lived_process;
+pub(crate) mod one_shot_command;
+mod process_pipe;
+mod process_table;
+mod process_tree;
+mod running_note;
+mod spawn_retry;
+mod supervisor;
 
-pub(crate) use crowd::spawn;
-pub use lasting::{Lasting, LastingProgram};
-pub use launch::{Launch, LaunchEnd, Launcher, Prepared, Start};
-pub(crate) use launch::{Program, end};
-pub(crate) use record::{Running, sweep};
-pub(crate) use watch::{Cause, Ended, Order, Output, stay};
+pub use launch::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
+pub(crate) use launch::{ProgramSpec, end_process_tree};
+pub use long_lived_process::{LongLivedProcess, LongLivedProgram};
+pub(crate) use running_note::{RunningNote, end_orphaned_commands};
+pub(crate) use spawn_retry::spawn_with_retry;
+pub(crate) use supervisor::{
+    FinishedProcess, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
+};

@@ -8,18 +8,18 @@ use std::path::Path;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
-use windlass_vocabulary::{Json, Media, ResultPart, ToolOutcome};
+use windlass_vocabulary::{Json, MediaContent, ToolOutcome, ToolResultPart};
 
-use crate::file::{self, Opened};
-use crate::picture::{self, PictureLimits};
-use crate::surroundings::Surroundings;
+use crate::file::{self, OpenedFile};
+use crate::image_fit::{self, ImageLimits};
+use crate::tool_session_context::ToolSessionContext;
 
 /// What is read into memory to be made smaller.
 const IMAGE_BYTES_MAX: u64 = 30_000_000;
 
-pub(super) fn show(
-    surroundings: &Surroundings,
-    opened: &Opened,
+pub(super) fn show_image(
+    surroundings: &ToolSessionContext,
+    opened: &OpenedFile,
     path: &Path,
     kind: &'static str,
 ) -> Result<ToolOutcome, String> {
@@ -33,26 +33,30 @@ pub(super) fn show(
     }
     let content = file::read_bounded(&opened.file, IMAGE_BYTES_MAX)
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
-    surroundings.remember(path.to_path_buf(), file::written(&opened.metadata, &content));
+    surroundings.remember_file(
+        path.to_path_buf(),
+        file::known_file_from_content(&opened.metadata, &content),
+    );
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
-    let judged = picture::judge(&name, kind, &content, &PictureLimits::default())
+    let judged = image_fit::fit_image_bytes(&name, kind, &content, &ImageLimits::default())
         .map_err(|why| format!("`{}` cannot be shown. {why}", path.display()))?;
-    let (media_type, shown, note) = match judged.change {
+    let (media_type, shown, note) = match judged.replacement {
         Some(change) => (change.media_type, change.bytes.unwrap_or(content), Some(change.note)),
         None => (kind, content, None),
     };
     let data = BASE64_STANDARD.encode(shown);
     let structured = json!({"type": "image", "file": {
         "base64": data, "type": media_type, "originalSize": bytes, "dimensions": {
-            "originalWidth": judged.original.width, "originalHeight": judged.original.height,
-            "displayWidth": judged.shown.width, "displayHeight": judged.shown.height,
+            "originalWidth": judged.original_size.width, "originalHeight": judged.original_size.height,
+            "displayWidth": judged.sent_size.width, "displayHeight": judged.sent_size.height,
         },
     }});
-    let media = Media { media_type: media_type.into(), data: data.into(), name: name.into() };
-    let note = note.map(|note| ResultPart::Text(format!("[{note}]")));
+    let media =
+        MediaContent { media_type: media_type.into(), data: data.into(), name: name.into() };
+    let note = note.map(|note| ToolResultPart::Text(format!("[{note}]")));
     Ok(ToolOutcome {
-        content: note.into_iter().chain([ResultPart::Media(media)]).collect(),
+        content: note.into_iter().chain([ToolResultPart::Media(media)]).collect(),
         structured: Some(Json::from_checked(&structured.to_string())),
-        ..ToolOutcome::text("")
+        ..ToolOutcome::from_text("")
     })
 }

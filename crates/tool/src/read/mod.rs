@@ -5,33 +5,33 @@
 //! that an edit of a file that has changed since can be refused. Never reads anything that is not a
 //! regular file.
 
-mod document;
 mod image;
-mod lines;
+mod line_scanner;
 mod notebook;
-mod scan;
+mod pdf_pages;
+mod shown_lines;
 mod text;
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use windlass_vocabulary::Inspection;
+use windlass_vocabulary::ToolInspection;
 
-use crate::action::{Action, Doing, Done};
-use crate::file::{self, Opened};
-use crate::input::{self, Wrong};
-use crate::picture;
-use crate::surroundings::Surroundings;
-use crate::tool::{Job, blocking};
-use lines::Range;
+use crate::file::{self, OpenedFile};
+use crate::image_fit;
+use crate::input::{self, InputError};
+use crate::tool::{ToolCallContext, run_blocking};
+use crate::tool_session_context::ToolSessionContext;
+use crate::typed_tool::{TypedTool, TypedToolFuture, TypedToolResult};
+use shown_lines::LineRange;
 
 /// The tool.
 #[derive(Debug)]
-pub(crate) struct Read;
+pub(crate) struct ReadTool;
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Input {
+pub(crate) struct ReadInput {
     /// Absolute path of the file.
     file_path: String,
     /// First line to show, counted from 1.
@@ -54,70 +54,73 @@ const LINES_DEFAULT: u64 = 2_000;
 /// What is shown, the numbers and a closing remark.
 const RESULT_BYTES_MAX: usize = 130_000;
 
-impl Action for Read {
-    type Input = Input;
+impl TypedTool for ReadTool {
+    type Input = ReadInput;
 
-    fn words(&self) -> (&str, &str, usize) {
+    fn describe(&self) -> (&str, &str, usize) {
         ("Read", DESCRIPTION, RESULT_BYTES_MAX)
     }
 
-    fn check(&self, input: &Input) -> Result<Inspection, Wrong> {
-        document::pages(input.pages.as_deref()).map(|_| Inspection::SHARED_READ)
+    fn check_input(&self, input: &ReadInput) -> Result<ToolInspection, InputError> {
+        pdf_pages::parse_page_range(input.pages.as_deref()).map(|_| ToolInspection::SHARED_READ)
     }
 
-    fn act(&self, input: Input, job: Job) -> Doing<'_> {
-        Box::pin(blocking(job, move |job| perform(&input, &job)))
+    fn run(&self, input: ReadInput, job: ToolCallContext) -> TypedToolFuture<'_> {
+        Box::pin(run_blocking(job, move |job| perform(&input, &job)))
     }
 }
 
-fn perform(input: &Input, job: &Job) -> Done {
-    let path = file::path_of(&job.surroundings, &input.file_path)?;
-    let mut opened = file::open(&job.surroundings, &path)?;
-    let start = start(&mut opened, &path)?;
-    if let Some(kind) = picture::kind(&start) {
-        return image::show(&job.surroundings, &opened, &path, kind);
+fn perform(input: &ReadInput, job: &ToolCallContext) -> TypedToolResult {
+    let path = file::resolve_path(&job.tool_context, &input.file_path)?;
+    let mut opened = file::open_regular_file(&job.tool_context, &path)?;
+    let start = read_checked_start(&mut opened, &path)?;
+    if let Some(kind) = image_fit::detect_media_type(&start) {
+        return image::show_image(&job.tool_context, &opened, &path, kind);
     }
     let stop = || job.cancel.is_cancelled();
-    if is_document(&start) {
-        let pages = document::pages(input.pages.as_deref()).map_err(|it| it.told("Read"))?;
-        return document::show(&job.surroundings, &opened, &path, pages, &stop);
+    if is_pdf(&start) {
+        let pages = pdf_pages::parse_page_range(input.pages.as_deref())
+            .map_err(|it| it.to_message("Read"))?;
+        return pdf_pages::show_pdf(&job.tool_context, &opened, &path, pages, &stop);
     }
     if path.extension().is_some_and(|extension| extension == "ipynb") && input.offset.is_none() {
-        return notebook::show(&job.surroundings, &opened, &path);
+        return notebook::show_notebook(&job.tool_context, &opened, &path);
     }
     let count = input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT);
-    let range = Range::new(input.offset.unwrap_or(1).max(1), count);
-    text::read(&job.surroundings, &mut opened, &path, &range, &stop)?.outcome(&path, &range)
+    let range = LineRange::new(input.offset.unwrap_or(1).max(1), count);
+    text::read_text(&job.tool_context, &mut opened, &path, &range, &stop)?.to_outcome(&path, &range)
 }
 
 /// The first bytes of a file that can be shown.
-fn start(opened: &mut Opened, path: &Path) -> Result<Vec<u8>, String> {
-    let start = lines::start_of(&mut opened.file)
+fn read_checked_start(opened: &mut OpenedFile, path: &Path) -> Result<Vec<u8>, String> {
+    let start = shown_lines::read_start(&mut opened.file)
         .map_err(|error| format!("`{}` could not be read: {error}.", path.display()))?;
     let is_wide = matches!(start.as_slice(), [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
-    match lines::binary(&start) {
-        Some(why) if !is_wide && !is_document(&start) && picture::kind(&start).is_none() => {
+    match shown_lines::detect_binary(&start) {
+        Some(why)
+            if !is_wide && !is_pdf(&start) && image_fit::detect_media_type(&start).is_none() =>
+        {
             Err(format!("`{}` is {why}, so it is not shown.", path.display()))
         }
         _ => Ok(start),
     }
 }
 
-fn is_document(start: &[u8]) -> bool {
+fn is_pdf(start: &[u8]) -> bool {
     start.starts_with(b"%PDF-")
 }
 
 /// The text of a file as it is now, from its start, for a model that has lost sight of it.
-pub(crate) fn again(
-    surroundings: &Surroundings,
+pub(crate) fn reread_text(
+    surroundings: &ToolSessionContext,
     path: &Path,
     bytes_max: usize,
 ) -> Result<String, String> {
-    let mut opened = file::open(surroundings, path)?;
-    let start = start(&mut opened, path)?;
-    if picture::kind(&start).is_some() || is_document(&start) {
+    let mut opened = file::open_regular_file(surroundings, path)?;
+    let start = read_checked_start(&mut opened, path)?;
+    if image_fit::detect_media_type(&start).is_some() || is_pdf(&start) {
         return Err(format!("`{}` is not plain text. Read it to see it.", path.display()));
     }
-    let range = Range { bytes_max, ..Range::new(1, LINES_DEFAULT) };
-    Ok(text::read(surroundings, &mut opened, path, &range, &|| false)?.numbered(&range))
+    let range = LineRange { bytes_max, ..LineRange::new(1, LINES_DEFAULT) };
+    Ok(text::read_text(surroundings, &mut opened, path, &range, &|| false)?.render_numbered(&range))
 }

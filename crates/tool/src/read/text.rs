@@ -5,56 +5,61 @@ use std::path::Path;
 use serde_json::json;
 use windlass_vocabulary::{Json, ToolOutcome};
 
-use super::lines::{self, Range, Shown};
-use super::scan::{self, COUNTED_BYTES_MAX};
-use crate::file::{self, Encoding, FileState, Known, LOOKED_AT_MAX, Opened};
-use crate::surroundings::Surroundings;
+use super::line_scanner::{self, COUNTED_BYTES_MAX};
+use super::shown_lines::{self, LineRange, ShownLines};
+use crate::file::{self, DETECTION_BYTES_MAX, FileState, KnownFile, OpenedFile, TextEncoding};
+use crate::tool_session_context::ToolSessionContext;
 
 /// A text as it is shown.
-pub(super) struct Text {
-    shown: Shown,
-    encoding: Encoding,
+pub(super) struct TextFileView {
+    shown: ShownLines,
+    encoding: TextEncoding,
 }
 
 /// Reads the range and remembers the file.
-pub(super) fn read(
-    surroundings: &Surroundings,
-    opened: &mut Opened,
+pub(super) fn read_text(
+    surroundings: &ToolSessionContext,
+    opened: &mut OpenedFile,
     path: &Path,
-    range: &Range,
+    range: &LineRange,
     stop: &dyn Fn() -> bool,
-) -> Result<Text, String> {
+) -> Result<TextFileView, String> {
     let failed =
         |error: std::io::Error| format!("`{}` could not be read: {error}.", path.display());
-    let start = lines::start_of(&mut opened.file).map_err(failed)?;
-    let encoding = Encoding::of(&start);
-    if matches!(encoding, Encoding::Utf16Little | Encoding::Utf16Big) {
-        return wide(surroundings, opened, path, (range, encoding));
+    let start = shown_lines::read_start(&mut opened.file).map_err(failed)?;
+    let encoding = TextEncoding::detect(&start);
+    if matches!(encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) {
+        return read_utf16(surroundings, opened, path, (range, encoding));
     }
-    let known = surroundings.known(path).filter(|known| known.state.looks_like(&opened.metadata));
-    let points = known.map(|known| known.points).unwrap_or_default();
-    let scan = |encoding| scan::file(opened, encoding, range, &points, stop).map_err(failed);
-    let mut scanned = scan(Encoding::Utf8)?;
-    let mut encoding = Encoding::Utf8;
-    if scanned.shown.is_broken {
+    let known = surroundings
+        .known_file(path)
+        .filter(|known| known.state.matches_metadata(&opened.metadata));
+    let points = known.map(|known| known.line_offsets).unwrap_or_default();
+    let scan =
+        |encoding| line_scanner::scan_file(opened, encoding, range, &points, stop).map_err(failed);
+    let mut scanned = scan(TextEncoding::Utf8)?;
+    let mut encoding = TextEncoding::Utf8;
+    if scanned.shown.has_invalid_text {
         let mut file = opened.file.try_clone().map_err(failed)?;
-        let start = lines::start_up_to(&mut file, LOOKED_AT_MAX as u64).map_err(failed)?;
-        encoding = Encoding::of(&start);
+        let start =
+            shown_lines::read_start_up_to(&mut file, DETECTION_BYTES_MAX as u64).map_err(failed)?;
+        encoding = TextEncoding::detect(&start);
         scanned = scan(encoding)?;
     }
     let state = FileState::new(&opened.metadata, scanned.digest);
-    let known = Known::new(state, scanned.content.as_deref()).with_points(scanned.points);
-    surroundings.remember(path.to_path_buf(), known);
-    Ok(Text { shown: scanned.shown, encoding })
+    let known =
+        KnownFile::new(state, scanned.content.as_deref()).with_line_offsets(scanned.line_offsets);
+    surroundings.remember_file(path.to_path_buf(), known);
+    Ok(TextFileView { shown: scanned.shown, encoding })
 }
 
 /// UTF-16 has no bytes that are lines, so it is read whole.
-fn wide(
-    surroundings: &Surroundings,
-    opened: &Opened,
+fn read_utf16(
+    surroundings: &ToolSessionContext,
+    opened: &OpenedFile,
     path: &Path,
-    (range, encoding): (&Range, Encoding),
-) -> Result<Text, String> {
+    (range, encoding): (&LineRange, TextEncoding),
+) -> Result<TextFileView, String> {
     let content = file::read_bounded(&opened.file, COUNTED_BYTES_MAX).map_err(|error| {
         format!(
             "`{}` is {} and could not be read: {error}. Convert a copy with `iconv -f UTF-16`.",
@@ -62,39 +67,42 @@ fn wide(
             encoding.name()
         )
     })?;
-    surroundings.remember(path.to_path_buf(), file::written(&opened.metadata, &content));
+    surroundings.remember_file(
+        path.to_path_buf(),
+        file::known_file_from_content(&opened.metadata, &content),
+    );
     let text = encoding.decode(content.get(2..).unwrap_or_default());
-    let shown = scan::text(&text, range).map_err(|error| error.to_string())?;
-    Ok(Text { shown, encoding })
+    let shown = line_scanner::scan_text(&text, range).map_err(|error| error.to_string())?;
+    Ok(TextFileView { shown, encoding })
 }
 
-impl Text {
+impl TextFileView {
     /// What the model and clients get.
-    pub(super) fn outcome(&self, path: &Path, range: &Range) -> Result<ToolOutcome, String> {
+    pub(super) fn to_outcome(&self, path: &Path, range: &LineRange) -> Result<ToolOutcome, String> {
         let shown = &self.shown;
-        if shown.lines == 0 && shown.total >= 1 {
+        if shown.line_count == 0 && shown.total_lines >= 1 {
             return Err(format!(
                 "`{}` has {} lines; there is no line {}.",
                 path.display(),
-                shown.total,
+                shown.total_lines,
                 range.first
             ));
         }
         let structured = json!({"type": "text", "file": {
             "filePath": path.to_string_lossy(),
             "content": shown.content,
-            "numLines": shown.lines,
+            "numLines": shown.line_count,
             "startLine": range.first,
-            "totalLines": shown.total,
+            "totalLines": shown.total_lines,
         }});
         let structured = Some(Json::from_checked(&structured.to_string()));
-        Ok(ToolOutcome { structured, ..ToolOutcome::text(self.numbered(range)) })
+        Ok(ToolOutcome { structured, ..ToolOutcome::from_text(self.render_numbered(range)) })
     }
 
     /// The lines with their numbers, and remarks.
-    pub(super) fn numbered(&self, range: &Range) -> String {
-        let mut numbered = self.shown.numbered(range.first);
-        for remark in self.shown.remarks(range, self.encoding) {
+    pub(super) fn render_numbered(&self, range: &LineRange) -> String {
+        let mut numbered = self.shown.render_numbered(range.first);
+        for remark in self.shown.build_remarks(range, self.encoding) {
             numbered.push_str(&remark);
             numbered.push('\n');
         }

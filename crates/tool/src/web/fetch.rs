@@ -14,9 +14,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::address::Network;
+use super::network_access::NetworkAccess;
 
-const HOPS_MAX: usize = 10;
+const REDIRECTS_MAX: usize = 10;
 const CONNECT_MAX: Duration = Duration::from_secs(15);
 /// A whole fetch, from the first name looked up to the last byte.
 pub(super) const TIME_MAX: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ const URL_BYTES_MAX: usize = 8_000;
 
 /// A page as it came.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct FetchedPage {
     pub(super) url: Url,
     pub(super) status: reqwest::StatusCode,
     pub(super) content_type: String,
@@ -36,10 +36,10 @@ pub(super) struct Page {
 
 /// What a fetch led to.
 #[derive(Debug)]
-pub(super) enum Fetched {
-    Page(Page),
+pub(super) enum WebFetchOutcome {
+    Page(FetchedPage),
     /// Another host is meant, which has to be asked for by itself.
-    Elsewhere {
+    OtherHost {
         from: Url,
         to: Url,
         status: reqwest::StatusCode,
@@ -47,7 +47,7 @@ pub(super) enum Fetched {
 }
 
 /// The address a model wrote, if it can be fetched at all.
-pub(super) fn address(text: &str) -> Result<Url, String> {
+pub(super) fn parse_url(text: &str) -> Result<Url, String> {
     if text.len() > URL_BYTES_MAX {
         return Err(format!("longer than {URL_BYTES_MAX} bytes"));
     }
@@ -65,28 +65,32 @@ pub(super) fn address(text: &str) -> Result<Url, String> {
 }
 
 /// Follows redirects within the host and reads the page.
-pub(super) async fn fetch(start: Url, network: Network) -> Result<Fetched, String> {
-    let client = client(&start, network)?;
+pub(super) async fn fetch(start: Url, network: NetworkAccess) -> Result<WebFetchOutcome, String> {
+    let client = build_client(&start, network)?;
     let mut url = start;
-    for _ in 0..HOPS_MAX {
-        check_literal(&url, network)?;
+    for _ in 0..REDIRECTS_MAX {
+        check_literal_address(&url, network)?;
         let response =
-            client.get(url.clone()).send().await.map_err(|error| problem(&url, &error))?;
-        let Some(target) = target(&response, &url)? else {
-            return Ok(Fetched::Page(read(response, url).await?));
+            client.get(url.clone()).send().await.map_err(|error| describe_error(&url, &error))?;
+        let Some(target) = find_redirect_target(&response, &url)? else {
+            return Ok(WebFetchOutcome::Page(read_page(response, url).await?));
         };
         if !is_same_host(&url, &target) {
-            return Ok(Fetched::Elsewhere { from: url, to: target, status: response.status() });
+            return Ok(WebFetchOutcome::OtherHost {
+                from: url,
+                to: target,
+                status: response.status(),
+            });
         }
         if url.scheme() == "https" && target.scheme() == "http" {
             return Err(format!("{url} leads back to plain http, which is not followed."));
         }
         url = target;
     }
-    Err(format!("More than {HOPS_MAX} redirects, the last to {url}."))
+    Err(format!("More than {REDIRECTS_MAX} redirects, the last to {url}."))
 }
 
-fn client(start: &Url, network: Network) -> Result<Client, String> {
+fn build_client(start: &Url, network: NetworkAccess) -> Result<Client, String> {
     // Whoever embeds us may have installed a provider of their own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut headers = HeaderMap::new();
@@ -103,8 +107,8 @@ fn client(start: &Url, network: Network) -> Result<Client, String> {
         .connect_timeout(CONNECT_MAX)
         .timeout(TIME_MAX)
         .pool_max_idle_per_host(0)
-        .dns_resolver(Arc::new(Checked(network)));
-    if start.scheme() == "http" && is_local(start) {
+        .dns_resolver(Arc::new(CheckedResolver(network)));
+    if start.scheme() == "http" && is_loopback(start) {
         // Loading the certificates of the world costs time that this machine does not need.
         let none = ClientConfig::builder()
             .with_root_certificates(RootCertStore::empty())
@@ -114,7 +118,7 @@ fn client(start: &Url, network: Network) -> Result<Client, String> {
     builder.build().map_err(|error| format!("No HTTP client: {error}."))
 }
 
-fn is_local(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
         Some(url::Host::Ipv6(address)) => address.is_loopback(),
@@ -124,7 +128,7 @@ fn is_local(url: &Url) -> bool {
 }
 
 /// A host that is an address never reaches the resolver.
-fn check_literal(url: &Url, network: Network) -> Result<(), String> {
+fn check_literal_address(url: &Url, network: NetworkAccess) -> Result<(), String> {
     let address = match url.host() {
         Some(url::Host::Ipv4(address)) => address.into(),
         Some(url::Host::Ipv6(address)) => address.into(),
@@ -135,9 +139,9 @@ fn check_literal(url: &Url, network: Network) -> Result<(), String> {
 
 /// Looks names up and lets only permitted addresses through.
 #[derive(Debug)]
-struct Checked(Network);
+struct CheckedResolver(NetworkAccess);
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let network = self.0;
         Box::pin(async move {
@@ -151,7 +155,7 @@ impl Resolve for Checked {
                 }
             }
             match (allowed.is_empty(), refused) {
-                (true, Some(why)) => Err(Refused(why).into()),
+                (true, Some(why)) => Err(AddressesRefused(why).into()),
                 _ => Ok(Box::new(allowed.into_iter()) as Addrs),
             }
         })
@@ -160,18 +164,18 @@ impl Resolve for Checked {
 
 /// All addresses of a name are out of bounds.
 #[derive(Debug)]
-struct Refused(String);
+struct AddressesRefused(String);
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for AddressesRefused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for AddressesRefused {}
 
 /// Where a response leads on to, if it does.
-fn target(response: &Response, url: &Url) -> Result<Option<Url>, String> {
+fn find_redirect_target(response: &Response, url: &Url) -> Result<Option<Url>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
@@ -181,7 +185,7 @@ fn target(response: &Response, url: &Url) -> Result<Option<Url>, String> {
     let location = String::from_utf8_lossy(location.as_bytes());
     let wrong = |why: String| format!("{url} redirects to `{location}`: {why}.");
     let target = url.join(&location).map_err(|error| wrong(error.to_string()))?;
-    address(target.as_str()).map(Some).map_err(wrong)
+    parse_url(target.as_str()).map(Some).map_err(wrong)
 }
 
 fn is_same_host(one: &Url, other: &Url) -> bool {
@@ -191,13 +195,13 @@ fn is_same_host(one: &Url, other: &Url) -> bool {
         && (is_upgrade || one.port_or_known_default() == other.port_or_known_default())
 }
 
-async fn read(mut response: Response, url: Url) -> Result<Page, String> {
+async fn read_page(mut response: Response, url: Url) -> Result<FetchedPage, String> {
     let content_type = response.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|kind| kind.to_str().ok()).unwrap_or("").to_owned();
     let status = response.status();
     let mut body = Vec::new();
     let mut is_cut = false;
-    while let Some(chunk) = response.chunk().await.map_err(|error| problem(&url, &error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| describe_error(&url, &error))? {
         let room = BODY_BYTES_MAX - body.len();
         is_cut = chunk.len() > room;
         body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
@@ -205,11 +209,11 @@ async fn read(mut response: Response, url: Url) -> Result<Page, String> {
             break;
         }
     }
-    Ok(Page { url, status, content_type, body, is_cut })
+    Ok(FetchedPage { url, status, content_type, body, is_cut })
 }
 
 /// An error with its causes, the last of which says most.
-fn problem(url: &Url, error: &reqwest::Error) -> String {
+fn describe_error(url: &Url, error: &reqwest::Error) -> String {
     let mut text = format!("{url} could not be fetched");
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     let mut last = String::new();

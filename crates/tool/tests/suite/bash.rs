@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_tool::environment::child_environment;
+use windlass_tool::environment::build_child_environment;
 use windlass_vocabulary::{Concurrency, EffectClass};
 
 use crate::world::{World, is_running, structured, text};
@@ -152,7 +152,7 @@ async fn endless_output_is_stopped_in_constant_memory() {
 
 #[tokio::test]
 async fn output_that_cannot_be_saved_is_still_shown() {
-    let world = World::with(|surroundings| surroundings.spill = "/dev/null/spill".into());
+    let world = World::with(|surroundings| surroundings.spill_directory = "/dev/null/spill".into());
     let outcome = world.bash("seq 1 20000").await;
     let shown = text(&outcome);
     assert!(shown.contains("\n20000\n[The whole output could not be saved on the file system of"));
@@ -231,7 +231,8 @@ async fn children_get_neither_credentials_nor_editors() {
         ("MINE", "kept"),
     ];
     let ours = ours.iter().map(|(name, value)| (name.into(), value.into()));
-    let world = World::with(|surroundings| surroundings.environment = child_environment(ours));
+    let world =
+        World::with(|surroundings| surroundings.environment = build_child_environment(ours));
     let outcome = world.bash("env").await;
     let shown = text(&outcome);
     assert!(!shown.contains("secret") && !shown.contains("BASH_ENV"), "{shown}");

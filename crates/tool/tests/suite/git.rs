@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use windlass_tool::{Git, GitFailure};
+use windlass_tool::{GitError, GitRunner};
 
 /// A repository with one commit and one change, and the place where anything it runs leaves word.
 struct Trap {
@@ -93,8 +93,8 @@ impl Trap {
         names
     }
 
-    fn ours(&self) -> Git {
-        Git::in_directory(&self.repository).unwrap()
+    fn ours(&self) -> GitRunner {
+        GitRunner::in_directory(&self.repository).unwrap()
     }
 }
 
@@ -108,7 +108,10 @@ fn a_repository_that_names_programs_gets_none_of_them_run() {
         assert_eq!(end.code, Some(0), "{sub} {words:?}: {}", end.stderr);
         assert_eq!(trap.said(), Vec::<String>::new(), "git {sub} {words:?} ran a program");
     }
-    assert_eq!(trap.ours().line("rev-parse", &["--abbrev-ref", "HEAD"]).as_deref(), Some("main"));
+    assert_eq!(
+        trap.ours().first_line("rev-parse", &["--abbrev-ref", "HEAD"]).as_deref(),
+        Some("main")
+    );
 
     // The traps do go off when they are stepped on.
     trap.git(&["status"]);
@@ -143,14 +146,14 @@ fn calls(repository: &Path) -> Vec<(&'static str, Vec<String>)> {
 fn only_listed_calls_within_bounds() {
     let trap = Trap::set();
     let alias = trap.ours().run("unheard", &[""; 0]);
-    assert!(matches!(alias, Err(GitFailure::Unknown(_))), "{alias:?}");
+    assert!(matches!(alias, Err(GitError::UnknownSubcommand(_))), "{alias:?}");
     let mut short = trap.ours();
-    short.output_max = 30;
+    short.output_bytes_max = 30;
     let cut = short.run("log", &["-p"]);
-    assert!(matches!(cut, Err(GitFailure::TooLong(30))), "{cut:?}");
+    assert!(matches!(cut, Err(GitError::OutputTooLong(30))), "{cut:?}");
     let mut hurried = trap.ours();
-    hurried.within = Duration::ZERO;
-    assert!(matches!(hurried.run("log", &["-p"]), Err(GitFailure::Late(_))));
+    hurried.timeout = Duration::ZERO;
+    assert!(matches!(hurried.run("log", &["-p"]), Err(GitError::TimedOut(_))));
     assert_eq!(trap.said(), Vec::<String>::new());
 }
 
@@ -159,6 +162,6 @@ fn a_folder_that_only_looks_like_a_repository_is_none() {
     let trap = Trap::set();
     let bare = trap.repository.join("fixtures");
     trap.git(&["init", "-q", "--bare", "fixtures"]);
-    let end = Git::in_directory(&bare).unwrap().run("status", &[""; 0]).unwrap();
+    let end = GitRunner::in_directory(&bare).unwrap().run("status", &[""; 0]).unwrap();
     assert_ne!(end.code, Some(0));
 }

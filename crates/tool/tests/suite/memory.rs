@@ -18,7 +18,7 @@ async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
     for path in [&small, &large, &gone, &touched] {
         world.read(path).await;
     }
-    assert_eq!(files.changed_behind(), []);
+    assert_eq!(files.find_changed_files(), []);
 
     std::fs::write(&small, "one\n2\nthree\n").unwrap();
     std::fs::write(&large, "y\n".repeat(100_001)).unwrap();
@@ -26,7 +26,7 @@ async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
     std::fs::write(&unread, "y\n").unwrap();
     let later = SystemTime::now() + Duration::from_secs(60);
     std::fs::File::options().write(true).open(&touched).unwrap().set_modified(later).unwrap();
-    let changes = files.changed_behind();
+    let changes = files.find_changed_files();
     let notes: Vec<(&str, &str)> = changes
         .iter()
         .map(|change| (change.path.file_name().unwrap().to_str().unwrap(), change.note.as_str()))
@@ -36,16 +36,16 @@ async fn a_change_behind_the_models_back_is_told_once_with_what_changed() {
     assert!(notes[0].1.ends_with("was deleted or moved."));
     assert!(notes[1].1.ends_with("Read it again before you rely on it."));
     assert!(notes[2].1.ends_with("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"), "{}", notes[2].1);
-    assert_eq!(files.changed_behind(), []);
+    assert_eq!(files.find_changed_files(), []);
 
     // Who has seen the whole difference may edit; who has not must read first.
     let edit = |path, old, new| json!({"file_path": path, "old_string": old, "new_string": new});
     assert!(!world.call("Edit", edit(&small, "2", "zwei")).await.is_error);
     let refused = world.call("Edit", edit(&large, "x", "z")).await;
     assert!(text(&refused).contains("has changed since it was read"));
-    assert_eq!(files.changed_behind(), [], "our own edits are no news");
+    assert_eq!(files.find_changed_files(), [], "our own edits are no news");
     world.bash("echo more >> small").await;
-    assert_eq!(files.changed_behind().len(), 1);
+    assert_eq!(files.find_changed_files().len(), 1);
 }
 
 #[tokio::test]
@@ -55,16 +55,16 @@ async fn files_in_hand_are_read_again_within_a_bound() {
     let second = world.write("second", "x\n");
     world.read(&first).await;
     world.read(&second).await;
-    assert_eq!(world.surroundings.in_hand(), [second.clone(), first.clone()]);
+    assert_eq!(world.surroundings.recent_files(), [second.clone(), first.clone()]);
     world.read(&first).await;
-    assert_eq!(world.surroundings.in_hand(), [first.clone(), second.clone()]);
-    let shown = world.surroundings.reread(&first, 8).unwrap();
+    assert_eq!(world.surroundings.recent_files(), [first.clone(), second.clone()]);
+    let shown = world.surroundings.reread_file(&first, 8).unwrap();
     assert_eq!(shown, "     1\tone\n     2\ttwo\n[3 lines in all; the next is offset 3]\n");
     std::fs::write(&second, "y\n").unwrap();
-    assert_eq!(world.surroundings.reread(&second, 1_000).unwrap(), "     1\ty\n");
-    assert_eq!(world.surroundings.changed_behind(), [], "what was read again is known");
+    assert_eq!(world.surroundings.reread_file(&second, 1_000).unwrap(), "     1\ty\n");
+    assert_eq!(world.surroundings.find_changed_files(), [], "what was read again is known");
     std::fs::remove_file(&second).unwrap();
-    assert!(world.surroundings.reread(&second, 10).unwrap_err().contains("does not exist"));
+    assert!(world.surroundings.reread_file(&second, 10).unwrap_err().contains("does not exist"));
 }
 
 #[tokio::test]
@@ -75,6 +75,6 @@ async fn looking_for_changes_costs_little() {
         world.read(&path).await;
     }
     let began = Instant::now();
-    assert_eq!(world.surroundings.changed_behind(), []);
+    assert_eq!(world.surroundings.find_changed_files(), []);
     assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
 }

@@ -1,7 +1,7 @@
 //! Notebooks: shown cell by cell, changed one cell at a time, every other byte kept.
 
 use serde_json::{Value, json};
-use windlass_vocabulary::ResultPart;
+use windlass_vocabulary::ToolResultPart;
 
 use crate::world::{World, structured, text};
 
@@ -42,7 +42,8 @@ async fn cells_are_shown_with_what_they_gave() {
     let world = World::new();
     let path = world.write("a.ipynb", NOTEBOOK);
     let outcome = world.read(&path).await;
-    let [ResultPart::Text(shown), ResultPart::Media(picture)] = outcome.content.as_slice() else {
+    let [ToolResultPart::Text(shown), ToolResultPart::Media(picture)] = outcome.content.as_slice()
+    else {
         panic!("{outcome:?}");
     };
     let expected = "<cell id=\"intro\" markdown>\n# Title\n</cell>\n<cell id=\"sum\" python>\n\

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 use windlass_permission::Policy;
-use windlass_tool::{Job, Terms};
-use windlass_vocabulary::{Concurrency, EffectClass, Mode, ToolOutcome};
+use windlass_tool::{CallLimits, ToolCallContext};
+use windlass_vocabulary::{Concurrency, EffectClass, PermissionMode, ToolOutcome};
 
 use crate::world::{World, structured, text};
 
-fn in_mode(world: &World, mode: Mode, can_ask: bool) -> Job {
+fn in_mode(world: &World, mode: PermissionMode, can_ask: bool) -> ToolCallContext {
     let policy = Policy { mode, can_ask, ..Policy::default() };
-    Job { terms: Terms { policy, allowance: None }, ..world.job() }
+    ToolCallContext { call_limits: CallLimits { policy, allowance: None }, ..world.job() }
 }
 
-fn turned(outcome: &ToolOutcome) -> Option<Mode> {
+fn turned(outcome: &ToolOutcome) -> Option<PermissionMode> {
     outcome.update.as_ref().and_then(|update| update.mode)
 }
 
@@ -20,12 +20,17 @@ fn turned(outcome: &ToolOutcome) -> Option<Mode> {
 async fn plan_mode_is_entered_where_somebody_can_end_it() {
     let world = World::new();
     for (mode, can_ask, expected, words) in [
-        (Mode::Default, true, Some(Mode::Plan), "Plan mode is on: nothing"),
-        (Mode::AcceptEdits, true, Some(Mode::Plan), "Plan mode is on: nothing"),
-        (Mode::BypassPermissions, true, Some(Mode::Plan), "Plan mode is on: nothing"),
-        (Mode::Plan, true, None, "on already"),
-        (Mode::Plan, false, None, "on already"),
-        (Mode::BypassPermissions, false, None, "Nobody can approve a plan here"),
+        (PermissionMode::Default, true, Some(PermissionMode::Plan), "Plan mode is on: nothing"),
+        (PermissionMode::AcceptEdits, true, Some(PermissionMode::Plan), "Plan mode is on: nothing"),
+        (
+            PermissionMode::BypassPermissions,
+            true,
+            Some(PermissionMode::Plan),
+            "Plan mode is on: nothing",
+        ),
+        (PermissionMode::Plan, true, None, "on already"),
+        (PermissionMode::Plan, false, None, "on already"),
+        (PermissionMode::BypassPermissions, false, None, "Nobody can approve a plan here"),
     ] {
         let job = in_mode(&world, mode, can_ask);
         let outcome = world.call_in("EnterPlanMode", json!({}), job).await;
@@ -40,9 +45,9 @@ async fn an_approved_plan_ends_plan_mode_and_no_other() {
     let world = World::new();
     let plan = json!({"plan": "1. dig\n2. fill"});
     for (mode, expected, words) in [
-        (Mode::Plan, Some(Mode::Default), "The plan was approved"),
-        (Mode::AcceptEdits, None, "The plan was approved"),
-        (Mode::BypassPermissions, None, "Plan mode was not on"),
+        (PermissionMode::Plan, Some(PermissionMode::Default), "The plan was approved"),
+        (PermissionMode::AcceptEdits, None, "The plan was approved"),
+        (PermissionMode::BypassPermissions, None, "Plan mode was not on"),
     ] {
         let job = in_mode(&world, mode, true);
         let outcome = world.call_in("ExitPlanMode", plan.clone(), job).await;

@@ -8,8 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use image::codecs::gif::GifEncoder;
 use image::{DynamicImage, Frame, ImageFormat, ImageReader, Rgba, RgbaImage};
 use proptest::prelude::*;
-use windlass_tool::{Fitted, PictureLimits, fit};
-use windlass_vocabulary::Media;
+use windlass_tool::{ImageFit, ImageLimits, fit_image};
+use windlass_vocabulary::MediaContent;
 
 const KINDS: [(&str, ImageFormat); 4] = [
     ("image/png", ImageFormat::Png),
@@ -19,8 +19,8 @@ const KINDS: [(&str, ImageFormat); 4] = [
 ];
 const ALL: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-fn limits(side_max: u32, base64_bytes_max: usize) -> PictureLimits {
-    PictureLimits { side_max, base64_bytes_max, media_types: ALL }
+fn limits(side_max: u32, base64_bytes_max: usize) -> ImageLimits {
+    ImageLimits { side_max, base64_bytes_max, media_types: ALL }
 }
 
 /// Small when packed.
@@ -49,13 +49,13 @@ pub(crate) fn packed(picture: RgbaImage, format: ImageFormat) -> Vec<u8> {
     out.into_inner()
 }
 
-fn media(media_type: &str, bytes: &[u8]) -> Media {
+fn media(media_type: &str, bytes: &[u8]) -> MediaContent {
     let data = BASE64_STANDARD.encode(bytes).into();
-    Media { media_type: media_type.into(), data, name: "a.img".into() }
+    MediaContent { media_type: media_type.into(), data, name: "a.img".into() }
 }
 
 /// Type and size, by decoding all of it.
-fn measured(media: &Media) -> (ImageFormat, u32, u32) {
+fn measured(media: &MediaContent) -> (ImageFormat, u32, u32) {
     let bytes = BASE64_STANDARD.decode(&*media.data).unwrap();
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().unwrap();
     let format = reader.format().unwrap();
@@ -64,20 +64,20 @@ fn measured(media: &Media) -> (ImageFormat, u32, u32) {
 }
 
 /// What must hold of anything: it is left alone, or it fits in truth, or it is refused by name.
-fn check(media: &Media, limits: &PictureLimits) -> Fitted {
-    let fitted = fit(media, limits);
+fn check(media: &MediaContent, limits: &ImageLimits) -> ImageFit {
+    let fitted = fit_image(media, limits);
     match &fitted {
-        Fitted::AsIs => {}
-        Fitted::Changed(changed, note) => {
+        ImageFit::AsIs => {}
+        ImageFit::Changed(changed, note) => {
             let (format, width, height) = measured(changed);
             assert_eq!(&*changed.media_type, format.to_mime_type());
             assert!(limits.media_types.contains(&&*changed.media_type), "{note}");
             assert!(width.max(height) <= limits.side_max, "{note}");
             assert!(changed.data.len() <= limits.base64_bytes_max, "{note}");
             assert!(note.starts_with("a.img: "), "{note}");
-            assert_eq!(fit(changed, limits), Fitted::AsIs);
+            assert_eq!(fit_image(changed, limits), ImageFit::AsIs);
         }
-        Fitted::Unusable(why) => assert!(why.starts_with("a.img: "), "{why}"),
+        ImageFit::Unusable(why) => assert!(why.starts_with("a.img: "), "{why}"),
     }
     fitted
 }
@@ -88,12 +88,12 @@ fn what_fits_is_left_alone() {
     for (kind, format) in KINDS {
         for picture in [smooth(1, 1), exact.clone()] {
             let media = media(kind, &packed(picture, format));
-            assert_eq!(fit(&media, &limits(80, media.data.len())), Fitted::AsIs, "{kind}");
+            assert_eq!(fit_image(&media, &limits(80, media.data.len())), ImageFit::AsIs, "{kind}");
         }
     }
     // Nothing but images is looked at.
-    assert_eq!(fit(&media("application/pdf", b"%PDF-1.7"), &limits(1, 1)), Fitted::AsIs);
-    assert_eq!(fit(&media("text/plain", b""), &limits(1, 1)), Fitted::AsIs);
+    assert_eq!(fit_image(&media("application/pdf", b"%PDF-1.7"), &limits(1, 1)), ImageFit::AsIs);
+    assert_eq!(fit_image(&media("text/plain", b""), &limits(1, 1)), ImageFit::AsIs);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn what_is_too_large_is_made_smaller() {
     let cases = ["image/png", "image/jpeg", "image/png", "image/png"];
     for ((kind, format), expected) in KINDS.into_iter().zip(cases) {
         let media = media(kind, &packed(smooth(161, 120), format));
-        let Fitted::Changed(changed, note) = check(&media, &limits(80, 100_000)) else {
+        let ImageFit::Changed(changed, note) = check(&media, &limits(80, 100_000)) else {
             panic!("{kind}");
         };
         assert_eq!(measured(&changed).1, 80, "{kind}");
@@ -111,7 +111,7 @@ fn what_is_too_large_is_made_smaller() {
         assert_eq!(note.contains(&format!(", {kind} made {expected}")), kind != expected);
     }
     let thin = media("image/png", &packed(smooth(4000, 1), ImageFormat::Png));
-    let Fitted::Changed(changed, note) = check(&thin, &PictureLimits::default()) else {
+    let ImageFit::Changed(changed, note) = check(&thin, &ImageLimits::default()) else {
         panic!("not changed");
     };
     assert_eq!(
@@ -126,7 +126,7 @@ fn too_many_bytes_cost_quality_first_and_pixels_last() {
     let mut widths = Vec::new();
     for bytes in [60_000, 20_000, 4_000, 1_200] {
         assert!(png.data.len() > bytes);
-        let Fitted::Changed(changed, note) = check(&png, &limits(200, bytes)) else {
+        let ImageFit::Changed(changed, note) = check(&png, &limits(200, bytes)) else {
             panic!("{bytes}");
         };
         assert!(note.contains("image/png made image/jpeg"), "{note}");
@@ -134,8 +134,8 @@ fn too_many_bytes_cost_quality_first_and_pixels_last() {
     }
     assert_eq!(widths.first(), Some(&160));
     assert!(widths.is_sorted_by(|a, b| a >= b) && widths.last() < Some(&160), "{widths:?}");
-    assert!(matches!(check(&png, &limits(200, 100)), Fitted::Unusable(_)));
-    assert!(matches!(check(&png, &limits(0, 100_000)), Fitted::Unusable(_)));
+    assert!(matches!(check(&png, &limits(200, 100)), ImageFit::Unusable(_)));
+    assert!(matches!(check(&png, &limits(0, 100_000)), ImageFit::Unusable(_)));
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn transparency_stays_in_a_png_and_is_white_in_a_jpeg() {
     let clear = RgbaImage::from_pixel(64, 64, Rgba([0, 0, 0, 0]));
     let png = media("image/png", &packed(clear, ImageFormat::Png));
     for (types, expected) in [(ALL, [0, 0, 0, 0]), (&["image/jpeg"], [255, 255, 255, 255])] {
-        let limits = PictureLimits { media_types: types, ..limits(32, 100_000) };
-        let Fitted::Changed(changed, _) = check(&png, &limits) else { panic!("not changed") };
+        let limits = ImageLimits { media_types: types, ..limits(32, 100_000) };
+        let ImageFit::Changed(changed, _) = check(&png, &limits) else { panic!("not changed") };
         let bytes = BASE64_STANDARD.decode(&*changed.data).unwrap();
         let pixel = image::load_from_memory(&bytes).unwrap().to_rgba8().get_pixel(9, 9).0;
         assert_eq!(pixel, expected, "{types:?}");
@@ -158,14 +158,14 @@ fn a_type_that_is_not_taken_becomes_one_that_is() {
         .map(|colour| Frame::new(RgbaImage::from_pixel(20, 10, Rgba(colour))));
     GifEncoder::new(&mut gif).encode_frames(frames).unwrap();
     let gif = media("image/gif", &gif);
-    assert_eq!(fit(&gif, &limits(20, 100_000)), Fitted::AsIs);
-    let few = PictureLimits { media_types: &["image/png"], ..limits(20, 100_000) };
-    let Fitted::Changed(changed, _) = check(&gif, &few) else { panic!("not changed") };
+    assert_eq!(fit_image(&gif, &limits(20, 100_000)), ImageFit::AsIs);
+    let few = ImageLimits { media_types: &["image/png"], ..limits(20, 100_000) };
+    let ImageFit::Changed(changed, _) = check(&gif, &few) else { panic!("not changed") };
     let bytes = BASE64_STANDARD.decode(&*changed.data).unwrap();
     let first = image::load_from_memory(&bytes).unwrap().to_rgba8().get_pixel(3, 3).0;
     assert_eq!(first, [255, 0, 0, 255]);
-    let none = PictureLimits { media_types: &["image/tiff"], ..few };
-    assert!(matches!(check(&gif, &none), Fitted::Unusable(_)));
+    let none = ImageLimits { media_types: &["image/tiff"], ..few };
+    assert!(matches!(check(&gif, &none), ImageFit::Unusable(_)));
 }
 
 #[test]
@@ -177,12 +177,12 @@ fn a_wrong_label_is_put_right() {
         {
             let sent = media(label, &bytes);
             match check(&sent, &limits(9, 100_000)) {
-                Fitted::AsIs => assert_eq!(label, real),
-                Fitted::Changed(changed, note) => {
+                ImageFit::AsIs => assert_eq!(label, real),
+                ImageFit::Changed(changed, note) => {
                     assert_eq!((&*changed.media_type, &changed.data), (real, &sent.data));
                     assert_eq!(note, format!("a.img: it is called {label} but is {real}"));
                 }
-                Fitted::Unusable(why) => panic!("{why}"),
+                ImageFit::Unusable(why) => panic!("{why}"),
             }
         }
     }
@@ -195,7 +195,8 @@ fn a_photograph_is_turned_upright() {
         b"\xFF\xE1\0\x22Exif\0\0MM\0\x2A\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     let mut bytes = packed(smooth(40, 20), ImageFormat::Jpeg);
     bytes.splice(2..2, exif.iter().copied());
-    let Fitted::Changed(changed, note) = check(&media("image/jpeg", &bytes), &limits(20, 100_000))
+    let ImageFit::Changed(changed, note) =
+        check(&media("image/jpeg", &bytes), &limits(20, 100_000))
     else {
         panic!("not changed");
     };
@@ -209,8 +210,8 @@ fn nothing_cut_short_is_sent_as_it_is() {
         let bytes = packed(noise(24, 16), format);
         for end in (0..bytes.len()).step_by(10).chain([bytes.len() - 1]) {
             let fitted = check(&media(kind, &bytes[..end]), &limits(100, 100_000));
-            assert_ne!(fitted, Fitted::AsIs, "{kind} cut at {end} of {}", bytes.len());
-            if let Fitted::Changed(_, note) = fitted {
+            assert_ne!(fitted, ImageFit::AsIs, "{kind} cut at {end} of {}", bytes.len());
+            if let ImageFit::Changed(_, note) = fitted {
                 assert!(note.ends_with("it is cut short, and shown as far as it goes"), "{note}");
             }
         }
@@ -249,8 +250,8 @@ fn what_claims_to_be_huge_is_refused_at_once() {
     for (kind, format) in KINDS {
         for side in [60_000, 16_000] {
             let media = media(kind, &declared(format, side));
-            let fitted = check(&media, &PictureLimits::default());
-            assert!(matches!(fitted, Fitted::Unusable(_)), "{kind} {side}: {fitted:?}");
+            let fitted = check(&media, &ImageLimits::default());
+            assert!(matches!(fitted, ImageFit::Unusable(_)), "{kind} {side}: {fitted:?}");
         }
     }
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
@@ -267,8 +268,8 @@ fn checksum(bytes: &[u8]) -> u32 {
 #[test]
 fn what_is_not_base64_or_no_image_is_refused() {
     for data in ["", "!", "AAA", "iVBORw0KGgo", "AAAA", "iVBORw0KGgo="] {
-        let media = Media { data: data.into(), ..media("image/png", b"") };
-        assert!(matches!(check(&media, &limits(9, 9_000)), Fitted::Unusable(_)), "{data}");
+        let media = MediaContent { data: data.into(), ..media("image/png", b"") };
+        assert!(matches!(check(&media, &limits(9, 9_000)), ImageFit::Unusable(_)), "{data}");
     }
 }
 
@@ -310,9 +311,9 @@ proptest! {
     ) {
         let (label, format) = KINDS[kind];
         let types = [ALL, &["image/png"], &["image/jpeg"], &["image/webp", "image/png"], &[]][types];
-        let limits = PictureLimits { media_types: types, ..limits(side, bytes) };
+        let limits = ImageLimits { media_types: types, ..limits(side, bytes) };
         let media = media(label, &packed(noise(width, height), format));
         let fits = width.max(height) <= side && media.data.len() <= bytes && types.contains(&label);
-        prop_assert_eq!(check(&media, &limits) == Fitted::AsIs, fits);
+        prop_assert_eq!(check(&media, &limits) == ImageFit::AsIs, fits);
     }
 }

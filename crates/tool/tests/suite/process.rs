@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_tool::{Launch, LaunchEnd, Launcher, Prepared, Start};
+use windlass_tool::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
 
 use crate::world::{World, is_running, text};
 
@@ -153,7 +153,7 @@ async fn exported_variables_are_kept_as_in_a_shell() {
         let outcome = world.bash(command).await;
         assert!(text(&outcome).starts_with(expected), "{command}: {}", text(&outcome));
     }
-    let kept = world.surroundings.exported();
+    let kept = world.surroundings.exported_variables();
     assert!(
         kept.contains(&("A".into(), Some("".into()))) && kept.contains(&("GIVEN".into(), None))
     );
@@ -167,15 +167,15 @@ struct Behind(&'static str);
 #[derive(Debug)]
 struct Ready(Option<Command>);
 
-impl Launcher for Behind {
-    fn prepare(&self, launch: &Launch<'_>) -> Result<Box<dyn Prepared>, String> {
+impl ProcessLauncher for Behind {
+    fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String> {
         if self.0.is_empty() {
             return Err("the sandbox cannot start here".to_owned());
         }
-        if launch.unconfined {
+        if launch.is_unconfined {
             return Err("it may not leave the sandbox".to_owned());
         }
-        if launch.is_lasting {
+        if launch.is_long_lived {
             return Err("nothing may last here".to_owned());
         }
         let mut command = Command::new("/usr/bin/env");
@@ -186,12 +186,12 @@ impl Launcher for Behind {
     }
 }
 
-impl Prepared for Ready {
-    fn spawn(&mut self, start: &mut Start<'_>) -> std::io::Result<tokio::process::Child> {
+impl PreparedLaunch for Ready {
+    fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> std::io::Result<tokio::process::Child> {
         start(self.0.take().unwrap())
     }
 
-    fn settle(self: Box<Self>, end: &LaunchEnd) -> Vec<String> {
+    fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String> {
         match end.code {
             Some(7) => vec![format!("held back: {}", end.stderr.trim())],
             _ => Vec::new(),
@@ -217,7 +217,7 @@ async fn a_launcher_stands_before_every_process_and_may_refuse() {
     let input = json!({"command": "touch made", "run_in_background": true});
     let outcome = world.call("Bash", input).await;
     assert!(outcome.is_error && text(&outcome).contains("nothing may last here"));
-    assert_eq!(world.surroundings.background().tasks(), []);
+    assert_eq!(world.surroundings.background().list_tasks(), []);
     assert!(!world.path("made").exists());
     let world = behind("");
     let input = json!({"command": "touch made"});
@@ -260,7 +260,7 @@ async fn a_full_file_system_harms_nothing() {
     assert_eq!(std::fs::read(&path).unwrap(), b"old\n");
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 1, "nothing half-written is left");
 
-    let spilling = World::with(|surroundings| surroundings.spill = small.join("spill"));
+    let spilling = World::with(|surroundings| surroundings.spill_directory = small.join("spill"));
     let outcome = spilling.bash("seq 1 200000").await;
     let shown = text(&outcome);
     assert!(shown.contains("\n200000\n[The whole output could not be saved on the file system of"));

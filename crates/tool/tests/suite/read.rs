@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use image::ImageFormat;
 use serde_json::json;
-use windlass_vocabulary::ResultPart;
+use windlass_vocabulary::ToolResultPart;
 
 use crate::picture::{packed, smooth};
 use crate::world::{World, is_alone, structured, text};
@@ -230,7 +230,7 @@ async fn images_are_shown_as_images() {
         let bytes = packed(smooth(30, 20), format);
         let path = world.write("picture.txt", &bytes);
         let outcome = world.read(&path).await;
-        let [ResultPart::Media(media)] = outcome.content.as_slice() else {
+        let [ToolResultPart::Media(media)] = outcome.content.as_slice() else {
             panic!("{outcome:?}");
         };
         assert_eq!(&*media.media_type, kind);
@@ -251,7 +251,8 @@ async fn large_images_come_smaller_with_a_note() {
     let world = World::new();
     let bytes = packed(smooth(4000, 40), ImageFormat::Png);
     let outcome = world.read(&world.write("wide.png", &bytes)).await;
-    let [ResultPart::Text(note), ResultPart::Media(media)] = outcome.content.as_slice() else {
+    let [ToolResultPart::Text(note), ToolResultPart::Media(media)] = outcome.content.as_slice()
+    else {
         panic!("{outcome:?}");
     };
     assert!(!outcome.is_error);

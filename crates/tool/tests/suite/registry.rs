@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use windlass_permission::Granted;
-use windlass_tool::{Job, Registry, Running, Tool};
+use windlass_permission::PermissionGrant;
+use windlass_tool::{Tool, ToolCallContext, ToolFuture, ToolRegistry};
 use windlass_vocabulary::{
-    Concurrency, Inspection, Json, ToolCall, ToolName, ToolOutcome, ToolSpec,
+    Concurrency, Json, ToolCall, ToolInspection, ToolName, ToolOutcome, ToolSpec,
 };
 
 use crate::world::World;
@@ -17,11 +17,11 @@ impl Tool for Custom {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
-    fn inspect(&self, _: &Json) -> Inspection {
-        Inspection::SHARED_READ
+    fn inspect(&self, _: &Json) -> ToolInspection {
+        ToolInspection::SHARED_READ
     }
-    fn run<'a>(&'a self, _: Granted<ToolCall>, _: Job) -> Running<'a> {
-        Box::pin(async { ToolOutcome::text("custom") })
+    fn run<'a>(&'a self, _: PermissionGrant<ToolCall>, _: ToolCallContext) -> ToolFuture<'a> {
+        Box::pin(async { ToolOutcome::from_text("custom") })
     }
 }
 
@@ -34,13 +34,13 @@ fn custom(name: &str) -> Arc<dyn Tool> {
     }))
 }
 
-fn names(registry: &Registry) -> Vec<String> {
+fn names(registry: &ToolRegistry) -> Vec<String> {
     registry.specs().iter().map(|spec| spec.name.to_string()).collect()
 }
 
 #[test]
 fn tools_keep_their_order_and_new_ones_come_last() {
-    let mut registry = Registry::builtin();
+    let mut registry = ToolRegistry::with_builtin_tools();
     let builtin = names(&registry);
     assert_eq!(builtin, OFFERED);
     assert!(registry.insert(custom("Alpha")).is_none());
@@ -81,7 +81,7 @@ async fn deferred_tools_are_found_and_offered_once() {
     let mut world = World::new();
     world.registry.insert_deferred(custom("mcp__disk__format"));
     let deferred: Vec<String> =
-        world.registry.deferred().iter().map(|spec| spec.name.to_string()).collect();
+        world.registry.deferred_specs().iter().map(|spec| spec.name.to_string()).collect();
     assert_eq!(deferred[..8], DEFERRED);
     let offered = |outcome: &ToolOutcome| -> Vec<String> {
         let tools = outcome.update.iter().flat_map(|update| &update.tools);
@@ -111,19 +111,19 @@ fn the_default_tools_fit_their_budget() {
     let bytes = |spec: &ToolSpec| {
         spec.name.as_str().len() + spec.description.len() + spec.input_schema.as_str().len()
     };
-    let specs = Registry::builtin().specs();
+    let specs = ToolRegistry::with_builtin_tools().specs();
     let total: usize = specs.iter().map(bytes).sum();
     let tokens = total / 4;
     assert!(tokens < 3_000, "{tokens} tokens");
-    for spec in specs.iter().chain(&Registry::builtin().deferred()) {
+    for spec in specs.iter().chain(&ToolRegistry::with_builtin_tools().deferred_specs()) {
         assert!(spec.description.len() < 600, "{} talks too much", spec.name);
     }
 }
 
 #[test]
 fn schemas_are_small_and_say_what_is_needed() {
-    let registry = Registry::builtin();
-    let all = [registry.specs(), registry.deferred()].concat();
+    let registry = ToolRegistry::with_builtin_tools();
+    let all = [registry.specs(), registry.deferred_specs()].concat();
     let schemas: Vec<(String, Value)> = all
         .iter()
         .map(|spec| {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 use windlass_permission::{Rule, Rules};
-use windlass_tool::{Registry, Surroundings};
-use windlass_vocabulary::Inspection;
+use windlass_tool::{ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::ToolInspection;
 
 use crate::world::{World, text};
 
 /// A world with two folders of skills.
 fn world() -> World {
     let mut world = World::with(|surroundings| {
-        surroundings.skills = ["mine", "theirs"].map(|name| surroundings.cwd.join(name)).into();
+        surroundings.skill_directories =
+            ["mine", "theirs"].map(|name| surroundings.cwd.join(name)).into();
     });
     world.registry.insert_skills(&world.surroundings);
     let skills = [
@@ -47,7 +48,7 @@ async fn a_skill_is_loaded_with_its_arguments() {
         (json!({"skill": "open"}), ":\n\n---\nname: never closed\n"),
     ];
     for (input, expected) in cases {
-        assert_eq!(world.inspect("Skill", &input), Inspection::SHARED_READ);
+        assert_eq!(world.inspect("Skill", &input), ToolInspection::SHARED_READ);
         let outcome = world.call("Skill", input.clone()).await;
         assert!(!outcome.is_error && text(&outcome).ends_with(expected), "{input}: {outcome:?}");
     }
@@ -103,9 +104,9 @@ async fn a_skill_shows_nothing_but_itself() {
     // What may not be read is not loaded either.
     let deny = vec![Rule::parse("Read(./mine/plain/**)").unwrap()];
     let rules = Rules { deny, ..Rules::default() };
-    let mut surroundings = Surroundings::new(&world.root, world.path("spill"));
-    surroundings.skills = world.surroundings.skills.clone();
-    surroundings.hidden = rules.hidden(&[world.root.display().to_string()]);
+    let mut surroundings = ToolSessionContext::new(&world.root, world.path("spill"));
+    surroundings.skill_directories = world.surroundings.skill_directories.clone();
+    surroundings.hidden_paths = rules.build_hidden_paths(&[world.root.display().to_string()]);
     world.surroundings = Arc::new(surroundings);
     assert!(load(&world, "plain", "").await.is_error);
     assert!(!load(&world, "deploy", "").await.is_error);
@@ -113,12 +114,12 @@ async fn a_skill_shows_nothing_but_itself() {
 
 #[test]
 fn the_tool_is_there_when_there_are_folders() {
-    let mut registry = Registry::builtin();
-    let mut surroundings = Surroundings::new("/w", "/w/spill");
+    let mut registry = ToolRegistry::with_builtin_tools();
+    let mut surroundings = ToolSessionContext::new("/w", "/w/spill");
     registry.insert_skills(&surroundings);
     assert!(registry.get("Skill").is_none());
-    surroundings.skills.push("/w/skills".into());
+    surroundings.skill_directories.push("/w/skills".into());
     registry.insert_skills(&surroundings);
     assert!(registry.specs().iter().any(|spec| spec.name.as_str() == "Skill"));
-    assert_eq!(surroundings.for_another().skills, surroundings.skills);
+    assert_eq!(surroundings.for_subagent().skill_directories, surroundings.skill_directories);
 }

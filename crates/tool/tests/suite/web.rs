@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use windlass_tool::Network;
+use windlass_tool::NetworkAccess;
 use windlass_vocabulary::ToolOutcome;
 
 use crate::world::{World, structured, text};
@@ -90,7 +90,7 @@ async fn fetch(world: &World, url: &str) -> ToolOutcome {
 
 fn open_world() -> World {
     World::with(|surroundings| {
-        surroundings.network = Network { loopback: true, private: false };
+        surroundings.network = NetworkAccess { loopback: true, private: false };
         surroundings.environment.push(("HTTP_PROXY".into(), "http://127.0.0.1:9".into()));
     })
 }
@@ -142,7 +142,7 @@ async fn addresses_are_checked_when_they_are_connected_to() {
     let port = server.address.port();
     let closed = World::new();
     let open = World::with(|surroundings| {
-        surroundings.network = Network { loopback: true, private: true };
+        surroundings.network = NetworkAccess { loopback: true, private: true };
     });
     for url in ["http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"] {
         for world in [&open, &closed] {

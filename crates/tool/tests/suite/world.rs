@@ -5,24 +5,26 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use windlass_permission::{Granted, Opinion, Policy, Ruling, decide};
-use windlass_tool::{Job, Registry, Surroundings};
+use windlass_permission::{PermissionDecision, PermissionGrant, Policy, PriorDecision, decide};
+use windlass_tool::{ToolCallContext, ToolRegistry, ToolSessionContext};
 use windlass_vocabulary::{
-    Inspection, Json, Mode, ResultPart, ToolCall, ToolCallId, ToolName, ToolOutcome,
+    Json, PermissionMode, ToolCall, ToolCallId, ToolInspection, ToolName, ToolOutcome,
+    ToolResultPart,
 };
 
 pub(crate) struct World {
     _directory: TempDir,
     pub(crate) root: PathBuf,
-    pub(crate) registry: Registry,
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) registry: ToolRegistry,
+    pub(crate) surroundings: Arc<ToolSessionContext>,
 }
 
 impl World {
     /// What calls left in the folder for long output, but for the note of whose calls they are: that
     /// goes with the session.
     pub(crate) fn left_behind(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.surroundings.spill).into_iter().flatten().flatten();
+        let entries =
+            std::fs::read_dir(&self.surroundings.spill_directory).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| !name.starts_with("owner")).collect()
     }
@@ -31,17 +33,17 @@ impl World {
         Self::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Surroundings)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut ToolSessionContext)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().canonicalize().unwrap();
         let root = top.join("project");
         std::fs::create_dir(&root).unwrap();
-        let mut surroundings = Surroundings::new(&root, top.join("spill"));
+        let mut surroundings = ToolSessionContext::new(&root, top.join("spill"));
         change(&mut surroundings);
         Self {
             _directory: directory,
             root,
-            registry: Registry::builtin(),
+            registry: ToolRegistry::with_builtin_tools(),
             surroundings: Arc::new(surroundings),
         }
     }
@@ -57,15 +59,20 @@ impl World {
         path
     }
 
-    pub(crate) fn job(&self) -> Job {
-        Job::new(Arc::clone(&self.surroundings))
+    pub(crate) fn job(&self) -> ToolCallContext {
+        ToolCallContext::new(Arc::clone(&self.surroundings))
     }
 
     pub(crate) async fn call(&self, tool: &str, input: Value) -> ToolOutcome {
         self.call_in(tool, input, self.job()).await
     }
 
-    pub(crate) async fn call_in(&self, tool: &str, input: Value, job: Job) -> ToolOutcome {
+    pub(crate) async fn call_in(
+        &self,
+        tool: &str,
+        input: Value,
+        job: ToolCallContext,
+    ) -> ToolOutcome {
         let granted = granted(&input);
         self.registry.get(tool).unwrap().run(granted, job).await
     }
@@ -78,30 +85,30 @@ impl World {
         self.call("Read", serde_json::json!({ "file_path": path })).await
     }
 
-    pub(crate) fn inspect(&self, tool: &str, input: &Value) -> Inspection {
+    pub(crate) fn inspect(&self, tool: &str, input: &Value) -> ToolInspection {
         self.registry.inspect(tool, &Json::from_checked(&input.to_string()))
     }
 }
 
 /// A proof, got the only way there is: by asking in a mode that allows everything. It is asked for a
 /// tool without rules of its own, because what is tested here must hold by itself.
-pub(crate) fn granted(input: &Value) -> Granted<ToolCall> {
+pub(crate) fn granted(input: &Value) -> PermissionGrant<ToolCall> {
     let call = ToolCall {
         id: ToolCallId::from("call"),
         name: ToolName::from("Anything"),
         input: Json::from_checked(&input.to_string()),
         signature: None,
     };
-    let policy = Policy { mode: Mode::BypassPermissions, ..Policy::default() };
-    match decide(&policy, call, &Inspection::EXCLUSIVE_EFFECT, Opinion::None) {
-        Ruling::Allow(granted) => granted,
+    let policy = Policy { mode: PermissionMode::BypassPermissions, ..Policy::default() };
+    match decide(&policy, call, &ToolInspection::EXCLUSIVE_EFFECT, PriorDecision::None) {
+        PermissionDecision::Allow(granted) => granted,
         other => panic!("not allowed: {other:?}"),
     }
 }
 
 pub(crate) fn text(outcome: &ToolOutcome) -> &str {
     match outcome.content.as_slice() {
-        [ResultPart::Text(text)] => text,
+        [ToolResultPart::Text(text)] => text,
         other => panic!("not one text: {other:?}"),
     }
 }

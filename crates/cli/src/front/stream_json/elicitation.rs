@@ -4,25 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use windlass_driver::mcp::{Asking, Person, Question, Reply};
+use windlass_driver::mcp::{
+    ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest,
+};
 
-use super::asks::Port;
-use super::frame::Request;
+use super::client_requests::ClientChannel;
+use super::frame::ClientControlRequest;
 
 /// The client, who is asked over this port.
-pub(crate) struct Client(Port);
+pub(crate) struct ElicitationClient(ClientChannel);
 
-impl Client {
+impl ElicitationClient {
     /// Somebody servers may ask.
-    pub(crate) fn new(port: Port) -> Arc<Self> {
+    pub(crate) fn new(port: ClientChannel) -> Arc<Self> {
         Arc::new(Self(port))
     }
 }
 
-impl Person for Client {
-    fn ask(&self, question: Question) -> Asking {
+impl ElicitationPrompter for ElicitationClient {
+    fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture {
         let port = self.0.clone();
-        let request = Request::Elicitation {
+        let request = ClientControlRequest::Elicitation {
             mcp_server_name: question.server,
             message: question.message,
             mode: if question.url.is_some() { "url" } else { "form" },
@@ -31,20 +33,20 @@ impl Person for Client {
             elicitation_id: question.id,
         };
         Box::pin(async move {
-            match port.ask(request, LIMIT).await {
+            match port.ask(request, ELICITATION_TIMEOUT).await {
                 Ok(mut said) => match said.get("action").and_then(Value::as_str) {
                     Some("accept") => {
                         let content = said.get_mut("content").map(Value::take);
-                        Reply::Accept(content.filter(|content| !content.is_null()))
+                        ElicitationReply::Accept(content.filter(|content| !content.is_null()))
                     }
-                    Some("decline") => Reply::Decline,
-                    _ => Reply::Cancel,
+                    Some("decline") => ElicitationReply::Decline,
+                    _ => ElicitationReply::Cancel,
                 },
                 // Nobody who could say anything.
-                Err(_) => Reply::Cancel,
+                Err(_) => ElicitationReply::Cancel,
             }
         })
     }
 }
 
-const LIMIT: Duration = Duration::from_secs(60 * 60);
+const ELICITATION_TIMEOUT: Duration = Duration::from_secs(60 * 60);

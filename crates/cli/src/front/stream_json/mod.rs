@@ -9,71 +9,71 @@
 //! told of it), `verdict` (how a prompt ends), `control` (what a client may ask), `asks` (what a
 //! client is asked).
 
-mod account;
-mod asks;
+mod client_hooks;
+mod client_mcp_servers;
+mod client_requests;
 mod control;
-mod desk;
 mod elicitation;
-mod failure;
-mod fit;
+mod event_loop;
+mod failure_name;
 mod frame;
-mod hooks;
+mod frame_writer;
 mod initialize;
-mod inside;
-mod mirror;
-mod narrator;
-mod partial;
-mod permission;
-mod pipe;
-mod prompt;
-mod reader;
-mod stage;
-mod state;
-mod structured;
-mod tasks;
-mod verdict;
+mod input_reader;
+mod line_limit;
+mod live_session;
+mod notice_to_frame;
+mod partial_message;
+mod permission_protocol;
+mod prompt_content;
+mod prompt_turn;
+mod session_state;
+mod structured_output;
+mod task_tracker;
+mod transcript_mirror;
+mod usage_totals;
 
 use std::fs::{File, OpenOptions};
 
 use serde_json::Value;
 use windlass_driver::AgentDefinition;
 
-use crate::schema::Schema;
+use crate::json_schema::CheckedSchema;
 
 use crate::args::RunArgs;
-use crate::command::Order;
-use crate::compose::{self, Plan};
+use crate::assembly::{self, SessionPlan};
+use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::front::view::View;
-use crate::front::{beside, unless_signalled};
-use crate::refusal::Refusal;
-use crate::signals::Signals;
+use crate::front::session_report::SessionReport;
+use crate::front::{await_unless_signalled, run_blocking_unless_signalled};
+use crate::signals::SignalListener;
+use crate::slash_command::SlashCommand;
 use crate::subcommand::rewind;
-use desk::Desk;
-use frame::{Incoming, Prompt};
-use reader::Heard;
+use event_loop::EventLoop;
+use frame::{IncomingFrame, PromptFrame};
+use input_reader::InputLine;
 
-pub(crate) use frame::Stamped;
-pub(crate) use stage::LEVEL;
+pub(crate) use frame::ConversationFrame;
+pub(crate) use live_session::PROTOCOL_VERSION;
 
 /// Serves a client until it is done. A prompt of the command line is a client that says one thing; it
 /// may want nothing but the end, as text or as one object.
-pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Refusal> {
+pub(crate) async fn run(args: RunArgs, mut signals: SignalListener) -> Result<Exit, CommandError> {
     let format = args.output_format;
-    let is_stream_in = args.is_stream_in();
-    let schema = schema(&args)?;
-    let agents = agents(&args)?;
-    let diary = diary(&args)?;
+    let is_stream_in = args.reads_stream_json();
+    let schema = parse_json_schema_flag(&args)?;
+    let agents = parse_agents_flag(&args)?;
+    let diary = open_debug_file(&args)?;
     let (mut args, mut early, mut lines) = (args, None, None);
     if is_stream_in && args.headless.await_initialize {
-        let mut all = reader::start();
+        let mut all = input_reader::spawn_stdin_reader();
         // Who said that there is a greeting to wait for sends it first, or ends.
-        match unless_signalled(&mut signals, all.recv()).await {
+        match await_unless_signalled(&mut signals, all.recv()).await {
             Ok(first) => early = first,
             Err(signal) => return Ok(signal.exit()),
         }
-        if let Some(Heard::Line(Incoming::ControlRequest { request, .. })) = &early {
-            let (with, without) = initialize::plugins(request);
+        if let Some(InputLine::Frame(IncomingFrame::ControlRequest { request, .. })) = &early {
+            let (with, without) = initialize::parse_plugin_paths(request);
             args.headless.plugin_dir.extend(with);
             args.headless.plugin_dir_no_mcp.extend(without);
         }
@@ -81,56 +81,58 @@ pub(crate) async fn run(args: RunArgs, mut signals: Signals) -> Result<Exit, Ref
     }
     let again = args.clone();
     let lookup = |name: &str| std::env::var_os(name);
-    let composed = beside(&mut signals, move || match is_stream_in {
-        true => compose::conversation(&args, &lookup),
-        false => compose::print(&args, &lookup),
+    let composed = run_blocking_unless_signalled(&mut signals, move || match is_stream_in {
+        true => assembly::plan_streaming_session(&args, &lookup),
+        false => assembly::plan_print_run(&args, &lookup),
     });
     let mut plan = match composed.await {
         Ok(Ok(plan)) => plan,
         Ok(Err(signal)) => return Ok(signal.exit()),
-        Err(refusal) => return Err(desk::refused(refusal, format).await),
+        Err(refusal) => return Err(event_loop::report_start_failure(refusal, format).await),
     };
-    if let Some(known) = &mut plan.agents {
+    if let Some(known) = &mut plan.subagents {
         known.definitions.retain(|known| !agents.iter().any(|agent| agent.name == known.name));
         known.definitions.extend(agents);
     }
     if !is_stream_in {
-        stage::check_agent(&again, &plan)?;
+        live_session::check_agent_exists(&again, &plan)?;
     }
-    let mut plan = resumable(plan);
-    let warnings = plan.layers.warnings();
+    let mut plan = enable_deferred_calls(plan);
+    let warnings = plan.settings_layers.warnings();
     let notes = std::mem::take(&mut plan.notes);
-    let first = plan.order.take();
+    let first = plan.first_command.take();
     // What the session is written into must not be open when it goes back.
-    if let (Some(Order::Rewind(wanted)), Some(journal)) = (&first, &plan.journal) {
-        let (text, object) = rewind::go(journal, &plan.session_id, wanted)?;
-        let view = View { name: "rewind", text, object };
-        return Ok(desk::seen(view, plan.session_id, format, signals).await);
+    if let (Some(SlashCommand::Rewind(wanted)), Some(journal)) = (&first, &plan.journal) {
+        let (text, object) = rewind::rewind_journal(journal, &plan.session_id, wanted)?;
+        let view = SessionReport { name: "rewind", text, json: object };
+        return Ok(event_loop::print_session_report(view, plan.session_id, format, signals).await);
     }
     let lines = match &first {
-        None => lines.unwrap_or_else(reader::start),
-        Some(order) => reader::once(Incoming::User(Box::new(prompt_of(order)))),
+        None => lines.unwrap_or_else(input_reader::spawn_stdin_reader),
+        Some(order) => input_reader::send_single_frame(IncomingFrame::User(Box::new(
+            build_replayed_prompt(order),
+        ))),
     };
-    let mut desk = Desk::new(again, plan, first, lines, signals).with_schema(schema);
-    desk = desk.with_diary(diary).with_early(early);
-    desk.forewarn(&warnings, &notes);
-    desk.serve().await
+    let mut desk = EventLoop::new(again, plan, first, lines, signals).with_schema(schema);
+    desk = desk.with_debug_log(diary).with_early_line(early);
+    desk.report_warnings(&warnings, &notes);
+    desk.run().await
 }
 
 /// Hooks may put calls off where the session can be taken up again by another process.
-fn resumable(mut plan: Plan) -> Plan {
+fn enable_deferred_calls(mut plan: SessionPlan) -> SessionPlan {
     plan.builder.settings_mut().hooks.can_defer = plan.journal.is_some();
     plan
 }
 
 /// Where everything is told to, for those who look for a mistake.
-fn diary(args: &RunArgs) -> Result<Option<File>, Refusal> {
+fn open_debug_file(args: &RunArgs) -> Result<Option<File>, CommandError> {
     let Some(path) = &args.headless.debug_file else {
         return Ok(None);
     };
     let opened = OpenOptions::new().create(true).append(true).open(path);
     opened.map(Some).map_err(|error| {
-        Refusal::usage(format!(
+        CommandError::usage(format!(
             "--debug-file {}: {error}; give a file that can be written",
             path.display()
         ))
@@ -138,37 +140,40 @@ fn diary(args: &RunArgs) -> Result<Option<File>, Refusal> {
 }
 
 /// What answers must fit.
-pub(crate) fn schema(args: &RunArgs) -> Result<Option<Schema>, Refusal> {
+pub(crate) fn parse_json_schema_flag(
+    args: &RunArgs,
+) -> Result<Option<CheckedSchema>, CommandError> {
     let Some(text) = &args.headless.json_schema else {
         return Ok(None);
     };
-    let wrong = |why: String| Refusal::usage(format!("--json-schema: {why}"));
+    let wrong = |why: String| CommandError::usage(format!("--json-schema: {why}"));
     let value = serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")))?;
-    Schema::new(value).map(Some).map_err(wrong)
+    CheckedSchema::new(value).map(Some).map_err(wrong)
 }
 
 /// Agents of the command line.
-fn agents(args: &RunArgs) -> Result<Vec<AgentDefinition>, Refusal> {
+fn parse_agents_flag(args: &RunArgs) -> Result<Vec<AgentDefinition>, CommandError> {
     let Some(text) = &args.headless.agents else {
         return Ok(Vec::new());
     };
-    let wrong = |why: String| Refusal::usage(format!("--agents: {why}"));
+    let wrong = |why: String| CommandError::usage(format!("--agents: {why}"));
     let value: Value =
         serde_json::from_str(text).map_err(|error| wrong(format!("no JSON: {error}")))?;
-    initialize::agents(Some(&value)).map_err(wrong)
+    initialize::parse_agents(Some(&value)).map_err(wrong)
 }
 
 /// The one prompt of the command line, for those who want to see it again.
-fn prompt_of(order: &Order) -> Prompt {
-    let mut prompt = Prompt::default();
-    if let Order::Say(submission) = order {
-        prompt.message.content = Value::from(prompt::text(&submission.content).unwrap_or_default());
+fn build_replayed_prompt(order: &SlashCommand) -> PromptFrame {
+    let mut prompt = PromptFrame::default();
+    if let SlashCommand::SubmitPrompt(submission) = order {
+        prompt.message.content =
+            Value::from(prompt_content::as_single_text(&submission.content).unwrap_or_default());
     }
     prompt
 }
 
 /// A fresh plan for the same command line, for a conversation that begins anew.
-fn afresh(args: &RunArgs) -> Result<Plan, Refusal> {
+fn build_fresh_plan(args: &RunArgs) -> Result<SessionPlan, CommandError> {
     let mut args = args.clone();
     args.session.goes_on = false;
     args.session.resume = None;
@@ -177,5 +182,6 @@ fn afresh(args: &RunArgs) -> Result<Plan, Refusal> {
     args.session.journal = None;
     args.print = None;
     args.prompt = None;
-    compose::conversation(&args, &|name: &str| std::env::var_os(name)).map(resumable)
+    assembly::plan_streaming_session(&args, &|name: &str| std::env::var_os(name))
+        .map(enable_deferred_calls)
 }

@@ -2,38 +2,38 @@
 //! here it is told what prompts mean and what the session is. Going to another session ends this one
 //! and begins again.
 
-mod back;
-mod desk;
-mod help;
-mod looks;
-mod past;
-mod question;
-mod screen;
-mod status;
+mod appearance;
+mod command_screen;
+mod help_text;
+mod prompt_handler;
+mod prompt_history;
+mod resume_rewind;
+mod startup_questions;
+mod status_line;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use windlass_driver::{Parting, Settings};
-use windlass_terminal::{About, Hint, Stage, run as converse};
+use windlass_driver::{SessionEndReason, Settings};
+use windlass_terminal::{SlashCommandHint, TuiSessionFacts, TuiSetup, run_tui as converse};
 
-use super::{beside, close_for};
+use super::{close_session_for, run_blocking_unless_signalled};
 use crate::args::{RunArgs, SettingsArgs};
-use crate::command::{self, Front};
-use crate::compose::{self, Plan};
+use crate::assembly::{self, SessionPlan};
+use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::expansion::Expander;
-use crate::prompt;
-use crate::refusal::Refusal;
-use crate::remote::InFront;
-use crate::session::branch;
-use crate::signals::Signals;
-use desk::{Desk, Prompts};
-use question::Answered;
+use crate::mcp::SessionElicitor;
+use crate::prompt_expansion::PromptExpander;
+use crate::prompt_input;
+use crate::session::git_branch;
+use crate::signals::SignalListener;
+use crate::slash_command::{self, FrontEnd};
+use prompt_handler::{PromptHandler, PromptHost};
+use startup_questions::StartupDecision;
 
 /// Where to go when a conversation is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextSession {
     /// To this session.
     Resume(String),
     /// To a new one.
@@ -41,42 +41,44 @@ pub(crate) enum Next {
 }
 
 /// Holds conversations until somebody has had enough.
-pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
-    let mut signals = Signals::listen()?;
-    let mut first = prompt::on_command_line(&args)?;
+pub(crate) async fn run_interactive(mut args: RunArgs) -> Result<Exit, CommandError> {
+    let mut signals = SignalListener::listen()?;
+    let mut first = prompt_input::read_from_command_line(&args)?;
     let environment = |name: &str| std::env::var_os(name);
-    let looks = looks::looks(args.screen_reader);
+    let looks = appearance::detect_appearance(args.screen_reader);
     let mut typed = String::new();
     loop {
-        match question::before(&mut args, looks).await? {
-            Answered::Go => {}
-            Answered::Leave(exit) => return Ok(exit),
+        match startup_questions::ask_before_start(&mut args, looks).await? {
+            StartupDecision::Continue => {}
+            StartupDecision::Quit(exit) => return Ok(exit),
         }
         let wanted = args.clone();
-        let composed =
-            beside(&mut signals, move || compose::interactive(&wanted, &environment)).await;
+        let composed = run_blocking_unless_signalled(&mut signals, move || {
+            assembly::plan_interactive_session(&wanted, &environment)
+        })
+        .await;
         let plan = match composed {
             Ok(Ok(plan)) => plan,
             Ok(Err(signal)) => return Ok(signal.exit()),
-            Err(refusal) if refusal.lacks_key => {
-                match question::without_key(&mut args, looks, refusal).await? {
-                    Answered::Go => continue,
-                    Answered::Leave(exit) => return Ok(exit),
+            Err(refusal) if refusal.is_missing_key => {
+                match startup_questions::ask_without_key(&mut args, looks, refusal).await? {
+                    StartupDecision::Continue => continue,
+                    StartupDecision::Quit(exit) => return Ok(exit),
                 }
             }
             Err(refusal) => return Err(refusal),
         };
         let is_older = args.session.resume.is_some() || args.session.goes_on;
-        let begun = Begun {
-            first: first.take(),
-            typed: std::mem::take(&mut typed),
-            is_older,
+        let begun = InteractiveStart {
+            first_prompt: first.take(),
+            unsent_text: std::mem::take(&mut typed),
+            is_resumed: is_older,
             looks,
             settings: args.settings.clone(),
         };
-        let ended = run(plan, begun, &mut signals).await?;
-        typed = ended.typed;
-        match ended.next {
+        let ended = run_session(plan, begun, &mut signals).await?;
+        typed = ended.unsent_text;
+        match ended.next_session {
             None => return Ok(ended.exit),
             Some(next) => {
                 args.session.goes_on = false;
@@ -86,8 +88,8 @@ pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
                 args.session.fork_session = false;
                 args.session.resume_session_at = None;
                 args.session.resume = match next {
-                    Next::Resume(id) => Some(Some(id)),
-                    Next::New => None,
+                    NextSession::Resume(id) => Some(Some(id)),
+                    NextSession::New => None,
                 };
             }
         }
@@ -95,115 +97,133 @@ pub(crate) async fn talk(mut args: RunArgs) -> Result<Exit, Refusal> {
 }
 
 /// How a conversation begins.
-struct Begun {
-    first: Option<String>,
+struct InteractiveStart {
+    first_prompt: Option<String>,
     /// What is typed already.
-    typed: String,
+    unsent_text: String,
     /// Something was said in it before.
-    is_older: bool,
-    looks: windlass_terminal::Looks,
+    is_resumed: bool,
+    looks: windlass_terminal::TuiDisplayOptions,
     /// Which settings were asked for.
     settings: SettingsArgs,
 }
 
 /// How it ended.
-struct Ended {
+struct InteractiveEnd {
     exit: Exit,
-    next: Option<Next>,
+    next_session: Option<NextSession>,
     /// What was typed and not sent.
-    typed: String,
+    unsent_text: String,
 }
 
 /// Holds one conversation.
-async fn run(plan: Plan, begun: Begun, signals: &mut Signals) -> Result<Ended, Refusal> {
-    let warnings = plan.layers.warnings();
-    let Plan { mut builder, agents, portrait, expander, journal, scratch, mut notes, .. } = plan;
+async fn run_session(
+    plan: SessionPlan,
+    begun: InteractiveStart,
+    signals: &mut SignalListener,
+) -> Result<InteractiveEnd, CommandError> {
+    let warnings = plan.settings_layers.warnings();
+    let SessionPlan {
+        mut builder,
+        subagents: agents,
+        description: portrait,
+        expander,
+        journal,
+        scratch_directory: scratch,
+        mut notes,
+        ..
+    } = plan;
     notes.extend(warnings);
     let definitions = agents.as_ref().map(|agents| agents.definitions.clone()).unwrap_or_default();
     if let Some(agents) = agents {
-        builder = builder.agents(agents);
+        builder = builder.subagents(agents);
     }
     let settings = builder.settings().clone();
-    let about = about(&settings, &portrait.cwd, &expander);
+    let about = describe_session(&settings, &portrait.cwd, &expander);
     let mode = settings.policy.mode;
-    let older = journal.as_deref().filter(|_| begun.is_older);
-    let earlier = older.map(|journal| past::earlier(journal, &expander.names.session_id));
-    let looks = looks::wanted(begun.looks, plan.layers.loaded.settings.theme.as_deref());
-    let past = past::Past::new(journal.is_some(), &portrait.cwd);
+    let older = journal.as_deref().filter(|_| begun.is_resumed);
+    let earlier = older.map(|journal| {
+        prompt_history::load_earlier_messages(journal, &expander.variables.session_id)
+    });
+    let looks = appearance::apply_theme_setting(
+        begun.looks,
+        plan.settings_layers.loaded.settings.theme.as_deref(),
+    );
+    let past = prompt_history::PromptHistory::new(journal.is_some(), &portrait.cwd);
     let (session, notices) = builder
         .start()
-        .map_err(|error| Refusal::failed(format!("{error}; correct it and try again")))?;
-    plan.remote.seat(InFront::new(session.clone()));
+        .map_err(|error| CommandError::failure(format!("{error}; correct it and try again")))?;
+    plan.mcp_servers.set_prompter(SessionElicitor::new(session.clone()));
     let next = Arc::new(Mutex::new(None));
-    let said = past.said();
-    let desk = Desk {
+    let said = past.load_prompts();
+    let desk = PromptHandler {
         session: session.clone(),
         journal,
         expander,
         settings,
         agents: definitions,
-        layers: plan.layers,
-        live: tokio::sync::Mutex::new(plan.live),
+        layers: plan.settings_layers,
+        settings_reloader: tokio::sync::Mutex::new(plan.settings_reloader),
         policy: Mutex::new(None),
-        heard: Default::default(),
-        config: plan.atlas.config.clone(),
-        atlas: Mutex::new(plan.atlas),
+        last_hook_runs: Default::default(),
+        config: plan.endpoints.config.clone(),
+        endpoints: Mutex::new(plan.endpoints),
         args: begun.settings,
         cwd: portrait.cwd.clone(),
-        past,
-        next: Arc::clone(&next),
-        aside: Mutex::new(Vec::new()),
+        prompt_history: past,
+        next_session: Arc::clone(&next),
+        shell_outputs: Mutex::new(Vec::new()),
     };
-    let stage = Stage {
+    let stage = TuiSetup {
         session: session.clone(),
         notices,
-        about,
+        facts: about,
         mode,
-        looks,
-        aside: desk.expander.hands.surroundings.spill.clone(),
-        host: Arc::new(Prompts { desk: Arc::new(desk) }),
-        folder: portrait.cwd,
-        said,
-        vim: looks::is_vim(),
-        first: begun.first,
-        typed: begun.typed,
-        earlier: earlier.unwrap_or_default(),
-        notes,
+        display: looks,
+        scratch_directory: desk.expander.tools.tool_context.spill_directory.clone(),
+        host: Arc::new(PromptHost { prompt_handler: Arc::new(desk) }),
+        working_directory: portrait.cwd,
+        prompt_history: said,
+        has_vim_keys: appearance::is_vim_mode(),
+        first_prompt: begun.first_prompt,
+        unsent_text: begun.unsent_text,
+        earlier_messages: earlier.unwrap_or_default(),
+        startup_notes: notes,
     };
     let (held, is_signalled) = tokio::select! {
-        held = converse(stage) => (held.map(|typed| (Exit::DONE, typed)), false),
+        held = converse(stage) => (held.map(|typed| (Exit::SUCCESS, typed)), false),
         signal = signals.next() => (Ok((signal.exit(), String::new())), true),
     };
     let next = next.lock().ok().and_then(|mut next| next.take());
-    close_for(&session, parting(next.as_ref(), is_signalled), signals).await;
-    plan.remote.close().await;
-    forget(scratch.as_deref());
+    close_session_for(&session, session_end_reason(next.as_ref(), is_signalled), signals).await;
+    plan.mcp_servers.close().await;
+    remove_scratch_directory(scratch.as_deref());
     let (exit, typed) = held.map_err(|error| {
-        Refusal::failed(format!("the terminal cannot be used: {error}; ask with -p instead"))
+        CommandError::failure(format!("the terminal cannot be used: {error}; ask with -p instead"))
     })?;
-    Ok(Ended { exit, next, typed })
+    Ok(InteractiveEnd { exit, next_session: next, unsent_text: typed })
 }
 
 /// How hooks are told that it is over.
-fn parting(next: Option<&Next>, is_signalled: bool) -> Parting {
+fn session_end_reason(next: Option<&NextSession>, is_signalled: bool) -> SessionEndReason {
     match (next, is_signalled) {
-        (_, true) => Parting::Other,
-        (Some(Next::New), _) => Parting::Clear,
-        (Some(Next::Resume(_)), _) => Parting::Resume,
-        (None, _) => Parting::PromptInputExit,
+        (_, true) => SessionEndReason::Other,
+        (Some(NextSession::New), _) => SessionEndReason::Clear,
+        (Some(NextSession::Resume(_)), _) => SessionEndReason::Resume,
+        (None, _) => SessionEndReason::PromptInputExit,
     }
 }
 
 /// What is shown of the session.
-fn about(settings: &Settings, cwd: &Path, expander: &Expander) -> About {
-    About {
+fn describe_session(settings: &Settings, cwd: &Path, expander: &PromptExpander) -> TuiSessionFacts {
+    TuiSessionFacts {
         model: settings.model.name.as_str().to_owned(),
-        directory: looks::short(cwd),
-        folder: cwd.to_string_lossy().into_owned(),
-        branch: branch::current(cwd),
-        window: settings.model.window.0,
+        directory_label: appearance::abbreviate_home(cwd),
+        working_directory: cwd.to_string_lossy().into_owned(),
+        branch: git_branch::current_branch(cwd),
+        context_window: settings.model.window.0,
         budget: settings.budget_max.map(|budget| budget.0),
-        commands: hints(expander),
+        commands: list_command_hints(expander),
         rules_file: Some(RULES_FILE.to_owned()),
     }
 }
@@ -212,29 +232,30 @@ fn about(settings: &Settings, cwd: &Path, expander: &Expander) -> About {
 const RULES_FILE: &str = ".claude/settings.local.json";
 
 /// Ours alone and perhaps never made.
-fn forget(scratch: Option<&Path>) {
+fn remove_scratch_directory(scratch: Option<&Path>) {
     if let Some(scratch) = scratch {
         let _ = std::fs::remove_dir_all(scratch);
     }
 }
 
-fn hints(expander: &Expander) -> Vec<Hint> {
-    let hint = |name: &str, words: &str, about: &str| Hint {
+fn list_command_hints(expander: &PromptExpander) -> Vec<SlashCommandHint> {
+    let hint = |name: &str, words: &str, about: &str| SlashCommandHint {
         name: name.to_owned(),
-        words: words.to_owned(),
-        about: about.to_owned(),
+        arguments: words.to_owned(),
+        description: about.to_owned(),
     };
-    let own = command::shown(Front::Terminal).map(|one| hint(one.name, one.hint, one.about));
-    let mut hints: Vec<Hint> = own.collect();
-    hints.extend(expander.commands().into_iter().map(|one| Hint {
+    let own = slash_command::list_available(FrontEnd::Terminal)
+        .map(|one| hint(one.name, one.argument_hint, one.description));
+    let mut hints: Vec<SlashCommandHint> = own.collect();
+    hints.extend(expander.list_commands().into_iter().map(|one| SlashCommandHint {
         name: one.name,
-        words: one.hint,
-        about: one.description,
+        arguments: one.argument_hint,
+        description: one.description,
     }));
     hints
 }
 
 /// Where our own state lies, for whoever keeps something in it.
-fn state() -> Option<PathBuf> {
-    crate::folder::state(&|name: &str| std::env::var_os(name))
+fn find_state_directory() -> Option<PathBuf> {
+    crate::user_directories::state_directory(&|name: &str| std::env::var_os(name))
 }

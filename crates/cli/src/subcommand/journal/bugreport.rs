@@ -4,18 +4,19 @@ use std::path::PathBuf;
 
 use windlass_journal::{scrub, verify};
 
-use super::{fallback, meant};
+use super::{fallback_settings, resolve_journal_path};
 use crate::args::BugreportArgs;
-use crate::chance;
-use crate::environment::Lookup;
-use crate::refusal::Refusal;
-use crate::session::unusable;
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
+use crate::random;
+use crate::session::journal_error;
 
 /// What to print.
-pub(crate) fn run(args: &BugreportArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let journal = meant(args.session.as_deref(), lookup)?;
-    let settings = fallback();
-    let bytes = scrub(&journal, &settings, &chance::name()).map_err(|error| unusable(&error))?;
+pub(crate) fn run(args: &BugreportArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    let journal = resolve_journal_path(args.session.as_deref(), lookup)?;
+    let settings = fallback_settings();
+    let bytes = scrub(&journal, &settings, &random::generate_name())
+        .map_err(|error| journal_error(&error))?;
     let output = args.output.clone().unwrap_or_else(|| {
         let id = journal.file_stem().unwrap_or_default().to_string_lossy();
         let short: String = id.chars().take(8).collect();
@@ -23,12 +24,12 @@ pub(crate) fn run(args: &BugreportArgs, lookup: &impl Lookup) -> Result<String, 
     });
     let written = std::fs::OpenOptions::new().write(true).create_new(true).open(&output);
     written.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes)).map_err(|error| {
-        Refusal::failed(format!(
+        CommandError::failure(format!(
             "{} cannot be written: {error}; give another: -o FILE",
             output.display()
         ))
     })?;
-    let verified = verify(&output, &settings).map_err(|error| unusable(&error))?;
+    let verified = verify(&output, &settings).map_err(|error| journal_error(&error))?;
     let is_same = match verified.difference {
         None => "It replays like the session does",
         Some(_) => "It does not replay like the session does, which is part of the report",

@@ -9,19 +9,22 @@ use std::path::{Path, PathBuf};
 
 use windlass_driver::Settings;
 
-use super::sessions::one;
-use crate::environment::Lookup;
-use crate::refusal::Refusal;
+use super::sessions::find_session;
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
 
 /// The journal that is meant: a file, or that of a session.
-fn meant(wanted: Option<&str>, lookup: &impl Lookup) -> Result<PathBuf, Refusal> {
+fn resolve_journal_path(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<PathBuf, CommandError> {
     match wanted {
         Some(path) if path.contains('/') || Path::new(path).is_file() => Ok(PathBuf::from(path)),
-        wanted => Ok(one(wanted, lookup)?.path),
+        wanted => Ok(find_session(wanted, lookup)?.path),
     }
 }
 
 /// For journals that do not say under which settings they were decided.
-fn fallback() -> Settings {
-    crate::session::cut::unsaid()
+fn fallback_settings() -> Settings {
+    crate::session::rewind_point::fallback_settings()
 }

@@ -2,44 +2,48 @@
 //! noted down then is held against what comes out now.
 
 use serde_json::{Value, json};
-use windlass_journal::clock::moment;
-use windlass_journal::{Verified, Walked, verify, walk};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{ExplainedStep, VerifyReport, explain_journal, verify};
 
-use super::{fallback, meant};
+use super::{fallback_settings, resolve_journal_path};
 use crate::args::ReplayArgs;
-use crate::environment::Lookup;
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::front::harmless;
-use crate::front::words::count;
-use crate::refusal::Refusal;
-use crate::session::unusable;
+use crate::front::human_format::format_count;
+use crate::front::strip_control_characters;
+use crate::session::journal_error;
 
 /// What to print, and whether every decision came out the same.
-pub(crate) fn run(args: &ReplayArgs, lookup: &impl Lookup) -> Result<(String, Exit), Refusal> {
-    let journal = meant(args.session.as_deref(), lookup)?;
-    let settings = fallback();
+pub(crate) fn run(
+    args: &ReplayArgs,
+    lookup: &impl EnvLookup,
+) -> Result<(String, Exit), CommandError> {
+    let journal = resolve_journal_path(args.session.as_deref(), lookup)?;
+    let settings = fallback_settings();
     let mut text = String::new();
     if args.step {
-        let see = |walked: Walked| match args.json {
-            true => text.push_str(&format!("{}\n", object(&walked))),
-            false => text.push_str(&lines(&walked)),
+        let see = |walked: ExplainedStep| match args.json {
+            true => text.push_str(&format!("{}\n", step_to_json(&walked))),
+            false => text.push_str(&render_step(&walked)),
         };
-        walk(&journal, &settings, see).map_err(|error| unusable(&error))?;
+        explain_journal(&journal, &settings, see).map_err(|error| journal_error(&error))?;
     }
-    let verified = verify(&journal, &settings).map_err(|error| unusable(&error))?;
+    let verified = verify(&journal, &settings).map_err(|error| journal_error(&error))?;
     text.push_str(&match args.json {
-        true => format!("{}\n", verdict_object(&verified)),
-        false => verdict(&verified),
+        true => format!("{}\n", verification_to_json(&verified)),
+        false => render_verification(&verified),
     });
-    let exit = if verified.difference.is_some() { Exit::FAILED } else { Exit::DONE };
+    let exit = if verified.difference.is_some() { Exit::FAILURE } else { Exit::SUCCESS };
     Ok((text, exit))
 }
 
-fn verdict(verified: &Verified) -> String {
-    let Verified { folded, same, missing, difference } = verified;
-    let mut text = format!("{} records, {} decisions the same", count(folded.seq), count(*same));
+fn render_verification(verified: &VerifyReport) -> String {
+    let VerifyReport { folded, same, missing, difference } = verified;
+    let mut text =
+        format!("{} records, {} decisions the same", format_count(folded.seq), format_count(*same));
     if *missing > 0 {
-        text.push_str(&format!(", {} not noted down then", count(*missing)));
+        text.push_str(&format!(", {} not noted down then", format_count(*missing)));
     }
     if !folded.damages.is_empty() {
         text.push_str(&format!(", {} damaged lines left out", folded.damages.len()));
@@ -49,17 +53,17 @@ fn verdict(verified: &Verified) -> String {
         None => text.push_str("It comes out as it did then.\n"),
         Some((seq, note)) => {
             let note = format!("{note:?}");
-            let note: String = note.chars().take(NOTE_CHARS).collect();
+            let note: String = note.chars().take(NOTE_CHARS_MAX).collect();
             text.push_str(&format!(
                 "It comes out differently: record {seq} says {}, and that does not follow now.\n",
-                harmless(&note)
+                strip_control_characters(&note)
             ));
         }
     }
     text
 }
 
-fn verdict_object(verified: &Verified) -> Value {
+fn verification_to_json(verified: &VerifyReport) -> Value {
     let difference = verified.difference.as_ref().map(|(seq, _)| seq);
     json!({
         "records": verified.folded.seq,
@@ -70,27 +74,30 @@ fn verdict_object(verified: &Verified) -> Value {
     })
 }
 
-fn lines(walked: &Walked) -> String {
+fn render_step(walked: &ExplainedStep) -> String {
     let (before, now) = walked.phase;
     let moved = if before == now { now.to_owned() } else { format!("{before} → {now}") };
     let because = walked.transition.map(|transition| format!(" · {transition}"));
     let mut text = format!(
         "{:>6}  {}\n        {moved} · turn {}{}\n",
         walked.seq,
-        harmless(&walked.event),
+        strip_control_characters(&walked.event),
         walked.turn,
         because.unwrap_or_default()
     );
     for effect in &walked.effects {
-        text.push_str(&format!("        ↳ {}\n", harmless(&effect.replace('\n', " "))));
+        text.push_str(&format!(
+            "        ↳ {}\n",
+            strip_control_characters(&effect.replace('\n', " "))
+        ));
     }
     text
 }
 
-fn object(walked: &Walked) -> Value {
+fn step_to_json(walked: &ExplainedStep) -> Value {
     json!({
         "record": walked.seq,
-        "at": moment(walked.at),
+        "at": format_timestamp(walked.at),
         "event": walked.event,
         "before": walked.phase.0,
         "after": walked.phase.1,
@@ -100,4 +107,4 @@ fn object(walked: &Walked) -> Value {
     })
 }
 
-const NOTE_CHARS: usize = 200;
+const NOTE_CHARS_MAX: usize = 200;

@@ -2,21 +2,21 @@
 //! words. Read off the replay; the words that the loop itself used then stand behind ours.
 
 use serde_json::{Value, json};
-use windlass_journal::clock::moment;
-use windlass_journal::{Walked, walk};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{ExplainedStep, explain_journal};
 use windlass_vocabulary::{Notice, Terminal, Transition};
 
-use super::{fallback, meant};
+use super::{fallback_settings, resolve_journal_path};
 use crate::args::WhyArgs;
-use crate::environment::Lookup;
-use crate::front::words::{count, money};
-use crate::front::{call::shortened, harmless};
-use crate::refusal::{Refusal, one_line};
-use crate::session::unusable;
+use crate::command_error::{CommandError, to_single_line};
+use crate::environment::EnvLookup;
+use crate::front::human_format::{format_count, format_money};
+use crate::front::{strip_control_characters, tool_call_summary::truncate_with_ellipsis};
+use crate::session::journal_error;
 
 /// Something that has a reason.
 #[derive(Debug)]
-struct Reason {
+struct RunReason {
     run: u32,
     turn: u32,
     at: u64,
@@ -28,49 +28,51 @@ struct Reason {
 }
 
 /// What to print.
-pub(crate) fn run(args: &WhyArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let journal = meant(args.session.as_deref(), lookup)?;
-    let mut reasons: Vec<Reason> = Vec::new();
-    let mut at = Place { run: 0, turn: 1 };
-    walk(&journal, &fallback(), |walked| at.take(&walked, &mut reasons))
-        .map_err(|error| unusable(&error))?;
+pub(crate) fn run(args: &WhyArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
+    let journal = resolve_journal_path(args.session.as_deref(), lookup)?;
+    let mut reasons: Vec<RunReason> = Vec::new();
+    let mut at = WalkPosition { run: 0, turn: 1 };
+    explain_journal(&journal, &fallback_settings(), |walked| {
+        at.collect_reasons(&walked, &mut reasons)
+    })
+    .map_err(|error| journal_error(&error))?;
     if let Some(turn) = args.turn {
         let last = reasons.iter().map(|reason| reason.run).max().unwrap_or(0);
         reasons.retain(|reason| reason.run == last && reason.turn == turn);
         if reasons.is_empty() {
-            return Err(Refusal::usage(format!("the last run has no turn {turn}")));
+            return Err(CommandError::usage(format!("the last run has no turn {turn}")));
         }
     }
     if args.json {
-        let reasons: Vec<Value> = reasons.iter().map(object).collect();
+        let reasons: Vec<Value> = reasons.iter().map(reason_to_json).collect();
         return Ok(format!("{}\n", json!({"reasons": reasons})));
     }
     Ok(match reasons.is_empty() {
         true => "Nothing was asked of a model yet.\n".to_owned(),
-        false => reasons.iter().map(line).collect(),
+        false => reasons.iter().map(render_reason).collect(),
     })
 }
 
 /// The last reasons of a session, in plain words.
-pub(crate) fn lately(journal: &std::path::Path) -> Result<String, Refusal> {
+pub(crate) fn render_recent_reasons(journal: &std::path::Path) -> Result<String, CommandError> {
     let session = Some(journal.to_string_lossy().into_owned());
     let args = WhyArgs { session, turn: None, json: false };
     let text = run(&args, &|name: &str| std::env::var_os(name))?;
     let lines: Vec<&str> = text.lines().collect();
-    let from = lines.len().saturating_sub(LATELY_MAX);
+    let from = lines.len().saturating_sub(RECENT_LINES_MAX);
     Ok(lines.get(from..).unwrap_or_default().join("\n"))
 }
 
-const LATELY_MAX: usize = 12;
+const RECENT_LINES_MAX: usize = 12;
 
 /// Where the walk is.
-struct Place {
+struct WalkPosition {
     run: u32,
     turn: u32,
 }
 
-impl Place {
-    fn take(&mut self, walked: &Walked, reasons: &mut Vec<Reason>) {
+impl WalkPosition {
+    fn collect_reasons(&mut self, walked: &ExplainedStep, reasons: &mut Vec<RunReason>) {
         for notice in &walked.notices {
             match notice {
                 Notice::RunStarted => {
@@ -80,72 +82,85 @@ impl Place {
                 Notice::Continued { turn, .. } => self.turn = (*turn).max(1),
                 _ => {}
             }
-            if let Some((kind, name, words)) = reason(notice) {
-                reasons.push(self.reason(walked.at, kind, name, words));
+            if let Some((kind, name, words)) = explain_notice(notice) {
+                reasons.push(self.build_reason(walked.at, kind, name, words));
             }
         }
         if let Some(ending) = &walked.ending {
-            let words = format!("{} ({})", stopped(ending.terminal), one_line(&ending.why));
-            let words = format!("{words}; {} so far", money(ending.cost));
-            reasons.push(self.reason(walked.at, "stopped", Some(ending.terminal.name()), words));
+            let words =
+                format!("{} ({})", describe_terminal(ending.terminal), to_single_line(&ending.why));
+            let words = format!("{words}; {} so far", format_money(ending.cost));
+            reasons.push(self.build_reason(
+                walked.at,
+                "stopped",
+                Some(ending.terminal.name()),
+                words,
+            ));
         }
     }
 
-    fn reason(
+    fn build_reason(
         &self,
         at: u64,
         kind: &'static str,
         name: Option<&'static str>,
         words: String,
-    ) -> Reason {
-        Reason { run: self.run.max(1), turn: self.turn, at, kind, name, words }
+    ) -> RunReason {
+        RunReason { run: self.run.max(1), turn: self.turn, at, kind, name, words }
     }
 }
 
 /// The reason a notice gives, if it gives one.
-fn reason(notice: &Notice) -> Option<(&'static str, Option<&'static str>, String)> {
+fn explain_notice(notice: &Notice) -> Option<(&'static str, Option<&'static str>, String)> {
     Some(match notice {
         Notice::Continued { transition, .. } => {
-            ("continued", Some(transition.name()), continued(*transition).to_owned())
+            ("continued", Some(transition.name()), describe_transition(*transition).to_owned())
         }
-        Notice::MessageAdded(message) if message.origin == windlass_vocabulary::Origin::User => {
-            let words = shortened(&one_line(&message.text()), WORDS_MAX);
+        Notice::MessageAdded(message)
+            if message.origin == windlass_vocabulary::MessageOrigin::User =>
+        {
+            let words = truncate_with_ellipsis(&to_single_line(&message.text()), WORDS_MAX);
             ("asked", None, format!("Somebody said: {words}"))
         }
         Notice::ContextShrunk { level, freed, losses } => {
-            let mut words =
-                format!("{} About {} tokens were freed.", shrunk(*level), count(freed.0));
+            let mut words = format!(
+                "{} About {} tokens were freed.",
+                describe_context_level(*level),
+                format_count(freed.0)
+            );
             if let Some(first) = losses.first() {
-                words.push_str(&format!(" First of {}: {}", losses.len(), one_line(first)));
+                words.push_str(&format!(" First of {}: {}", losses.len(), to_single_line(first)));
             }
             ("shrunk", None, words)
         }
         Notice::ModelSwitched { from, to, why } => {
-            ("switched", None, format!("From {from} to {to}: {}", one_line(why)))
+            ("switched", None, format!("From {from} to {to}: {}", to_single_line(why)))
         }
-        Notice::Waiting { failure, attempt, attempts_max, wait } => {
-            let what = one_line(&failure.message);
-            let words =
-                format!("Waited {} ms, try {attempt} of {attempts_max}: {what}", count(wait.0));
+        Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
+            let what = to_single_line(&failure.message);
+            let words = format!(
+                "Waited {} ms, try {attempt} of {attempts_max}: {what}",
+                format_count(wait.0)
+            );
             ("waited", None, words)
         }
         Notice::Repaired { why } => {
-            ("repaired", None, format!("The request was repaired: {}", one_line(why)))
+            ("repaired", None, format!("The request was repaired: {}", to_single_line(why)))
         }
         Notice::Retracted { why, .. } => (
             "retracted",
             None,
-            format!("What was shown of an answer was taken back: {}", one_line(why)),
+            format!("What was shown of an answer was taken back: {}", to_single_line(why)),
         ),
         Notice::ToolDenied { call, why } => {
-            ("denied", None, format!("{} did not run: {}", call.name, one_line(why)))
+            ("denied", None, format!("{} did not run: {}", call.name, to_single_line(why)))
         }
         _ => return None,
     })
 }
 
 /// Why the loop went round again: a sentence for each way.
-fn continued(transition: Transition) -> &'static str {
+fn describe_transition(transition: Transition) -> &'static str {
     match transition {
         Transition::NextTurn => "Every call had its result, so the model was asked again.",
         Transition::CollapseDrainRetry => {
@@ -174,7 +189,7 @@ fn continued(transition: Transition) -> &'static str {
 }
 
 /// Why a run stopped: a sentence for each way.
-fn stopped(terminal: Terminal) -> &'static str {
+fn describe_terminal(terminal: Terminal) -> &'static str {
     match terminal {
         Terminal::Completed => "The model had nothing more to do.",
         Terminal::BlockingLimit => {
@@ -195,7 +210,7 @@ fn stopped(terminal: Terminal) -> &'static str {
 }
 
 /// What made the window emptier: a sentence for each level.
-fn shrunk(level: u8) -> &'static str {
+fn describe_context_level(level: u8) -> &'static str {
     match level {
         1 => "Results that were too long were shortened and kept on disk.",
         2 => "The oldest turns were left out.",
@@ -205,17 +220,21 @@ fn shrunk(level: u8) -> &'static str {
     }
 }
 
-fn line(reason: &Reason) -> String {
-    let Reason { run, turn, at, kind, name, words } = reason;
+fn render_reason(reason: &RunReason) -> String {
+    let RunReason { run, turn, at, kind, name, words } = reason;
     let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
-    format!("run {run}, turn {turn} · {} · {kind}{name}\n    {}\n", moment(*at), harmless(words))
+    format!(
+        "run {run}, turn {turn} · {} · {kind}{name}\n    {}\n",
+        format_timestamp(*at),
+        strip_control_characters(words)
+    )
 }
 
-fn object(reason: &Reason) -> Value {
+fn reason_to_json(reason: &RunReason) -> Value {
     json!({
         "run": reason.run,
         "turn": reason.turn,
-        "at": moment(reason.at),
+        "at": format_timestamp(reason.at),
         "kind": reason.kind,
         "name": reason.name,
         "words": reason.words,
@@ -231,9 +250,10 @@ mod tests {
 
     #[test]
     fn every_reason_has_a_sentence_of_its_own() {
-        let all = Transition::ALL.iter().map(|one| continued(*one));
-        let all =
-            all.chain(Terminal::ALL.iter().map(|one| stopped(*one))).chain((1..=5).map(shrunk));
+        let all = Transition::ALL.iter().map(|one| describe_transition(*one));
+        let all = all
+            .chain(Terminal::ALL.iter().map(|one| describe_terminal(*one)))
+            .chain((1..=5).map(describe_context_level));
         let all: Vec<&str> = all.collect();
         assert_eq!(all.len(), 7 + 11 + 5);
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());

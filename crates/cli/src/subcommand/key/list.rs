@@ -5,71 +5,72 @@ use serde_json::{Value, json};
 
 use crate::args::KeyListArgs;
 use crate::config::Config;
-use crate::environment::Lookup;
-use crate::keyring::{Found, Ring, Trouble};
-use crate::server::ring;
-use crate::server::source::{self, Source};
+use crate::environment::EnvLookup;
+use crate::keyring::{Keyring, KeyringError, KeyringSearchResult};
+use crate::provider::key_source::{self, KeySource};
+use crate::provider::keyring_key;
 
 /// One provider.
-struct Row<'a> {
+struct ProviderKeyRow<'a> {
     name: &'a str,
     is_open: bool,
     /// The first is used.
-    sources: Vec<Source>,
+    sources: Vec<KeySource>,
 }
 
 /// What to print.
-pub(super) fn run(args: &KeyListArgs, config: &Config, lookup: &impl Lookup) -> String {
+pub(super) fn run(args: &KeyListArgs, config: &Config, lookup: &impl EnvLookup) -> String {
     let mut trouble = None;
-    let ring = Ring::here(lookup).map_err(|absent| trouble = Some(absent)).ok();
+    let ring = Keyring::detect(lookup).map_err(|absent| trouble = Some(absent)).ok();
     let mut rows = Vec::new();
     for (name, provider) in &config.providers {
-        let mut sources = source::named(provider, config, lookup);
+        let mut sources = key_source::list_configured_sources(provider, config, lookup);
         // A key ring that failed once is not asked again: it would take its time again.
-        let origin = ring::origin(name, config, lookup).filter(|_| ring::is_wanted(provider));
+        let origin = keyring_key::key_origin(name, config, lookup)
+            .filter(|_| keyring_key::uses_keyring(provider));
         if let (Some(ring), None, Some(origin)) = (&ring, &trouble, origin) {
-            match ring::look(ring, name, &origin, config, lookup) {
-                Ok(Some(kept)) => sources.push(in_ring(ring, &kept.found)),
+            match keyring_key::find_keyring_key(ring, name, &origin, config, lookup) {
+                Ok(Some(kept)) => sources.push(keyring_source(ring, &kept.content)),
                 Ok(None) => {}
                 Err(failed) => trouble = Some(failed),
             }
         }
-        rows.push(Row { name, is_open: provider.is_open(), sources });
+        rows.push(ProviderKeyRow { name, is_open: provider.needs_no_key(), sources });
     }
     match args.json {
-        true => format!("{}\n", object(&rows, trouble.as_ref())),
-        false => table(&rows, trouble.as_ref()),
+        true => format!("{}\n", rows_to_json(&rows, trouble.as_ref())),
+        false => render_key_table(&rows, trouble.as_ref()),
     }
 }
 
 /// The keychain of macOS gives nothing unasked, locked or not.
-fn in_ring(ring: &Ring, found: &Found) -> Source {
+fn keyring_source(ring: &Keyring, found: &KeyringSearchResult) -> KeySource {
     match (ring, found) {
-        (Ring::SecretTool(_), Found::Kept) => Source::LockedRing,
-        _ => Source::Ring,
+        (Keyring::SecretTool(_), KeyringSearchResult::Withheld) => KeySource::LockedKeyring,
+        _ => KeySource::Keyring,
     }
 }
 
-fn object(rows: &[Row<'_>], trouble: Option<&Trouble>) -> Value {
-    let row = |row: &Row<'_>| {
+fn rows_to_json(rows: &[ProviderKeyRow<'_>], trouble: Option<&KeyringError>) -> Value {
+    let row = |row: &ProviderKeyRow<'_>| {
         json!({
             "provider": row.name,
             "needs_key": !row.is_open,
-            "from": row.sources.first().map(Source::kind),
-            "sources": row.sources.iter().map(Source::to_string).collect::<Vec<_>>(),
+            "from": row.sources.first().map(KeySource::kind),
+            "sources": row.sources.iter().map(KeySource::to_string).collect::<Vec<_>>(),
         })
     };
     json!({
         "providers": rows.iter().map(row).collect::<Vec<_>>(),
-        "keyring_problem": trouble.map(Trouble::to_string),
+        "keyring_problem": trouble.map(KeyringError::to_string),
     })
 }
 
-fn table(rows: &[Row<'_>], trouble: Option<&Trouble>) -> String {
+fn render_key_table(rows: &[ProviderKeyRow<'_>], trouble: Option<&KeyringError>) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     let mut text = format!("{:<width$}  key comes from\n", "provider");
     for row in rows {
-        let sources: Vec<String> = row.sources.iter().map(Source::to_string).collect();
+        let sources: Vec<String> = row.sources.iter().map(KeySource::to_string).collect();
         let from = match sources.as_slice() {
             [] if row.is_open => "not needed".to_owned(),
             [] => "-".to_owned(),
@@ -78,12 +79,12 @@ fn table(rows: &[Row<'_>], trouble: Option<&Trouble>) -> String {
         };
         text.push_str(&format!("{:<width$}  {from}\n", row.name));
     }
-    text.push_str(ORDER);
+    text.push_str(LOOKUP_ORDER_HELP);
     if let Some(trouble) = trouble {
         text.push_str(&format!("The key ring cannot be asked: {trouble}.\n"));
     }
     text
 }
 
-const ORDER: &str = "\nLooked for in this order: environment, key_file or key_command of config.toml, key \
+const LOOKUP_ORDER_HELP: &str = "\nLooked for in this order: environment, key_file or key_command of config.toml, key \
                      ring.\n`windlass key set PROVIDER` puts one into the key ring.\n";

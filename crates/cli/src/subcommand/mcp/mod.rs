@@ -9,193 +9,235 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use windlass_driver::Surroundings;
-use windlass_driver::mcp::{HttpOrder, Seat, ServerOrder, ServerStatus, Servers, Way};
-use windlass_settings::{ServerShelf, keep_server};
+use windlass_driver::ToolSessionContext;
+use windlass_driver::mcp::{
+    HttpServerConfig, McpServerConfig, McpServerReport, McpServerTransport, McpServers,
+    PrompterSlot,
+};
+use windlass_settings::{McpServerScope, write_mcp_server};
 
 use crate::args::{
-    AddArgs, AddJsonArgs, McpCommand, RemoteArgs, Scope, SettingsArgs, TransportArg,
+    McpAddArgs, McpAddJsonArgs, McpCommand, McpConfigArgs, McpScopeArg, McpTransportArg,
+    SettingsArgs,
 };
-use crate::compose;
-use crate::environment::Lookup;
+use crate::assembly;
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::layers::Layers;
-use crate::refusal::Refusal;
-use crate::{folder, remote};
+use crate::settings::SettingsLayers;
+use crate::{mcp, user_directories};
 
-pub(crate) use login::{Going as Login, conform};
+pub(crate) use login::{BrowserLogin as Login, run_conformance};
 
 /// How long a list waits for servers that do not answer.
-const TRY_MAX: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Does it, prints what there is to say, and says how to exit.
-pub(crate) async fn run(command: McpCommand, lookup: &impl Lookup) -> Result<Exit, Refusal> {
+pub(crate) async fn run(
+    command: McpCommand,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
     match command {
         McpCommand::Serve(args) => serve::run(&args, lookup).await,
-        other => Ok(crate::say(&told(other, lookup).await?)),
+        other => Ok(crate::print_answer(&run_and_render(other, lookup).await?)),
     }
 }
 
-async fn told(command: McpCommand, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let cwd = compose::working_directory()?;
+async fn run_and_render(
+    command: McpCommand,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let cwd = assembly::working_directory()?;
     match command {
         McpCommand::Serve(_) => Ok(String::new()),
-        McpCommand::Add(args) => add(&args, &cwd, lookup),
-        McpCommand::AddJson(args) => add_json(&args, &cwd, lookup),
-        McpCommand::List => list(None, &cwd, lookup).await,
-        McpCommand::Get { name } => list(Some(name), &cwd, lookup).await,
+        McpCommand::Add(args) => add_server(&args, &cwd, lookup),
+        McpCommand::AddJson(args) => add_server_json(&args, &cwd, lookup),
+        McpCommand::List => list_servers(None, &cwd, lookup).await,
+        McpCommand::Get { name } => list_servers(Some(name), &cwd, lookup).await,
         McpCommand::Login { name } => {
-            let login = login::Going::begin(&name, &cwd, lookup).await?;
+            let login = login::BrowserLogin::begin(&name, &cwd, lookup).await?;
             eprintln!("Log in here: {}", login.address());
             login.finish().await
         }
-        McpCommand::Logout { name } => login::log_out(&http(&name, &cwd, lookup)?, lookup),
-        McpCommand::Remove { name, scope } => remove(&name, scope, &cwd, lookup),
+        McpCommand::Logout { name } => {
+            login::log_out(&find_http_server(&name, &cwd, lookup)?, lookup)
+        }
+        McpCommand::Remove { name, scope } => remove_server(&name, scope, &cwd, lookup),
     }
 }
 
-fn add(args: &AddArgs, cwd: &Path, lookup: &impl Lookup) -> Result<String, Refusal> {
+fn add_server(
+    args: &McpAddArgs,
+    cwd: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
     let pairs = |values: &[String], sign: char, what: &str| {
         let pair = |value: &String| {
             let (name, value) = value.split_once(sign).ok_or_else(|| {
-                Refusal::usage(format!("`{value}` is no {what}; write NAME{sign}VALUE"))
+                CommandError::usage(format!("`{value}` is no {what}; write NAME{sign}VALUE"))
             })?;
             Ok((name.trim().to_owned(), Value::from(value.trim())))
         };
-        values.iter().map(pair).collect::<Result<Map<String, Value>, Refusal>>()
+        values.iter().map(pair).collect::<Result<Map<String, Value>, CommandError>>()
     };
     let env = pairs(&args.env, '=', "variable")?;
     let headers = pairs(&args.header, ':', "header")?;
     let mut entry = match args.transport {
-        TransportArg::Stdio => {
+        McpTransportArg::Stdio => {
             json!({"type": "stdio", "command": args.target, "args": args.arguments, "env": env})
         }
-        TransportArg::Http => json!({"type": "http", "url": args.target}),
-        TransportArg::Sse => json!({"type": "sse", "url": args.target}),
+        McpTransportArg::Http => json!({"type": "http", "url": args.target}),
+        McpTransportArg::Sse => json!({"type": "sse", "url": args.target}),
     };
     if let (false, Some(fields)) = (headers.is_empty(), entry.as_object_mut()) {
         fields.insert("headers".to_owned(), Value::Object(headers));
     }
-    keep(&args.name, args.scope, &entry, cwd, lookup)
+    save_server(&args.name, args.scope, &entry, cwd, lookup)
 }
 
-fn add_json(args: &AddJsonArgs, cwd: &Path, lookup: &impl Lookup) -> Result<String, Refusal> {
+fn add_server_json(
+    args: &McpAddJsonArgs,
+    cwd: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
     let entry: Value = serde_json::from_str(&args.json)
-        .map_err(|error| Refusal::usage(format!("the entry is not JSON: {error}")))?;
-    keep(&args.name, args.scope, &entry, cwd, lookup)
+        .map_err(|error| CommandError::usage(format!("the entry is not JSON: {error}")))?;
+    save_server(&args.name, args.scope, &entry, cwd, lookup)
 }
 
-fn keep(
+fn save_server(
     name: &str,
-    scope: Scope,
+    scope: McpScopeArg,
     entry: &Value,
     cwd: &Path,
-    lookup: &impl Lookup,
-) -> Result<String, Refusal> {
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if name.is_empty() || !name.chars().all(is_name) {
-        return Err(Refusal::usage(format!(
+        return Err(CommandError::usage(format!(
             "`{name}` cannot be a server's name; use letters, digits, - and _"
         )));
     }
     let config = json!({"mcpServers": {name: entry}}).to_string();
-    let args = RemoteArgs { mcp_config: vec![config], strict_mcp_config: true };
-    let checked = remote::configured(&args, &[], cwd, lookup)?;
-    if checked.orders.is_empty() {
-        return Err(Refusal::usage(checked.notes.join("; ")));
+    let args = McpConfigArgs { mcp_config: vec![config], strict_mcp_config: true };
+    let checked = mcp::load_server_configs(&args, &[], cwd, lookup)?;
+    if checked.servers.is_empty() {
+        return Err(CommandError::usage(checked.notes.join("; ")));
     }
-    let place = Place::of(scope, cwd, lookup)?;
-    let was_there = place.keep(name, Some(entry))?;
+    let place = McpConfigFile::for_scope(scope, cwd, lookup)?;
+    let was_there = place.write_entry(name, Some(entry))?;
     let done = if was_there { "replaced" } else { "added" };
     let mut text = format!("{done} `{name}` in {}\n", place.path.display());
     for note in checked.notes {
         let _ = writeln!(text, "{note}");
     }
-    if let Some(Way::None(reason)) = checked.orders.first().map(|order| &order.way) {
+    if let Some(McpServerTransport::Unavailable(reason)) =
+        checked.servers.first().map(|order| &order.transport)
+    {
         let _ = writeln!(text, "it cannot be used: {reason}");
     }
-    if scope == Scope::Project {
+    if scope == McpScopeArg::Project {
         text.push_str("whoever uses the project has to trust it first: windlass trust\n");
     }
     Ok(text)
 }
 
-fn remove(
+fn remove_server(
     name: &str,
-    scope: Option<Scope>,
+    scope: Option<McpScopeArg>,
     cwd: &Path,
-    lookup: &impl Lookup,
-) -> Result<String, Refusal> {
-    let scopes = scope.map_or(vec![Scope::Local, Scope::Project, Scope::User], |scope| vec![scope]);
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let scopes = scope
+        .map_or(vec![McpScopeArg::Local, McpScopeArg::Project, McpScopeArg::User], |scope| {
+            vec![scope]
+        });
     for scope in scopes {
-        let place = Place::of(scope, cwd, lookup)?;
-        if place.path.exists() && place.keep(name, None)? {
+        let place = McpConfigFile::for_scope(scope, cwd, lookup)?;
+        if place.path.exists() && place.write_entry(name, None)? {
             return Ok(format!("removed `{name}` from {}\n", place.path.display()));
         }
     }
-    Err(Refusal::failed(format!("there is no MCP server `{name}`; see `windlass mcp list`")))
+    Err(CommandError::failure(format!("there is no MCP server `{name}`; see `windlass mcp list`")))
 }
 
 /// Where servers of one scope stand.
-struct Place {
+struct McpConfigFile {
     path: PathBuf,
     /// Below this project, in a file for all.
     project: Option<String>,
 }
 
-impl Place {
-    fn of(scope: Scope, cwd: &Path, lookup: &impl Lookup) -> Result<Self, Refusal> {
-        let root = folder::project(cwd);
+impl McpConfigFile {
+    fn for_scope(
+        scope: McpScopeArg,
+        cwd: &Path,
+        lookup: &impl EnvLookup,
+    ) -> Result<Self, CommandError> {
+        let root = user_directories::find_project_root(cwd);
         let user = || {
-            remote::user_file(lookup)
-                .ok_or_else(|| Refusal::failed("there is no home directory; set HOME"))
+            mcp::user_config_file(lookup)
+                .ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))
         };
         Ok(match scope {
-            Scope::Project => Self { path: root.join(".mcp.json"), project: None },
-            Scope::User => Self { path: user()?, project: None },
-            Scope::Local => {
+            McpScopeArg::Project => Self { path: root.join(".mcp.json"), project: None },
+            McpScopeArg::User => Self { path: user()?, project: None },
+            McpScopeArg::Local => {
                 let project = Some(root.to_string_lossy().into_owned());
                 Self { path: user()?, project }
             }
         })
     }
 
-    fn keep(&self, name: &str, entry: Option<&Value>) -> Result<bool, Refusal> {
-        let shelf = self.project.as_deref().map_or(ServerShelf::All, ServerShelf::Project);
-        keep_server(&self.path, shelf, name, entry)
-            .map_err(|error| Refusal::failed(error.to_string()))
+    fn write_entry(&self, name: &str, entry: Option<&Value>) -> Result<bool, CommandError> {
+        let shelf = self.project.as_deref().map_or(McpServerScope::All, McpServerScope::Project);
+        write_mcp_server(&self.path, shelf, name, entry)
+            .map_err(|error| CommandError::failure(error.to_string()))
     }
 }
 
 /// How a server over HTTP is reached.
-fn http(name: &str, cwd: &Path, lookup: &impl Lookup) -> Result<HttpOrder, Refusal> {
-    let layers = Layers::read(&SettingsArgs::default(), false, cwd, lookup)?;
+fn find_http_server(
+    name: &str,
+    cwd: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<HttpServerConfig, CommandError> {
+    let layers = SettingsLayers::load(&SettingsArgs::default(), false, cwd, lookup)?;
     let kept = &layers.loaded.mcp_servers;
-    let configured = remote::configured(&RemoteArgs::default(), kept, cwd, lookup)?;
-    match configured.orders.into_iter().find(|order| order.name == name).map(|order| order.way) {
-        Some(Way::Http(order)) => Ok(order),
-        Some(_) => Err(Refusal::failed(format!("`{name}` is not reached over HTTP"))),
+    let configured = mcp::load_server_configs(&McpConfigArgs::default(), kept, cwd, lookup)?;
+    match configured
+        .servers
+        .into_iter()
+        .find(|order| order.name == name)
+        .map(|order| order.transport)
+    {
+        Some(McpServerTransport::Http(order)) => Ok(order),
+        Some(_) => Err(CommandError::failure(format!("`{name}` is not reached over HTTP"))),
         None => {
             let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");
-            Err(Refusal::failed(line))
+            Err(CommandError::failure(line))
         }
     }
 }
 
-async fn list(wanted: Option<String>, cwd: &Path, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let layers = Layers::read(&SettingsArgs::default(), false, cwd, lookup)?;
+async fn list_servers(
+    wanted: Option<String>,
+    cwd: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let layers = SettingsLayers::load(&SettingsArgs::default(), false, cwd, lookup)?;
     let kept = &layers.loaded.mcp_servers;
-    let configured = remote::configured(&RemoteArgs::default(), kept, cwd, lookup)?;
+    let configured = mcp::load_server_configs(&McpConfigArgs::default(), kept, cwd, lookup)?;
     let mut text = String::new();
-    for note in configured.notes.into_iter().chain(layers.loaded.trust.warning()) {
+    for note in configured.notes.into_iter().chain(layers.loaded.trust.render_warning()) {
         let _ = writeln!(text, "{note}");
     }
-    let mut orders = configured.orders;
+    let mut orders = configured.servers;
     if let Some(wanted) = &wanted {
         orders.retain(|order| order.name == *wanted);
         if orders.is_empty() {
             let line = format!("there is no MCP server `{wanted}`; see `windlass mcp list`");
-            return Err(Refusal::failed(line));
+            return Err(CommandError::failure(line));
         }
     }
     if orders.is_empty() {
@@ -203,13 +245,13 @@ async fn list(wanted: Option<String>, cwd: &Path, lookup: &impl Lookup) -> Resul
         return Ok(text);
     }
     let lines: Vec<(String, String)> =
-        orders.iter().map(|order| (order.name.clone(), reached(order))).collect();
+        orders.iter().map(|order| (order.name.clone(), describe_transport(order))).collect();
     let spill = std::env::temp_dir().join(format!("windlass-mcp-{}", std::process::id()));
-    let surroundings = Surroundings::new(cwd, spill);
-    let servers = remote::start(orders, &surroundings, Seat::none(), lookup)?;
-    try_all(&servers).await;
-    for (status, (name, way)) in servers.status().iter().zip(lines) {
-        let _ = writeln!(text, "{name} ({}): {way}: {}", status.scope, condition(status));
+    let surroundings = ToolSessionContext::new(cwd, spill);
+    let servers = mcp::start_servers(orders, &surroundings, PrompterSlot::none(), lookup)?;
+    connect_all(&servers).await;
+    for (status, (name, way)) in servers.server_reports().iter().zip(lines) {
+        let _ = writeln!(text, "{name} ({}): {way}: {}", status.scope, describe_status(status));
         if wanted.is_some() {
             for tool in &status.tools {
                 let _ = writeln!(text, "  {tool}");
@@ -221,34 +263,34 @@ async fn list(wanted: Option<String>, cwd: &Path, lookup: &impl Lookup) -> Resul
 }
 
 /// Connects those that would wait for their first call.
-async fn try_all(servers: &Servers) {
-    let names: Vec<String> = servers.status().into_iter().map(|one| one.name).collect();
+async fn connect_all(servers: &McpServers) {
+    let names: Vec<String> = servers.server_reports().into_iter().map(|one| one.name).collect();
     let trying = async {
         for name in &names {
             // What comes of it stands in the list.
-            let _ = servers.reach(name).await;
+            let _ = servers.connect(name).await;
         }
     };
-    let _ = tokio::time::timeout(TRY_MAX, trying).await;
+    let _ = tokio::time::timeout(CONNECT_TIMEOUT, trying).await;
 }
 
 /// How it is reached. No variables and no headers: they hold secrets.
-fn reached(order: &ServerOrder) -> String {
-    match &order.way {
-        Way::Process(process) => {
+fn describe_transport(order: &McpServerConfig) -> String {
+    match &order.transport {
+        McpServerTransport::Process(process) => {
             let mut words = vec![process.command.clone()];
             words.extend(process.arguments.iter().cloned());
             words.join(" ")
         }
-        Way::Http(http) => http.url.clone(),
-        Way::Inside(_) => "inside".to_owned(),
-        Way::None(_) => "unusable".to_owned(),
+        McpServerTransport::Http(http) => http.url.clone(),
+        McpServerTransport::InProcess(_) => "inside".to_owned(),
+        McpServerTransport::Unavailable(_) => "unusable".to_owned(),
     }
 }
 
-fn condition(status: &ServerStatus) -> String {
+fn describe_status(status: &McpServerReport) -> String {
     match &status.error {
-        Some(error) => format!("{}: {error}", status.status.word()),
-        None => format!("{}, {} tools", status.status.word(), status.tools.len()),
+        Some(error) => format!("{}: {error}", status.status.as_str()),
+        None => format!("{}, {} tools", status.status.as_str(), status.tools.len()),
     }
 }

@@ -8,37 +8,43 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
-use windlass_driver::hooks::{Ground, HookEvent, Occasion};
-use windlass_driver::mcp::serve::{self, Offered, Working};
-use windlass_driver::{Disk, Job, Surroundings};
-use windlass_permission::{Opinion, Policy, Rule, Ruling, decide_in, speaks_of};
+use windlass_driver::hooks::{HookEnvironment, HookEvent, HookInvocation};
+use windlass_driver::mcp::tool_server::{self, ServedCallFuture, ServedTool};
+use windlass_driver::{HostFileSystem, ToolCallContext, ToolSessionContext};
+use windlass_permission::{
+    PermissionDecision, Policy, PriorDecision, Rule, decide_with_file_system, rule_matches_call,
+};
 use windlass_vocabulary::{
     Concurrency, HookVerdict, Json, ToolCall, ToolCallId, ToolName, ToolOutcome,
 };
 
-use crate::args::ServeArgs;
-use crate::compose::{self, Bench};
-use crate::environment::Lookup;
+use crate::args::McpServeArgs;
+use crate::assembly::{self, ToolsOnly};
+use crate::command_error::CommandError;
+use crate::environment::EnvLookup;
 use crate::exit::Exit;
-use crate::folder;
-use crate::refusal::Refusal;
-use crate::signals::Signals;
+use crate::signals::SignalListener;
+use crate::user_directories;
 
 /// Serves over standard input and output until the client goes.
-pub(crate) async fn run(args: &ServeArgs, lookup: &impl Lookup) -> Result<Exit, Refusal> {
-    let mut signals = Signals::listen()?;
-    let mut bench = compose::bench(&args.permission, &args.settings, lookup)?;
+pub(crate) async fn run(
+    args: &McpServeArgs,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
+    let mut signals = SignalListener::listen()?;
+    let mut bench = assembly::build_tools_only(&args.permission, &args.settings, lookup)?;
     if args.permission.tools.is_empty() {
-        bench.registry.retain(|spec| SERVED.contains(&spec.name.as_str()));
+        bench.registry.retain(|spec| DEFAULT_TOOLS.contains(&spec.name.as_str()));
     }
     for note in &bench.notes {
         eprintln!("{note}");
     }
-    let scratch = bench.scratch.take();
-    let counter = Arc::new(Served { bench: Arc::new(bench), turns: Arc::default() });
+    let scratch = bench.scratch_directory.take();
+    let counter =
+        Arc::new(McpToolServer { tools_only: Arc::new(bench), call_lock: Arc::default() });
     let served = tokio::select! {
-        served = serve::serve(counter, tokio::io::stdin(), tokio::io::stdout()) => {
-            served.map(|()| Exit::DONE).map_err(|failure| Refusal::failed(failure.to_string()))
+        served = tool_server::serve(counter, tokio::io::stdin(), tokio::io::stdout()) => {
+            served.map(|()| Exit::SUCCESS).map_err(|failure| CommandError::failure(failure.to_string()))
         }
         signal = signals.next() => Ok(signal.exit()),
     };
@@ -50,36 +56,41 @@ pub(crate) async fn run(args: &ServeArgs, lookup: &impl Lookup) -> Result<Exit, 
 }
 
 /// The tools behind the counter.
-struct Served {
-    bench: Arc<Bench>,
+struct McpToolServer {
+    tools_only: Arc<ToolsOnly>,
     /// Calls that only look go side by side, others alone.
-    turns: Arc<RwLock<()>>,
+    call_lock: Arc<RwLock<()>>,
 }
 
-impl serve::Bench for Served {
-    fn tools(&self) -> Vec<Offered> {
-        let registry = &self.bench.registry;
+impl tool_server::ToolServerBackend for McpToolServer {
+    fn tools(&self) -> Vec<ServedTool> {
+        let registry = &self.tools_only.registry;
         let offered = |name: &str| {
             let tool = registry.get(name)?;
-            let is_reading = LOOKING.contains(&name);
-            Some(Offered { spec: tool.spec().clone(), is_reading })
+            let is_reading = READ_ONLY_TOOLS.contains(&name);
+            Some(ServedTool { spec: tool.spec().clone(), is_read_only: is_reading })
         };
         registry.names().filter(|name| *name != "ToolSearch").filter_map(offered).collect()
     }
 
-    fn call(&self, name: &str, input: Json, job: Job) -> Working {
-        let (bench, turns) = (Arc::clone(&self.bench), Arc::clone(&self.turns));
+    fn call(&self, name: &str, input: Json, job: ToolCallContext) -> ServedCallFuture {
+        let (bench, turns) = (Arc::clone(&self.tools_only), Arc::clone(&self.call_lock));
         let (id, name) = (ToolCallId::from("served"), ToolName::from(name));
         let call = ToolCall { id, name, input, signature: None };
-        Box::pin(async move { called(&bench, &turns, call, job).await })
+        Box::pin(async move { call_tool(&bench, &turns, call, job).await })
     }
 
-    fn surroundings(&self) -> Arc<Surroundings> {
-        Arc::clone(&self.bench.surroundings)
+    fn surroundings(&self) -> Arc<ToolSessionContext> {
+        Arc::clone(&self.tools_only.tool_context)
     }
 }
 
-async fn called(bench: &Bench, turns: &RwLock<()>, mut call: ToolCall, job: Job) -> ToolOutcome {
+async fn call_tool(
+    bench: &ToolsOnly,
+    turns: &RwLock<()>,
+    mut call: ToolCall,
+    job: ToolCallContext,
+) -> ToolOutcome {
     let cancel = job.cancel.clone();
     let is_alone =
         bench.registry.inspect(call.name.as_str(), &call.input).concurrency != Concurrency::Shared;
@@ -90,20 +101,20 @@ async fn called(bench: &Bench, turns: &RwLock<()>, mut call: ToolCall, job: Job)
         turn = turns.write(), if is_alone => _alone = turn,
         turn = turns.read(), if !is_alone => _beside = turn,
     }
-    let opinion = match heard(bench, &mut call, &job).await {
+    let opinion = match run_pre_tool_hooks(bench, &mut call, &job).await {
         Ok(opinion) => opinion,
         Err(why) => return ToolOutcome::failure(why),
     };
     // Judged when it is its turn: a call before it may have moved the shell.
-    let shell = bench.surroundings.shell_directory();
-    let standing = (shell != bench.surroundings.cwd).then(|| shell.to_string_lossy().into_owned());
+    let shell = bench.tool_context.shell_directory();
+    let standing = (shell != bench.tool_context.cwd).then(|| shell.to_string_lossy().into_owned());
     let policy = Policy { standing, ..bench.policy.clone() };
     let inspection = bench.registry.inspect(call.name.as_str(), &call.input);
     let Some(tool) = bench.registry.get(call.name.as_str()) else {
         return ToolOutcome::failure(format!("There is no tool `{}`.", call.name));
     };
-    match decide_in(&policy, call, &inspection, opinion, &Disk::new()) {
-        Ruling::Allow(granted) => {
+    match decide_with_file_system(&policy, call, &inspection, opinion, &HostFileSystem::new()) {
+        PermissionDecision::Allow(granted) => {
             let overdue = async {
                 cancel.cancelled().await;
                 tokio::time::sleep(CANCEL_GRACE).await;
@@ -114,23 +125,29 @@ async fn called(bench: &Bench, turns: &RwLock<()>, mut call: ToolCall, job: Job)
                 () = overdue => ToolOutcome::failure("It was asked to stop, did not, and was dropped."),
             }
         }
-        Ruling::Ask(question) => ToolOutcome::failure(question.view().why.clone()),
-        Ruling::Deny { why, .. } => ToolOutcome::failure(why),
+        PermissionDecision::Ask(question) => ToolOutcome::failure(question.view().why.clone()),
+        PermissionDecision::Deny { why, .. } => ToolOutcome::failure(why),
     }
 }
 
 /// What hooks say to a call before it is judged; they may change it.
-async fn heard(bench: &Bench, call: &mut ToolCall, job: &Job) -> Result<Opinion, String> {
+async fn run_pre_tool_hooks(
+    bench: &ToolsOnly,
+    call: &mut ToolCall,
+    job: &ToolCallContext,
+) -> Result<PriorDecision, String> {
     let event = HookEvent::PreToolUse;
     let speaks = |rule: &str| {
-        Rule::parse(rule).map_or(true, |rule| speaks_of(&rule, &bench.policy, call, &Disk::new()))
+        Rule::parse(rule).map_or(true, |rule| {
+            rule_matches_call(&rule, &bench.policy, call, &HostFileSystem::new())
+        })
     };
     let name = call.name.as_str().to_owned();
-    let chosen = bench.hooks.chosen(event, Some(&name), speaks);
+    let chosen = bench.hooks.select(event, Some(&name), speaks);
     if chosen.is_empty() {
-        return Ok(Opinion::None);
+        return Ok(PriorDecision::None);
     }
-    let cwd = bench.surroundings.cwd.clone();
+    let cwd = bench.tool_context.cwd.clone();
     let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
     let told = json!({
         "session_id": "", "transcript_path": "", "cwd": cwd.to_string_lossy(),
@@ -138,14 +155,19 @@ async fn heard(bench: &Bench, call: &mut ToolCall, job: &Job) -> Result<Opinion,
         "tool_name": name, "tool_input": input, "tool_use_id": call.id.as_str(),
     });
     let (environment, spill) =
-        (bench.surroundings.environment.clone(), bench.surroundings.spill.clone());
-    let ground = Ground::new(cwd.clone(), folder::project(&cwd), environment, spill);
-    let occasion = Occasion {
+        (bench.tool_context.environment.clone(), bench.tool_context.spill_directory.clone());
+    let ground = HookEnvironment::new(
+        cwd.clone(),
+        user_directories::find_project_root(&cwd),
+        environment,
+        spill,
+    );
+    let occasion = HookInvocation {
         input: told,
-        about: Some(name),
+        subject: Some(name),
         tool_use_id: Some(call.id.as_str().to_owned()),
         cancel: job.cancel.clone(),
-        ..Occasion::default()
+        ..HookInvocation::default()
     };
     let joint = chosen.run(occasion, &ground).await;
     if let Some(updated) = joint.updated_input {
@@ -153,15 +175,15 @@ async fn heard(bench: &Bench, call: &mut ToolCall, job: &Job) -> Result<Opinion,
     }
     match joint.verdict {
         HookVerdict::Block(why) | HookVerdict::Halt(why) => Err(why),
-        HookVerdict::Ask(why) => Ok(Opinion::Ask(why)),
-        HookVerdict::Allow => Ok(Opinion::Allow),
+        HookVerdict::Ask(why) => Ok(PriorDecision::Ask(why)),
+        HookVerdict::Allow => Ok(PriorDecision::Allow),
         // Nobody takes a call up again here, so it is as if nothing had been said.
-        HookVerdict::Pass | HookVerdict::Defer(_) => Ok(Opinion::None),
+        HookVerdict::Pass | HookVerdict::Defer(_) => Ok(PriorDecision::None),
     }
 }
 
 /// What is served where nobody says otherwise: what works on files, runs commands and fetches.
-const SERVED: &[&str] = &[
+const DEFAULT_TOOLS: &[&str] = &[
     "Bash",
     "Read",
     "Edit",
@@ -174,6 +196,6 @@ const SERVED: &[&str] = &[
     "TaskStop",
 ];
 /// Those that only look.
-const LOOKING: &[&str] = &["Read", "Glob", "Grep", "WebFetch", "Monitor"];
+const READ_ONLY_TOOLS: &[&str] = &["Read", "Glob", "Grep", "WebFetch", "Monitor"];
 /// How long a cancelled tool may take to end by itself.
 const CANCEL_GRACE: std::time::Duration = std::time::Duration::from_secs(3);

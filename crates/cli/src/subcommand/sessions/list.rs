@@ -1,99 +1,111 @@
 //! Sessions as rows: all of them, or those in which something was said.
 
 use serde_json::{Value, json};
-use windlass_journal::clock::moment;
-use windlass_journal::{Card, LastRun, Listed, is_held};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{LastRun, ListedSession, SessionSummary, is_being_written};
 
-use super::here;
-use crate::args::{ListArgs, SearchArgs};
-use crate::environment::Lookup;
-use crate::front::call::shortened;
-use crate::front::table::{Side, ago, table};
-use crate::front::words::{count, money};
-use crate::refusal::{Refusal, one_line};
-use crate::session::{self, unusable};
+use super::current_directory;
+use crate::args::{SessionsListArgs, SessionsSearchArgs};
+use crate::command_error::{CommandError, to_single_line};
+use crate::environment::EnvLookup;
+use crate::front::human_format::{format_count, format_money};
+use crate::front::text_table::{ColumnAlignment, format_time_ago, render_table};
+use crate::front::tool_call_summary::truncate_with_ellipsis;
+use crate::session::{self, journal_error};
 
 /// `windlass sessions list`.
-pub(super) fn run(args: &ListArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let (catalogue, cwd) = (session::catalogue(lookup)?, here()?);
+pub(super) fn run(
+    args: &SessionsListArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let (catalogue, cwd) = (session::open_catalogue(lookup)?, current_directory()?);
     let project = (!args.all).then_some(cwd.as_path());
-    let mut listed = catalogue.list(project).map_err(|error| unusable(&error))?;
+    let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
     let there = listed.len();
     if args.limit > 0 {
         listed.truncate(args.limit);
     }
     if args.json {
-        let sessions: Vec<Value> = listed.iter().map(object).collect();
+        let sessions: Vec<Value> = listed.iter().map(session_to_json).collect();
         return Ok(format!("{}\n", json!({"total": there, "sessions": sessions})));
     }
     if listed.is_empty() {
         let place = if args.all { "" } else { " of this directory; --all lists all" };
         return Ok(format!("There are no sessions{place}.\n"));
     }
-    let mut text = rows(&listed, args.all);
+    let mut text = render_session_table(&listed, args.all);
     if there > listed.len() {
-        let more = count(u64::try_from(there - listed.len()).unwrap_or(u64::MAX));
+        let more = format_count(u64::try_from(there - listed.len()).unwrap_or(u64::MAX));
         text.push_str(&format!("\n{more} more; --limit 0 lists all.\n"));
     }
     Ok(text)
 }
 
 /// `windlass sessions search`.
-pub(super) fn search(args: &SearchArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
+pub(super) fn search_sessions(
+    args: &SessionsSearchArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
     if args.words.trim().is_empty() {
-        return Err(Refusal::usage("there is nothing to search for; give some words"));
+        return Err(CommandError::usage("there is nothing to search for; give some words"));
     }
-    let (catalogue, cwd) = (session::catalogue(lookup)?, here()?);
+    let (catalogue, cwd) = (session::open_catalogue(lookup)?, current_directory()?);
     let project = (!args.all).then_some(cwd.as_path());
-    let hits =
-        catalogue.search(&args.words, project, args.limit).map_err(|error| unusable(&error))?;
+    let hits = catalogue
+        .search(&args.words, project, args.limit)
+        .map_err(|error| journal_error(&error))?;
     if args.json {
-        let hit = |hit: &windlass_journal::catalogue::Hit| json!({"session": object(&hit.listed), "excerpt": hit.excerpt, "said": hit.spoken});
+        let hit = |hit: &windlass_journal::session_catalogue::SessionSearchHit| json!({"session": session_to_json(&hit.session), "excerpt": hit.excerpt, "said": hit.item});
         let hits: Vec<Value> = hits.iter().map(hit).collect();
         return Ok(format!("{}\n", json!({"hits": hits})));
     }
     if hits.is_empty() {
-        return Ok(format!("No session says \"{}\".\n", one_line(&args.words)));
+        return Ok(format!("No session says \"{}\".\n", to_single_line(&args.words)));
     }
     let rows: Vec<[String; 4]> = hits
         .iter()
         .map(|hit| {
-            let card = &hit.listed.card;
-            [short(card), ago(card.updated), title(card), one_line(&hit.excerpt)]
+            let card = &hit.session.summary;
+            [
+                short_id(card),
+                format_time_ago(card.updated),
+                display_title(card),
+                to_single_line(&hit.excerpt),
+            ]
         })
         .collect();
-    Ok(table([Side::Left; 4], &rows))
+    Ok(render_table([ColumnAlignment::Left; 4], &rows))
 }
 
-fn rows(listed: &[Listed], with_project: bool) -> String {
+fn render_session_table(listed: &[ListedSession], with_project: bool) -> String {
     let head = ["id", "last", "state", "messages", "cost", "name or first words", "directory"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(listed.iter().map(|listed| {
-        let card = &listed.card;
+        let card = &listed.summary;
         let project = card.project.clone().unwrap_or_default();
-        let project = if with_project { one_line(&project) } else { String::new() };
+        let project = if with_project { to_single_line(&project) } else { String::new() };
         [
-            short(card),
-            ago(card.updated),
-            state(listed).to_owned(),
-            count(card.messages),
-            money(card.cost),
-            title(card),
+            short_id(card),
+            format_time_ago(card.updated),
+            session_state(listed).to_owned(),
+            format_count(card.messages),
+            format_money(card.cost),
+            display_title(card),
             project,
         ]
     }));
     if !with_project && let Some(head) = rows.first_mut() {
         head[6].clear();
     }
-    let (left, right) = (Side::Left, Side::Right);
-    table([left, left, left, right, right, left, left], &rows)
+    let (left, right) = (ColumnAlignment::Left, ColumnAlignment::Right);
+    render_table([left, left, left, right, right, left, left], &rows)
 }
 
 /// What became of it, as far as anybody can say from outside. What a process works on is locked by it, so
 /// one that was killed in the middle of a run shows.
-pub(super) fn state(listed: &Listed) -> &'static str {
-    let is_held = is_held(&listed.path);
-    match listed.card.last_run {
+pub(super) fn session_state(listed: &ListedSession) -> &'static str {
+    let is_held = is_being_written(&listed.path);
+    match listed.summary.last_run {
         LastRun::Open if is_held => "working",
         // Somebody has to say something: a prompt, an answer, what is to become of a call.
         _ if is_held => "waiting",
@@ -106,23 +118,23 @@ pub(super) fn state(listed: &Listed) -> &'static str {
 }
 
 /// What it is called, or else how it began.
-fn title(card: &Card) -> String {
+fn display_title(card: &SessionSummary) -> String {
     let words = match (&card.title, card.prompt.as_str()) {
         (Some(title), _) => title,
         (None, "") => "(nothing was said)",
         (None, prompt) => prompt,
     };
-    shortened(&one_line(words), TITLE_MAX)
+    truncate_with_ellipsis(&to_single_line(words), TITLE_MAX)
 }
 
 /// Enough of an id to be told from others, and to find it again.
-fn short(card: &Card) -> String {
+fn short_id(card: &SessionSummary) -> String {
     card.id.chars().take(ID_SHOWN).collect()
 }
 
 /// A session for a program.
-pub(super) fn object(listed: &Listed) -> Value {
-    let card = &listed.card;
+pub(super) fn session_to_json(listed: &ListedSession) -> Value {
+    let card = &listed.summary;
     json!({
         "session_id": card.id,
         "name": card.title,
@@ -130,9 +142,9 @@ pub(super) fn object(listed: &Listed) -> Value {
         "project": card.project,
         "branch": card.branch,
         "forked_from": card.parent,
-        "state": state(listed),
-        "created": moment(card.created),
-        "updated": moment(card.updated),
+        "state": session_state(listed),
+        "created": format_timestamp(card.created),
+        "updated": format_timestamp(card.updated),
         "messages": card.messages,
         "cost_micro_usd": card.cost.0,
         "bytes": card.size,

@@ -8,36 +8,39 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use windlass_journal::catalogue::{self, Format};
+use windlass_journal::session_catalogue::{self, JournalExportFormat};
 use windlass_journal::transcript::transcript_path;
-use windlass_journal::{JournalError, Listed};
+use windlass_journal::{JournalError, ListedSession};
 
-use crate::args::{ExportFormat, ListArgs, SessionsCommand};
+use crate::args::{SessionExportFormat, SessionsCommand, SessionsListArgs};
+use crate::command_error::CommandError;
 use crate::config::Config;
-use crate::environment::Lookup;
-use crate::refusal::Refusal;
-use crate::session::{self, unusable};
+use crate::environment::EnvLookup;
+use crate::session::{self, journal_error};
 
 /// What to print.
-pub(crate) fn run(command: SessionsCommand, lookup: &impl Lookup) -> Result<String, Refusal> {
+pub(crate) fn run(
+    command: SessionsCommand,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
     match command {
         SessionsCommand::List(args) => list::run(&args, lookup),
         SessionsCommand::Show(args) => show::run(&args, lookup),
-        SessionsCommand::Search(args) => list::search(&args, lookup),
+        SessionsCommand::Search(args) => list::search_sessions(&args, lookup),
         SessionsCommand::Export(args) => {
             let format = match args.format {
-                ExportFormat::Markdown => Format::Markdown,
-                ExportFormat::Jsonl => Format::Jsonl,
+                SessionExportFormat::Markdown => JournalExportFormat::Markdown,
+                SessionExportFormat::Jsonl => JournalExportFormat::Jsonl,
             };
-            export(&one(args.session.as_deref(), lookup)?, format)
+            export_session(&find_session(args.session.as_deref(), lookup)?, format)
         }
-        SessionsCommand::Delete(args) => delete(&args.id, args.json, lookup),
+        SessionsCommand::Delete(args) => delete_session(&args.id, args.json, lookup),
         SessionsCommand::Rename(args) => {
-            let listed = one(Some(&args.session), lookup)?;
-            let catalogue = session::catalogue(lookup)?;
-            let transcript = transcript_of(&listed, lookup)?;
-            session::name_it(&catalogue, &listed.path, transcript.as_deref(), &args.name)?;
-            let id = &listed.card.id;
+            let listed = find_session(Some(&args.session), lookup)?;
+            let catalogue = session::open_catalogue(lookup)?;
+            let transcript = find_transcript(&listed, lookup)?;
+            session::rename_session(&catalogue, &listed.path, transcript.as_deref(), &args.name)?;
+            let id = &listed.summary.id;
             Ok(match args.json {
                 true => format!("{}\n", json!({"session_id": id, "name": args.name})),
                 false => String::new(),
@@ -48,11 +51,16 @@ pub(crate) fn run(command: SessionsCommand, lookup: &impl Lookup) -> Result<Stri
 
 /// Earlier sessions of this directory, or how to go on with one: the session that is open cannot
 /// become another.
-pub(crate) fn resume_words(wanted: Option<&str>, lookup: &impl Lookup) -> Result<String, Refusal> {
+pub(crate) fn render_resume_help(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
     match wanted {
-        None => list::run(&ListArgs { all: false, limit: RESUMABLE_MAX, json: false }, lookup),
+        None => {
+            list::run(&SessionsListArgs { all: false, limit: RESUMABLE_MAX, json: false }, lookup)
+        }
         Some(_) => {
-            let id = one(wanted, lookup)?.card.id;
+            let id = find_session(wanted, lookup)?.summary.id;
             Ok(format!("Leave this session, then go on with that one: windlass --resume {id}\n"))
         }
     }
@@ -62,30 +70,36 @@ pub(crate) fn resume_words(wanted: Option<&str>, lookup: &impl Lookup) -> Result
 const RESUMABLE_MAX: usize = 20;
 
 /// The session that is called this, or the newest of this directory.
-pub(crate) fn one(wanted: Option<&str>, lookup: &impl Lookup) -> Result<Listed, Refusal> {
-    let (catalogue, cwd) = (session::catalogue(lookup)?, here()?);
+pub(crate) fn find_session(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<ListedSession, CommandError> {
+    let (catalogue, cwd) = (session::open_catalogue(lookup)?, current_directory()?);
     match wanted {
-        Some(wanted) => session::find(&catalogue, Some(wanted), &cwd),
-        None => session::newest(&catalogue, &cwd),
+        Some(wanted) => session::find_session(&catalogue, Some(wanted), &cwd),
+        None => session::find_newest_session(&catalogue, &cwd),
     }
 }
 
 /// The directory we are in.
-pub(crate) fn here() -> Result<PathBuf, Refusal> {
-    crate::compose::working_directory()
+pub(crate) fn current_directory() -> Result<PathBuf, CommandError> {
+    crate::assembly::working_directory()
 }
 
 /// Written as it is read: a session may be long.
-fn export(listed: &Listed, format: Format) -> Result<String, Refusal> {
+fn export_session(
+    listed: &ListedSession,
+    format: JournalExportFormat,
+) -> Result<String, CommandError> {
     let mut stdout = std::io::BufWriter::new(std::io::stdout().lock());
-    let exported = catalogue::export(&listed.path, format, &mut stdout);
+    let exported = session_catalogue::export_session(&listed.path, format, &mut stdout);
     let written = exported.and_then(|()| {
         stdout.flush().map_err(|error| {
             let (path, action) = (listed.path.clone(), "exported");
             JournalError::Disk {
                 path,
                 action,
-                remedy: windlass_journal::Remedy::of(&error),
+                remedy: windlass_journal::DiskRemedy::from_io_error(&error),
                 source: error,
             }
         })
@@ -95,33 +109,42 @@ fn export(listed: &Listed, format: Format) -> Result<String, Refusal> {
         Err(JournalError::Disk { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
             Ok(String::new())
         }
-        Err(error) => Err(unusable(&error)),
+        Err(error) => Err(journal_error(&error)),
         Ok(()) => Ok(String::new()),
     }
 }
 
 /// Where a session is written down for other programs.
-fn transcript_of(listed: &Listed, lookup: &impl Lookup) -> Result<Option<PathBuf>, Refusal> {
-    let root = session::transcripts(&Config::load(lookup)?, lookup);
-    let project = listed.card.project.as_deref().map(Path::new);
-    Ok(root.zip(project).map(|(root, project)| transcript_path(&root, project, &listed.card.id)))
+fn find_transcript(
+    listed: &ListedSession,
+    lookup: &impl EnvLookup,
+) -> Result<Option<PathBuf>, CommandError> {
+    let root = session::transcript_root(&Config::load(lookup)?, lookup);
+    let project = listed.summary.project.as_deref().map(Path::new);
+    Ok(root.zip(project).map(|(root, project)| transcript_path(&root, project, &listed.summary.id)))
 }
 
 /// What is gone cannot be brought back, so half an id or a name is not enough.
-fn delete(id: &str, is_json: bool, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let catalogue = session::catalogue(lookup)?;
-    let all = catalogue.list(None).map_err(|error| unusable(&error))?;
-    let Some(listed) = all.iter().find(|listed| listed.card.id == id) else {
-        let near = session::find(&catalogue, Some(id), &here()?);
+fn delete_session(
+    id: &str,
+    is_json: bool,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let catalogue = session::open_catalogue(lookup)?;
+    let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
+    let Some(listed) = all.iter().find(|listed| listed.summary.id == id) else {
+        let near = session::find_session(&catalogue, Some(id), &current_directory()?);
         let meant =
-            near.map(|listed| format!("the whole id is needed, perhaps {}", listed.card.id));
+            near.map(|listed| format!("the whole id is needed, perhaps {}", listed.summary.id));
         let advice =
             meant.unwrap_or_else(|_| "`windlass sessions list --all` lists all".to_owned());
-        return Err(Refusal::usage(format!("there is no session with the id `{id}`; {advice}")));
+        return Err(CommandError::usage(format!(
+            "there is no session with the id `{id}`; {advice}"
+        )));
     };
-    catalogue.delete(&listed.path).map_err(|error| unusable(&error))?;
-    if let Some(transcript) = transcript_of(listed, lookup)? {
-        session::sweep::remove_transcript(&transcript);
+    catalogue.delete(&listed.path).map_err(|error| journal_error(&error))?;
+    if let Some(transcript) = find_transcript(listed, lookup)? {
+        session::cleanup::remove_transcript(&transcript);
     }
     Ok(match is_json {
         true => format!("{}\n", json!({"session_id": id, "deleted": true})),

@@ -2,79 +2,85 @@
 //! two. The whole of it is exported.
 
 use serde_json::{Value, json};
-use windlass_journal::clock::moment;
-use windlass_journal::spoken::{Speech, Spoken, Who};
-use windlass_journal::{Listed, Reader};
+use windlass_journal::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{JournalReader, ListedSession};
 
-use super::{list, one};
-use crate::args::OneArgs;
-use crate::environment::Lookup;
-use crate::front::call::shortened;
-use crate::front::harmless;
-use crate::front::words::{count, money};
-use crate::refusal::{Refusal, one_line};
-use crate::session::unusable;
+use super::{find_session, list};
+use crate::args::SingleSessionArgs;
+use crate::command_error::{CommandError, to_single_line};
+use crate::environment::EnvLookup;
+use crate::front::human_format::{format_count, format_money};
+use crate::front::strip_control_characters;
+use crate::front::tool_call_summary::truncate_with_ellipsis;
+use crate::session::journal_error;
 
 /// What to print.
-pub(super) fn run(args: &OneArgs, lookup: &impl Lookup) -> Result<String, Refusal> {
-    let listed = one(args.session.as_deref(), lookup)?;
-    let said = said(&listed)?;
+pub(super) fn run(
+    args: &SingleSessionArgs,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let listed = find_session(args.session.as_deref(), lookup)?;
+    let said = read_conversation(&listed)?;
     if args.json {
         let said = serde_json::to_value(&said).unwrap_or(Value::Null);
-        return Ok(format!("{}\n", json!({"session": list::object(&listed), "said": said})));
+        return Ok(format!(
+            "{}\n",
+            json!({"session": list::session_to_json(&listed), "said": said})
+        ));
     }
-    let mut text = head(&listed);
+    let mut text = render_header(&listed);
     let hidden = said.len().saturating_sub(SHOWN_MAX);
     if hidden > 0 {
-        let hidden = count(u64::try_from(hidden).unwrap_or(u64::MAX));
-        let id = &listed.card.id;
+        let hidden = format_count(u64::try_from(hidden).unwrap_or(u64::MAX));
+        let id = &listed.summary.id;
         text.push_str(&format!("({hidden} earlier lines: windlass sessions export {id})\n"));
     }
     for spoken in said.iter().skip(hidden) {
-        text.push_str(&line(spoken));
+        text.push_str(&render_entry(spoken));
     }
     Ok(text)
 }
 
-fn said(listed: &Listed) -> Result<Vec<Spoken>, Refusal> {
-    let mut reader = Reader::open(&listed.path).map_err(|error| unusable(&error))?;
-    let (mut speech, mut said) = (Speech::default(), Vec::new());
-    while let Some(record) = reader.next_record().map_err(|error| unusable(&error))? {
-        speech.take(&record, &mut said);
+fn read_conversation(listed: &ListedSession) -> Result<Vec<ConversationItem>, CommandError> {
+    let mut reader = JournalReader::open(&listed.path).map_err(|error| journal_error(&error))?;
+    let (mut speech, mut said) = (ConversationExtractor::default(), Vec::new());
+    while let Some(record) = reader.next_record().map_err(|error| journal_error(&error))? {
+        speech.push_record(&record, &mut said);
     }
     speech.finish(&mut said);
     Ok(said)
 }
 
-fn head(Listed { card, path }: &Listed) -> String {
+fn render_header(ListedSession { summary: card, path }: &ListedSession) -> String {
     let mut rows = vec![
         ("session", card.id.clone()),
         ("name", card.title.clone().unwrap_or_default()),
         ("directory", card.project.clone().unwrap_or_default()),
         ("branch", card.branch.clone().unwrap_or_default()),
         ("copy of", card.parent.clone().unwrap_or_default()),
-        ("begun", moment(card.created)),
-        ("last", moment(card.updated)),
-        ("messages", count(card.messages)),
-        ("cost", money(card.cost)),
+        ("begun", format_timestamp(card.created)),
+        ("last", format_timestamp(card.updated)),
+        ("messages", format_count(card.messages)),
+        ("cost", format_money(card.cost)),
         ("journal", path.display().to_string()),
     ];
     rows.retain(|(_, value)| !value.is_empty());
-    let lines = rows.iter().map(|(name, value)| format!("{name:<11}{}\n", one_line(value)));
+    let lines = rows.iter().map(|(name, value)| format!("{name:<11}{}\n", to_single_line(value)));
     format!("{}\n", lines.collect::<String>())
 }
 
-fn line(spoken: &Spoken) -> String {
-    let text = harmless(spoken.text.trim_end());
-    let short = || shortened(&one_line(&text), LINE_MAX);
+fn render_entry(spoken: &ConversationItem) -> String {
+    let text = strip_control_characters(spoken.text.trim_end());
+    let short = || truncate_with_ellipsis(&to_single_line(&text), LINE_MAX);
     match &spoken.who {
-        Who::User => format!("> {text}\n\n"),
-        Who::Model => format!("{text}\n\n"),
-        Who::Call { tool, .. } => format!("● {tool} {}\n", short()),
-        Who::Tool { is_error: false, .. } => format!("  │ {}\n\n", short()),
-        Who::Tool { is_error: true, .. } => format!("  ✗ {}\n\n", short()),
-        Who::Summary => format!("(history was summarised) {}\n\n", short()),
-        Who::End { terminal } => format!("-- {} --\n\n", terminal.name()),
+        ConversationRole::User => format!("> {text}\n\n"),
+        ConversationRole::Model => format!("{text}\n\n"),
+        ConversationRole::Call { tool, .. } => format!("● {tool} {}\n", short()),
+        ConversationRole::Tool { is_error: false, .. } => format!("  │ {}\n\n", short()),
+        ConversationRole::Tool { is_error: true, .. } => format!("  ✗ {}\n\n", short()),
+        ConversationRole::Summary => format!("(history was summarised) {}\n\n", short()),
+        ConversationRole::End { terminal } => format!("-- {} --\n\n", terminal.name()),
     }
 }
 

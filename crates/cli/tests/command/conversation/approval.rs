@@ -1,7 +1,7 @@
 //! Questions: what would run, why it is asked, and answers that hit the right one.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
 use crate::stage::{World, play};
@@ -10,9 +10,12 @@ use crate::stage::{World, play};
 fn no_is_the_answer_to_a_careless_enter_and_the_model_hears_why() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
-        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})).when_result("said no"))
-        .answer(Answer::text("I leave it.").when_result("not today"));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(
+            ScriptedAnswer::call("Bash", json!({"command": "touch two.txt"}))
+                .when_result("said no"),
+        )
+        .answer(ScriptedAnswer::text("I leave it.").when_result("not today"));
     let server = play(script);
     let mut talk = Talk::begin(world.asking(&server.url(), &["make files"]));
     talk.until("touch one.txt");
@@ -40,9 +43,9 @@ fn number(shown: &str, answer: &str) -> String {
 /// A model that makes two files, one after the other.
 fn two_files() -> (World, Rehearsal) {
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
-        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
-        .answer(Answer::text("Both are there.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch two.txt"})))
+        .answer(ScriptedAnswer::text("Both are there.").repeat(0));
     (World::new(), play(script))
 }
 
@@ -78,11 +81,11 @@ fn a_rule_for_the_session_is_asked_for_once_and_written_nowhere() {
 fn the_parts_that_need_asking_are_named_and_marked() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call(
+        .answer(ScriptedAnswer::call(
             "Bash",
             json!({"command": "ls -l && touch made.txt | cat && mkdir box"}),
         ))
-        .answer(Answer::text("Not done.").repeat(0));
+        .answer(ScriptedAnswer::text("Not done.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(ls:*)", "Bash(cat:*)", "--", "look and make"];
     let mut talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
@@ -113,8 +116,8 @@ fn the_parts_that_need_asking_are_named_and_marked() {
 fn a_command_can_be_changed_before_it_runs() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch wrong.txt"})))
-        .answer(Answer::text("Done.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch wrong.txt"})))
+        .answer(ScriptedAnswer::text("Done.").repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(world.asking(&server.url(), &["make a file"]));
     let asked = talk.until(ASKED);
@@ -134,19 +137,19 @@ fn an_edit_is_shown_as_what_it_changes_word_by_word() {
     std::fs::write(world.file("poem.txt"), "roses are red\nviolets are blue\n").expect("a file");
     let path = world.file("poem.txt");
     let script = Script::new()
-        .answer(Answer::call("Read", json!({"file_path": path})))
+        .answer(ScriptedAnswer::call("Read", json!({"file_path": path})))
         .answer(
-            Answer::call(
+            ScriptedAnswer::call(
                 "Edit",
                 json!({"file_path": path, "old_string": "violets are blue", "new_string": "violets are green"}),
             )
             .when_result("roses"),
         )
         .answer(
-            Answer::call("Write", json!({"file_path": path, "content": "roses are red\nand so on\n"}))
+            ScriptedAnswer::call("Write", json!({"file_path": path, "content": "roses are red\nand so on\n"}))
                 ,
         )
-        .answer(Answer::text("Written.").repeat(0));
+        .answer(ScriptedAnswer::text("Written.").repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(world.asking(&server.url(), &["change the poem"]));
     talk.until("May Edit run this?");
@@ -171,8 +174,8 @@ fn a_plan_is_read_and_approved() {
     let world = World::new();
     let plan = "# The plan\n\n1. look\n2. leap\n";
     let script = Script::new()
-        .answer(Answer::call("ExitPlanMode", json!({"plan": plan})))
-        .answer(Answer::text("Off we go.").repeat(0));
+        .answer(ScriptedAnswer::call("ExitPlanMode", json!({"plan": plan})))
+        .answer(ScriptedAnswer::text("Off we go.").repeat(0));
     let server = play(script);
     let flags = ["--permission-mode", "plan", "--", "plan it"];
     let mut talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -195,8 +198,8 @@ fn questions_of_the_model_are_answered_one_by_one() {
     };
     let questions = [question("Which tree?", "oak", "elm"), question("How many?", "one", "two")];
     let script = Script::new()
-        .answer(Answer::call("AskUserQuestion", json!({"questions": questions})))
-        .answer(Answer::text("Seven elms, then.").when_result("seven"));
+        .answer(ScriptedAnswer::call("AskUserQuestion", json!({"questions": questions})))
+        .answer(ScriptedAnswer::text("Seven elms, then.").when_result("seven"));
     let server = play(script);
     let mut talk = Talk::begin(world.asking(&server.url(), &["plant"]));
     let asked = talk.until("Which tree?");
@@ -216,8 +219,8 @@ fn questions_of_the_model_are_answered_one_by_one() {
 fn keys_meant_for_something_else_answer_nothing() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::text("a while").tool("Bash", json!({"command": "touch made.txt"})))
-        .answer(Answer::text("Over.").repeat(0));
+        .answer(ScriptedAnswer::text("a while").tool("Bash", json!({"command": "touch made.txt"})))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
 
 fn ok() -> Script {
-    Script::new().answer(Answer::text("ok").repeat(0))
+    Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn files_are_found_by_a_few_letters() {
     }
     std::fs::create_dir(world.file(".git")).expect("a folder");
     std::fs::write(world.file(".gitignore"), "ignored/\n").expect("a file");
-    let script = Script::new().answer(Answer::text("roses").when("flowers"));
+    let script = Script::new().answer(ScriptedAnswer::text("roses").when("flowers"));
     let server = play(script);
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
@@ -91,7 +91,7 @@ fn what_was_said_is_found_again_in_another_session() {
 #[test]
 fn the_shell_is_one_sign_away_and_the_model_hears_of_it() {
     let world = World::new();
-    let script = Script::new().answer(Answer::text("I saw it.").when("moss grows"));
+    let script = Script::new().answer(ScriptedAnswer::text("I saw it.").when("moss grows"));
     let server = play(script);
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
@@ -105,7 +105,7 @@ fn the_shell_is_one_sign_away_and_the_model_hears_of_it() {
 #[test]
 fn an_editor_gets_the_terminal_and_gives_it_back() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("fine").when("draft, edited")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("fine").when("draft, edited")));
     let editor = world.file("editor.sh");
     // It reads a key of its own: nobody else may take it.
     let script = "#!/bin/sh\nprintf 'press a key'\nread key\nprintf ', edited' >> \"$1\"\n";
@@ -148,8 +148,8 @@ fn ten_megabytes_are_pasted_without_a_hitch() {
 fn what_waits_is_shown_and_can_be_taken_back() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "sleep 600"})))
-        .answer(Answer::text("over").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 600"})))
+        .answer(ScriptedAnswer::text("over").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(sleep:*)", "--", "wait"];
     let mut talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -169,7 +169,7 @@ fn what_waits_is_shown_and_can_be_taken_back() {
 #[test]
 fn keys_as_in_vim_for_those_who_want_them() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("fine").when("six two")));
+    let server = play(Script::new().answer(ScriptedAnswer::text("fine").when("six two")));
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     talk.key("/vim\r");

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
@@ -54,7 +54,7 @@ fn a_folder_that_brings_something_along_is_asked_about_once() {
     std::fs::create_dir(world.file(".claude")).expect("a folder");
     let settings = r#"{"permissions": {"allow": ["Bash(touch:*)"]}}"#;
     std::fs::write(world.file(".claude/settings.json"), settings).expect("a file");
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     let shown = talk.until("Do you trust this folder?");
     assert!(shown.contains("Bash(touch:*)"), "all of it is shown:\n{shown}");

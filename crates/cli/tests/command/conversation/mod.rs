@@ -19,7 +19,7 @@ mod tmux;
 mod walk;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use crate::stage::{World, play};
 use talk::{ASKED, READY, Talk};
@@ -29,10 +29,10 @@ fn a_prompt_a_question_and_an_answer() {
     let world = World::new();
     let script = Script::new()
         .answer(
-            Answer::text("I will **make** it.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+            ScriptedAnswer::text("I will **make** it.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
                 .tool("Bash", json!({"command": "touch made.txt && echo made"})),
         )
-        .answer(Answer::text("It is there.").when_result("made"));
+        .answer(ScriptedAnswer::text("It is there.").when_result("made"));
     let server = play(script);
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
@@ -54,8 +54,8 @@ fn a_prompt_a_question_and_an_answer() {
 fn escape_stops_the_work_and_the_session_goes_on() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "sleep 600"})))
-        .answer(Answer::text("I am here.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "sleep 600"})))
+        .answer(ScriptedAnswer::text("I am here.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(sleep:*)", "--", "wait"];
     let mut talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -73,11 +73,11 @@ fn nothing_the_model_says_steers_the_terminal() {
     let evil = "be\u{1b}]0;owned\u{7}fore\u{1b}[2J\u{9b}2J\u{202e}after";
     let script =
         Script::new()
-            .answer(Answer::text(evil).tool(
+            .answer(ScriptedAnswer::text(evil).tool(
                 "Bash",
                 json!({"command": format!("printf '%s' '{evil}' | tee made; false")}),
             ))
-            .answer(Answer::text(evil).repeat(0));
+            .answer(ScriptedAnswer::text(evil).repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
     let asked = talk.until(ASKED);

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
 
 fn ok() -> Script {
-    Script::new().answer(Answer::text("ok").repeat(0))
+    Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
 }
 
 fn settings(path: &Path, command: &str, more: &Value) {

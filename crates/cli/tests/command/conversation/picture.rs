@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
 
 fn ok() -> Script {
-    Script::new().answer(Answer::text("Seen.").repeat(0))
+    Script::new().answer(ScriptedAnswer::text("Seen.").repeat(0))
 }
 
 /// Did the last request hold an image?

@@ -1,7 +1,7 @@
 //! Without live lines: dumb terminals, and people who have the terminal read to them.
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, Talk};
 use crate::stage::{World, play};
@@ -31,8 +31,8 @@ fn a_dumb_terminal_and_a_screen_reader_get_lines_and_nothing_else() {
     ] {
         let world = World::new();
         let script = Script::new()
-            .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
-            .answer(Answer::text("It is there.").repeat(0));
+            .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+            .answer(ScriptedAnswer::text("It is there.").repeat(0));
         let server = play(script);
         let flags: Vec<&str> = flag.into_iter().collect();
         let mut command = world.asking(&server.url(), &flags);

@@ -1,6 +1,6 @@
 //! What happens on the way and needs nobody: each is one quiet line, and the conversation goes on.
 
-use windlass_rehearsal::{Answer, Fault, Script, StopReason};
+use windlass_rehearsal::{Script, ScriptedAnswer, ScriptedFault, StopReason};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
@@ -23,15 +23,15 @@ fn shown(script: Script, flags: &[&str], last: &str) -> String {
     shown
 }
 
-fn cut(text: &str) -> Answer {
-    Answer::text(text).stop(StopReason::MaxTokens)
+fn cut(text: &str) -> ScriptedAnswer {
+    ScriptedAnswer::text(text).stop(StopReason::MaxTokens)
 }
 
 #[test]
 fn retries_are_told_with_their_reason() {
     let script = Script::new()
-        .answer(Answer::failing(Fault::refuse(529)))
-        .answer(Answer::text("There you are.").repeat(0));
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(529)))
+        .answer(ScriptedAnswer::text("There you are.").repeat(0));
     let shown = shown(script, &[], "There you are.");
     assert!(shown.contains("· ") && shown.contains("try 1 of"), "{shown}");
 }
@@ -39,8 +39,8 @@ fn retries_are_told_with_their_reason() {
 #[test]
 fn another_model_is_told() {
     let script = Script::new()
-        .answer(Answer::failing(Fault::refuse(404)).when_model("first"))
-        .answer(Answer::text("Fine.").when_model("second"));
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse(404)).when_model("first"))
+        .answer(ScriptedAnswer::text("Fine.").when_model("second"));
     let flags = ["--model", "first", "--fallback-model", "second"];
     let shown = shown(script, &flags, "Fine.");
     assert!(shown.contains("· first → second"), "{shown}");
@@ -50,8 +50,8 @@ fn another_model_is_told() {
 fn an_answer_that_broke_off_is_taken_back() {
     let text = "Half of a sentence that is never";
     let script = Script::new()
-        .answer(Answer::text(text).chunk(4).fault(Fault::cut_after_event(5)))
-        .answer(Answer::text("Whole again.").repeat(0));
+        .answer(ScriptedAnswer::text(text).chunk(4).fault(ScriptedFault::cut_after_event(5)))
+        .answer(ScriptedAnswer::text("Whole again.").repeat(0));
     let shown = shown(script, &[], "Whole again.");
     assert!(shown.contains("· taken back: "), "{shown}");
     assert!(!shown.contains("Half of"), "nothing of it is left: {shown}");
@@ -64,7 +64,7 @@ fn an_answer_cut_at_the_limit_is_mended() {
         .answer(cut("void"))
         .answer(cut("One, "))
         .answer(cut("two, "))
-        .answer(Answer::text("three.").repeat(0));
+        .answer(ScriptedAnswer::text("three.").repeat(0));
     let shown = shown(script, &[], "three.");
     for words in [
         "· cut at the output limit; asked again with more room",
@@ -93,10 +93,10 @@ fn told_a_lot(world: &World, url: &str) -> Talk {
 fn history_that_is_made_shorter_is_told() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::text("long ".repeat(4_000)))
-        .answer(Answer::text("more ".repeat(4_000)))
-        .answer(Answer::text("A summary: two long answers."))
-        .answer(Answer::text("Here I am.").repeat(0));
+        .answer(ScriptedAnswer::text("long ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("more ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("A summary: two long answers."))
+        .answer(ScriptedAnswer::text("Here I am.").repeat(0));
     let server = play(script);
     let mut talk = told_a_lot(&world, &server.url());
     talk.key("/compact\r");
@@ -117,11 +117,13 @@ fn a_prompt_that_is_too_long_is_mended() {
     let long = r#"{"type":"error","error":{"type":"invalid_request_error",
         "message":"prompt is too long: 300000 tokens > 200000 maximum"}}"#;
     let script = Script::new()
-        .answer(Answer::text("long ".repeat(4_000)))
-        .answer(Answer::text("more ".repeat(4_000)))
-        .answer(Answer::failing(Fault::refuse_with(400, long)).when("where are we"))
-        .answer(Answer::text("A summary: two long answers."))
-        .answer(Answer::text("Here I am.").repeat(0));
+        .answer(ScriptedAnswer::text("long ".repeat(4_000)))
+        .answer(ScriptedAnswer::text("more ".repeat(4_000)))
+        .answer(
+            ScriptedAnswer::from_fault(ScriptedFault::refuse_with(400, long)).when("where are we"),
+        )
+        .answer(ScriptedAnswer::text("A summary: two long answers."))
+        .answer(ScriptedAnswer::text("Here I am.").repeat(0));
     let server = play(script);
     let mut talk = told_a_lot(&world, &server.url());
     talk.key("where are we?\r");

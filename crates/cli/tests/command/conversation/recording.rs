@@ -28,8 +28,8 @@ struct Look {
 /// What the demo looks like at its best moments.
 fn recorded(theme: &str) -> Vec<Vec<Row>> {
     let world = World::new();
-    demo::lay_out(&world.work()).expect("the project");
-    let script = demo::script(&world.work()).pace(Duration::ZERO);
+    demo::write_project(&world.work()).expect("the project");
+    let script = demo::build_script(&world.work()).pace(Duration::ZERO);
     let server = play(script);
     let flags = ["--session-id", "0c0ffee0-0000-4000-8000-000000000000"];
     let mut command = world.asking(&server.url(), &flags);

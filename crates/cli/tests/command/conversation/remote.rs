@@ -1,7 +1,7 @@
 //! Servers of others in a conversation: what they want to know, and the prompts they have ready.
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
 use crate::remote::SERVER;
@@ -18,10 +18,10 @@ fn world() -> (World, String) {
 fn a_servers_question_is_put_and_its_answer_goes_back() {
     let (world, config) = world();
     let script = Script::new()
-        .answer(Answer::call("mcp__box__place", json!({"colour": 1})))
-        .answer(Answer::text("Blue it is.").when_result("blue"))
-        .answer(Answer::call("mcp__box__place", json!({"colour": 1})))
-        .answer(Answer::text("None, then.").when_result("decline"));
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({"colour": 1})))
+        .answer(ScriptedAnswer::text("Blue it is.").when_result("blue"))
+        .answer(ScriptedAnswer::call("mcp__box__place", json!({"colour": 1})))
+        .answer(ScriptedAnswer::text("None, then.").when_result("decline"));
     let server = play(script);
     let flags = ["--mcp-config", &config, "--allowedTools", "mcp__box", "--", "paint it"];
     let mut talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -44,7 +44,7 @@ fn a_servers_question_is_put_and_its_answer_goes_back() {
 fn a_servers_prompts_stand_in_the_menu() {
     let (world, config) = world();
     // A session before has seen what it has.
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let first = ["-p", "/mcp__box__greet them", "--mcp-config", &config];
     run(&mut world.asking(&server.url(), &first)).answer();
     let flags = ["--mcp-config", config.as_str()];

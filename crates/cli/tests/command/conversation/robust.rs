@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{LocalModes, tcgetattr};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{PATIENCE, World, play};
 use crate::terminal::terminal;
 
 fn ok() -> Script {
-    Script::new().answer(Answer::text("ok").repeat(0))
+    Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
 }
 
 /// Does the terminal work as a shell expects it?
@@ -68,7 +68,8 @@ fn any_width_and_a_storm_of_sizes() {
     let world = World::new();
     let text = "Wide 日本語 words, combining e\u{301} and עברית in a row. ".repeat(8);
     let table = "\n\n| one | two |\n|---|---|\n| 日本 | שלום |\n\n```rust\nfn main() {}\n```\n";
-    let server = play(Script::new().answer(Answer::text(format!("{text}{table}")).repeat(0)));
+    let server =
+        play(Script::new().answer(ScriptedAnswer::text(format!("{text}{table}")).repeat(0)));
     for columns in [40, 41, 79, 133, 300] {
         let talk = Talk::sized(world.asking(&server.url(), &["hello"]), 50, columns);
         talk.until("fn main");
@@ -111,7 +112,7 @@ fn a_storm_of_sizes_while_an_answer_comes() {
     let world = World::new();
     let text: String =
         (0..400).map(|number| format!("Part {number} of a long answer.\n\n")).collect();
-    let answer = Answer::text(format!("{text}The end.")).pace(Duration::from_millis(1));
+    let answer = ScriptedAnswer::text(format!("{text}The end.")).pace(Duration::from_millis(1));
     let server = play(Script::new().answer(answer.repeat(0)));
     let mut talk = Talk::sized(world.asking(&server.url(), &["go"]), 30, 100);
     talk.until("Part ");
@@ -146,7 +147,7 @@ fn without_keys_there_is_no_conversation() {
 fn a_terminal_nobody_reads_does_not_hold_it() {
     let world = World::new();
     let long = "words that fill whatever lies between two ends\n\n".repeat(20_000);
-    let server = play(Script::new().answer(Answer::text(long).repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text(long).repeat(0)));
     let (ours, theirs) = terminal();
     let copy = |file: &std::fs::File| Stdio::from(file.try_clone().expect("a copy"));
     let mut command = world.asking(&server.url(), &["go"]);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
 use crate::remote::SERVER;
@@ -14,10 +14,10 @@ const SETTINGS: &str = "{\n  \"z\": 1,\n  \"permissions\": {\n    \"allow\": [\n
 
 fn touches() -> Script {
     Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
-        .answer(Answer::text("The first is there."))
-        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
-        .answer(Answer::text("No second one.").repeat(0))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(ScriptedAnswer::text("The first is there."))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch two.txt"})))
+        .answer(ScriptedAnswer::text("No second one.").repeat(0))
 }
 
 #[test]
@@ -115,10 +115,10 @@ fn a_hook_says_how_it_went_and_is_switched_off_for_the_session() {
     let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [guard]}]}});
     std::fs::write(&file, settings.to_string()).expect("a file");
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch one.txt"})))
-        .answer(Answer::text("It was stopped.").when_result("not here"))
-        .answer(Answer::call("Bash", json!({"command": "touch two.txt"})))
-        .answer(Answer::text("Now it is there.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch one.txt"})))
+        .answer(ScriptedAnswer::text("It was stopped.").when_result("not here"))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch two.txt"})))
+        .answer(ScriptedAnswer::text("Now it is there.").repeat(0));
     let server = play(script);
     let kept = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}});
     let kept = kept.to_string();
@@ -261,8 +261,8 @@ fn agents_and_instructions_are_written_in_an_editor() {
 #[test]
 fn another_provider_goes_on_with_the_same_conversation() {
     let world = World::new();
-    let first = play(Script::new().answer(Answer::text("I am the first.").repeat(0)));
-    let second = play(Script::new().answer(Answer::text("I am the second.").repeat(0)));
+    let first = play(Script::new().answer(ScriptedAnswer::text("I am the first.").repeat(0)));
+    let second = play(Script::new().answer(ScriptedAnswer::text("I am the second.").repeat(0)));
     world.config(&format!(
         "[provider.mine]\nwire = \"anthropic_messages\"\nbase_url = \"{}\"\nkey_env = \"MINE_KEY\"\n\
          [model.\"mine/small\"]\nwindow = 90_000\nprice = {{ input = 0.125, output = 1 }}\n",

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play};
@@ -14,11 +14,11 @@ fn a_call_is_a_line_that_unfolds() {
     let world = World::new();
     let script = Script::new()
         .answer(
-            Answer::text("Look.")
+            ScriptedAnswer::text("Look.")
                 .thinking("I wonder\nwhat is there")
                 .tool("Bash", json!({"command": "seq 100 160; exit 3"})),
         )
-        .answer(Answer::text("It failed.").repeat(0));
+        .answer(ScriptedAnswer::text("It failed.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(seq:*),Bash(exit:*)", "--", "count"];
     let mut talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -49,9 +49,9 @@ fn output_is_shown_while_it_comes_and_tasks_while_they_are_open() {
     let todos = [todo("dig", "completed"), todo("plant", "in_progress"), todo("water", "pending")];
     let command = "while [ ! -e go ]; do echo sprouting; sleep 0.05; done";
     let script = Script::new()
-        .answer(Answer::call("TodoWrite", json!({"todos": todos})))
-        .answer(Answer::call("Bash", json!({"command": command})))
-        .answer(Answer::text("Grown.").repeat(0));
+        .answer(ScriptedAnswer::call("TodoWrite", json!({"todos": todos})))
+        .answer(ScriptedAnswer::call("Bash", json!({"command": command})))
+        .answer(ScriptedAnswer::text("Grown.").repeat(0));
     let server = play(script);
     let flags = ["--dangerously-skip-permissions", "--", "grow"];
     let talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -69,12 +69,12 @@ fn agents_are_a_tree_with_what_they_do() {
     let world = World::new();
     let wait = "while [ ! -e go ]; do sleep 0.05; done";
     let script = Script::new()
-        .answer(Answer::call(
+        .answer(ScriptedAnswer::call(
             "Agent",
             json!({"description": "look", "prompt": "search the garden", "subagent_type": "general-purpose"}),
         ).when("begin"))
-        .answer(Answer::call("Bash", json!({"command": wait})).when("search the garden"))
-        .answer(Answer::text("found it").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": wait})).when("search the garden"))
+        .answer(ScriptedAnswer::text("found it").repeat(0));
     let server = play(script);
     let flags = ["--dangerously-skip-permissions", "--", "begin"];
     let talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
@@ -95,7 +95,7 @@ fn a_long_answer_can_be_read_while_it_comes() {
     let paragraphs: Vec<String> =
         (0..120).map(|number| format!("This is part number {number} of it.\n\n")).collect();
     let text = format!("{}- one\n- two\n\n  more\n\nThe end.", paragraphs.concat());
-    let answer = Answer::text(text).pace(Duration::from_millis(5));
+    let answer = ScriptedAnswer::text(text).pace(Duration::from_millis(5));
     let server = play(Script::new().answer(answer.repeat(0)));
     let talk = Talk::begin(world.asking(&server.url(), &["go on"]));
     // A busy machine may miss any one of them.
@@ -121,8 +121,8 @@ fn the_last_words_of_a_silent_command_are_shown() {
     let world = World::new();
     let command = "echo sprouting; while [ ! -e go ]; do sleep 0.05; done";
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": command})))
-        .answer(Answer::text("Grown.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": command})))
+        .answer(ScriptedAnswer::text("Grown.").repeat(0));
     let server = play(script);
     let flags = ["--dangerously-skip-permissions", "--", "grow"];
     let talk = Talk::sized(world.asking(&server.url(), &flags), 24, 100);
@@ -142,8 +142,8 @@ fn the_last_words_of_a_silent_command_are_shown() {
 fn a_long_output_is_found_by_searching() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "seq 1 3000"})))
-        .answer(Answer::text("Counted.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "seq 1 3000"})))
+        .answer(ScriptedAnswer::text("Counted.").repeat(0));
     let server = play(script);
     let flags = ["--allowedTools", "Bash(seq:*)", "--", "count"];
     let mut talk = Talk::begin(world.asking(&server.url(), &flags));
@@ -168,7 +168,7 @@ fn a_long_output_is_found_by_searching() {
 fn a_long_list_behind_a_thought_is_shown_once_and_in_order() {
     let world = World::new();
     let items: String = (1..=60).map(|number| format!("{number}. point {number}\n\n")).collect();
-    let answer = Answer::text(format!("{items}The end.")).thinking("first I think");
+    let answer = ScriptedAnswer::text(format!("{items}The end.")).thinking("first I think");
     let answer = answer.pace(Duration::from_millis(1));
     let server = play(Script::new().answer(answer.repeat(0)));
     let talk = Talk::begin(world.asking(&server.url(), &["list"]));

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::stage::{World, play, run};
@@ -32,7 +32,7 @@ fn echo(talk: &mut Talk, word: &str) -> Duration {
 fn a_key_is_echoed_while_an_answer_pours_in() {
     let world = World::new();
     let long = "many words that pour in and never seem to end, ".repeat(20_000);
-    let server = play(Script::new().answer(Answer::text(long).repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text(long).repeat(0)));
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);
     let quiet = echo(&mut talk, "quick");
@@ -53,7 +53,7 @@ fn the_end_of_a_long_answer_holds_no_key_up() {
     let world = World::new();
     let long: String =
         (0..30_000).map(|number| format!("Part {number} of it, in *some* `words`.\n\n")).collect();
-    let answer = Answer::text(format!("{long}The end.")).chunk(400);
+    let answer = ScriptedAnswer::text(format!("{long}The end.")).chunk(400);
     let server = play(Script::new().answer(answer.repeat(0)));
     let mut talk = Talk::begin(world.asking(&server.url(), &["talk"]));
     talk.until("Part ");
@@ -96,7 +96,7 @@ fn worked(thread: &Path) -> Duration {
 #[test]
 fn the_first_frame_is_there_at_once() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let (mut smallest, mut first) = (Duration::MAX, Duration::MAX);
     for _ in 0..5 {
         let began = Instant::now();
@@ -115,7 +115,7 @@ fn the_first_frame_is_there_at_once() {
 #[test]
 fn nothing_happens_while_nothing_happens() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("ok").repeat(0)));
     let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
     talk.until("ok");
     talk.until(READY);

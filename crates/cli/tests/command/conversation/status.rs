@@ -1,13 +1,13 @@
 //! What is seen at a glance and what is asked for: status, context, cost, reasons, models, sessions.
 
 use serde_json::json;
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::{ASKED, READY, Talk};
 use crate::stage::{World, play};
 
 fn ok() -> Script {
-    Script::new().answer(Answer::text("ok").repeat(0))
+    Script::new().answer(ScriptedAnswer::text("ok").repeat(0))
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn the_terminal_is_asked_for_its_ground_and_believed() {
 #[test]
 fn without_colours_there_are_none() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("# Title\n\n`code` ok").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("# Title\n\n`code` ok").repeat(0)));
     let mut command = world.asking(&server.url(), &["hello"]);
     command.env("NO_COLOR", "1");
     let talk = Talk::begin(command);
@@ -199,8 +199,8 @@ fn a_session_is_left_for_another_and_found_again() {
 fn somebody_is_called_when_they_are_needed() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
-        .answer(Answer::text("Over.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(world.asking(&server.url(), &["go"]));
     talk.until(ASKED);
@@ -209,8 +209,8 @@ fn somebody_is_called_when_they_are_needed() {
     talk.until("Over.");
     assert_eq!(talk.end(), Some(0));
     let script = Script::new()
-        .answer(Answer::call("Bash", json!({"command": "touch made.txt"})))
-        .answer(Answer::text("Over.").repeat(0));
+        .answer(ScriptedAnswer::call("Bash", json!({"command": "touch made.txt"})))
+        .answer(ScriptedAnswer::text("Over.").repeat(0));
     let server = play(script);
     let mut command = world.asking(&server.url(), &["go"]);
     command.env("TERM_PROGRAM", "WezTerm");
@@ -227,9 +227,9 @@ fn somebody_is_called_when_they_are_needed() {
 fn a_conversation_goes_back_to_before_a_prompt_and_on_from_there() {
     let world = World::new();
     let script = Script::new()
-        .answer(Answer::text("First answer."))
-        .answer(Answer::text("Second answer."))
-        .answer(Answer::text("Third answer.").repeat(0));
+        .answer(ScriptedAnswer::text("First answer."))
+        .answer(ScriptedAnswer::text("Second answer."))
+        .answer(ScriptedAnswer::text("Third answer.").repeat(0));
     let server = play(script);
     let mut talk = Talk::begin(world.asking::<&str>(&server.url(), &[]));
     talk.until(READY);

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use windlass_rehearsal::{Answer, Script};
+use windlass_rehearsal::{Script, ScriptedAnswer};
 
 use super::talk::READY;
 use crate::stage::{World, play};
@@ -104,7 +104,7 @@ impl Drop for Tmux {
 #[test]
 fn a_conversation_inside_tmux() {
     let world = World::new();
-    let server = play(Script::new().answer(Answer::text("It **works**.").repeat(0)));
+    let server = play(Script::new().answer(ScriptedAnswer::text("It **works**.").repeat(0)));
     let Some(mut tmux) = Tmux::begin(&world, &server.url()) else { return };
     tmux.until(READY);
     tmux.keys("hello");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use windlass_rehearsal::{Answer, Rehearsal, Script};
+use windlass_rehearsal::{Rehearsal, Script, ScriptedAnswer};
 
 use super::talk::{READY, Talk};
 use crate::driven::Driven;
@@ -37,7 +37,11 @@ const CASES: &[Case] = &[
 
 fn server() -> Rehearsal {
     let script = Script::new();
-    play(script.answer(Answer::text("First.")).answer(Answer::text("Second.").repeat(0)))
+    play(
+        script
+            .answer(ScriptedAnswer::text("First."))
+            .answer(ScriptedAnswer::text("Second.").repeat(0)),
+    )
 }
 
 fn names() -> BTreeSet<&'static str> {
@@ -137,8 +141,8 @@ fn what_changes_something_is_not_taken_from_a_program() {
 #[test]
 fn a_question_beside_the_conversation_leaves_no_trace_in_it() {
     let world = World::new();
-    let second = Answer::text("**Second.**").repeat(0);
-    let server = play(Script::new().answer(Answer::text("First.")).answer(second));
+    let second = ScriptedAnswer::text("**Second.**").repeat(0);
+    let server = play(Script::new().answer(ScriptedAnswer::text("First.")).answer(second));
     let mut talk = Talk::begin(world.asking(&server.url(), &["hello"]));
     talk.until("First.");
     talk.until(READY);

@@ -7,24 +7,24 @@ mod openai_chat;
 mod openai_responses;
 
 use serde_json::Value;
-use windlass_vocabulary::Wire;
+use windlass_vocabulary::WireFormat;
 
 /// Every rule the body breaks.
-pub fn breaches(wire: Wire, body: &[u8]) -> Vec<String> {
+pub fn breaches(wire: WireFormat, body: &[u8]) -> Vec<String> {
     match wire {
-        Wire::AnthropicMessages => anthropic_messages::breaches(body),
-        Wire::OpenaiChat => openai_chat::breaches(body),
-        Wire::OpenaiResponses => openai_responses::breaches(body),
-        Wire::Gemini => gemini::breaches(body),
+        WireFormat::AnthropicMessages => anthropic_messages::breaches(body),
+        WireFormat::OpenaiChat => openai_chat::breaches(body),
+        WireFormat::OpenaiResponses => openai_responses::breaches(body),
+        WireFormat::Gemini => gemini::breaches(body),
     }
 }
 
 /// Where a body keeps its messages.
-pub fn messages(wire: Wire, body: &Value) -> Vec<Value> {
+pub fn messages(wire: WireFormat, body: &Value) -> Vec<Value> {
     let key = match wire {
-        Wire::AnthropicMessages | Wire::OpenaiChat => "messages",
-        Wire::OpenaiResponses => "input",
-        Wire::Gemini => "contents",
+        WireFormat::AnthropicMessages | WireFormat::OpenaiChat => "messages",
+        WireFormat::OpenaiResponses => "input",
+        WireFormat::Gemini => "contents",
     };
     body[key].as_array().cloned().unwrap_or_default()
 }

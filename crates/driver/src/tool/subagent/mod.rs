@@ -8,43 +8,45 @@
 //! `place` (where it works), `run` (one of them, from start to result), `outcome` (that result),
 //! `question` (who is asked).
 
-pub(crate) mod definition;
-mod input;
-mod nest;
-mod outcome;
-pub(crate) mod place;
-mod question;
-mod run;
+pub(crate) mod agent_definition;
+mod agent_input;
+mod agent_outcome;
+pub(crate) mod agent_workspace;
+mod nested_questions;
+mod nested_session;
+mod nested_session_factory;
 
-pub use definition::{AgentDefinition, Isolation, Subagents};
-pub(crate) use nest::{Nest, Parent, Tree, choose};
-pub(crate) use question::NestedQuestions;
+pub use agent_definition::{AgentDefinition, AgentIsolation, SubagentConfig};
+pub(crate) use nested_questions::NestedQuestions;
+pub(crate) use nested_session_factory::{
+    NestedSessionFactory, ParentSession, SessionTree, switch_model,
+};
 
 use std::sync::Arc;
 
-use windlass_permission::Granted;
-use windlass_tool::{Job, Running, Tool};
+use windlass_permission::PermissionGrant;
+use windlass_tool::{Tool, ToolCallContext, ToolFuture};
 use windlass_vocabulary::{
-    Concurrency, EffectClass, Inspection, Json, ToolCall, ToolOutcome, ToolSpec,
+    Concurrency, EffectClass, Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec,
 };
 
-use self::input::Input;
+use self::agent_input::AgentInput;
 
 /// The tool by which a model starts a nested session.
 #[derive(Debug)]
 pub(crate) struct AgentTool {
     spec: ToolSpec,
-    nest: Arc<Nest>,
+    sessions: Arc<NestedSessionFactory>,
 }
 
 impl AgentTool {
-    pub(crate) fn new(nest: Arc<Nest>) -> Self {
-        Self { spec: input::spec(&nest.subagents.definitions), nest }
+    pub(crate) fn new(sessions: Arc<NestedSessionFactory>) -> Self {
+        Self { spec: agent_input::build_spec(&sessions.subagents.definitions), sessions }
     }
 
-    fn checked(&self, input: &Json) -> Result<(Input, AgentDefinition), String> {
-        let input = Input::parse(&self.spec, input)?;
-        let definition = self.nest.subagents.definition(input.subagent_type.as_deref())?;
+    fn parse_input(&self, input: &Json) -> Result<(AgentInput, AgentDefinition), String> {
+        let input = AgentInput::parse(&self.spec, input)?;
+        let definition = self.sessions.subagents.find_definition(input.subagent_type.as_deref())?;
         Ok((input, definition))
     }
 }
@@ -54,9 +56,9 @@ impl Tool for AgentTool {
         &self.spec
     }
 
-    fn inspect(&self, input: &Json) -> Inspection {
-        match self.checked(input) {
-            Ok(_) => Inspection {
+    fn inspect(&self, input: &Json) -> ToolInspection {
+        match self.parse_input(input) {
+            Ok(_) => ToolInspection {
                 problem: None,
                 concurrency: Concurrency::Shared,
                 class: EffectClass::Effect,
@@ -64,15 +66,22 @@ impl Tool for AgentTool {
                 seen: Vec::new(),
                 doubt: None,
             },
-            Err(problem) => Inspection::refused(problem),
+            Err(problem) => ToolInspection::from_problem(problem),
         }
     }
 
-    fn run<'a>(&'a self, call: Granted<ToolCall>, job: Job) -> Running<'a> {
+    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
         Box::pin(async move {
-            match self.checked(&call.get().input) {
+            match self.parse_input(&call.get().input) {
                 Ok((input, definition)) => {
-                    run::run(&self.nest, input, definition, &call.get().id, job).await
+                    nested_session::run_agent(
+                        &self.sessions,
+                        input,
+                        definition,
+                        &call.get().id,
+                        job,
+                    )
+                    .await
                 }
                 Err(problem) => ToolOutcome::failure(problem),
             }

@@ -1,9 +1,9 @@
 //! Settings that change under a session: who may object, and which hooks are asked afterwards.
 
 use serde_json::json;
-use windlass_driver::hooks::Source;
+use windlass_driver::hooks::HookSource;
 use windlass_driver::{ConfigChange, HookSet, Rule};
-use windlass_rehearsal::Answer as Says;
+use windlass_rehearsal::ScriptedAnswer as Says;
 
 use super::{all, at, bash, last, log, logged, play};
 use crate::stage::Setting;
@@ -17,10 +17,10 @@ async fn everybody_but_the_administrator_can_be_refused() {
     let hooks = at("ConfigChange", &logged("echo no >&2; exit 2"));
     let stage = play(Setting::default(), hooks, vec![]).await;
     for source in ["user_settings", "project_settings", "local_settings"] {
-        let refused = stage.session.config_changed(change(source)).await;
+        let refused = stage.session.report_config_change(change(source)).await;
         assert!(refused.is_err_and(|why| why.contains("no")), "{source}");
     }
-    assert_eq!(stage.session.config_changed(change("policy_settings")).await, Ok(()));
+    assert_eq!(stage.session.report_config_change(change("policy_settings")).await, Ok(()));
     let told = log(stage.directory.path());
     let sources: Vec<&str> = told.iter().filter_map(|told| told["source"].as_str()).collect();
     let all = ["user_settings", "project_settings", "local_settings", "policy_settings"];
@@ -30,7 +30,7 @@ async fn everybody_but_the_administrator_can_be_refused() {
     let hooks = json!({ "ConfigChange": [
         { "matcher": "local_settings", "hooks": [{ "type": "command", "command": "exit 2" }] }] });
     let stage = play(Setting::default(), hooks, vec![]).await;
-    assert_eq!(stage.session.config_changed(change("user_settings")).await, Ok(()));
+    assert_eq!(stage.session.report_config_change(change("user_settings")).await, Ok(()));
 }
 
 #[tokio::test]
@@ -42,13 +42,13 @@ async fn what_ran_once_has_run_when_other_hooks_come() {
     };
     let answers = vec![bash("true"), Says::text("one"), bash("true"), Says::text("two")];
     let mut stage = play(Setting::default(), once("true"), answers).await;
-    assert!(!stage.session.is_working().await);
+    assert!(!stage.session.is_run_active().await);
     stage.session.submit("go").unwrap();
-    stage.notices.ending().await.unwrap();
-    let (set, _) = HookSet::parse(&once("echo marked; exit 0"), &Source::new("test"));
-    stage.session.change_hooks(set).unwrap();
+    stage.notices.wait_for_run_end().await.unwrap();
+    let (set, _) = HookSet::parse(&once("echo marked; exit 0"), &HookSource::new("test"));
+    stage.session.replace_hooks(set).unwrap();
     stage.session.submit("go").unwrap();
-    stage.notices.ending().await.unwrap();
+    stage.notices.wait_for_run_end().await.unwrap();
     assert_eq!(log(stage.directory.path()).len(), 1);
 }
 
@@ -59,11 +59,11 @@ async fn what_may_no_longer_be_read_is_no_longer_found() {
     let mut stage = play(Setting::default(), json!({}), answers).await;
     std::fs::write(stage.directory.path().join("secret.txt"), "the needle lies here").unwrap();
     stage.session.submit("look").unwrap();
-    stage.notices.ending().await.unwrap();
+    stage.notices.wait_for_run_end().await.unwrap();
     assert!(last(&stage).contains("lies here"));
     let denied = Rule::parse("Read(secret.txt)").unwrap();
     stage.session.configure(|settings| settings.policy.rules.deny.push(denied)).unwrap();
     stage.session.submit("look again").unwrap();
-    stage.notices.ending().await.unwrap();
+    stage.notices.wait_for_run_end().await.unwrap();
     assert_eq!(last(&stage).matches("lies here").count(), 1);
 }

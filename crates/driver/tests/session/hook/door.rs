@@ -1,7 +1,7 @@
 //! Hooks at the start of a session and before a prompt goes in.
 
 use serde_json::json;
-use windlass_rehearsal::Answer as Says;
+use windlass_rehearsal::ScriptedAnswer as Says;
 use windlass_vocabulary::{Notice, Terminal};
 
 use super::{all, at, bash, last, log, logged, play, says};

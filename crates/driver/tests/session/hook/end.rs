@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_rehearsal::{Answer as Says, Fault};
+use windlass_rehearsal::{ScriptedAnswer as Says, ScriptedFault};
 use windlass_vocabulary::{HookNotice, Notice, Outcome, Terminal, Transition};
 
 use super::{at, bash, last, log, logged, play, says};
@@ -67,7 +67,7 @@ async fn a_stop_hook_can_end_it_at_once() {
 async fn a_failed_run_is_told_and_not_stopped() {
     let hooks = super::all([at("Stop", &logged("true")), at("StopFailure", &logged("exit 2"))]);
     let setting = Setting::default().without_retries();
-    let answers = vec![Says::failing(Fault::refuse(401))];
+    let answers = vec![Says::from_fault(ScriptedFault::refuse(401))];
     let mut stage = play(setting, hooks, answers).await;
     let (ending, _) = stage.run("hi").await;
     assert_ended(&ending, Terminal::ModelError);

@@ -9,22 +9,22 @@ mod tool;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_driver::hooks::Source;
-use windlass_driver::{HookSet, Subagents};
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::Wire;
+use windlass_driver::hooks::HookSource;
+use windlass_driver::{HookSet, SubagentConfig};
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::WireFormat;
 
 use crate::stage::{Setting, Stage, rehearse};
 
 /// A session with these hooks.
 async fn play(setting: Setting, hooks: Value, answers: Vec<Says>) -> Stage {
-    let (set, problems) = HookSet::parse(&hooks, &Source::new("test"));
+    let (set, problems) = HookSet::parse(&hooks, &HookSource::new("test"));
     assert_eq!(problems, Vec::<String>::new());
     let rehearsal = rehearse(answers).await;
     let builder = setting.builder(&rehearsal.url()).hooks(set).identity("the-session", None);
-    let builder = builder.agents(Subagents::default());
+    let builder = builder.subagents(SubagentConfig::default());
     let (session, notices) = builder.start().unwrap();
-    let wire = Wire::AnthropicMessages;
+    let wire = WireFormat::AnthropicMessages;
     Stage { rehearsal, session, notices, directory: setting.directory, wire }
 }
 

@@ -2,8 +2,10 @@
 
 use serde_json::json;
 use windlass_permission::Rule;
-use windlass_rehearsal::Answer as Says;
-use windlass_vocabulary::{Answer, HookNotice, HookOutcome, Mode, Notice, Terminal};
+use windlass_rehearsal::ScriptedAnswer as Says;
+use windlass_vocabulary::{
+    HookNotice, HookOutcome, Notice, PermissionAnswer, PermissionMode, Terminal,
+};
 
 use super::{all, at, bash, last, log, logged, play, says};
 use crate::stage::{Setting, assert_completed, assert_ended, warnings};
@@ -60,7 +62,7 @@ async fn a_changed_input_runs_and_deny_rules_still_hold() {
     };
     for (command, runs) in [("touch allowed", true), ("touch ./forbidden", false)] {
         let mut setting = Setting::default();
-        setting.settings.policy.mode = Mode::Default;
+        setting.settings.policy.mode = PermissionMode::Default;
         setting.settings.policy.rules.deny = vec![Rule::parse("Bash(touch ./forbidden)").unwrap()];
         let answers = vec![bash("touch original"), Says::text("done")];
         let mut stage = play(setting, at("PreToolUse", &rewrite(command)), answers).await;
@@ -85,10 +87,10 @@ async fn a_changed_input_runs_and_deny_rules_still_hold() {
 async fn a_guard_that_breaks_is_a_question_and_unattended_a_no() {
     for (can_ask, answer, runs) in [
         (false, None, false),
-        (true, Some(Answer::Allow { updated_input: None, remember: Vec::new() }), true),
+        (true, Some(PermissionAnswer::Allow { updated_input: None, remember: Vec::new() }), true),
     ] {
         let setting = Setting::default().with(|settings| {
-            settings.policy.mode = Mode::BypassPermissions;
+            settings.policy.mode = PermissionMode::BypassPermissions;
             settings.policy.can_ask = can_ask;
         });
         let answers = vec![bash("touch ran"), Says::text("done")];
@@ -207,7 +209,7 @@ async fn a_hook_answers_in_the_place_of_a_person() {
     ];
     for (decision, runs, terminal) in table {
         let setting = Setting::default().with(|settings| {
-            settings.policy.mode = Mode::Default;
+            settings.policy.mode = PermissionMode::Default;
             settings.policy.can_ask = true;
         });
         let answers = vec![bash("touch ran"), Says::text("done")];
@@ -230,7 +232,7 @@ async fn a_hook_answers_in_the_place_of_a_person() {
 #[tokio::test]
 async fn where_no_hook_answers_a_person_is_asked_and_called() {
     let setting = Setting::default().with(|settings| {
-        settings.policy.mode = Mode::Default;
+        settings.policy.mode = PermissionMode::Default;
         settings.policy.can_ask = true;
     });
     let hooks =
@@ -247,7 +249,7 @@ async fn where_no_hook_answers_a_person_is_asked_and_called() {
         .await;
     let called = std::fs::read_to_string(stage.directory.path().join("called")).unwrap();
     assert!(called.contains("\"notification_type\":\"permission_prompt\""), "{called}");
-    let yes = Answer::Allow { updated_input: None, remember: Vec::new() };
+    let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
     stage.session.answer(*ticket, yes).unwrap();
     assert_completed(&stage.ending().await.0);
     assert!(stage.directory.path().join("ran").exists());

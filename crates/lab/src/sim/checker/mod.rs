@@ -3,26 +3,26 @@
 //! Each holds one promise and sees only what went in and what came out. The first that is broken
 //! ends the simulation.
 
-mod answer;
-mod bill;
-mod ending;
-mod guard;
-mod input;
-mod keep;
-mod law;
-mod pairing;
-mod prefix;
-mod result;
-mod rule;
-mod start;
-mod withheld;
+mod answer_checker;
+mod budget_checker;
+mod control_rule_checker;
+mod ending_checker;
+mod failure_checker;
+mod pairing_checker;
+mod pinned_message_checker;
+mod prefix_checker;
+mod provider_rules_checker;
+mod stop_hook_checker;
+mod tool_result_checker;
+mod tool_start_checker;
+mod user_input_checker;
 
 use windlass_engine::bound::{Bound, bound};
 use windlass_engine::{Control, Effect, Event, Limits, Settings, State};
 
 /// One step, from outside.
 #[derive(Debug)]
-pub struct View<'a> {
+pub struct StepView<'a> {
     /// The settings of the session.
     pub settings: &'a Settings,
     /// Its limits, as the rules see them.
@@ -43,38 +43,38 @@ pub struct View<'a> {
 
 /// All of them.
 #[derive(Debug)]
-pub struct Checkers {
+pub struct StepCheckers {
     limits: Limits,
     bound: Bound,
-    answers: answer::Answers,
-    ending: ending::Ending,
-    input: input::Input,
-    keep: keep::Keep,
-    laws: law::Laws,
-    prefix: prefix::Prefix,
-    results: result::Results,
-    rule: rule::Rule,
-    start: start::Start,
-    withheld: withheld::Withheld,
+    answers: answer_checker::AnswerChecker,
+    ending: ending_checker::EndingChecker,
+    user_input: user_input_checker::UserInputChecker,
+    pinned_messages: pinned_message_checker::PinnedMessageChecker,
+    provider_rules: provider_rules_checker::ProviderRulesChecker,
+    prefix: prefix_checker::PrefixChecker,
+    tool_results: tool_result_checker::ToolResultChecker,
+    control_rules: control_rule_checker::ControlRuleChecker,
+    tool_starts: tool_start_checker::ToolStartChecker,
+    failures: failure_checker::FailureChecker,
 }
 
-impl Checkers {
+impl StepCheckers {
     /// Checkers for a session that has not begun.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self {
             limits: settings.limits(),
             bound: bound(settings),
-            answers: answer::Answers::default(),
-            ending: ending::Ending::default(),
-            input: input::Input::default(),
-            keep: keep::Keep::default(),
-            laws: law::Laws::default(),
-            prefix: prefix::Prefix::default(),
-            results: result::Results::default(),
-            rule: rule::Rule::default(),
-            start: start::Start::default(),
-            withheld: withheld::Withheld::default(),
+            answers: answer_checker::AnswerChecker::default(),
+            ending: ending_checker::EndingChecker::default(),
+            user_input: user_input_checker::UserInputChecker::default(),
+            pinned_messages: pinned_message_checker::PinnedMessageChecker::default(),
+            provider_rules: provider_rules_checker::ProviderRulesChecker::default(),
+            prefix: prefix_checker::PrefixChecker::default(),
+            tool_results: tool_result_checker::ToolResultChecker::default(),
+            control_rules: control_rule_checker::ControlRuleChecker::default(),
+            tool_starts: tool_start_checker::ToolStartChecker::default(),
+            failures: failure_checker::FailureChecker::default(),
         }
     }
 
@@ -83,32 +83,32 @@ impl Checkers {
     /// # Errors
     ///
     /// The first promise that was broken.
-    pub fn look(&mut self, look: &Look<'_>) -> Result<(), String> {
-        let Look { settings, before, event, is_dead, effects, state } = *look;
+    pub fn check_step(&mut self, look: &ObservedStep<'_>) -> Result<(), String> {
+        let ObservedStep { settings, before, event, is_dead, effects, state } = *look;
         let (limits, bound) = (&self.limits, &self.bound);
-        let view = View { settings, limits, bound, before, event, is_dead, effects, state };
+        let view = StepView { settings, limits, bound, before, event, is_dead, effects, state };
         let named = |name: &str, result: Result<(), String>| {
             result.map_err(|words| format!("{name}: {words}"))
         };
-        named("pairing", pairing::check(&view))?;
+        named("pairing", pairing_checker::check(&view))?;
         named("answer", self.answers.check(&view))?;
         named("ending", self.ending.check(&view))?;
-        named("bill", bill::check(&view))?;
-        named("guard", guard::check(&view))?;
-        named("input", self.input.check(&view))?;
-        named("keep", self.keep.check(&view))?;
-        named("law", self.laws.check(&view))?;
-        named("result", self.results.check(&view))?;
+        named("bill", budget_checker::check(&view))?;
+        named("guard", stop_hook_checker::check(&view))?;
+        named("input", self.user_input.check(&view))?;
+        named("keep", self.pinned_messages.check(&view))?;
+        named("law", self.provider_rules.check(&view))?;
+        named("result", self.tool_results.check(&view))?;
         named("prefix", self.prefix.check(&view))?;
-        named("rule", self.rule.check(&view))?;
-        named("start", self.start.check(&view))?;
-        named("withheld", self.withheld.check(&view))
+        named("rule", self.control_rules.check(&view))?;
+        named("start", self.tool_starts.check(&view))?;
+        named("withheld", self.failures.check(&view))
     }
 }
 
-/// What [`Checkers::look`] is shown.
+/// What [`StepCheckers::check_step`] is shown.
 #[derive(Debug)]
-pub struct Look<'a> {
+pub struct ObservedStep<'a> {
     /// The settings of the session.
     pub settings: &'a Settings,
     /// The finite part before the step.

@@ -4,10 +4,10 @@
 //! given its address instead of the server's. `relay` passes traffic on, `tape` listens, `keep`
 //! scrubs and writes.
 
-mod keep;
+mod exchange_recording;
+mod exchange_writer;
 mod relay;
 mod summary;
-mod tape;
 mod upstream;
 
 use std::fs;
@@ -17,13 +17,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::scrub::{ScrubOptions, Scrubber};
-use super::shelf::recordings;
-use crate::serve::{Running, StartError};
-use keep::Keeper;
+use super::cassette_file::list_recordings;
+use super::scrub::{CassetteScrubber, ScrubOptions};
+use crate::server::{RunningServer, ServerStartError};
+use exchange_writer::ExchangeWriter;
 use upstream::Upstream;
 
-pub use summary::{NotRecorded, Summary, Unrecorded};
+pub use summary::{RecordSummary, UnrecordedExchange, UnrecordedReason};
 
 /// What to record, and where to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl RecordOptions {
 
     /// With more to take out.
     #[must_use]
-    pub fn scrub(mut self, scrub: ScrubOptions) -> Self {
+    pub fn with_scrub(mut self, scrub: ScrubOptions) -> Self {
         self.scrub = scrub;
         self
     }
@@ -70,7 +70,7 @@ impl RecordOptions {
 pub enum RecordError {
     /// The server did not start.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] ServerStartError),
     /// The address of the real server is not one.
     #[error("the upstream address {url:?} cannot be used: {problem}")]
     Upstream {
@@ -99,17 +99,17 @@ pub enum RecordError {
 #[derive(Debug)]
 #[must_use = "a recorder stops when it is dropped"]
 pub struct Recorder {
-    running: Running,
-    desk: Arc<Desk>,
+    server: RunningServer,
+    state: Arc<RecorderState>,
 }
 
 /// What all connections share.
 #[derive(Debug)]
-struct Desk {
+struct RecorderState {
     upstream: Upstream,
-    keeper: Arc<Keeper>,
+    writer: Arc<ExchangeWriter>,
     exchange_bytes_max: usize,
-    arrived: AtomicUsize,
+    request_count: AtomicUsize,
 }
 
 impl Recorder {
@@ -122,8 +122,8 @@ impl Recorder {
     #[expect(clippy::unused_async)]
     pub async fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
-        let desk = Arc::new(Desk::new(options)?);
-        Ok(Self { running: Running::start(Arc::clone(&desk), port)?, desk })
+        let desk = Arc::new(RecorderState::new(options)?);
+        Ok(Self { server: RunningServer::start(Arc::clone(&desk), port)?, state: desk })
     }
 
     /// Starts the recorder on a thread of its own, for callers without a runtime.
@@ -133,61 +133,62 @@ impl Recorder {
     /// When the upstream address, the folder, the port, a thread or a runtime cannot be had.
     pub fn start_blocking(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
-        let desk = Arc::new(Desk::new(options)?);
-        Ok(Self { running: Running::start_blocking(Arc::clone(&desk), port)?, desk })
+        let desk = Arc::new(RecorderState::new(options)?);
+        Ok(Self { server: RunningServer::start_blocking(Arc::clone(&desk), port)?, state: desk })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.running.address()
+        self.server.address()
     }
 
     /// The base of every path, for example `http://127.0.0.1:4242`.
     #[must_use]
     pub fn url(&self) -> String {
-        self.running.url()
+        self.server.url()
     }
 
     /// What came of it so far. Exchanges that are not over are not counted.
     #[must_use]
-    pub fn summary(&self) -> Summary {
-        self.desk.keeper.summary()
+    pub fn summary(&self) -> RecordSummary {
+        self.state.writer.summary()
     }
 
     /// Stops, waits until everything heard is written down (a minute at most), and says what came of
     /// it. An answer that is still under way is cut off, and recorded as far as it came.
-    pub async fn finished(mut self) -> Summary {
-        self.running.stop().await;
+    pub async fn finish(mut self) -> RecordSummary {
+        self.server.stop().await;
         self.summary()
     }
 
-    /// As [`Recorder::finished`], for callers without a runtime. A recorder that was not started
+    /// As [`Recorder::finish`], for callers without a runtime. A recorder that was not started
     /// with [`Recorder::start_blocking`] is told to stop and not waited for.
-    pub fn finished_blocking(mut self) -> Summary {
-        self.running.stop_blocking();
+    pub fn finish_blocking(mut self) -> RecordSummary {
+        self.server.stop_blocking();
         self.summary()
     }
 }
 
-impl Desk {
+impl RecorderState {
     fn new(options: RecordOptions) -> Result<Self, RecordError> {
         let RecordOptions { upstream, out, scrub, keep_headers, exchange_bytes_max, port: _ } =
             options;
         let upstream = Upstream::new(&upstream)?;
         let failed = |source| RecordError::Out { path: out.clone(), source };
         fs::create_dir_all(&out).map_err(failed)?;
-        if !recordings(&out).map_err(failed)?.is_empty() {
+        if !list_recordings(&out).map_err(failed)?.is_empty() {
             return Err(RecordError::Occupied { path: out });
         }
-        let keeper = Arc::new(Keeper::new(out, Scrubber::new(&scrub), &keep_headers));
+        let keeper =
+            Arc::new(ExchangeWriter::new(out, CassetteScrubber::new(&scrub), &keep_headers));
         let arrived = AtomicUsize::new(0);
-        Ok(Self { upstream, keeper, exchange_bytes_max, arrived })
+        Ok(Self { upstream, writer: keeper, exchange_bytes_max, request_count: arrived })
     }
 
     /// The next request's number; the first is 1.
-    fn arrive(&self) -> usize {
-        self.arrived.fetch_add(1, Ordering::Relaxed) + 1
+    fn next_request_number(&self) -> usize {
+        self.request_count.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What came of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct RecordSummary {
     /// Exchanges written down.
     pub exchanges: usize,
     /// Bytes written.
@@ -14,23 +14,23 @@ pub struct Summary {
     /// Exchanges that passed and were not written down.
     pub unrecorded: usize,
     /// The first hundred of those, and why.
-    pub reasons: Vec<Unrecorded>,
+    pub reasons: Vec<UnrecordedExchange>,
 }
 
 /// An exchange that was not written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unrecorded {
+pub struct UnrecordedExchange {
     /// Counts all requests; the first is 1.
     pub number: usize,
     /// For example `POST /v1/messages`, scrubbed.
     pub request: String,
     /// Why.
-    pub why: NotRecorded,
+    pub reason: UnrecordedReason,
 }
 
 /// Why an exchange was not written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotRecorded {
+pub enum UnrecordedReason {
     /// It was larger than an exchange may be.
     TooLarge,
     /// A body was compressed, and what cannot be read cannot be scrubbed.
@@ -40,14 +40,14 @@ pub enum NotRecorded {
     /// More secrets had been seen than can be looked for.
     TooManySecrets,
     /// The upstream was not asked: it cannot be reached, or the request cannot be passed on.
-    NotAsked(String),
+    NotForwarded(String),
     /// The recording is as large as it may be.
     Full,
     /// The disk refused.
     Disk(String),
 }
 
-impl fmt::Display for NotRecorded {
+impl fmt::Display for UnrecordedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str("it is larger than an exchange may be"),
@@ -56,21 +56,21 @@ impl fmt::Display for NotRecorded {
             }
             Self::StillSecret => f.write_str("a secret was still in it after scrubbing"),
             Self::TooManySecrets => f.write_str("more secrets were seen than can be looked for"),
-            Self::NotAsked(why) => write!(f, "it was not passed on: {why}"),
+            Self::NotForwarded(why) => write!(f, "it was not passed on: {why}"),
             Self::Full => f.write_str("the recording is as large as it may be"),
             Self::Disk(why) => write!(f, "it cannot be written: {why}"),
         }
     }
 }
 
-impl fmt::Display for Unrecorded {
+impl fmt::Display for UnrecordedExchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "request {}, {}: {}", self.number, self.request, self.why)
+        write!(f, "request {}, {}: {}", self.number, self.request, self.reason)
     }
 }
 
-impl Summary {
-    pub(super) fn add_unrecorded(&mut self, unrecorded: Unrecorded) {
+impl RecordSummary {
+    pub(super) fn add_unrecorded(&mut self, unrecorded: UnrecordedExchange) {
         self.unrecorded += 1;
         if self.reasons.len() < REASONS_MAX {
             self.reasons.push(unrecorded);

@@ -16,7 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 
 use super::RecordError;
-use crate::serve;
+use crate::server;
 
 /// A door to the real server.
 #[derive(Debug)]
@@ -27,13 +27,13 @@ pub(super) struct Upstream {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum NoAnswer {
+pub(super) enum UpstreamError {
     /// It was never asked; status and reason for the client.
-    NotAsked(u16, String),
+    NotSent(u16, String),
     /// It was asked, and ended the connection without a word.
     Dropped { is_reset: bool },
     /// It was asked, and said nothing for too long.
-    Silent,
+    TimedOut,
 }
 
 impl Upstream {
@@ -60,27 +60,28 @@ impl Upstream {
     }
 
     /// Passes a request on and waits for the head of the answer.
-    pub(super) async fn ask(
+    pub(super) async fn send_request(
         &self,
-        request: &serve::Request,
-    ) -> Result<reqwest::Response, NoAnswer> {
-        let refuse = |why: &str| NoAnswer::NotAsked(400, why.to_owned());
-        let url = self.url(&request.target).ok_or_else(|| refuse("the path leads elsewhere"))?;
+        request: &server::HttpRequest,
+    ) -> Result<reqwest::Response, UpstreamError> {
+        let refuse = |why: &str| UpstreamError::NotSent(400, why.to_owned());
+        let url =
+            self.resolve_url(&request.target).ok_or_else(|| refuse("the path leads elsewhere"))?;
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| refuse("the method is not one of HTTP"))?;
         let asked = self
-            .client()?
+            .get_or_build_client()?
             .request(method, url)
-            .headers(passed_on(&request.headers))
+            .headers(build_forwarded_headers(&request.headers))
             .body(request.body.clone());
         match timeout(HEAD_MAX, asked.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(self.sorted(&error)),
-            Err(_) => Err(NoAnswer::Silent),
+            Ok(Err(error)) => Err(self.classify_error(&error)),
+            Err(_) => Err(UpstreamError::TimedOut),
         }
     }
 
-    fn url(&self, target: &str) -> Option<Url> {
+    fn resolve_url(&self, target: &str) -> Option<Url> {
         let base = self.base.as_str().trim_end_matches('/');
         let url = target.starts_with('/').then(|| Url::parse(&format!("{base}{target}")))?.ok()?;
         let is_same = url.scheme() == self.base.scheme()
@@ -90,13 +91,13 @@ impl Upstream {
         is_same.then_some(url)
     }
 
-    fn client(&self) -> Result<&Client, NoAnswer> {
+    fn get_or_build_client(&self) -> Result<&Client, UpstreamError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
         let is_https = self.base.scheme() == "https";
-        let client = build(is_https, self.is_local()).map_err(|error| {
-            NoAnswer::NotAsked(502, format!("no HTTP client: {}", chain(&error)))
+        let client = build_client(is_https, self.is_local()).map_err(|error| {
+            UpstreamError::NotSent(502, format!("no HTTP client: {}", join_error_causes(&error)))
         })?;
         Ok(self.client.get_or_init(|| client))
     }
@@ -105,36 +106,36 @@ impl Upstream {
         matches!(self.base.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"))
     }
 
-    fn sorted(&self, error: &reqwest::Error) -> NoAnswer {
+    fn classify_error(&self, error: &reqwest::Error) -> UpstreamError {
         if error.is_connect() || error.is_builder() {
             let host = self.base.host_str().unwrap_or_default();
             let port = self.base.port_or_known_default().unwrap_or_default();
-            let why = chain(error);
-            return NoAnswer::NotAsked(
+            let why = join_error_causes(error);
+            return UpstreamError::NotSent(
                 502,
                 format!("{host}:{port} cannot be reached: {why}; is the upstream address right?"),
             );
         }
-        NoAnswer::Dropped { is_reset: is_reset(error) }
+        UpstreamError::Dropped { is_reset: is_reset(error) }
     }
 }
 
 /// Was the connection ended by a reset?
 pub(super) fn is_reset(error: &reqwest::Error) -> bool {
-    causes(error).any(|cause| {
+    error_causes(error).any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         kind == Some(io::ErrorKind::ConnectionReset)
     })
 }
 
 /// The headers that are about the answer and not about one hop.
-pub(super) fn is_one_hop(name: &str) -> bool {
-    ONE_HOP.contains(&name) || name.starts_with("proxy-")
+pub(super) fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP_HEADERS.contains(&name) || name.starts_with("proxy-")
 }
 
-fn passed_on(headers: &[(String, String)]) -> HeaderMap {
+fn build_forwarded_headers(headers: &[(String, String)]) -> HeaderMap {
     let mut passed = HeaderMap::new();
-    let passes = |name: &str| !is_one_hop(name) && !OURS.contains(&name);
+    let passes = |name: &str| !is_hop_by_hop(name) && !REPLACED_HEADERS.contains(&name);
     for (name, value) in headers.iter().filter(|(name, _)| passes(name)) {
         let name = HeaderName::from_bytes(name.as_bytes());
         if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_str(value)) {
@@ -146,7 +147,7 @@ fn passed_on(headers: &[(String, String)]) -> HeaderMap {
     passed
 }
 
-fn build(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
+fn build_client(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
     // Whoever embeds us may have installed a provider of their own; then that one is used.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
@@ -172,9 +173,9 @@ fn build(is_https: bool, is_local: bool) -> Result<Client, reqwest::Error> {
 }
 
 /// The causes of an error, innermost last, without the address it is about.
-fn chain(error: &reqwest::Error) -> String {
+fn join_error_causes(error: &reqwest::Error) -> String {
     let mut words: Vec<String> = Vec::new();
-    for cause in causes(error) {
+    for cause in error_causes(error) {
         let text = cause.to_string();
         if !words.iter().any(|earlier| earlier.contains(&text)) {
             words.push(text);
@@ -183,15 +184,15 @@ fn chain(error: &reqwest::Error) -> String {
     if words.is_empty() { "no cause is known".to_owned() } else { words.join(": ") }
 }
 
-fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(error.source(), |&cause| cause.source())
 }
 
 /// Headers that are about one hop, besides those that begin with `proxy-`.
-const ONE_HOP: [&str; 6] =
+const HOP_BY_HOP_HEADERS: [&str; 6] =
     ["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 /// Headers of a request that are made anew.
-const OURS: [&str; 4] = ["host", "content-length", "expect", "accept-encoding"];
+const REPLACED_HEADERS: [&str; 4] = ["host", "content-length", "expect", "accept-encoding"];
 const CONNECT_MAX: Duration = Duration::from_secs(30);
 const KEEPALIVE: Duration = Duration::from_secs(60);
 /// From the request to the head of the answer. Models may think for long.

@@ -3,17 +3,17 @@
 //! Listens on 127.0.0.1 like a rehearsal, but says only what was recorded, and only to requests that
 //! were recorded. `normal` compares requests, `rack` chooses, `play` sends.
 
-mod normal;
-mod play;
-mod rack;
+mod exchange_player;
+mod exchange_selector;
+mod normalized_request;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::scrub::{ScrubOptions, Scrubber};
-use super::shelf::Cassette;
-use crate::serve::{Running, StartError};
-use rack::Rack;
+use super::cassette_file::Cassette;
+use super::scrub::{CassetteScrubber, ScrubOptions};
+use crate::server::{RunningServer, ServerStartError};
+use exchange_selector::ExchangeSelector;
 
 /// How to replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct ReplayOptions {
     /// The port on 127.0.0.1; 0 takes any free one.
     pub port: u16,
     /// How fast.
-    pub pace: Pace,
+    pub pace: ReplayPace,
     /// The local secrets and the local values of the stand-ins. A stand-in that was recorded and is
     /// not named here stays a placeholder, also in what requests are compared with.
     pub scrub: ScrubOptions,
@@ -29,7 +29,7 @@ pub struct ReplayOptions {
 
 /// How fast to answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
+pub enum ReplayPace {
     /// Without a pause.
     #[default]
     AtOnce,
@@ -62,15 +62,15 @@ impl ReplaySummary {
 #[derive(Debug)]
 #[must_use = "a replay stops when it is dropped"]
 pub struct Replay {
-    running: Running,
-    booth: Arc<Booth>,
+    server: RunningServer,
+    state: Arc<ReplayState>,
 }
 
 /// What all connections share.
 #[derive(Debug)]
-struct Booth {
-    rack: Rack,
-    pace: Pace,
+struct ReplayState {
+    selector: ExchangeSelector,
+    pace: ReplayPace,
 }
 
 impl Replay {
@@ -81,10 +81,13 @@ impl Replay {
     /// When the port cannot be had.
     // Async so that it can only be called where there is a runtime to live in.
     #[expect(clippy::unused_async)]
-    pub async fn start(cassette: Cassette, options: ReplayOptions) -> Result<Self, StartError> {
+    pub async fn start(
+        cassette: Cassette,
+        options: ReplayOptions,
+    ) -> Result<Self, ServerStartError> {
         let port = options.port;
-        let booth = Arc::new(Booth::new(cassette, options));
-        Ok(Self { running: Running::start(Arc::clone(&booth), port)?, booth })
+        let booth = Arc::new(ReplayState::new(cassette, options));
+        Ok(Self { server: RunningServer::start(Arc::clone(&booth), port)?, state: booth })
     }
 
     /// Starts the replay on a thread of its own, for callers without a runtime.
@@ -92,61 +95,67 @@ impl Replay {
     /// # Errors
     ///
     /// When the port, a thread or a runtime cannot be had.
-    pub fn start_blocking(cassette: Cassette, options: ReplayOptions) -> Result<Self, StartError> {
+    pub fn start_blocking(
+        cassette: Cassette,
+        options: ReplayOptions,
+    ) -> Result<Self, ServerStartError> {
         let port = options.port;
-        let booth = Arc::new(Booth::new(cassette, options));
-        Ok(Self { running: Running::start_blocking(Arc::clone(&booth), port)?, booth })
+        let booth = Arc::new(ReplayState::new(cassette, options));
+        Ok(Self { server: RunningServer::start_blocking(Arc::clone(&booth), port)?, state: booth })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.running.address()
+        self.server.address()
     }
 
     /// The base of every path, for example `http://127.0.0.1:4242`.
     #[must_use]
     pub fn url(&self) -> String {
-        self.running.url()
+        self.server.url()
     }
 
     /// The exchanges not used, described for people. Empty when the cassette was played to its end.
     #[must_use]
     pub fn exchanges_left(&self) -> Vec<String> {
-        self.booth.rack.left()
+        self.state.selector.describe_unused()
     }
 
     /// What came of it so far.
     #[must_use]
     pub fn summary(&self) -> ReplaySummary {
-        let rack = &self.booth.rack;
+        let rack = &self.state.selector;
         ReplaySummary {
-            requests: rack.requests(),
-            used: rack.used(),
-            unused: rack.left(),
+            requests: rack.request_count(),
+            used: rack.used_count(),
+            unused: rack.describe_unused(),
             refusals: rack.refusals(),
         }
     }
 
     /// Stops, waits until every connection is closed (about a second at most), and says what came
     /// of it.
-    pub async fn finished(mut self) -> ReplaySummary {
-        self.running.stop().await;
+    pub async fn finish(mut self) -> ReplaySummary {
+        self.server.stop().await;
         self.summary()
     }
 
-    /// As [`Replay::finished`], for callers without a runtime. A replay that was not started with
+    /// As [`Replay::finish`], for callers without a runtime. A replay that was not started with
     /// [`Replay::start_blocking`] is told to stop and not waited for.
-    pub fn finished_blocking(mut self) -> ReplaySummary {
-        self.running.stop_blocking();
+    pub fn finish_blocking(mut self) -> ReplaySummary {
+        self.server.stop_blocking();
         self.summary()
     }
 }
 
-impl Booth {
+impl ReplayState {
     fn new(cassette: Cassette, options: ReplayOptions) -> Self {
         // Whether addresses were taken out of a recording is not known, so none is compared.
         let scrub = ScrubOptions { emails: true, ..options.scrub };
-        Self { rack: Rack::new(Scrubber::new(&scrub), cassette), pace: options.pace }
+        Self {
+            selector: ExchangeSelector::new(CassetteScrubber::new(&scrub), cassette),
+            pace: options.pace,
+        }
     }
 }

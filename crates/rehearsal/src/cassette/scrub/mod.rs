@@ -9,52 +9,54 @@
 //! alike. What is not found: secrets that are encoded (base64, compressed), ones with no telling
 //! shape or place, and ones shorter than eight bytes.
 
-mod edit;
-mod find;
-mod known;
-mod leak;
+mod body_edit;
+mod json_tokenizer;
+mod known_secrets;
+mod leak_check;
 mod options;
 mod placeholder;
-mod shape;
-mod strings;
-mod view;
+mod secret_finder;
+mod secret_pattern;
+mod text_view;
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::exchange::{Exchange, Head, Request};
-use edit::{Edit, apply, edit_answer, replace};
-use find::{Found, Kind, Literal, Sought};
-use known::{Known, field_kind, header_kind, is_secret_field, is_secret_parameter};
+use super::exchange::{RecordedExchange, RecordedRequest, RecordedResponseHead};
+use body_edit::{BodyEdit, apply_edits, edit_response_body, replace_in_view};
+use known_secrets::{
+    KnownSecrets, classify_field, classify_header, is_secret_field, is_secret_parameter,
+};
 use placeholder::is_placeholder;
-use view::{Form, View, views};
+use secret_finder::{SecretFinder, SecretKind, SecretLiteral, SecretMatch};
+use text_view::{TextForm, TextView, collect_views};
 
 pub use options::ScrubOptions;
 
-pub(crate) use placeholder::unnumbered;
+pub(crate) use placeholder::strip_placeholder_numbers;
 
 /// Scrubs the exchanges of one recording, or the requests of one replay.
-pub(crate) struct Scrubber {
+pub(crate) struct CassetteScrubber {
     emails: bool,
     /// Placeholder and value.
     stand_ins: Vec<(String, String)>,
-    known: Mutex<Known>,
+    known: Mutex<KnownSecrets>,
 }
 
 /// Why an exchange is not fit to be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum ScrubFailure {
     /// Something is left in it.
     Leaks,
     /// More secrets were seen than can be looked for.
     TooManySecrets,
 }
 
-impl Scrubber {
+impl CassetteScrubber {
     pub(crate) fn new(options: &ScrubOptions) -> Self {
-        let mut known = Known::default();
+        let mut known = KnownSecrets::default();
         for secret in &options.secrets {
-            known.learn(Kind::Secret, secret);
+            known.learn(SecretKind::Secret, secret);
         }
         let named = options.stand_ins.iter().map(|(name, value)| {
             let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -66,7 +68,7 @@ impl Scrubber {
 
     /// Learns what is secret about a request.
     pub(crate) fn learn(&self, headers: &[(String, String)], path: &str, body: &[u8]) {
-        let mut known = self.known();
+        let mut known = self.lock_known();
         known.learn_headers(headers);
         known.learn_path(path);
         known.learn_body(body);
@@ -74,85 +76,98 @@ impl Scrubber {
 
     /// Learns what is secret about the headers of an answer.
     pub(crate) fn learn_headers(&self, headers: &[(String, String)]) {
-        self.known().learn_headers(headers);
+        self.lock_known().learn_headers(headers);
     }
 
     /// The exchange without what must not be written down, and how much was replaced.
-    pub(crate) fn scrub(&self, exchange: Exchange) -> (Exchange, usize) {
-        let sought = self.sought();
+    pub(crate) fn scrub(&self, exchange: RecordedExchange) -> (RecordedExchange, usize) {
+        let sought = self.build_finder();
         let (request, mut replaced) = self.scrub_request(exchange.request);
         let head = exchange.head.map(|head| {
             let headers = self.clean_headers(&sought, head.headers, &mut replaced);
-            Head { headers, ..head }
+            RecordedResponseHead { headers, ..head }
         });
-        let exchange = edit_answer(Exchange { request, head, ..exchange }, |body| {
-            self.edits(&sought, body, &mut replaced)
+        let exchange = edit_response_body(RecordedExchange { request, head, ..exchange }, |body| {
+            self.find_edits(&sought, body, &mut replaced)
         });
         (exchange, replaced)
     }
 
     /// The request without what must not be written down, and how much was replaced.
-    pub(crate) fn scrub_request(&self, request: Request) -> (Request, usize) {
-        let sought = self.sought();
+    pub(crate) fn scrub_request(&self, request: RecordedRequest) -> (RecordedRequest, usize) {
+        let sought = self.build_finder();
         let mut replaced = 0;
         let path = self.clean_path(&sought, &request.path, &mut replaced);
         let headers = self.clean_headers(&sought, request.headers, &mut replaced);
-        let edits = self.edits(&sought, &request.body, &mut replaced);
-        let (body, _) = apply(&request.body, &[], edits);
-        (Request { method: request.method, path, headers, body }, replaced)
+        let edits = self.find_edits(&sought, &request.body, &mut replaced);
+        let (body, _) = apply_edits(&request.body, &[], edits);
+        (RecordedRequest { method: request.method, path, headers, body }, replaced)
     }
 
     /// Is the exchange, and the text of its file, fit to be written down?
-    pub(crate) fn inspect(&self, exchange: &Exchange, file: &str) -> Result<(), Unfit> {
-        let known = self.known();
+    pub(crate) fn check_clean(
+        &self,
+        exchange: &RecordedExchange,
+        file: &str,
+    ) -> Result<(), ScrubFailure> {
+        let known = self.lock_known();
         if known.is_overfull {
-            return Err(Unfit::TooManySecrets);
+            return Err(ScrubFailure::TooManySecrets);
         }
-        let sought = Sought::new(known.literals(), false);
+        let sought = SecretFinder::new(known.literals(), false);
         drop(known);
-        if leak::leaks(&sought, exchange, file) {
-            return Err(Unfit::Leaks);
+        if leak_check::has_leak(&sought, exchange, file) {
+            return Err(ScrubFailure::Leaks);
         }
         Ok(())
     }
 
     /// The exchange with the local values of the stand-ins in its answer.
-    pub(crate) fn fill(&self, exchange: Exchange) -> Exchange {
+    pub(crate) fn fill_stand_ins(&self, exchange: RecordedExchange) -> RecordedExchange {
         if self.stand_ins.is_empty() {
             return exchange;
         }
-        edit_answer(exchange, |body| {
-            let views = views(body);
-            views.iter().flat_map(|view| self.filled(view)).collect()
+        edit_response_body(exchange, |body| {
+            let views = collect_views(body);
+            views.iter().flat_map(|view| self.stand_in_edits(view)).collect()
         })
     }
 
-    fn filled(&self, view: &View) -> Vec<Edit> {
+    fn stand_in_edits(&self, view: &TextView) -> Vec<BodyEdit> {
         let mut edits = Vec::new();
         for (name, value) in &self.stand_ins {
-            let value = if view.form == Form::String { in_string(value) } else { value.clone() };
+            let value = if view.form == TextForm::String {
+                escape_json_string(value)
+            } else {
+                value.clone()
+            };
             let windows = view.text.windows(name.len()).enumerate();
             for (at, _) in windows.filter(|(_, window)| *window == name.as_bytes()) {
-                edits.extend(replace(view, &(at..at + name.len()), &value));
+                edits.extend(replace_in_view(view, &(at..at + name.len()), &value));
             }
         }
         edits
     }
 
-    fn edits(&self, sought: &Sought, body: &[u8], replaced: &mut usize) -> Vec<Edit> {
+    fn find_edits(
+        &self,
+        sought: &SecretFinder,
+        body: &[u8],
+        replaced: &mut usize,
+    ) -> Vec<BodyEdit> {
         let mut edits = Vec::new();
-        for view in views(body) {
-            for Found { range, kind } in all_in(sought, &view) {
+        for view in collect_views(body) {
+            for SecretMatch { range, kind } in find_all_in_view(sought, &view) {
                 let value = view.text.get(range.clone()).unwrap_or_default();
                 let is_number = value.iter().all(u8::is_ascii_digit);
-                let with = if view.form == Form::Gap && is_number {
+                let with = if view.form == TextForm::BetweenStrings && is_number {
                     // A word where a number stood would not be JSON.
                     "1".repeat(value.len())
                 } else {
-                    self.placeholder(kind, value)
+                    self.placeholder_for(kind, value)
                 };
                 *replaced += 1;
-                edits.extend(replace(&view, &range, &with));
+                edits.extend(replace_in_view(&view, &range, &with));
             }
         }
         edits
@@ -160,11 +175,11 @@ impl Scrubber {
 
     fn clean_headers(
         &self,
-        sought: &Sought,
+        sought: &SecretFinder,
         headers: Vec<(String, String)>,
         replaced: &mut usize,
     ) -> Vec<(String, String)> {
-        let kept = headers.into_iter().filter(|(name, _)| header_kind(name).is_none());
+        let kept = headers.into_iter().filter(|(name, _)| classify_header(name).is_none());
         kept.map(|(name, value)| {
             let value = self.clean_text(sought, &value, replaced);
             (name, value)
@@ -172,7 +187,7 @@ impl Scrubber {
         .collect()
     }
 
-    fn clean_path(&self, sought: &Sought, path: &str, replaced: &mut usize) -> String {
+    fn clean_path(&self, sought: &SecretFinder, path: &str, replaced: &mut usize) -> String {
         let Some((path, query)) = path.split_once('?') else {
             return self.clean_text(sought, path, replaced);
         };
@@ -181,7 +196,7 @@ impl Scrubber {
                 if is_secret_parameter(name) && !is_placeholder(value.as_bytes()) =>
             {
                 *replaced += 1;
-                format!("{name}={}", self.placeholder(Kind::Secret, value.as_bytes()))
+                format!("{name}={}", self.placeholder_for(SecretKind::Secret, value.as_bytes()))
             }
             _ => self.clean_text(sought, pair, replaced),
         });
@@ -189,13 +204,13 @@ impl Scrubber {
         format!("{}?{query}", self.clean_text(sought, path, replaced))
     }
 
-    fn clean_text(&self, sought: &Sought, text: &str, replaced: &mut usize) -> String {
+    fn clean_text(&self, sought: &SecretFinder, text: &str, replaced: &mut usize) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut done = 0;
-        for Found { range, kind } in sought.find(text.as_bytes()) {
+        for SecretMatch { range, kind } in sought.find(text.as_bytes()) {
             let value = text.get(range.clone()).unwrap_or_default();
             clean.push_str(text.get(done..range.start).unwrap_or_default());
-            clean.push_str(&self.placeholder(kind, value.as_bytes()));
+            clean.push_str(&self.placeholder_for(kind, value.as_bytes()));
             done = range.end;
             *replaced += 1;
         }
@@ -203,35 +218,34 @@ impl Scrubber {
         clean
     }
 
-    fn placeholder(&self, kind: Kind, value: &[u8]) -> String {
+    fn placeholder_for(&self, kind: SecretKind, value: &[u8]) -> String {
         let stand_in = match kind {
-            Kind::StandIn(index) => self.stand_ins.get(index),
+            SecretKind::StandIn(index) => self.stand_ins.get(index),
             _ => None,
         };
         match stand_in {
             Some((name, _)) => name.clone(),
-            None => self.known().placeholder(kind, value),
+            None => self.lock_known().placeholder_for(kind, value),
         }
     }
 
-    fn sought(&self) -> Sought {
-        let mut literals = self.known().literals();
-        literals.extend(self.stand_ins.iter().enumerate().map(|(index, (_, value))| Literal {
-            value: value.clone().into_bytes(),
-            kind: Kind::StandIn(index),
+    fn build_finder(&self) -> SecretFinder {
+        let mut literals = self.lock_known().literals();
+        literals.extend(self.stand_ins.iter().enumerate().map(|(index, (_, value))| {
+            SecretLiteral { value: value.clone().into_bytes(), kind: SecretKind::StandIn(index) }
         }));
-        Sought::new(literals, self.emails)
+        SecretFinder::new(literals, self.emails)
     }
 
     /// What is known is consistent after every statement, so a panic elsewhere cannot have spoilt
     /// it.
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_known(&self) -> MutexGuard<'_, KnownSecrets> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Secrets stay out of test output and logs.
-impl fmt::Debug for Scrubber {
+impl fmt::Debug for CassetteScrubber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scrubber").field("stand_ins", &self.stand_ins).finish_non_exhaustive()
     }
@@ -239,22 +253,22 @@ impl fmt::Debug for Scrubber {
 
 /// Everything in a view that must go, in order and without overlaps: all of it, if its field says
 /// so; the fields of JSON that it holds as text, as the arguments of a call are; and what is found.
-fn all_in(sought: &Sought, view: &View) -> Vec<Found> {
-    if let Some(kind) = field_kind(view).filter(|_| !is_placeholder(&view.text)) {
-        return vec![Found { range: 0..view.text.len(), kind }];
+fn find_all_in_view(sought: &SecretFinder, view: &TextView) -> Vec<SecretMatch> {
+    if let Some(kind) = classify_field(view).filter(|_| !is_placeholder(&view.text)) {
+        return vec![SecretMatch { range: 0..view.text.len(), kind }];
     }
     let mut all = Vec::new();
-    if view.form == Form::String && view.text.starts_with(b"{") {
-        for inner in views(&view.text).iter().filter(|inner| is_secret_field(inner)) {
+    if view.form == TextForm::String && view.text.starts_with(b"{") {
+        for inner in collect_views(&view.text).iter().filter(|inner| is_secret_field(inner)) {
             let ranges = inner.raw_ranges(&(0..inner.text.len())).into_iter();
-            all.extend(ranges.map(|range| Found { range, kind: Kind::Secret }));
+            all.extend(ranges.map(|range| SecretMatch { range, kind: SecretKind::Secret }));
         }
     }
-    let overlaps = |one: &Found, other: &Found| {
+    let overlaps = |one: &SecretMatch, other: &SecretMatch| {
         one.range.start < other.range.end && other.range.start < one.range.end
     };
     let found = sought.find(&view.text).into_iter();
-    let found: Vec<Found> =
+    let found: Vec<SecretMatch> =
         found.filter(|one| !all.iter().any(|other| overlaps(one, other))).collect();
     all.extend(found);
     all.sort_by_key(|found| found.range.start);
@@ -262,7 +276,7 @@ fn all_in(sought: &Sought, view: &View) -> Vec<Found> {
 }
 
 /// A text as it stands inside a JSON string.
-fn in_string(text: &str) -> String {
+fn escape_json_string(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }

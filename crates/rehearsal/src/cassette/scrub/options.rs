@@ -19,22 +19,22 @@ pub struct ScrubOptions {
 impl ScrubOptions {
     /// With one more secret.
     #[must_use]
-    pub fn secret(mut self, value: impl Into<String>) -> Self {
+    pub fn with_secret(mut self, value: impl Into<String>) -> Self {
         self.secrets.push(value.into());
         self
     }
 
     /// With a name that stands for a value.
     #[must_use]
-    pub fn stand_in(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+    pub fn with_stand_in(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.stand_ins.push((name.into(), value.into()));
         self
     }
 
     /// With `<home>` for this directory.
     #[must_use]
-    pub fn home(self, path: impl Into<String>) -> Self {
-        self.stand_in("home", path)
+    pub fn with_home(self, path: impl Into<String>) -> Self {
+        self.with_stand_in("home", path)
     }
 }
 

@@ -3,13 +3,13 @@
 
 /// The text with the numbers of its placeholders taken off: which secret was met first may differ
 /// between two runs that are otherwise the same.
-pub(crate) fn unnumbered(text: &str) -> String {
+pub(crate) fn strip_placeholder_numbers(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
         bare.push_str(before);
-        let (shown, len) = placeholder_at(from).unwrap_or(("<", 1));
+        let (shown, len) = parse_placeholder(from).unwrap_or(("<", 1));
         bare.push_str(shown);
         rest = from.get(len..).unwrap_or_default();
     }
@@ -18,7 +18,7 @@ pub(crate) fn unnumbered(text: &str) -> String {
 }
 
 /// The placeholder a text begins with: without its number, and its length with it.
-fn placeholder_at(text: &str) -> Option<(&'static str, usize)> {
+fn parse_placeholder(text: &str) -> Option<(&'static str, usize)> {
     let words = [("<secret-", "<secret>"), ("<identity-", "<identity>"), ("<email-", "<email>")];
     let (word, bare) = words.into_iter().find(|(word, _)| text.starts_with(word))?;
     let digits = text.bytes().skip(word.len()).take_while(u8::is_ascii_digit).count();
@@ -29,5 +29,5 @@ fn placeholder_at(text: &str) -> Option<(&'static str, usize)> {
 /// Was this replaced already?
 pub(super) fn is_placeholder(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text).unwrap_or_default();
-    placeholder_at(text).is_some_and(|(_, len)| len == text.len())
+    parse_placeholder(text).is_some_and(|(_, len)| len == text.len())
 }

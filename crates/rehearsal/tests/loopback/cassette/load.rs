@@ -3,7 +3,7 @@
 use std::fs;
 
 use windlass_rehearsal::Cassette;
-use windlass_rehearsal::cassette::End;
+use windlass_rehearsal::cassette::ExchangeEnd;
 
 const REQUEST: &str = r#"{"cassette":1,"request":{"method":"POST","path":"/a"}}"#;
 const RESPONSE: &str = r#"{"response":{"status":200}}"#;
@@ -72,5 +72,5 @@ fn files_are_read_in_the_order_of_their_names_and_may_be_put_together() {
         paths.iter().map(Cassette::load).collect::<Result<_, _>>().expect("a cassette");
     let paths: Vec<_> = cassette.exchanges().iter().map(|one| one.request.path.as_str()).collect();
     assert_eq!(paths, ["/a", "/b", "/c", "/d"]);
-    assert!(cassette.exchanges().iter().all(|one| one.end == End::Complete));
+    assert!(cassette.exchanges().iter().all(|one| one.end == ExchangeEnd::Complete));
 }

@@ -12,7 +12,7 @@ mod with_canaries;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use windlass_rehearsal::cassette::Summary;
+use windlass_rehearsal::cassette::RecordSummary;
 use windlass_rehearsal::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};
 
 use crate::client::{Client, Seen};
@@ -86,7 +86,7 @@ pub(super) fn all_text(folder: &Path) -> String {
 }
 
 /// Nothing was left unrecorded.
-pub(super) fn all_recorded(summary: &Summary, exchanges: usize) {
+pub(super) fn all_recorded(summary: &RecordSummary, exchanges: usize) {
     assert_eq!(summary.reasons, [], "everything is recorded");
     assert_eq!((summary.exchanges, summary.unrecorded), (exchanges, 0));
 }

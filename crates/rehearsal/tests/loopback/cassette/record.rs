@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use windlass_rehearsal::cassette::{End as Ended, NotRecorded, RecordError};
+use windlass_rehearsal::cassette::{ExchangeEnd as Ended, RecordError, UnrecordedReason};
 use windlass_rehearsal::{
-    Answer, Cassette, Fault, RecordOptions, Recorder, Replay, ReplayOptions, Script,
+    Cassette, RecordOptions, Recorder, Replay, ReplayOptions, Script, ScriptedAnswer, ScriptedFault,
 };
 
 use super::upstream::{Do, Upstream, chunked};
@@ -27,7 +27,7 @@ fn what_the_upstream_says_is_passed_on_while_it_speaks() {
     upstream.go_on();
     assert!(client.wait_for(b"second"));
     assert!(client.wait_for(b"0\r\n\r\n"));
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_upstream_is_asked_what_the_client_asks() {
         ("Connection", "keep-alive"),
     ];
     Client::connect(recorder.address()).post("/v1/x?y=%20z", &headers, "some body");
-    let _ = recorder.finished_blocking();
+    let _ = recorder.finish_blocking();
     let request = upstream.requests().remove(0);
     let (head, body) = request.split_once("\r\n\r\n").expect("a request");
     assert!(head.starts_with("POST /base/v1/x?y=%20z HTTP/1.1\r\n"), "{head}");
@@ -65,28 +65,28 @@ fn an_upstream_that_cannot_be_reached_is_a_clear_error_and_no_recording() {
         assert!(message.starts_with("recorder: 127.0.0.1:1 "), "{message}");
         assert!(message.contains("cannot be reached"), "{message}");
     }
-    let summary = recorder.finished_blocking();
+    let summary = recorder.finish_blocking();
     assert_eq!((summary.exchanges, summary.unrecorded), (0, 4));
-    assert!(matches!(summary.reasons[0].why, NotRecorded::NotAsked(_)), "{summary:?}");
+    assert!(matches!(summary.reasons[0].reason, UnrecordedReason::NotForwarded(_)), "{summary:?}");
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
 #[test]
 fn an_upstream_that_speaks_no_tls_is_a_clear_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let recorder = recorder(&format!("https://{}", rehearsal.address()), folder.path());
     let seen = ask(recorder.address(), &asks(true)[0]);
     assert_eq!((seen.status, seen.end), (Some(502), End::Complete));
     assert!(seen.text().contains("cannot be reached"), "{}", seen.text());
-    let summary = recorder.finished_blocking();
+    let summary = recorder.finish_blocking();
     assert_eq!((summary.exchanges, rehearsal.request_count()), (0, 0));
 }
 
 #[test]
 fn a_redirect_is_passed_on_and_not_followed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let elsewhere = play(Script::new().answer(Answer::text("caught")));
+    let elsewhere = play(Script::new().answer(ScriptedAnswer::text("caught")));
     let head = format!("HTTP/1.1 307 Elsewhere\r\nlocation: {}/v1/messages\r\n", elsewhere.url());
     let upstream = Upstream::answering(&head, b"");
     let recorder = recorder(&upstream.url, folder.path());
@@ -104,9 +104,9 @@ fn a_redirect_is_passed_on_and_not_followed() {
 fn what_is_too_large_or_compressed_passes_and_is_noted() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = Script::new()
-        .answer(Answer::text("x".repeat(5_000)).when("long answer"))
-        .answer(Answer::failing(Fault::BrokenGzip).when("gzip"))
-        .answer(Answer::text("short").repeat(0));
+        .answer(ScriptedAnswer::text("x".repeat(5_000)).when("long answer"))
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::BrokenGzip).when("gzip"))
+        .answer(ScriptedAnswer::text("short").repeat(0));
     let rehearsal = play(script);
     let mut options = RecordOptions::new(rehearsal.url(), folder.path());
     options.exchange_bytes_max = 4_000;
@@ -118,10 +118,10 @@ fn what_is_too_large_or_compressed_passes_and_is_noted() {
     let packed = [("content-encoding", "zstd")];
     client.post("/v1/messages", &packed, &prompt("packed").to_string());
     assert_eq!(client.ask(&prompt("hello")).said(), "short");
-    let summary = recorder.finished_blocking();
-    let mut why: Vec<_> = summary.reasons.into_iter().map(|one| (one.number, one.why)).collect();
+    let summary = recorder.finish_blocking();
+    let mut why: Vec<_> = summary.reasons.into_iter().map(|one| (one.number, one.reason)).collect();
     why.sort_by_key(|(number, _)| *number);
-    let (large, packed) = (NotRecorded::TooLarge, NotRecorded::Compressed);
+    let (large, packed) = (UnrecordedReason::TooLarge, UnrecordedReason::Compressed);
     assert_eq!(why, [(1, large.clone()), (2, large), (3, packed.clone()), (4, packed)]);
     assert_eq!(summary.exchanges, 1);
     assert!(folder.path().join("0005.jsonl").exists());
@@ -131,7 +131,7 @@ fn what_is_too_large_or_compressed_passes_and_is_noted() {
 fn many_clients_are_recorded_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let answers =
-        (0..20).map(|n| Answer::text(format!("answer {n}")).when(format!("question {n}.")));
+        (0..20).map(|n| ScriptedAnswer::text(format!("answer {n}")).when(format!("question {n}.")));
     let rehearsal = play(answers.collect());
     let recorder = Arc::new(recorder(&rehearsal.url(), folder.path()));
     let all_ask = |address| {
@@ -146,18 +146,18 @@ fn many_clients_are_recorded_at_once() {
         clients.into_iter().for_each(|client| client.join().expect("an answer"));
     };
     all_ask(recorder.address());
-    all_recorded(&Arc::into_inner(recorder).expect("the last").finished_blocking(), 20);
+    all_recorded(&Arc::into_inner(recorder).expect("the last").finish_blocking(), 20);
     let replay = replay(folder.path());
     all_ask(replay.address());
-    assert!(replay.finished_blocking().is_exact());
+    assert!(replay.finish_blocking().is_exact());
 }
 
 #[test]
 fn a_slow_client_gets_everything_and_so_does_the_cassette() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "0123456789abcde ".repeat(256 * 1024);
-    let long = Answer::text(text.clone()).chunk(64 * 1024).when("hello");
-    let rehearsal = play(Script::new().answer(long).answer(Answer::text("quick")));
+    let long = ScriptedAnswer::text(text.clone()).chunk(64 * 1024).when("hello");
+    let rehearsal = play(Script::new().answer(long).answer(ScriptedAnswer::text("quick")));
     let recorder = recorder(&rehearsal.url(), folder.path());
     let mut client = Client::connect(recorder.address());
     client.put(&prompt("hello"));
@@ -165,7 +165,7 @@ fn a_slow_client_gets_everything_and_so_does_the_cassette() {
     assert!(rehearsal.wait_for_requests_blocking(1, Duration::from_secs(20)));
     assert_eq!(Client::connect(recorder.address()).ask(&prompt("and me?")).said(), "quick");
     assert_eq!(client.read().said(), text);
-    all_recorded(&recorder.finished_blocking(), 2);
+    all_recorded(&recorder.finish_blocking(), 2);
     let again = Client::connect(replay(folder.path()).address()).ask(&prompt("hello"));
     assert_eq!(again.said(), text);
 }
@@ -173,13 +173,13 @@ fn a_slow_client_gets_everything_and_so_does_the_cassette() {
 #[test]
 fn stopping_records_what_was_heard_so_far() {
     let folder = tempfile::tempdir().expect("a folder");
-    let stalled = Answer::text("half an answer").fault(Fault::stall_after_event(4));
+    let stalled = ScriptedAnswer::text("half an answer").fault(ScriptedFault::stall_after_event(4));
     let rehearsal = play(Script::new().answer(stalled));
     let recorder = recorder(&rehearsal.url(), folder.path());
     let mut client = Client::connect(recorder.address());
     client.put(&prompt("hello"));
     assert!(client.wait_for(b"half an answer"));
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     assert!(all_text(folder.path()).contains("half an answer"));
     assert_eq!(client.read().end, End::Closed);
 }
@@ -195,22 +195,22 @@ fn a_client_that_reads_nothing_does_not_cost_the_recording() {
     let mut client = Client::connect(recorder.address());
     client.put(&prompt("hello"));
     is_full.recv_timeout(Duration::from_secs(20)).expect("every buffer is full");
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     upstream.go_on();
     let cassette = Cassette::load(folder.path()).expect("a cassette");
-    assert_eq!(cassette.exchanges()[0].end, Ended::Silent);
+    assert_eq!(cassette.exchanges()[0].end, Ended::Unfinished);
 }
 
 #[test]
 fn a_disk_that_refuses_disturbs_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let recorder = recorder(&rehearsal.url(), &out);
     std::fs::remove_dir(&out).expect("remove the folder");
     assert_eq!(Client::connect(recorder.address()).ask(&prompt("hello")).said(), "hi");
-    let summary = recorder.finished_blocking();
-    assert!(matches!(summary.reasons[0].why, NotRecorded::Disk(_)), "{summary:?}");
+    let summary = recorder.finish_blocking();
+    assert!(matches!(summary.reasons[0].reason, UnrecordedReason::Disk(_)), "{summary:?}");
 }
 
 #[test]
@@ -223,11 +223,11 @@ fn a_recording_is_never_overwritten() {
     assert!(error.to_string().contains("choose another folder"), "{error}");
     // Not even one that appeared later.
     let later = tempfile::tempdir().expect("a folder");
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let recorder = recorder(&rehearsal.url(), later.path());
     std::fs::write(later.path().join("0001.jsonl"), "mine").expect("write");
     Client::connect(recorder.address()).ask(&prompt("hello"));
-    assert_eq!(recorder.finished_blocking().exchanges, 0);
+    assert_eq!(recorder.finish_blocking().exchanges, 0);
     let files: Vec<_> = std::fs::read_dir(later.path()).expect("a folder").collect();
     assert_eq!(files.len(), 1, "{files:?}");
     assert_eq!(std::fs::read_to_string(later.path().join("0001.jsonl")).expect("text"), "mine");
@@ -251,7 +251,7 @@ fn an_address_that_is_none_is_refused_without_repeating_its_secrets() {
 #[test]
 fn recorder_and_replay_live_in_a_runtime_of_one_thread() {
     let folder = tempfile::tempdir().expect("a folder");
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let url = rehearsal.url();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
@@ -263,19 +263,19 @@ fn recorder_and_replay_live_in_a_runtime_of_one_thread() {
         assert!(recorder.address().ip().is_loopback());
         assert_eq!(recorder.url(), format!("http://{}", recorder.address()));
         assert_eq!(say(recorder.address()).await.expect("an answer"), "hi");
-        all_recorded(&recorder.finished().await, 1);
+        all_recorded(&recorder.finish().await, 1);
         let cassette = Cassette::load(folder.path()).expect("a cassette");
         let replay = Replay::start(cassette, ReplayOptions::default()).await.expect("replay");
         assert!(replay.address().ip().is_loopback());
         assert_eq!(say(replay.address()).await.expect("an answer"), "hi");
-        assert!(replay.finished().await.is_exact());
+        assert!(replay.finish().await.is_exact());
     });
 }
 
 #[test]
 fn a_dropped_recorder_stops() {
     let folder = tempfile::tempdir().expect("a folder");
-    let rehearsal = play(Script::new().answer(Answer::text("hi")));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi")));
     let recorder = recorder(&rehearsal.url(), folder.path());
     let mut client = Client::connect(recorder.address());
     assert_eq!(client.ask(&prompt("hello")).said(), "hi");

@@ -1,29 +1,32 @@
 //! The replay itself: what it takes for the same request, and what it says about another.
 
 use serde_json::{Value, json};
-use windlass_rehearsal::cassette::{Chunk, End as Ended, Exchange, Head, Request, ScrubOptions};
+use windlass_rehearsal::cassette::{
+    ExchangeEnd as Ended, RecordedChunk, RecordedExchange, RecordedRequest, RecordedResponseHead,
+    ScrubOptions,
+};
 use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
 
 use super::asks;
 use crate::client::{Client, prompt};
 
 /// An exchange that was asked this and answered that.
-fn exchange(path: &str, asked: &str, answered: &str) -> Exchange {
-    Exchange {
-        request: Request {
+fn exchange(path: &str, asked: &str, answered: &str) -> RecordedExchange {
+    RecordedExchange {
+        request: RecordedRequest {
             method: "POST".to_owned(),
             path: path.to_owned(),
             headers: Vec::new(),
             body: asked.into(),
         },
-        head: Some(Head { status: 200, ..Head::default() }),
-        chunks: vec![Chunk { millis: 0, bytes: answered.into() }],
+        head: Some(RecordedResponseHead { status: 200, ..RecordedResponseHead::default() }),
+        chunks: vec![RecordedChunk { millis: 0, bytes: answered.into() }],
         end: Ended::Complete,
         end_millis: 0,
     }
 }
 
-fn playing(exchanges: Vec<Exchange>) -> Replay {
+fn playing(exchanges: Vec<RecordedExchange>) -> Replay {
     let cassette = Cassette::new(exchanges);
     Replay::start_blocking(cassette, ReplayOptions::default()).expect("replay")
 }
@@ -60,7 +63,7 @@ fn another_request_is_refused_with_its_first_difference() {
         assert_eq!(error["type"], "invalid_request_error");
         let words = error["message"].as_str().expect("words").to_owned();
         assert!(words.ends_with(&format!("is at {wanted}")), "{words}");
-        let summary = replay.finished_blocking();
+        let summary = replay.finish_blocking();
         assert_eq!((summary.requests, summary.used, summary.unused.len()), (1, 0, 1));
         assert!(!summary.is_exact() && words.ends_with(&summary.refusals[0]), "{summary:?}");
     }
@@ -135,7 +138,7 @@ fn secrets_of_either_side_are_neither_compared_nor_told() {
     assert_eq!(refused.status, Some(400));
     assert!(refused.text().contains("<secret>") && !refused.text().contains(key));
     assert_eq!(ask(&format!("my key is {key}.")).text(), "ok");
-    let refusals = replay.finished_blocking().refusals.concat();
+    let refusals = replay.finish_blocking().refusals.concat();
     assert!(!refusals.contains(key), "{refusals}");
 }
 
@@ -144,9 +147,9 @@ fn stand_ins_have_their_local_values() {
     let asked = json!({"cwd": "<home>/project", "date": "<date>"}).to_string();
     let answered = "data: {\"path\":\"<home>/project/a.rs\"}\n\ndata: <date>\n\n";
     let scrub = ScrubOptions::default()
-        .home(r"C:\Users\me")
-        .stand_in("date", "2031-02-03")
-        .stand_in("empty", "");
+        .with_home(r"C:\Users\me")
+        .with_stand_in("date", "2031-02-03")
+        .with_stand_in("empty", "");
     let cassette = Cassette::new(vec![exchange("/a", &asked, answered)]);
     let options = ReplayOptions { scrub, ..ReplayOptions::default() };
     let replay = Replay::start_blocking(cassette, options).expect("replay");

@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass_rehearsal::cassette::{End as Ended, Pace};
-use windlass_rehearsal::{Answer, Cassette, Fault, ReplayOptions, Script};
+use windlass_rehearsal::cassette::{ExchangeEnd as Ended, ReplayPace};
+use windlass_rehearsal::{Cassette, ReplayOptions, Script, ScriptedAnswer, ScriptedFault};
 
 use super::upstream::{Do, Upstream, chunked};
 use super::{Ask, all_recorded, ask, asks, recorder, replay, replay_with};
 use crate::client::{Client, End, Seen, play, prompt};
 
-fn answer() -> Answer {
-    Answer::text("A few words, some of them — like these — not in ASCII.")
+fn answer() -> ScriptedAnswer {
+    ScriptedAnswer::text("A few words, some of them — like these — not in ASCII.")
         .thinking("Let me see …")
         .tool("Bash", json!({"command": "ls \"here\"\n"}))
         .chunk(7)
@@ -28,12 +28,12 @@ fn twice(script: Script, asked: &Ask) -> (Seen, Seen, Ended) {
     let rehearsal = play(script);
     let recorder = recorder(&rehearsal.url(), folder.path());
     let live = ask(recorder.address(), asked);
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     rehearsal.stop_blocking();
     let end = Cassette::load(folder.path()).expect("a cassette").exchanges()[0].end;
     let replay = replay(folder.path());
     let again = ask(replay.address(), asked);
-    let summary = replay.finished_blocking();
+    let summary = replay.finish_blocking();
     assert!(summary.is_exact(), "{summary:?}");
     (live, again, end)
 }
@@ -55,16 +55,16 @@ fn every_wire_comes_back_to_the_byte() {
 fn faults_come_back_as_faults() {
     let sse = &asks(true)[0];
     for (fault, end) in [
-        (Fault::cut_after_event(0), Ended::Cut),
-        (Fault::cut_after_event(5), Ended::Cut),
-        (Fault::cut_after_byte(300), Ended::Cut),
-        (Fault::cut_after_event(usize::MAX), Ended::Cut),
-        (Fault::DropConnection { reset: false }, Ended::Cut),
-        (Fault::DropConnection { reset: true }, Ended::Reset),
-        (Fault::error_event("overloaded_error", 4), Ended::Complete),
-        (Fault::MalformedAtEvent { event: 3 }, Ended::Complete),
-        (Fault::Html { status: 502 }, Ended::Complete),
-        (Fault::refuse(529), Ended::Complete),
+        (ScriptedFault::cut_after_event(0), Ended::Cut),
+        (ScriptedFault::cut_after_event(5), Ended::Cut),
+        (ScriptedFault::cut_after_byte(300), Ended::Cut),
+        (ScriptedFault::cut_after_event(usize::MAX), Ended::Cut),
+        (ScriptedFault::DropConnection { reset: false }, Ended::Cut),
+        (ScriptedFault::DropConnection { reset: true }, Ended::Reset),
+        (ScriptedFault::error_event("overloaded_error", 4), Ended::Complete),
+        (ScriptedFault::MalformedAtEvent { event: 3 }, Ended::Complete),
+        (ScriptedFault::Html { status: 502 }, Ended::Complete),
+        (ScriptedFault::refuse(529), Ended::Complete),
     ] {
         let script = Script::new().answer(answer().fault(fault.clone()));
         let direct = ask(play(script.clone()).address(), sse);
@@ -77,7 +77,7 @@ fn faults_come_back_as_faults() {
 
 #[test]
 fn a_reset_in_the_middle_comes_back_as_a_reset() {
-    let fault = Fault::CutAfterEvent { events: 4, reset: true };
+    let fault = ScriptedFault::CutAfterEvent { events: 4, reset: true };
     let (live, again, end) = twice(Script::new().answer(answer().fault(fault)), &asks(true)[0]);
     // How much of the answer a reset destroys differs from time to time; that it is one does not.
     assert_eq!((live.end, again.end, end), (End::Reset, End::Reset, Ended::Reset));
@@ -90,12 +90,13 @@ fn a_refusal_keeps_the_headers_a_client_acts_on() {
         ("x-should-retry", "true"),
         ("anthropic-ratelimit-tokens-remaining", "12"),
     ];
-    let fault = Fault::Refuse {
+    let fault = ScriptedFault::Refuse {
         status: 529,
         headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         body: None,
     };
-    let (_, again, _) = twice(Script::new().answer(Answer::failing(fault)), &asks(true)[0]);
+    let (_, again, _) =
+        twice(Script::new().answer(ScriptedAnswer::from_fault(fault)), &asks(true)[0]);
     assert_eq!(
         (again.status, again.json()["error"]["type"].as_str()),
         (Some(529), Some("overloaded_error"))
@@ -114,7 +115,7 @@ fn chunks_stay_the_chunks_they_were() {
     let upstream = Upstream::new(vec![chunked(&pieces, true)]);
     let recorder = recorder(&upstream.url, folder.path());
     let live = ask(recorder.address(), &asks(true)[0]);
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     let cassette = Cassette::load(folder.path()).expect("a cassette");
     let recorded: Vec<_> =
         cassette.exchanges()[0].chunks.iter().map(|one| &one.bytes[..]).collect();
@@ -139,7 +140,7 @@ fn a_body_with_a_length_keeps_it_and_a_short_one_stays_short() {
         let upstream = Upstream::new(vec![vec![Do::Send(format!("{head}{body}").into())]]);
         let recorder = recorder(&upstream.url, folder.path());
         let live = ask(recorder.address(), asked);
-        all_recorded(&recorder.finished_blocking(), 1);
+        all_recorded(&recorder.finish_blocking(), 1);
         let again = ask(replay(folder.path()).address(), asked);
         for seen in [live, again] {
             assert_eq!((seen.status, seen.text().as_str(), seen.end), (Some(status), body, end));
@@ -156,29 +157,29 @@ fn the_pace_is_kept_if_asked_for() {
     let rehearsal = play(Script::new().answer(answer().pace(Duration::from_millis(20))));
     let recorder = recorder(&rehearsal.url(), folder.path());
     let live = ask(recorder.address(), &asks(true)[0]);
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     let cassette = Cassette::load(folder.path()).expect("a cassette");
     let took = Duration::from_millis(cassette.exchanges()[0].end_millis);
     assert!(took >= Duration::from_millis(200), "{took:?}");
-    for pace in [Pace::AsRecorded, Pace::AtOnce] {
+    for pace in [ReplayPace::AsRecorded, ReplayPace::AtOnce] {
         let replay = replay_with(folder.path(), ReplayOptions { pace, ..ReplayOptions::default() });
         let begun = Instant::now();
         assert_eq!(ask(replay.address(), &asks(true)[0]).body, live.body);
         // No upper bound: a busy machine may take its time. At once is at once in the plan.
-        assert!(pace == Pace::AtOnce || begun.elapsed() >= took, "{:?}", begun.elapsed());
+        assert!(pace == ReplayPace::AtOnce || begun.elapsed() >= took, "{:?}", begun.elapsed());
     }
 }
 
 #[test]
 fn an_answer_the_client_gave_up_on_is_silent_when_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let rehearsal = play(Script::new().answer(answer().fault(Fault::stall_after_event(3))));
+    let rehearsal = play(Script::new().answer(answer().fault(ScriptedFault::stall_after_event(3))));
     let recorder = recorder(&rehearsal.url(), folder.path());
     let mut client = Client::connect(recorder.address());
     client.put(&prompt("hello"));
     assert!(client.wait_for(b"content_block_delta"));
     drop(client);
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     let replay = replay(folder.path());
     let mut client = Client::connect(replay.address());
     client.put(&prompt("hello"));
@@ -191,16 +192,16 @@ fn an_answer_the_client_gave_up_on_is_silent_when_replayed() {
 fn a_conversation_on_one_connection_is_recorded_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = Script::new()
-        .answer(Answer::failing(Fault::refuse_for(529, 1)))
-        .answer(Answer::text("one"))
-        .answer(Answer::text("two"));
+        .answer(ScriptedAnswer::from_fault(ScriptedFault::refuse_for(529, 1)))
+        .answer(ScriptedAnswer::text("one"))
+        .answer(ScriptedAnswer::text("two"));
     let rehearsal = play(script);
     let recorder = recorder(&rehearsal.url(), folder.path());
     let mut client = Client::connect(recorder.address());
     for body in ["a", "a", "b"] {
         client.ask(&prompt(body));
     }
-    all_recorded(&recorder.finished_blocking(), 3);
+    all_recorded(&recorder.finish_blocking(), 3);
     let replay = replay(folder.path());
     let mut client = Client::connect(replay.address());
     let first = client.ask(&prompt("a"));
@@ -209,5 +210,5 @@ fn a_conversation_on_one_connection_is_recorded_in_order() {
     // The third may be asked before the second, which is the same as the first was.
     assert_eq!(client.ask(&prompt("b")).said(), "two");
     assert_eq!(client.ask(&prompt("a")).said(), "one");
-    assert!(replay.finished_blocking().is_exact());
+    assert!(replay.finish_blocking().is_exact());
 }

@@ -2,8 +2,10 @@
 
 use base64::Engine as _;
 use serde_json::{Value, json};
-use windlass_rehearsal::cassette::{NotRecorded, ScrubOptions, Summary};
-use windlass_rehearsal::{Answer, Cassette, RecordOptions, Recorder, ReplayOptions, Script};
+use windlass_rehearsal::cassette::{RecordSummary, ScrubOptions, UnrecordedReason};
+use windlass_rehearsal::{
+    Cassette, RecordOptions, Recorder, ReplayOptions, Script, ScriptedAnswer,
+};
 
 use super::upstream::{Do, Upstream};
 use super::{all_recorded, all_text, recorder, replay, replay_with};
@@ -16,16 +18,16 @@ fn written(
     headers: &[(&str, &str)],
     body: &str,
     answer: &str,
-) -> (String, Summary) {
+) -> (String, RecordSummary) {
     let folder = tempfile::tempdir().expect("a folder");
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nset-cookie: sid=cookie-of-the-answer; path=/\r\n\
                 request-id: req_011abc\r\nopenai-organization: org-of-mine-1\r\ncf-ray: 8f-FRA\r\n";
     let upstream = Upstream::answering(head, answer.as_bytes());
-    let options = RecordOptions::new(&upstream.url, folder.path()).scrub(scrub);
+    let options = RecordOptions::new(&upstream.url, folder.path()).with_scrub(scrub);
     let recorder = Recorder::start_blocking(options).expect("record");
     let seen = Client::connect(recorder.address()).post(path, headers, body);
     assert_eq!(seen.text(), answer, "the client is told the truth");
-    let summary = recorder.finished_blocking();
+    let summary = recorder.finish_blocking();
     (all_text(folder.path()), summary)
 }
 
@@ -173,7 +175,7 @@ fn fields_of_json_that_is_written_as_text_are_taken_out_too() {
     for chunk in [3, 10, 500] {
         let folder = tempfile::tempdir().expect("a folder");
         let rehearsal =
-            play(Script::new().answer(Answer::call("Login", call.clone()).chunk(chunk)));
+            play(Script::new().answer(ScriptedAnswer::call("Login", call.clone()).chunk(chunk)));
         let recorder = recorder(&rehearsal.url(), folder.path());
         let body = json!({"model": "m", "stream": true, "messages": [
             {"role": "user", "content": "hello"},
@@ -181,7 +183,7 @@ fn fields_of_json_that_is_written_as_text_are_taken_out_too() {
         ]});
         let body = body.to_string();
         Client::connect(recorder.address()).post("/v1/chat/completions", &[], &body);
-        all_recorded(&recorder.finished_blocking(), 1);
+        all_recorded(&recorder.finish_blocking(), 1);
         let replay = replay(folder.path());
         let mut client = Client::connect(replay.address());
         let again = client.post("/v1/chat/completions", &[], &body);
@@ -205,12 +207,12 @@ fn a_secret_a_model_says_in_pieces_is_taken_out_of_every_piece() {
     let call = json!({"command": format!("curl -H 'x-api-key: {key}'")});
     for chunk in [1, 2, 3, 7, 20] {
         let folder = tempfile::tempdir().expect("a folder");
-        let answer = Answer::text(said.clone()).tool("Bash", call.clone()).chunk(chunk);
+        let answer = ScriptedAnswer::text(said.clone()).tool("Bash", call.clone()).chunk(chunk);
         let rehearsal = play(Script::new().answer(answer));
         let recorder = recorder(&rehearsal.url(), folder.path());
         let live = Client::connect(recorder.address()).ask(&prompt("hello"));
         assert_eq!(live.said(), said);
-        all_recorded(&recorder.finished_blocking(), 1);
+        all_recorded(&recorder.finish_blocking(), 1);
         let again = Client::connect(replay(folder.path()).address()).ask(&prompt("hello"));
         assert_eq!(again.said(), "The key is <secret-1>, keep it.");
         let pieces = again.payloads();
@@ -231,7 +233,7 @@ fn what_is_owed_stays_owed_when_secrets_are_taken_out() {
     let recorder = recorder(&upstream.url, folder.path());
     let live = Client::connect(recorder.address()).post("/a", &[], "");
     assert_eq!((live.text(), live.end), (body, End::Closed));
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     let again = Client::connect(replay(folder.path()).address()).post("/a", &[], "");
     assert_eq!((again.text().as_str(), again.end), ("it is <secret-1>", End::Closed));
     assert_eq!(again.header("content-length"), Some("23"), "seven bytes are missing");
@@ -246,41 +248,42 @@ fn what_cannot_be_cleaned_is_not_written() {
     let headers = [("x-api-key", secret)];
     let (written, summary) = written(ScrubOptions::default(), "/a", &headers, &body, "ok");
     assert_eq!(summary.exchanges, 0);
-    assert_eq!(summary.reasons[0].why, NotRecorded::StillSecret);
+    assert_eq!(summary.reasons[0].reason, UnrecordedReason::StillSecret);
     assert_eq!(written, "");
 }
 
 #[test]
 fn more_secrets_than_can_be_looked_for_are_not_written() {
     let folder = tempfile::tempdir().expect("a folder");
-    let rehearsal = play(Script::new().answer(Answer::text("hi").repeat(0)));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text("hi").repeat(0)));
     let recorder = recorder(&rehearsal.url(), folder.path());
     let mut client = Client::connect(recorder.address());
     for number in 0..260 {
         let key = format!("credential-{number}");
         client.post("/v1/messages", &[("x-api-key", &key)], &prompt("hello").to_string());
     }
-    let summary = recorder.finished_blocking();
+    let summary = recorder.finish_blocking();
     assert!(summary.unrecorded > 0 && summary.exchanges + summary.unrecorded == 260);
-    assert!(summary.reasons.iter().all(|one| one.why == NotRecorded::TooManySecrets));
+    assert!(summary.reasons.iter().all(|one| one.reason == UnrecordedReason::TooManySecrets));
 }
 
 #[test]
 fn stand_ins_and_addresses_are_taken_out_when_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = "I see /home/me/project/a.rs and /home/merlin; write to me@example.org.";
-    let rehearsal = play(Script::new().answer(Answer::text(said).chunk(5)));
+    let rehearsal = play(Script::new().answer(ScriptedAnswer::text(said).chunk(5)));
     let scrub = ScrubOptions {
         emails: true,
-        ..ScrubOptions::default().home("/home/me").stand_in("project", "/home/me/project")
+        ..ScrubOptions::default().with_home("/home/me").with_stand_in("project", "/home/me/project")
     };
-    let options = RecordOptions::new(rehearsal.url(), folder.path()).scrub(scrub);
+    let options = RecordOptions::new(rehearsal.url(), folder.path()).with_scrub(scrub);
     let recorder = Recorder::start_blocking(options).expect("record");
     Client::connect(recorder.address()).ask(&prompt("look at /home/me/project, me@example.org"));
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     let text = all_text(folder.path());
     assert!(!text.contains("/home/me/") && !text.contains("me@example.org"), "{text}");
-    let scrub = ScrubOptions::default().home("/somewhere/else").stand_in("project", "/builds/7");
+    let scrub =
+        ScrubOptions::default().with_home("/somewhere/else").with_stand_in("project", "/builds/7");
     let options = ReplayOptions { scrub, ..ReplayOptions::default() };
     let replay = replay_with(folder.path(), options);
     let seen = Client::connect(replay.address()).ask(&prompt("look at /builds/7, you@example.com"));
@@ -290,7 +293,7 @@ fn stand_ins_and_addresses_are_taken_out_when_asked_for() {
 
 #[test]
 fn known_secrets_need_no_header_and_no_option_shows_them() {
-    let scrub = ScrubOptions::default().secret("from the environment");
+    let scrub = ScrubOptions::default().with_secret("from the environment");
     let shown = format!("{scrub:?}");
     assert!(!shown.contains("environment"), "{shown}");
     let body = json!({"a": "it is from the environment"}).to_string();
@@ -298,7 +301,7 @@ fn known_secrets_need_no_header_and_no_option_shows_them() {
     all_recorded(&summary, 1);
     assert!(!written.contains("environment"), "{written}");
     let folder = tempfile::tempdir().expect("a folder");
-    let options = RecordOptions::new("http://127.0.0.1:1", folder.path()).scrub(scrub);
+    let options = RecordOptions::new("http://127.0.0.1:1", folder.path()).with_scrub(scrub);
     let recorder = Recorder::start_blocking(options).expect("record");
     assert!(!format!("{recorder:?}").contains("environment"));
 }
@@ -314,7 +317,7 @@ fn headers_are_kept_when_asked_for_but_never_credentials() {
     let recorder = Recorder::start_blocking(options).expect("record");
     let headers = [("x-mine", "asked"), ("x-api-key", "k"), ("anthropic-beta", "a")];
     Client::connect(recorder.address()).post("/a", &headers, "");
-    all_recorded(&recorder.finished_blocking(), 1);
+    all_recorded(&recorder.finish_blocking(), 1);
     let cassette = Cassette::load(folder.path()).expect("a cassette");
     let exchange = &cassette.exchanges()[0];
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use windlass_rehearsal::cassette::{End as Ended, Exchange};
+use windlass_rehearsal::cassette::{ExchangeEnd as Ended, RecordedExchange};
 use windlass_rehearsal::{Cassette, Script};
 
 use super::{all_recorded, recorder, replay};
@@ -29,7 +29,7 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.expect("a file").path()).filter(|path| path.is_dir()).collect()
 }
 
-fn ask(address: SocketAddr, exchange: &Exchange) -> Seen {
+fn ask(address: SocketAddr, exchange: &RecordedExchange) -> Seen {
     let request = &exchange.request;
     let body = std::str::from_utf8(&request.body).expect("text");
     Client::connect(address).post(&request.path, &[], body)
@@ -50,13 +50,13 @@ fn every_cassette_is_replayed_to_the_byte() {
                 assert_eq!(seen.header(name), Some(value.as_str()), "{folder:?}");
             }
         }
-        let summary = replay.finished_blocking();
+        let summary = replay.finish_blocking();
         assert!(summary.is_exact(), "{folder:?}: {summary:?}");
     }
 }
 
 /// The whole events of an answer, or its JSON, by value: the order of keys is nobody's promise.
-fn events(exchange: &Exchange) -> Vec<Value> {
+fn events(exchange: &RecordedExchange) -> Vec<Value> {
     let text = String::from_utf8(exchange.body()).expect("text");
     if let Ok(value) = serde_json::from_str(&text) {
         return vec![value];
@@ -76,11 +76,11 @@ fn every_cassette_can_be_recorded_again_from_its_script() {
         for exchange in cassette.exchanges() {
             ask(recorder.address(), exchange);
         }
-        all_recorded(&recorder.finished_blocking(), cassette.exchanges().len());
+        all_recorded(&recorder.finish_blocking(), cassette.exchanges().len());
         assert_eq!(rehearsal.answers_left(), [""; 0], "{folder:?}");
         let again = Cassette::load(out.path()).expect("a cassette");
         for (again, first) in again.exchanges().iter().zip(cassette.exchanges()) {
-            let shown = |one: &Exchange| {
+            let shown = |one: &RecordedExchange| {
                 let head = one.head.as_ref().expect("a head");
                 (head.status, head.headers.clone(), one.end, events(one))
             };

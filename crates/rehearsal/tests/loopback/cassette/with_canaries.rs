@@ -83,7 +83,7 @@ fn run(plan: &Plan, folder: &Path) -> (usize, usize) {
         format!("{{\"a\":{},\"b\":[{}]}}", quoted(&text, plan.is_escaped), quoted(canary, false));
     let seen = Client::connect(recorder.address()).post("/a", &[(plan.header, &value)], &body);
     assert_eq!(seen.text(), answer);
-    let summary = recorder.finished_blocking();
+    let summary = recorder.finish_blocking();
     (summary.exchanges, summary.unrecorded)
 }
 

@@ -8,19 +8,19 @@
 //! that becomes the command. With bubblewrap there is one, when there are limits to
 //! set that only count inside, or a proxy to reach.
 
-mod bridge;
-mod keeper;
-mod order;
-mod stage;
+mod entry_arguments;
+mod process_reaper;
+mod proxy_bridge;
+mod restricted_process;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-pub(crate) use order::Order;
+pub(crate) use entry_arguments::EntryArguments;
 
 /// The exit code when the sandbox could not be entered; the reason is on standard error.
-pub(crate) const NOT_ENTERED: i32 = 125;
+pub(crate) const EXIT_NOT_ENTERED: i32 = 125;
 
 /// How every line of ours on standard error begins.
 pub(crate) const PREFIX: &str = "windlass sandbox:";
@@ -33,24 +33,31 @@ pub(crate) fn enter(arguments: &[OsString]) -> i32 {
     let before = all.strip_suffix(arguments).unwrap_or_default();
     let outcome = match arguments.split_first() {
         Some((role, rest)) => match role.to_str() {
-            Some("front") => Order::read(rest).and_then(|order| keeper::front(before, &order)),
-            Some("keep") => Order::read(rest).and_then(|order| keeper::keep(before, &order)),
-            Some("stage") => Order::read(rest).and_then(|order| stage::stage(&order)),
-            Some("limit") => Order::read(rest).and_then(|order| stage::limit(&order)),
-            Some("scope") => Order::read(rest).and_then(|order| stage::scope(&order)),
-            Some("bridge") => Order::read(rest).and_then(|order| bridge::bridge(&order)),
-            Some("check") => stage::check(),
+            Some("front") => EntryArguments::parse(rest)
+                .and_then(|order| process_reaper::run_parent(before, &order)),
+            Some("keep") => EntryArguments::parse(rest)
+                .and_then(|order| process_reaper::run_reaper(before, &order)),
+            Some("stage") => EntryArguments::parse(rest)
+                .and_then(|order| restricted_process::run_restricted(&order)),
+            Some("limit") => EntryArguments::parse(rest)
+                .and_then(|order| restricted_process::run_limited(&order)),
+            Some("scope") => {
+                EntryArguments::parse(rest).and_then(|order| restricted_process::run_scoped(&order))
+            }
+            Some("bridge") => EntryArguments::parse(rest)
+                .and_then(|order| proxy_bridge::run_with_proxy_bridge(&order)),
+            Some("check") => restricted_process::check_landlock(),
             _ => Err(format!("`{}` is no part of it", role.display())),
         },
         None => Err("called without an order; it is not for people".into()),
     };
     outcome.unwrap_or_else(|problem| {
         eprintln!("{PREFIX} {problem}");
-        NOT_ENTERED
+        EXIT_NOT_ENTERED
     })
 }
 
 /// The exit code that tells of a child what a shell would tell.
-fn code_of(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(NOT_ENTERED)
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(EXIT_NOT_ENTERED)
 }

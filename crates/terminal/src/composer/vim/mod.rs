@@ -2,13 +2,15 @@
 //! counts, text objects, a register, undo, repeat and a selection; no commands after a colon, no
 //! macros, no marks: a prompt is not a file.
 
-mod change;
+mod change_history;
 mod motion;
 
 use super::Composer;
-use crate::input::Key;
-use change::Changes;
-use motion::{Find, Motion, before, behind, line, object};
+use crate::input::InputKey;
+use change_history::VimChangeHistory;
+use motion::{
+    LetterFind, VimMotion, find_text_object, line_range_at, next_boundary, previous_boundary,
+};
 
 /// Where we are.
 #[derive(Clone, Debug, Default)]
@@ -16,125 +18,127 @@ pub struct Vim {
     /// Do letters move?
     pub is_normal: bool,
     /// Where a selection began, and whether it takes whole lines.
-    selected: Option<(usize, bool)>,
-    pending: Pending,
+    selection_start: Option<(usize, bool)>,
+    pending: VimPendingKeys,
     /// What was taken away or copied last, and whether it was whole lines.
     register: (String, bool),
-    found: Option<Find>,
-    changes: Changes,
+    last_find: Option<LetterFind>,
+    changes: VimChangeHistory,
 }
 
 /// Keys that wait for the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Pending {
+struct VimPendingKeys {
     count: Option<usize>,
     operator: Option<char>,
     /// The count that stood before the operator.
-    before: Option<usize>,
+    count_before_operator: Option<usize>,
     /// A letter that needs another: `g`, `f`, `i`, `r` and so on.
-    first: Option<char>,
+    first_letter: Option<char>,
 }
 
 /// What a key comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meant {
+pub enum VimKeyOutcome {
     /// It is done.
-    Done,
+    Handled,
     /// It means what this key means.
-    Key(Key),
+    Key(InputKey),
 }
 
 impl Vim {
     /// A key was pressed.
-    pub fn key(&mut self, key: Key, composer: &mut Composer) -> Meant {
+    pub fn handle_key(&mut self, key: InputKey, composer: &mut Composer) -> VimKeyOutcome {
         if !self.is_normal {
-            return self.inserted(key, composer);
+            return self.handle_insert_key(key, composer);
         }
         match key {
-            Key::Letter(letter) => {
-                self.letter(letter, composer);
-                Meant::Done
+            InputKey::Char(letter) => {
+                self.handle_normal_letter(letter, composer);
+                VimKeyOutcome::Handled
             }
-            Key::Escape if self.is_busy() => {
-                (self.pending, self.selected) = (Pending::default(), None);
-                Meant::Done
+            InputKey::Escape if self.has_pending_keys() => {
+                (self.pending, self.selection_start) = (VimPendingKeys::default(), None);
+                VimKeyOutcome::Handled
             }
-            Key::Search => {
+            InputKey::SearchHistory => {
                 self.changes.redo(composer);
-                Meant::Done
+                VimKeyOutcome::Handled
             }
-            Key::Backspace => {
-                self.letter('h', composer);
-                Meant::Done
+            InputKey::Backspace => {
+                self.handle_normal_letter('h', composer);
+                VimKeyOutcome::Handled
             }
             key => {
-                let sends = key == Key::Enter;
-                (self.pending, self.selected) = (Pending::default(), None);
+                let sends = key == InputKey::Enter;
+                (self.pending, self.selection_start) = (VimPendingKeys::default(), None);
                 if sends {
                     self.is_normal = false;
-                    self.changes.forget();
+                    self.changes.clear();
                 }
-                Meant::Key(key)
+                VimKeyOutcome::Key(key)
             }
         }
     }
 
-    fn is_busy(&self) -> bool {
-        self.pending != Pending::default() || self.selected.is_some()
+    fn has_pending_keys(&self) -> bool {
+        self.pending != VimPendingKeys::default() || self.selection_start.is_some()
     }
 
     /// Letters are letters; what is typed is remembered to be typed again.
-    fn inserted(&mut self, key: Key, composer: &mut Composer) -> Meant {
+    fn handle_insert_key(&mut self, key: InputKey, composer: &mut Composer) -> VimKeyOutcome {
         match &key {
-            Key::Escape if !composer.is_empty() => {
-                self.escape(composer);
-                return Meant::Done;
+            InputKey::Escape if !composer.is_empty() => {
+                self.leave_insert_mode(composer);
+                return VimKeyOutcome::Handled;
             }
-            Key::Enter => self.changes.forget(),
+            InputKey::Enter => self.changes.clear(),
             _ => {}
         }
-        Meant::Key(key)
+        VimKeyOutcome::Key(key)
     }
 
-    fn letter(&mut self, letter: char, composer: &mut Composer) {
+    fn handle_normal_letter(&mut self, letter: char, composer: &mut Composer) {
         match letter {
-            '.' if !self.is_busy() => return self.repeat(composer),
-            'u' if !self.is_busy() => return self.changes.undo(composer),
+            '.' if !self.has_pending_keys() => return self.repeat_last_change(composer),
+            'u' if !self.has_pending_keys() => return self.changes.undo(composer),
             _ => {}
         }
-        self.changes.key(letter, composer);
-        self.step(letter, composer);
-        if self.is_normal && !self.is_busy() {
-            self.changes.done("", composer);
+        self.changes.record_key(letter, composer);
+        self.handle_command_letter(letter, composer);
+        if self.is_normal && !self.has_pending_keys() {
+            self.changes.finish_change("", composer);
         }
     }
 
     /// The last change again, here.
-    fn repeat(&mut self, composer: &mut Composer) {
-        let Some((keys, typed)) = self.changes.last() else { return };
+    fn repeat_last_change(&mut self, composer: &mut Composer) {
+        let Some((keys, typed)) = self.changes.last_change() else { return };
         for key in keys.chars() {
-            self.changes.key(key, composer);
-            self.step(key, composer);
+            self.changes.record_key(key, composer);
+            self.handle_command_letter(key, composer);
         }
         if !self.is_normal {
             composer.insert(&typed);
-            self.escape(composer);
+            self.leave_insert_mode(composer);
         } else {
-            self.changes.done("", composer);
+            self.changes.finish_change("", composer);
         }
     }
 
     /// Letters move again.
-    fn escape(&mut self, composer: &mut Composer) {
+    fn leave_insert_mode(&mut self, composer: &mut Composer) {
         self.is_normal = true;
-        self.changes.inserted(composer);
-        let at = composer.place();
-        composer.put_at(before(composer.text(), at).max(line(composer.text(), at).start));
+        self.changes.end_insert(composer);
+        let at = composer.cursor_offset();
+        composer.set_cursor(
+            previous_boundary(composer.text(), at).max(line_range_at(composer.text(), at).start),
+        );
     }
 
-    fn step(&mut self, letter: char, composer: &mut Composer) {
-        if let Some(first) = self.pending.first.take() {
-            return self.second(first, letter, composer);
+    fn handle_command_letter(&mut self, letter: char, composer: &mut Composer) {
+        if let Some(first) = self.pending.first_letter.take() {
+            return self.handle_second_letter(first, letter, composer);
         }
         let has_count = self.pending.count.is_some();
         if let Some(digit) = letter.to_digit(10)
@@ -145,139 +149,143 @@ impl Vim {
             return;
         }
         match letter {
-            'g' | 'f' | 'F' | 't' | 'T' | 'r' => self.pending.first = Some(letter),
-            'i' | 'a' if self.pending.operator.is_some() || self.selected.is_some() => {
-                self.pending.first = Some(letter);
+            'g' | 'f' | 'F' | 't' | 'T' | 'r' => self.pending.first_letter = Some(letter),
+            'i' | 'a' if self.pending.operator.is_some() || self.selection_start.is_some() => {
+                self.pending.first_letter = Some(letter);
             }
             ';' | ',' => {
-                let find = self.found.map(|find| match letter {
+                let find = self.last_find.map(|find| match letter {
                     ';' => find,
-                    _ => find.reversed(),
+                    _ => find.reverse(),
                 });
                 match find {
-                    Some(find) => self.moved(Motion::Find(find), composer),
-                    None => self.pending = Pending::default(),
+                    Some(find) => self.apply_motion(VimMotion::Find(find), composer),
+                    None => self.pending = VimPendingKeys::default(),
                 }
             }
-            letter => match motion(letter) {
-                Some(motion) => self.moved(motion, composer),
-                None => self.act(letter, composer),
+            letter => match parse_motion(letter) {
+                Some(motion) => self.apply_motion(motion, composer),
+                None => self.apply_command_letter(letter, composer),
             },
         }
     }
 
-    fn second(&mut self, first: char, letter: char, composer: &mut Composer) {
+    fn handle_second_letter(&mut self, first: char, letter: char, composer: &mut Composer) {
         match first {
             'g' => match letter {
-                'g' => self.moved(Motion::Top, composer),
-                _ => self.pending = Pending::default(),
+                'g' => self.apply_motion(VimMotion::Top, composer),
+                _ => self.pending = VimPendingKeys::default(),
             },
             'f' | 'F' | 't' | 'T' => {
                 let (is_back, is_till) = (matches!(first, 'F' | 'T'), matches!(first, 't' | 'T'));
-                let find = Find { letter, is_back, is_till };
-                self.found = Some(find);
-                self.moved(Motion::Find(find), composer);
+                let find = LetterFind { letter, is_back, is_till };
+                self.last_find = Some(find);
+                self.apply_motion(VimMotion::Find(find), composer);
             }
-            'r' => self.replace(letter, composer),
+            'r' => self.replace_letter(letter, composer),
             _ => {
-                let at = composer.place();
-                let range = object(composer.text(), at, first == 'a', letter);
-                match (range, self.selected) {
+                let at = composer.cursor_offset();
+                let range = find_text_object(composer.text(), at, first == 'a', letter);
+                match (range, self.selection_start) {
                     (Some(range), Some(_)) => {
-                        self.selected = Some((range.start, false));
-                        composer.put_at(before(composer.text(), range.end).max(range.start));
-                        self.pending = Pending::default();
+                        self.selection_start = Some((range.start, false));
+                        composer.set_cursor(
+                            previous_boundary(composer.text(), range.end).max(range.start),
+                        );
+                        self.pending = VimPendingKeys::default();
                     }
-                    (Some(range), None) => self.operate(range, false, composer),
-                    (None, _) => self.pending = Pending::default(),
+                    (Some(range), None) => self.apply_operator(range, false, composer),
+                    (None, _) => self.pending = VimPendingKeys::default(),
                 }
             }
         }
     }
 
     /// Goes somewhere, or does something with everything up to there.
-    fn moved(&mut self, motion: Motion, composer: &mut Composer) {
+    fn apply_motion(&mut self, motion: VimMotion, composer: &mut Composer) {
         let pending = self.pending;
-        let count = match (pending.before, pending.count) {
+        let count = match (pending.count_before_operator, pending.count) {
             (Some(one), Some(other)) => Some(one * other),
             (one, other) => one.or(other),
         };
-        let (text, at) = (composer.text(), composer.place());
+        let (text, at) = (composer.text(), composer.cursor_offset());
         let motion = match (pending.operator, motion) {
             // What vim does too: a word that is changed keeps the blank behind it.
-            (Some('c'), Motion::Word { is_big }) if !is_blank(text, at) => Motion::End { is_big },
+            (Some('c'), VimMotion::Word { is_big }) if !is_blank_at(text, at) => {
+                VimMotion::End { is_big }
+            }
             (_, motion) => motion,
         };
-        let Some(to) = motion.target(text, at, count) else {
-            self.pending = Pending::default();
+        let Some(to) = motion.find_target(text, at, count) else {
+            self.pending = VimPendingKeys::default();
             return;
         };
         if pending.operator.is_none() {
-            self.pending = Pending::default();
+            self.pending = VimPendingKeys::default();
             // Above the first line is what was said before.
             match motion {
-                Motion::Up if to == at && self.selected.is_none() => {
-                    composer.go(super::Move::Up);
+                VimMotion::Up if to == at && self.selection_start.is_none() => {
+                    composer.move_cursor(super::CursorMove::Up);
                 }
-                Motion::Down if to == at && self.selected.is_none() => {
-                    composer.go(super::Move::Down);
+                VimMotion::Down if to == at && self.selection_start.is_none() => {
+                    composer.move_cursor(super::CursorMove::Down);
                 }
-                _ => composer.put_at(self.on_letter(composer.text(), to)),
+                _ => composer.set_cursor(self.clamp_to_letter(composer.text(), to)),
             }
             return;
         }
         if motion.is_linewise() {
-            let lines = line(text, at.min(to)).start..line(text, at.max(to)).end;
-            return self.operate(lines, true, composer);
+            let lines = line_range_at(text, at.min(to)).start..line_range_at(text, at.max(to)).end;
+            return self.apply_operator(lines, true, composer);
         }
         // The end of a word is nothing when there is no further word.
         let mut end = at.max(to);
         if motion.is_inclusive() && to >= at {
-            end = behind(text, end);
+            end = next_boundary(text, end);
         }
         // A word that is taken at the end of a line leaves the line's end.
-        let here = line(text, at);
-        if matches!(motion, Motion::Word { .. }) && end > here.end && at <= here.end {
+        let here = line_range_at(text, at);
+        if matches!(motion, VimMotion::Word { .. }) && end > here.end && at <= here.end {
             end = here.end;
         }
-        self.operate(at.min(to)..end, false, composer);
+        self.apply_operator(at.min(to)..end, false, composer);
     }
 
     /// On a letter of its line, unless there is none; a selection may stand behind it.
-    fn on_letter(&self, text: &str, at: usize) -> usize {
-        let here = line(text, at.min(text.len()));
+    fn clamp_to_letter(&self, text: &str, at: usize) -> usize {
+        let here = line_range_at(text, at.min(text.len()));
         match at >= here.end && here.end > here.start {
-            true => before(text, here.end),
+            true => previous_boundary(text, here.end),
             false => at,
         }
     }
 
-    fn starts_insert(&mut self, composer: &Composer) {
+    fn start_insert(&mut self, composer: &Composer) {
         self.is_normal = false;
-        self.selected = None;
-        self.pending = Pending::default();
-        self.changes.inserts(composer);
+        self.selection_start = None;
+        self.pending = VimPendingKeys::default();
+        self.changes.begin_insert(composer);
     }
 }
 
-fn is_blank(text: &str, at: usize) -> bool {
+fn is_blank_at(text: &str, at: usize) -> bool {
     text.get(at..).and_then(|rest| rest.chars().next()).is_none_or(char::is_whitespace)
 }
 
-fn motion(letter: char) -> Option<Motion> {
+fn parse_motion(letter: char) -> Option<VimMotion> {
     Some(match letter {
-        'h' => Motion::Left,
-        'l' | ' ' => Motion::Right,
-        'j' => Motion::Down,
-        'k' => Motion::Up,
-        'w' | 'W' => Motion::Word { is_big: letter == 'W' },
-        'b' | 'B' => Motion::Back { is_big: letter == 'B' },
-        'e' | 'E' => Motion::End { is_big: letter == 'E' },
-        '0' => Motion::Home,
-        '^' | '_' => Motion::FirstWord,
-        '$' => Motion::LineEnd,
-        'G' => Motion::Bottom,
-        '%' => Motion::Pair,
+        'h' => VimMotion::Left,
+        'l' | ' ' => VimMotion::Right,
+        'j' => VimMotion::Down,
+        'k' => VimMotion::Up,
+        'w' | 'W' => VimMotion::Word { is_big: letter == 'W' },
+        'b' | 'B' => VimMotion::Back { is_big: letter == 'B' },
+        'e' | 'E' => VimMotion::End { is_big: letter == 'E' },
+        '0' => VimMotion::Home,
+        '^' | '_' => VimMotion::FirstNonBlank,
+        '$' => VimMotion::LineEnd,
+        'G' => VimMotion::Bottom,
+        '%' => VimMotion::MatchingBracket,
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// A way to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Motion {
+pub(super) enum VimMotion {
     Left,
     Right,
     Up,
@@ -15,33 +15,33 @@ pub(super) enum Motion {
     Back { is_big: bool },
     End { is_big: bool },
     Home,
-    FirstWord,
+    FirstNonBlank,
     LineEnd,
     Top,
     Bottom,
-    Find(Find),
-    Pair,
+    Find(LetterFind),
+    MatchingBracket,
 }
 
 /// To a letter of the line, or to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Find {
+pub(super) struct LetterFind {
     pub(super) letter: char,
     pub(super) is_back: bool,
     pub(super) is_till: bool,
 }
 
-impl Find {
-    pub(super) fn reversed(self) -> Self {
+impl LetterFind {
+    pub(super) fn reverse(self) -> Self {
         Self { is_back: !self.is_back, ..self }
     }
 }
 
-impl Motion {
+impl VimMotion {
     /// Does an operator take in the letter it ends on?
     pub(super) fn is_inclusive(self) -> bool {
         match self {
-            Self::End { .. } | Self::Pair => true,
+            Self::End { .. } | Self::MatchingBracket => true,
             Self::Find(find) => !find.is_back,
             _ => false,
         }
@@ -53,16 +53,16 @@ impl Motion {
     }
 
     /// Where it leads from a place, gone so many times; nowhere, if it cannot be gone.
-    pub(super) fn target(self, text: &str, at: usize, count: Option<usize>) -> Option<usize> {
+    pub(super) fn find_target(self, text: &str, at: usize, count: Option<usize>) -> Option<usize> {
         match self {
             Self::Top | Self::Bottom => return Some(goto_line(text, self == Self::Top, count)),
-            Self::Find(find) => return found(text, at, find, count.unwrap_or(1)),
+            Self::Find(find) => return find_letter(text, at, find, count.unwrap_or(1)),
             _ => {}
         }
         let mut place = at;
         for _ in 0..count.unwrap_or(1).min(COUNT_MAX) {
-            let next = self.once(text, place)?;
-            if next == place && !matches!(self, Self::Home | Self::FirstWord | Self::LineEnd) {
+            let next = self.apply_once(text, place)?;
+            if next == place && !matches!(self, Self::Home | Self::FirstNonBlank | Self::LineEnd) {
                 break;
             }
             place = next;
@@ -70,100 +70,102 @@ impl Motion {
         Some(place)
     }
 
-    fn once(self, text: &str, at: usize) -> Option<usize> {
-        let line = line(text, at);
+    fn apply_once(self, text: &str, at: usize) -> Option<usize> {
+        let line = line_range_at(text, at);
         Some(match self {
-            Self::Left => before(text, at).max(line.start),
-            Self::Right => behind(text, at).min(line.end),
-            Self::Up | Self::Down => beside(text, at, self == Self::Down),
-            Self::Word { is_big } => next_word(text, at, is_big),
-            Self::Back { is_big } => last_word(text, at, is_big),
+            Self::Left => previous_boundary(text, at).max(line.start),
+            Self::Right => next_boundary(text, at).min(line.end),
+            Self::Up | Self::Down => offset_in_adjacent_line(text, at, self == Self::Down),
+            Self::Word { is_big } => next_word_start(text, at, is_big),
+            Self::Back { is_big } => previous_word_start(text, at, is_big),
             Self::End { is_big } => word_end(text, at, is_big),
             Self::Home => line.start,
-            Self::FirstWord => {
+            Self::FirstNonBlank => {
                 let words = text.get(line.clone())?;
                 line.start + words.len() - words.trim_start().len()
             }
             Self::LineEnd => line.end,
-            Self::Pair => pair(text, at)?,
+            Self::MatchingBracket => find_matching_bracket(text, at)?,
             Self::Top | Self::Bottom | Self::Find(_) => at,
         })
     }
 }
 
 /// The line a place is in, without its end.
-pub(super) fn line(text: &str, at: usize) -> Range<usize> {
+pub(super) fn line_range_at(text: &str, at: usize) -> Range<usize> {
     let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let rest = text.get(at..).unwrap_or_default();
     start..at + rest.find('\n').unwrap_or(rest.len())
 }
 
 /// The place before a letter, and behind it.
-pub(super) fn before(text: &str, at: usize) -> usize {
+pub(super) fn previous_boundary(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
 }
 
-pub(super) fn behind(text: &str, at: usize) -> usize {
+pub(super) fn next_boundary(text: &str, at: usize) -> usize {
     at + text.get(at..).unwrap_or_default().graphemes(true).next().map_or(0, str::len)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharClass {
     Blank,
     Word,
-    Sign,
+    Punctuation,
 }
 
-fn kind(letter: char, is_big: bool) -> Kind {
+fn classify_char(letter: char, is_big: bool) -> CharClass {
     match letter {
-        letter if letter.is_whitespace() => Kind::Blank,
-        letter if is_big || letter.is_alphanumeric() || letter == '_' => Kind::Word,
-        _ => Kind::Sign,
+        letter if letter.is_whitespace() => CharClass::Blank,
+        letter if is_big || letter.is_alphanumeric() || letter == '_' => CharClass::Word,
+        _ => CharClass::Punctuation,
     }
 }
 
-fn kind_at(text: &str, at: usize, is_big: bool) -> Option<Kind> {
-    text.get(at..)?.chars().next().map(|letter| kind(letter, is_big))
+fn char_class_at(text: &str, at: usize, is_big: bool) -> Option<CharClass> {
+    text.get(at..)?.chars().next().map(|letter| classify_char(letter, is_big))
 }
 
-fn next_word(text: &str, from: usize, is_big: bool) -> usize {
-    let (mut at, first) = (from, kind_at(text, from, is_big));
-    while kind_at(text, at, is_big).is_some_and(|kind| Some(kind) == first && kind != Kind::Blank) {
-        at = behind(text, at);
+fn next_word_start(text: &str, from: usize, is_big: bool) -> usize {
+    let (mut at, first) = (from, char_class_at(text, from, is_big));
+    while char_class_at(text, at, is_big)
+        .is_some_and(|kind| Some(kind) == first && kind != CharClass::Blank)
+    {
+        at = next_boundary(text, at);
     }
-    while kind_at(text, at, is_big) == Some(Kind::Blank) {
-        at = behind(text, at);
+    while char_class_at(text, at, is_big) == Some(CharClass::Blank) {
+        at = next_boundary(text, at);
     }
     at
 }
 
-fn last_word(text: &str, from: usize, is_big: bool) -> usize {
+fn previous_word_start(text: &str, from: usize, is_big: bool) -> usize {
     let mut at = from;
     let kind_before = |at: usize| match at {
         0 => None,
-        at => kind_at(text, before(text, at), is_big),
+        at => char_class_at(text, previous_boundary(text, at), is_big),
     };
-    while kind_before(at) == Some(Kind::Blank) {
-        at = before(text, at);
+    while kind_before(at) == Some(CharClass::Blank) {
+        at = previous_boundary(text, at);
     }
     let first = kind_before(at);
     while first.is_some() && kind_before(at) == first {
-        at = before(text, at);
+        at = previous_boundary(text, at);
     }
     at
 }
 
 fn word_end(text: &str, from: usize, is_big: bool) -> usize {
-    let mut at = behind(text, from);
-    while kind_at(text, at, is_big) == Some(Kind::Blank) {
-        at = behind(text, at);
+    let mut at = next_boundary(text, from);
+    while char_class_at(text, at, is_big) == Some(CharClass::Blank) {
+        at = next_boundary(text, at);
     }
-    let first = kind_at(text, at, is_big);
-    while first.is_some() && kind_at(text, behind(text, at), is_big) == first {
-        at = behind(text, at);
+    let first = char_class_at(text, at, is_big);
+    while first.is_some() && char_class_at(text, next_boundary(text, at), is_big) == first {
+        at = next_boundary(text, at);
     }
-    if at >= text.len() { before(text, text.len()).max(from) } else { at }
+    if at >= text.len() { previous_boundary(text, text.len()).max(from) } else { at }
 }
 
 fn goto_line(text: &str, is_top: bool, count: Option<usize>) -> usize {
@@ -185,50 +187,50 @@ fn goto_line(text: &str, is_top: bool, count: Option<usize>) -> usize {
     start(wanted)
 }
 
-fn beside(text: &str, at: usize, is_below: bool) -> usize {
-    let here = line(text, at);
+fn offset_in_adjacent_line(text: &str, at: usize, is_below: bool) -> usize {
+    let here = line_range_at(text, at);
     let column = text.get(here.start..at).unwrap_or_default().graphemes(true).count();
     let there = match is_below {
-        true if here.end < text.len() => line(text, here.end + 1),
-        false if here.start > 0 => line(text, here.start - 1),
+        true if here.end < text.len() => line_range_at(text, here.end + 1),
+        false if here.start > 0 => line_range_at(text, here.start - 1),
         _ => return at,
     };
     let words = text.get(there.clone()).unwrap_or_default();
     words.grapheme_indices(true).nth(column).map_or(there.end, |(at, _)| there.start + at)
 }
 
-fn found(text: &str, at: usize, find: Find, count: usize) -> Option<usize> {
-    let line = line(text, at);
+fn find_letter(text: &str, at: usize, find: LetterFind, count: usize) -> Option<usize> {
+    let line = line_range_at(text, at);
     let nth = count.max(1) - 1;
     match find.is_back {
         true => {
             let here = text.get(line.start..at)?;
             let (found, _) = here.rmatch_indices(find.letter).nth(nth)?;
             let found = line.start + found;
-            Some(if find.is_till { behind(text, found) } else { found })
+            Some(if find.is_till { next_boundary(text, found) } else { found })
         }
         false => {
-            let from = behind(text, at).min(line.end);
+            let from = next_boundary(text, at).min(line.end);
             let (found, _) = text.get(from..line.end)?.match_indices(find.letter).nth(nth)?;
             let found = from + found;
-            Some(if find.is_till { before(text, found) } else { found })
+            Some(if find.is_till { previous_boundary(text, found) } else { found })
         }
     }
 }
 
 /// The other one of a pair of brackets: of the one under the place, or of the next in the line.
-fn pair(text: &str, at: usize) -> Option<usize> {
-    let line = line(text, at);
+fn find_matching_bracket(text: &str, at: usize) -> Option<usize> {
+    let line = line_range_at(text, at);
     let rest = text.get(at..line.end)?;
     let (offset, letter) = rest.char_indices().find(|(_, one)| "()[]{}".contains(*one))?;
     let from = at + offset;
     match "([{".contains(letter) {
-        true => closing(text, from, letter),
-        false => opening(text, from, opener(letter)),
+        true => find_closing_bracket(text, from, letter),
+        false => find_opening_bracket(text, from, opening_bracket(letter)),
     }
 }
 
-fn opener(sign: char) -> char {
+fn opening_bracket(sign: char) -> char {
     match sign {
         ')' | '(' | 'b' => '(',
         ']' | '[' => '[',
@@ -237,7 +239,7 @@ fn opener(sign: char) -> char {
     }
 }
 
-fn closer(open: char) -> char {
+fn closing_bracket(open: char) -> char {
     match open {
         '(' => ')',
         '[' => ']',
@@ -247,12 +249,12 @@ fn closer(open: char) -> char {
 }
 
 /// Where what opens at a place is closed.
-fn closing(text: &str, from: usize, open: char) -> Option<usize> {
+fn find_closing_bracket(text: &str, from: usize, open: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, letter) in text.get(from..)?.char_indices() {
         if letter == open {
             depth += 1;
-        } else if letter == closer(open) {
+        } else if letter == closing_bracket(open) {
             depth = depth.checked_sub(1)?;
             if depth == 0 {
                 return Some(from + offset);
@@ -263,10 +265,10 @@ fn closing(text: &str, from: usize, open: char) -> Option<usize> {
 }
 
 /// Where what is open at a place was opened.
-fn opening(text: &str, at: usize, open: char) -> Option<usize> {
+fn find_opening_bracket(text: &str, at: usize, open: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, letter) in text.get(..at)?.char_indices().rev() {
-        if letter == closer(open) {
+        if letter == closing_bracket(open) {
             depth += 1;
         } else if letter == open {
             match depth.checked_sub(1) {
@@ -279,46 +281,53 @@ fn opening(text: &str, at: usize, open: char) -> Option<usize> {
 }
 
 /// What a text object holds: `iw`, `a"`, `i(` and the like.
-pub(super) fn object(text: &str, at: usize, is_around: bool, sign: char) -> Option<Range<usize>> {
+pub(super) fn find_text_object(
+    text: &str,
+    at: usize,
+    is_around: bool,
+    sign: char,
+) -> Option<Range<usize>> {
     match sign {
-        'w' | 'W' => Some(word(text, at, is_around, sign == 'W')),
-        '"' | '\'' | '`' => quoted(text, at, is_around, sign),
+        'w' | 'W' => Some(find_word_object(text, at, is_around, sign == 'W')),
+        '"' | '\'' | '`' => find_quoted_object(text, at, is_around, sign),
         '(' | ')' | 'b' | '[' | ']' | '{' | '}' | 'B' | '<' | '>' => {
-            let open = opener(sign);
+            let open = opening_bracket(sign);
             let here = text.get(at..)?.chars().next();
-            let from = if here == Some(open) { at } else { opening(text, at, open)? };
-            let end = closing(text, from, open)?;
+            let from = if here == Some(open) { at } else { find_opening_bracket(text, at, open)? };
+            let end = find_closing_bracket(text, from, open)?;
             Some(if is_around { from..end + 1 } else { from + 1..end })
         }
-        'p' => Some(paragraph(text, at, is_around)),
+        'p' => Some(find_paragraph_object(text, at, is_around)),
         _ => None,
     }
 }
 
-fn word(text: &str, at: usize, is_around: bool, is_big: bool) -> Range<usize> {
-    let line = line(text, at);
-    let same = kind_at(text, at, is_big);
+fn find_word_object(text: &str, at: usize, is_around: bool, is_big: bool) -> Range<usize> {
+    let line = line_range_at(text, at);
+    let same = char_class_at(text, at, is_big);
     let (mut start, mut end) = (at, at);
-    while start > line.start && kind_at(text, before(text, start), is_big) == same {
-        start = before(text, start);
+    while start > line.start && char_class_at(text, previous_boundary(text, start), is_big) == same
+    {
+        start = previous_boundary(text, start);
     }
-    while end < line.end && kind_at(text, end, is_big) == same {
-        end = behind(text, end);
+    while end < line.end && char_class_at(text, end, is_big) == same {
+        end = next_boundary(text, end);
     }
-    let is_blank = |at: usize| kind_at(text, at, is_big) == Some(Kind::Blank);
+    let is_blank = |at: usize| char_class_at(text, at, is_big) == Some(CharClass::Blank);
     let had = end;
     while is_around && end < line.end && is_blank(end) {
-        end = behind(text, end);
+        end = next_boundary(text, end);
     }
     // Without a blank behind it, the one before it goes with it.
-    while is_around && end == had && start > line.start && is_blank(before(text, start)) {
-        start = before(text, start);
+    while is_around && end == had && start > line.start && is_blank(previous_boundary(text, start))
+    {
+        start = previous_boundary(text, start);
     }
     start..end
 }
 
-fn quoted(text: &str, at: usize, is_around: bool, sign: char) -> Option<Range<usize>> {
-    let line = line(text, at);
+fn find_quoted_object(text: &str, at: usize, is_around: bool, sign: char) -> Option<Range<usize>> {
+    let line = line_range_at(text, at);
     let signs: Vec<usize> =
         text.get(line.clone())?.match_indices(sign).map(|(at, _)| line.start + at).collect();
     let pairs = signs.chunks_exact(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
@@ -326,7 +335,7 @@ fn quoted(text: &str, at: usize, is_around: bool, sign: char) -> Option<Range<us
     Some(if is_around { open..close + 1 } else { open + 1..close })
 }
 
-fn paragraph(text: &str, at: usize, is_around: bool) -> Range<usize> {
+fn find_paragraph_object(text: &str, at: usize, is_around: bool) -> Range<usize> {
     let start = text.get(..at).and_then(|before| before.rfind("\n\n")).map_or(0, |at| at + 2);
     let rest = text.get(at..).unwrap_or_default();
     let end = rest.find("\n\n").map_or(text.len(), |found| at + found + 1);

@@ -3,33 +3,35 @@
 use super::*;
 
 /// Types keys as a person would; `⎋` is Escape, `®` Ctrl-R.
-fn typed(before: &str, keys: &str) -> String {
+fn type_keys(before: &str, keys: &str) -> String {
     let (mut vim, mut composer) = (Vim::default(), Composer::default());
     let place = before.find('|').unwrap_or(before.len());
     composer.insert(&before.replacen('|', "", 1));
-    vim.key(Key::Escape, &mut composer);
-    composer.put_at(place);
+    vim.handle_key(InputKey::Escape, &mut composer);
+    composer.set_cursor(place);
     for key in keys.chars() {
         let key = match key {
-            '⎋' => Key::Escape,
-            '®' => Key::Search,
-            letter => Key::Letter(letter),
+            '⎋' => InputKey::Escape,
+            '®' => InputKey::SearchHistory,
+            letter => InputKey::Char(letter),
         };
-        match vim.key(key, &mut composer) {
-            Meant::Key(Key::Letter(letter)) => composer.insert(letter.encode_utf8(&mut [0; 4])),
-            Meant::Key(other) => panic!("{other:?} is nobody's"),
-            Meant::Done => {}
+        match vim.handle_key(key, &mut composer) {
+            VimKeyOutcome::Key(InputKey::Char(letter)) => {
+                composer.insert(letter.encode_utf8(&mut [0; 4]))
+            }
+            VimKeyOutcome::Key(other) => panic!("{other:?} is nobody's"),
+            VimKeyOutcome::Handled => {}
         }
     }
     let mut text = composer.text().to_owned();
-    text.insert(composer.place(), '|');
+    text.insert(composer.cursor_offset(), '|');
     text
 }
 
 #[test]
 fn fingers_find_what_they_know() {
     for (before, keys, after) in CASES {
-        assert_eq!(typed(before, keys), *after, "{before:?} {keys}");
+        assert_eq!(type_keys(before, keys), *after, "{before:?} {keys}");
     }
 }
 
@@ -52,16 +54,18 @@ fn any_keys_leave_a_text_and_a_place_in_it() {
             composer.insert(text);
             for key in sequence.chars() {
                 let key = match key {
-                    '⎋' => Key::Escape,
-                    '®' => Key::Search,
-                    letter => Key::Letter(letter),
+                    '⎋' => InputKey::Escape,
+                    '®' => InputKey::SearchHistory,
+                    letter => InputKey::Char(letter),
                 };
-                if let Meant::Key(Key::Letter(letter)) = vim.key(key, &mut composer) {
+                if let VimKeyOutcome::Key(InputKey::Char(letter)) =
+                    vim.handle_key(key, &mut composer)
+                {
                     composer.insert(letter.encode_utf8(&mut [0; 4]));
                 }
-                let place = composer.place();
+                let place = composer.cursor_offset();
                 assert!(composer.text().is_char_boundary(place), "{text:?} {sequence}");
-                let _ = vim.selection(&composer);
+                let _ = vim.selected_range(&composer);
             }
         }
     }

@@ -1,32 +1,33 @@
 //! `get_hooks_listing`: the hooks in force, those of the client included.
 
 use serde_json::{Value, json};
-use windlass_driver::hooks::{HookEvent, Listed};
+use windlass_driver::hooks::{HookEvent, HookListing};
 
-use super::opened;
-use super::settings::name;
-use crate::front::stream_json::desk::Desk;
+use super::require_session;
+use super::settings::source_name;
+use crate::front::stream_json::event_loop::EventLoop;
 use crate::hooks;
 
 /// Lists them.
-pub(super) fn list(desk: &mut Desk) -> Result<Value, String> {
-    let own = desk.wishes.hooks(&desk.port).unwrap_or_default().listing();
-    let stage = opened(desk)?;
+pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
+    let own =
+        desk.initialize_options.build_hook_set(&desk.client_channel).unwrap_or_default().list();
+    let stage = require_session(desk)?;
     let layers = &stage.layers;
-    let (set, _problems) = hooks::configured(layers);
-    let listing = set.listing();
-    let source = |hook: &Listed| {
+    let (set, _problems) = hooks::load_hooks(layers);
+    let listing = set.list();
+    let source = |hook: &HookListing| {
         let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
-        layer.map_or("sessionHook", |layer| name(layer.source))
+        layer.map_or("sessionHook", |layer| source_name(layer.source))
     };
-    let configured = listing.iter().map(|hook| row(hook, source(hook)));
+    let configured = listing.iter().map(|hook| hook_to_json(hook, source(hook)));
     let rows: Vec<Value> =
-        configured.chain(own.iter().map(|hook| row(hook, "sessionHook"))).collect();
-    let all: Vec<&Listed> = listing.iter().chain(&own).collect();
+        configured.chain(own.iter().map(|hook| hook_to_json(hook, "sessionHook"))).collect();
+    let all: Vec<&HookListing> = listing.iter().chain(&own).collect();
     let count = |event: HookEvent| all.iter().filter(|hook| hook.event == event).count();
     let entry = |event: HookEvent| {
         json!({
-            "name": event.name(), "summary": "", "supportsMatcher": event.is_about_a_call(),
+            "name": event.name(), "summary": "", "supportsMatcher": event.is_about_tool_call(),
             "hookCount": count(event),
         })
     };
@@ -45,7 +46,7 @@ pub(super) fn list(desk: &mut Desk) -> Result<Value, String> {
     }))
 }
 
-fn row(hook: &Listed, source: &str) -> Value {
+fn hook_to_json(hook: &HookListing, source: &str) -> Value {
     let mut row = json!({
         "event": hook.event.name(),
         "matcher": hook.matcher,
@@ -55,7 +56,7 @@ fn row(hook: &Listed, source: &str) -> Value {
         "displayText": hook.name,
         "commandText": hook.name,
         "contentLabel": if hook.kind == "http" { "URL" } else { "Command" },
-        "timeout": hook.limit_millis / 1_000,
+        "timeout": hook.timeout_millis / 1_000,
     });
     if let (Some(condition), Value::Object(fields)) = (&hook.condition, &mut row) {
         fields.insert("condition".to_owned(), Value::from(condition.as_str()));

@@ -4,32 +4,32 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Served, later, opened};
-use crate::expansion::Pages;
-use crate::front::stream_json::desk::Desk;
-use crate::{skills, style};
+use super::{ControlOutcome, answer_later, require_session};
+use crate::front::stream_json::event_loop::EventLoop;
+use crate::prompt_expansion::CustomCommands;
+use crate::{output_style, skills};
 
 /// What was found.
-struct Again {
-    folders: Vec<PathBuf>,
-    pages: Pages,
+struct ReloadedProjectFiles {
+    skill_folders: Vec<PathBuf>,
+    pages: CustomCommands,
     styles: Vec<String>,
 }
 
 /// `reload_skills`.
-pub(super) fn skills(desk: &mut Desk) -> Result<Served, String> {
-    again(desk, |desk| {
-        let stage = desk.stage.as_ref();
-        let listed = stage.map(|stage| stage.expander.commands()).unwrap_or_default();
-        let one = |one: crate::expansion::Listed| json!({ "name": one.name, "description": one.description, "argumentHint": one.hint });
+pub(super) fn reload_skills(desk: &mut EventLoop) -> Result<ControlOutcome, String> {
+    reload_then_answer(desk, |desk| {
+        let stage = desk.live_session.as_ref();
+        let listed = stage.map(|stage| stage.expander.list_commands()).unwrap_or_default();
+        let one = |one: crate::prompt_expansion::CustomCommandEntry| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint });
         json!({ "skills": listed.into_iter().map(one).collect::<Vec<Value>>() })
     })
 }
 
 /// `reload_output_styles`.
-pub(super) fn styles(desk: &mut Desk) -> Result<Served, String> {
-    again(desk, |desk| {
-        let stage = desk.stage.as_ref();
+pub(super) fn reload_output_styles(desk: &mut EventLoop) -> Result<ControlOutcome, String> {
+    reload_then_answer(desk, |desk| {
+        let stage = desk.live_session.as_ref();
         let own = stage.map(|stage| stage.output_styles().to_vec()).unwrap_or_default();
         let all: Vec<String> = std::iter::once("default".to_owned()).chain(own).collect();
         json!({ "available_output_styles": all })
@@ -37,30 +37,39 @@ pub(super) fn styles(desk: &mut Desk) -> Result<Served, String> {
 }
 
 /// Looks beside the desk, and answers with what is there now.
-fn again(desk: &mut Desk, answer: fn(&Desk) -> Value) -> Result<Served, String> {
-    let cwd = opened(desk)?.cwd();
-    let root = desk.args.settings.root(&cwd);
+fn reload_then_answer(
+    desk: &mut EventLoop,
+    answer: fn(&EventLoop) -> Value,
+) -> Result<ControlOutcome, String> {
+    let cwd = require_session(desk)?.cwd();
+    let root = desk.args.settings.resolve_project_root(&cwd);
     let is_bare = desk.args.bare || desk.args.settings.safe_mode;
-    let layers = opened(desk)?.layers.clone();
+    let layers = require_session(desk)?.layers.clone();
     let looking = tokio::task::spawn_blocking(move || {
         if is_bare {
-            return Again { folders: Vec::new(), pages: Pages::default(), styles: Vec::new() };
+            return ReloadedProjectFiles {
+                skill_folders: Vec::new(),
+                pages: CustomCommands::default(),
+                styles: Vec::new(),
+            };
         }
         let lookup = |name: &str| std::env::var_os(name);
-        let lookup = &layers.over(&lookup);
-        let folders = skills::folders(&root, &layers, lookup);
-        let known = windlass_driver::skills(&folders, |_| false);
-        let pages = Pages::find(&root, &layers, &known, lookup);
-        let styles = style::all(&root, &layers, lookup).into_iter().map(|style| style.name);
-        Again { folders, pages, styles: styles.collect() }
+        let lookup = &layers.overlay_environment(&lookup);
+        let folders = skills::find_skill_folders(&root, &layers, lookup);
+        let known = windlass_driver::load_skills(&folders, |_| false);
+        let pages = CustomCommands::load(&root, &layers, &known, lookup);
+        let styles = output_style::load_output_styles(&root, &layers, lookup)
+            .into_iter()
+            .map(|style| style.name);
+        ReloadedProjectFiles { skill_folders: folders, pages, styles: styles.collect() }
     });
-    Ok(later(async move {
+    Ok(answer_later(async move {
         let found = looking.await.map_err(|_| "they were not found".to_owned());
-        move |desk: &mut Desk| {
+        move |desk: &mut EventLoop| {
             let found = found?;
-            let stage = opened(desk)?;
-            stage.expander.pages = found.pages;
-            stage.found_again(found.folders, found.styles);
+            let stage = require_session(desk)?;
+            stage.expander.custom_commands = found.pages;
+            stage.set_skills_and_styles(found.skill_folders, found.styles);
             Ok(answer(desk))
         }
     }))

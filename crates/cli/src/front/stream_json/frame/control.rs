@@ -7,7 +7,8 @@ use serde_json::Value;
 /// What we ask the client.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
-pub(crate) enum Request {
+#[schemars(rename = "Request")]
+pub(crate) enum ClientControlRequest {
     /// May this call run?
     CanUseTool {
         /// The tool.
@@ -79,7 +80,8 @@ pub(crate) enum Request {
 /// What we answer.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
-pub(crate) enum Reply {
+#[schemars(rename = "Reply")]
+pub(crate) enum ControlReply {
     /// It is done.
     Success {
         /// What was asked.
@@ -96,9 +98,9 @@ pub(crate) enum Reply {
     },
 }
 
-impl Reply {
+impl ControlReply {
     /// From what came of a request.
-    pub(crate) fn of(request_id: String, outcome: Result<Value, String>) -> Self {
+    pub(crate) fn from_outcome(request_id: String, outcome: Result<Value, String>) -> Self {
         match outcome {
             Ok(response) => Self::Success { request_id, response },
             Err(error) => Self::Error { request_id, error },

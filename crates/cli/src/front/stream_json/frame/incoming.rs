@@ -10,9 +10,9 @@ use serde_json::Value;
 /// One line of standard input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Incoming {
+pub(crate) enum IncomingFrame {
     /// A prompt.
-    User(Box<Prompt>),
+    User(Box<PromptFrame>),
     /// The client asks or tells us something beside the conversation.
     ControlRequest {
         /// Its id; the answer carries it.
@@ -37,9 +37,10 @@ pub(crate) enum Incoming {
 
 /// A prompt.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(crate) struct Prompt {
+#[schemars(rename = "Prompt")]
+pub(crate) struct PromptFrame {
     /// What it says.
-    pub(crate) message: Said,
+    pub(crate) message: PromptFrameMessage,
     /// Its id.
     #[serde(default)]
     pub(crate) uuid: Option<String>,
@@ -60,7 +61,8 @@ pub(crate) struct Prompt {
 
 /// What a prompt says.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(crate) struct Said {
+#[schemars(rename = "Said")]
+pub(crate) struct PromptFrameMessage {
     /// A text, or a list of blocks: text, image, document.
     #[serde(default)]
     pub(crate) content: Value,

@@ -3,11 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use windlass_vocabulary::{Block, Media, ResultPart, ToolCall, ToolResult, Usage};
+use windlass_vocabulary::{
+    ContentBlock, MediaContent, ToolCall, ToolResult, ToolResultPart, Usage,
+};
 
 /// One finished block of an answer. Frames of one answer share the message's id.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Assistant {
+#[schemars(rename = "Assistant")]
+pub(crate) struct AssistantFrame {
     /// The message, with this block alone.
     pub(crate) message: AssistantMessage,
     /// The call that started the session this belongs to.
@@ -30,7 +33,7 @@ pub(crate) struct AssistantMessage {
     /// Who wrote it.
     pub(crate) model: String,
     /// The block.
-    pub(crate) content: Vec<Content>,
+    pub(crate) content: Vec<FrameContent>,
     /// Not known of a block.
     pub(crate) stop_reason: Option<String>,
     /// Not known of a block.
@@ -41,7 +44,8 @@ pub(crate) struct AssistantMessage {
 
 /// What was said to the model.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct User {
+#[schemars(rename = "User")]
+pub(crate) struct UserFrame {
     /// The message.
     pub(crate) message: UserMessage,
     /// The call that started the session this belongs to.
@@ -66,7 +70,8 @@ pub(crate) struct UserMessage {
 /// One block.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Content {
+#[schemars(rename = "Content")]
+pub(crate) enum FrameContent {
     /// Text.
     Text {
         /// The text.
@@ -117,43 +122,45 @@ impl From<Usage> for FrameUsage {
     }
 }
 
-impl Content {
+impl FrameContent {
     /// A block of an answer.
-    pub(crate) fn of(block: &Block) -> Option<Self> {
+    pub(crate) fn from_block(block: &ContentBlock) -> Option<Self> {
         Some(match block {
-            Block::Text(text) => Self::Text { text: text.clone() },
-            Block::Thinking(thinking) => Self::Thinking {
+            ContentBlock::Text(text) => Self::Text { text: text.clone() },
+            ContentBlock::Thinking(thinking) => Self::Thinking {
                 thinking: thinking.text.clone(),
                 signature: thinking.signature.as_deref().unwrap_or_default().to_owned(),
             },
-            Block::ToolUse(call) => Self::call(call),
-            Block::Provider(block) => Self::Other(serde_json::from_str(block.json.as_str()).ok()?),
-            Block::Media(media) => Self::Other(picture(media)),
-            Block::ToolResult(result) => Self::Other(result_block(result)),
+            ContentBlock::ToolUse(call) => Self::from_tool_call(call),
+            ContentBlock::Provider(block) => {
+                Self::Other(serde_json::from_str(block.json.as_str()).ok()?)
+            }
+            ContentBlock::Media(media) => Self::Other(media_to_json(media)),
+            ContentBlock::ToolResult(result) => Self::Other(tool_result_to_json(result)),
         })
     }
 
     /// A tool call. Arguments that are no JSON are shown as the text they are.
-    pub(crate) fn call(call: &ToolCall) -> Self {
+    pub(crate) fn from_tool_call(call: &ToolCall) -> Self {
         Self::ToolUse {
             id: call.id.as_str().to_owned(),
             name: call.name.as_str().to_owned(),
-            input: input(call),
+            input: tool_input_to_json(call),
         }
     }
 }
 
 /// The arguments of a call.
-pub(crate) fn input(call: &ToolCall) -> Value {
+pub(crate) fn tool_input_to_json(call: &ToolCall) -> Value {
     let text = call.input.as_str();
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 /// A result, as the model sees it.
-pub(crate) fn result_block(result: &ToolResult) -> Value {
+pub(crate) fn tool_result_to_json(result: &ToolResult) -> Value {
     let content = match result.content.as_slice() {
-        [ResultPart::Text(text)] => Value::from(text.as_str()),
-        parts => parts.iter().map(part).collect(),
+        [ToolResultPart::Text(text)] => Value::from(text.as_str()),
+        parts => parts.iter().map(result_part_to_json).collect(),
     };
     json!({
         "type": "tool_result",
@@ -163,14 +170,14 @@ pub(crate) fn result_block(result: &ToolResult) -> Value {
     })
 }
 
-fn part(part: &ResultPart) -> Value {
+fn result_part_to_json(part: &ToolResultPart) -> Value {
     match part {
-        ResultPart::Text(text) => json!({ "type": "text", "text": text }),
-        ResultPart::Media(media) => picture(media),
+        ToolResultPart::Text(text) => json!({ "type": "text", "text": text }),
+        ToolResultPart::Media(media) => media_to_json(media),
     }
 }
 
-fn picture(media: &Media) -> Value {
+fn media_to_json(media: &MediaContent) -> Value {
     let kind = if media.media_type.starts_with("image/") { "image" } else { "document" };
     let source =
         json!({ "type": "base64", "media_type": &*media.media_type, "data": &*media.data });

@@ -14,24 +14,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use control::{Reply, Request};
-pub(crate) use incoming::{Incoming, Prompt};
+pub(crate) use control::{ClientControlRequest, ControlReply};
+pub(crate) use incoming::{IncomingFrame, PromptFrame};
 pub(crate) use message::{
-    Assistant, AssistantMessage, Content, FrameUsage, User, UserMessage, input, result_block,
+    AssistantFrame, AssistantMessage, FrameContent, FrameUsage, UserFrame, UserMessage,
+    tool_input_to_json, tool_result_to_json,
 };
-pub(crate) use result::{DeferredUse, Denial, ModelUse, ResultFrame};
-pub(crate) use system::{CompactMetadata, Init, Subtype, System, TaskUsage};
+pub(crate) use result::{DeferredToolUse, FrameModelUsage, PermissionDenial, ResultFrame};
+pub(crate) use system::{CompactMetadata, InitFrame, SystemFrame, SystemSubtype, TaskUsage};
 
 /// One line of standard output.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Frame {
+pub(crate) enum OutgoingFrame {
     /// About the session.
-    System(System),
+    System(SystemFrame),
     /// One finished block of an answer.
-    Assistant(Assistant),
+    Assistant(AssistantFrame),
     /// What was said to the model: results of tools, prompts that are replayed.
-    User(User),
+    User(UserFrame),
     /// A piece of an answer under way, in the words of the messages wire.
     StreamEvent {
         /// The event.
@@ -77,12 +78,12 @@ pub(crate) enum Frame {
         /// Its id; the answer carries it.
         request_id: String,
         /// What is asked.
-        request: Request,
+        request: ClientControlRequest,
     },
     /// We answer the client.
     ControlResponse {
         /// The answer.
-        response: Reply,
+        response: ControlReply,
     },
     /// We no longer want to know.
     ControlCancelRequest {
@@ -93,10 +94,10 @@ pub(crate) enum Frame {
 
 /// A frame of the conversation with the keys that all of them have.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Stamped {
+pub(crate) struct ConversationFrame {
     /// What it says.
     #[serde(flatten)]
-    pub(crate) frame: Frame,
+    pub(crate) frame: OutgoingFrame,
     /// Its own id.
     pub(crate) uuid: String,
     /// The session.
@@ -113,9 +114,9 @@ mod tests {
     use super::*;
 
     /// Frames of the conversation carry two more keys than frames beside it.
-    fn outgoing() -> Value {
+    fn outgoing_schema() -> Value {
         let generator = SchemaSettings::default().for_serialize().into_generator();
-        let mut schema = generator.into_root_schema_for::<Frame>();
+        let mut schema = generator.into_root_schema_for::<OutgoingFrame>();
         schema.insert("title".to_owned(), "Lines of standard output".into());
         let mut schema = schema.to_value();
         let beside =
@@ -128,8 +129,8 @@ mod tests {
         schema
     }
 
-    fn incoming() -> Value {
-        let mut schema = schemars::schema_for!(Incoming);
+    fn incoming_schema() -> Value {
+        let mut schema = schemars::schema_for!(IncomingFrame);
         schema.insert("title".to_owned(), "Lines of standard input".into());
         schema.to_value()
     }
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn the_schemas_in_docs_are_those_of_the_types() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wire");
-        for (name, schema) in [("output", outgoing()), ("input", incoming())] {
+        for (name, schema) in [("output", outgoing_schema()), ("input", incoming_schema())] {
             let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
             let path = folder.join(format!("stream_json.{name}.schema.json"));
             if std::env::var_os("WINDLASS_WRITE_SCHEMA").is_some() {

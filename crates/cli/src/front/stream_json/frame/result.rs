@@ -40,12 +40,12 @@ pub(crate) struct ResultFrame {
     pub(crate) usage: FrameUsage,
     /// What each model has used so far in this process.
     #[serde(rename = "modelUsage")]
-    pub(crate) model_usage: BTreeMap<String, ModelUse>,
+    pub(crate) model_usage: BTreeMap<String, FrameModelUsage>,
     /// Calls that were not allowed.
-    pub(crate) permission_denials: Vec<Denial>,
+    pub(crate) permission_denials: Vec<PermissionDenial>,
     /// The call that a hook put off, if the prompt ended for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) deferred_tool_use: Option<DeferredUse>,
+    pub(crate) deferred_tool_use: Option<DeferredToolUse>,
     /// The object that was asked for, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) structured_output: Option<Value>,
@@ -74,7 +74,8 @@ impl ResultFrame {
 
 /// A call that a hook put off.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct DeferredUse {
+#[schemars(rename = "DeferredUse")]
+pub(crate) struct DeferredToolUse {
     /// Its id.
     pub(crate) id: String,
     /// The tool.
@@ -86,7 +87,8 @@ pub(crate) struct DeferredUse {
 /// What one model has used.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ModelUse {
+#[schemars(rename = "ModelUse")]
+pub(crate) struct FrameModelUsage {
     /// Fresh input.
     pub(crate) input_tokens: u64,
     /// Output.
@@ -108,7 +110,8 @@ pub(crate) struct ModelUse {
 
 /// A call that was not allowed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct Denial {
+#[schemars(rename = "Denial")]
+pub(crate) struct PermissionDenial {
     /// The tool.
     pub(crate) tool_name: String,
     /// The call.

@@ -6,18 +6,19 @@ use serde_json::Value;
 
 /// A frame about the session.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct System {
+#[schemars(rename = "System")]
+pub(crate) struct SystemFrame {
     /// Which.
     #[serde(flatten)]
-    pub(crate) what: Subtype,
+    pub(crate) what: SystemSubtype,
 }
 
 /// What it says.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "subtype", rename_all = "snake_case")]
-pub(crate) enum Subtype {
+pub(crate) enum SystemSubtype {
     /// A prompt is taken up: what the session is made of now.
-    Init(Box<Init>),
+    Init(Box<InitFrame>),
     /// A model call failed and will be tried again.
     ApiRetry {
         /// Which try failed.
@@ -153,7 +154,8 @@ pub(crate) enum Subtype {
 
 /// What the session is made of when a prompt is taken up.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Init {
+#[schemars(rename = "Init")]
+pub(crate) struct InitFrame {
     /// Where it works.
     pub(crate) cwd: String,
     /// The tools on offer.

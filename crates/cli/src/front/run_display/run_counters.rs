@@ -1,0 +1,45 @@
+//! What happened in a run, counted for the last line.
+
+use windlass_vocabulary::Notice;
+
+/// The counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunCounters {
+    /// Requests sent.
+    pub(crate) requests: u32,
+    /// Tools run.
+    pub(crate) tools: u32,
+    /// Requests that were refused and tried again.
+    pub(crate) refused_requests: u32,
+    /// Answers that broke off and were asked for again.
+    pub(crate) cut_streams: u32,
+}
+
+impl RunCounters {
+    /// Counts.
+    pub(crate) fn on_notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::RequestStarted { .. } => self.requests += 1,
+            Notice::ToolStarted(_) => self.tools += 1,
+            Notice::Retracted { .. } => self.cut_streams += 1,
+            Notice::RetryScheduled { failure, .. } if failure.status.is_some() => {
+                self.refused_requests += 1
+            }
+            _ => {}
+        }
+    }
+
+    /// In words: what went wrong and did no harm.
+    pub(crate) fn describe_faults(&self) -> String {
+        let plural = |count: u32, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        format!(
+            "{} ({}, {})",
+            plural(self.refused_requests + self.cut_streams, "fault survived", "faults survived"),
+            plural(self.refused_requests, "overload", "overloads"),
+            plural(self.cut_streams, "cut stream", "cut streams"),
+        )
+    }
+}

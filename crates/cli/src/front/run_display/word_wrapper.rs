@@ -1,0 +1,117 @@
+//! Breaks streaming text into lines at words, without knowing what comes next.
+//!
+//! A word is held back until it is whole. Because every line break is ours and none the terminal's,
+//! the number of rows is known, and what was shown can be taken off the screen again.
+
+/// Text under way.
+#[derive(Debug)]
+pub(super) struct WordWrapper {
+    width: usize,
+    column: usize,
+    /// Blanks and letters not yet shown.
+    blanks: usize,
+    word: String,
+    /// Line breaks shown.
+    pub(super) rows: usize,
+    /// Everything shown, for showing it again.
+    pub(super) shown: String,
+}
+
+impl WordWrapper {
+    pub(super) fn new(width: usize) -> Self {
+        Self {
+            width: width.max(20),
+            column: 0,
+            blanks: 0,
+            word: String::new(),
+            rows: 0,
+            shown: String::new(),
+        }
+    }
+
+    /// Takes a piece and gives back what may be shown now.
+    pub(super) fn push(&mut self, piece: &str) -> String {
+        let mut out = String::new();
+        for letter in piece.chars() {
+            match letter {
+                '\n' => {
+                    self.place_word(&mut out);
+                    self.break_line(&mut out);
+                }
+                letter if letter.is_whitespace() => {
+                    self.place_word(&mut out);
+                    self.blanks += 1;
+                }
+                letter => {
+                    self.word.push(letter);
+                    if self.word.chars().count() >= self.width {
+                        self.place_word(&mut out);
+                    }
+                }
+            }
+        }
+        self.shown.push_str(&out);
+        out
+    }
+
+    /// Gives back what was held.
+    pub(super) fn finish(&mut self) -> String {
+        let mut out = String::new();
+        self.place_word(&mut out);
+        self.shown.push_str(&out);
+        out
+    }
+
+    fn place_word(&mut self, out: &mut String) {
+        if self.word.is_empty() {
+            return;
+        }
+        let length = self.word.chars().count();
+        if self.column > 0 && self.column + self.blanks + length > self.width {
+            self.break_line(out);
+        }
+        out.push_str(&" ".repeat(self.blanks));
+        out.push_str(&self.word);
+        self.column += self.blanks + length;
+        self.blanks = 0;
+        self.word.clear();
+    }
+
+    fn break_line(&mut self, out: &mut String) {
+        out.push('\n');
+        self.rows += 1;
+        self.column = 0;
+        self.blanks = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_words_however_the_text_is_cut() {
+        let text = "The script takes every fourth year for a leap year.\n\n  indented  words";
+        let whole = "The script takes\nevery fourth year\nfor a leap year.\n\n  indented  words";
+        for size in 1..12 {
+            let mut wrap = WordWrapper::new(20);
+            let mut out = String::new();
+            let letters: Vec<char> = text.chars().collect();
+            for piece in letters.chunks(size) {
+                out.push_str(&wrap.push(&piece.iter().collect::<String>()));
+            }
+            out.push_str(&wrap.finish());
+            assert_eq!(out, whole);
+            assert_eq!(wrap.shown, whole);
+            assert_eq!(wrap.rows, 4);
+        }
+    }
+
+    #[test]
+    fn a_word_longer_than_a_line_is_cut() {
+        let mut wrap = WordWrapper::new(20);
+        let out = wrap.push(&"x".repeat(50)) + &wrap.finish();
+        assert!(out.lines().all(|line| line.len() <= 20), "{out}");
+        assert_eq!(out.replace('\n', "").len(), 50);
+    }
+}

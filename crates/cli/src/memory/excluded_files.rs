@@ -1,0 +1,40 @@
+//! Files of instructions that people do not want read, by globs over their absolute paths.
+
+use std::path::Path;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+/// The globs.
+#[derive(Clone, Debug)]
+pub(super) struct ExcludedFiles {
+    globs: GlobSet,
+}
+
+impl Default for ExcludedFiles {
+    fn default() -> Self {
+        Self { globs: GlobSet::empty() }
+    }
+}
+
+impl ExcludedFiles {
+    /// Reads them; one that cannot be read is left out and named.
+    pub(super) fn new(patterns: &[String]) -> (Self, Vec<String>) {
+        let (mut globs, mut problems) = (GlobSetBuilder::new(), Vec::new());
+        for pattern in patterns {
+            match Glob::new(pattern) {
+                Ok(glob) => drop(globs.add(glob)),
+                Err(error) => problems.push(format!("claudeMdExcludes: {error}")),
+            }
+        }
+        let globs = globs.build().unwrap_or_else(|error| {
+            problems.push(format!("claudeMdExcludes: {error}"));
+            GlobSet::empty()
+        });
+        (Self { globs }, problems)
+    }
+
+    /// Is this file one of them, as it is named or as it really lies?
+    pub(super) fn contains(&self, path: &Path, real: &Path) -> bool {
+        self.globs.is_match(path) || self.globs.is_match(real)
+    }
+}

@@ -1,0 +1,109 @@
+//! One file of instructions: its text without comments, and which other files it names. Knows a
+//! little Markdown: what stands in code is neither a comment nor an import.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::import;
+use crate::markdown_files::FrontMatter;
+
+/// What a file says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MemoryFileContent {
+    /// Its text without comments.
+    pub(super) text: String,
+    /// Files it takes in, as they are written.
+    pub(super) imports: Vec<String>,
+}
+
+/// Reads it, or says why not. Lines between `---` at its beginning are not for the model.
+pub(super) fn read_memory_file(path: &Path) -> Result<MemoryFileContent, String> {
+    let text = read_text(path)?;
+    Ok(parse_memory_file(FrontMatter::parse(&text).map_or(text.as_str(), |page| page.body)))
+}
+
+/// The files it counts for alone, if it says so.
+pub(super) fn read_path_patterns(path: &Path) -> Result<Option<Vec<String>>, String> {
+    let text = read_text(path)?;
+    Ok(FrontMatter::parse(&text)
+        .and_then(|page| page.list("paths"))
+        .filter(|paths| !paths.is_empty()))
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let found = path.metadata().map_err(|error| error.to_string())?;
+    if !found.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if found.len() > BYTES_MAX {
+        return Err("it is over 4 MiB".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+fn parse_memory_file(text: &str) -> MemoryFileContent {
+    let (mut kept, mut imports) = (String::new(), Vec::new());
+    let mut fence: Option<(char, usize)> = None;
+    let mut in_comment = false;
+    for line in text.lines() {
+        let start = line.trim_start();
+        if in_comment {
+            in_comment = !line.contains("-->");
+            continue;
+        }
+        match (fence, parse_fence(start)) {
+            (None, Some(opened)) => fence = Some(opened),
+            (Some((sign, length)), Some((other, long))) if sign == other && long >= length => {
+                fence = None;
+            }
+            (Some(_), _) => {}
+            (None, None) if start.starts_with("<!--") => {
+                in_comment = !start.contains("-->");
+                let rest = start.split_once("-->").map_or("", |(_, rest)| rest);
+                if rest.trim().is_empty() {
+                    continue;
+                }
+                kept.push_str(rest.trim_start());
+                kept.push('\n');
+                imports.extend(import::find_mentions(rest));
+                continue;
+            }
+            (None, None) => imports.extend(import::find_mentions(line)),
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    imports.truncate(IMPORTS_MAX);
+    MemoryFileContent { text: kept, imports }
+}
+
+/// The sign of a fence and how often it stands there, if this begins or ends one.
+fn parse_fence(line: &str) -> Option<(char, usize)> {
+    let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let length = line.chars().take_while(|one| *one == sign).count();
+    // Code in a line may begin with as many signs, but then it ends there too.
+    let is_span = sign == '`' && line.trim_start_matches('`').contains('`');
+    (length >= 3 && !is_span).then_some((sign, length))
+}
+
+const BYTES_MAX: u64 = 4 << 20;
+const IMPORTS_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_imports_count_outside_code_alone() {
+        let text = "<!-- hidden\n@hidden.md -->\nUse @docs/style.md and `@not.md`.\n```\n@code.md\n\
+                    <!-- shown -->\n```\n~~~~\n~~~\n@deep.md\n~~~~\n<!-- a --> rest @b.md\nmail a@b.c\n";
+        let MemoryFileContent { text, imports } = parse_memory_file(text);
+        assert_eq!(imports, ["docs/style.md", "b.md"]);
+        assert!(!text.contains("hidden") && text.contains("<!-- shown -->"), "{text}");
+        assert!(text.contains("rest @b.md") && text.contains("@deep.md"), "{text}");
+    }
+}

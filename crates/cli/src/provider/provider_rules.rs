@@ -1,0 +1,41 @@
+//! What a server accepts: the law of its wire, changed where the table knows better.
+
+use windlass_driver::ProviderRules;
+use windlass_driver::provider_rules::{ANTHROPIC_MESSAGES, GEMINI, OPENAI_CHAT, OPENAI_RESPONSES};
+use windlass_vocabulary::WireFormat;
+
+use crate::config::model::ModelConfig;
+use crate::config::provider::{OutputLimitName, ProviderConfig};
+
+/// The law for one model of a provider.
+pub(super) fn resolve_provider_rules(
+    wire: WireFormat,
+    provider: &ProviderConfig,
+    model: &ModelConfig,
+) -> ProviderRules {
+    let mut law = match wire {
+        WireFormat::AnthropicMessages => ANTHROPIC_MESSAGES,
+        WireFormat::OpenaiResponses => OPENAI_RESPONSES,
+        WireFormat::OpenaiChat => OPENAI_CHAT,
+        WireFormat::Gemini => GEMINI,
+    };
+    if wire == WireFormat::OpenaiChat {
+        // Imitations know the older name; the newer one they may not know, and then there would be
+        // no limit at all.
+        law.output_limit_field = match provider.output_limit_name {
+            Some(OutputLimitName::MaxCompletionTokens) => "max_completion_tokens",
+            Some(OutputLimitName::MaxTokens) | None => "max_tokens",
+        };
+    }
+    if model.images == Some(false) {
+        law.image_types = &[];
+        law.document_types = &[];
+    }
+    if model.cache == Some(false) {
+        law.cache_marks_max = 0;
+    }
+    if let Some(most) = model.media_max.and_then(|most| usize::try_from(most).ok()) {
+        law.media_count_max = most;
+    }
+    law
+}

@@ -1,0 +1,12 @@
+//! `/clear`: what was said is forgotten, and another session goes on from here.
+
+use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
+
+pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
+    name: "clear",
+    aliases: &["new", "reset"],
+    argument_hint: "",
+    description: "forget what was said and begin anew; the session that was is kept",
+    availability: SlashCommandAvailability::Everywhere,
+    parser: SlashCommandParser::NoArguments(|| SlashCommand::Clear),
+};

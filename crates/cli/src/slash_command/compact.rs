@@ -1,0 +1,14 @@
+//! `/compact [focus]`: history is made shorter now, with a view to what comes next.
+
+use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
+
+pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
+    name: "compact",
+    aliases: &[],
+    argument_hint: "[FOCUS]",
+    description: "make history shorter, perhaps with a view to something",
+    availability: SlashCommandAvailability::Everywhere,
+    parser: SlashCommandParser::WithArguments(|rest| {
+        Ok(SlashCommand::Compact((!rest.is_empty()).then(|| rest.to_owned())))
+    }),
+};

@@ -1,0 +1,84 @@
+//! A command that runs beside a server of ours, in our place.
+//!
+//! It keeps our terminal and our process group, or it could not read from the terminal; so Ctrl-C
+//! reaches it without us, and only signals meant for us alone are passed on. Its code becomes ours.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io::IsTerminal;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::front::await_unless_signalled;
+use crate::signals::{ExitSignal, SignalListener};
+
+/// The command, if there is one.
+pub(super) fn build_command(words: &[OsString]) -> Option<Command> {
+    let (program, arguments) = words.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments).kill_on_drop(true);
+    Some(command)
+}
+
+/// Runs it to its end, with something else going on beside it.
+pub(super) async fn run(
+    mut command: Command,
+    signals: &mut SignalListener,
+    beside: impl Future<Output = ()>,
+) -> Result<Exit, CommandError> {
+    let mut child = command.spawn().map_err(|error| {
+        let program = command.as_std().get_program().to_string_lossy().into_owned();
+        CommandError::new(
+            Exit::NO_SUCH_COMMAND,
+            format!("`{program}` cannot be started: {error}; check its name and the PATH"),
+        )
+    })?;
+    let beside = async {
+        beside.await;
+        std::future::pending::<()>().await;
+    };
+    let status = tokio::select! {
+        status = wait_for_exit(&mut child, signals) => status,
+        () = beside => None,
+    };
+    Ok(status.map_or(Exit::FAILURE, Exit::from_exit_status))
+}
+
+/// Waits for the command; signals are passed on, and one that does not end is killed in the end.
+async fn wait_for_exit(child: &mut Child, signals: &mut SignalListener) -> Option<ExitStatus> {
+    loop {
+        match await_unless_signalled(signals, child.wait()).await {
+            Ok(status) => return status.ok(),
+            // The terminal has sent it to the command as well, who knows best what it means.
+            Err(ExitSignal::Interrupt) if std::io::stdin().is_terminal() => {}
+            Err(ExitSignal::Interrupt) => send_signal(child, Signal::INT),
+            Err(ExitSignal::Terminate | ExitSignal::HangUp) => {
+                send_signal(child, Signal::TERM);
+                let end = tokio::time::timeout(TERMINATE_GRACE, child.wait()).await;
+                return match end {
+                    Ok(status) => status.ok(),
+                    Err(_) => {
+                        let _ = child.kill().await;
+                        child.wait().await.ok()
+                    }
+                };
+            }
+        }
+    }
+}
+
+fn send_signal(child: &Child, signal: Signal) {
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    if let Some(pid) = id.and_then(Pid::from_raw) {
+        // It has not been waited for, so the number is still its own.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// How long a command gets to end by itself.
+const TERMINATE_GRACE: Duration = Duration::from_secs(5);

@@ -1,0 +1,126 @@
+//! Takes a key from standard input: typed without being shown, or through a pipe. Says what is wrong
+//! with it without repeating it.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use crate::command_error::CommandError;
+use crate::front::await_unless_signalled;
+use crate::signals::{ExitSignal, SignalListener};
+
+/// The key, unless a signal comes first.
+pub(super) async fn read_key(
+    provider: &str,
+    signals: &mut SignalListener,
+) -> Result<Result<String, ExitSignal>, CommandError> {
+    let is_terminal = io::stdin().is_terminal();
+    // However this ends, the terminal is as it was.
+    let _quiet = is_terminal
+        .then(TerminalEchoOff::start)
+        .transpose()
+        .map_err(|error| unreadable_input_error(&error))?;
+    if is_terminal {
+        eprint!("Key for {provider} (it is not shown): ");
+    }
+    let reading = tokio::task::spawn_blocking(move || read_stdin(is_terminal));
+    let bytes = match await_unless_signalled(signals, reading).await {
+        Ok(read) => read
+            .map_err(io::Error::other)
+            .and_then(|read| read)
+            .map_err(|error| unreadable_input_error(&error))?,
+        Err(signal) => {
+            if is_terminal {
+                eprintln!();
+            }
+            return Ok(Err(signal));
+        }
+    };
+    validate_key(&bytes, provider).map(Ok)
+}
+
+/// Standard input to its end, or one line of a terminal.
+fn read_stdin(is_terminal: bool) -> io::Result<Vec<u8>> {
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let deadline = Instant::now() + if is_terminal { TYPING_TIMEOUT } else { PIPE_TIMEOUT };
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    while bytes.len() <= INPUT_BYTES_MAX && !(is_terminal && bytes.ends_with(b"\n")) {
+        if !is_ready(&input, deadline.saturating_duration_since(Instant::now()))? {
+            return Err(io::Error::other("nothing came in time"));
+        }
+        match input.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
+}
+
+fn is_ready(input: &File, within: Duration) -> io::Result<bool> {
+    let limit = Timespec::try_from(within).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&limit)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A key is one word that fits into a header.
+fn validate_key(bytes: &[u8], provider: &str) -> Result<String, CommandError> {
+    let refuse = |problem: &str| {
+        Err(CommandError::usage(format!(
+            "{problem}; run `windlass key set {provider}` and type the key, or pipe it in: `windlass \
+             key set {provider} < FILE`"
+        )))
+    };
+    let text = str::from_utf8(bytes).map(str::trim).unwrap_or("\0");
+    match text {
+        "" => refuse("no key came"),
+        text if text.len() > KEY_BYTES_MAX => refuse("that is too long for a key"),
+        text if text.split_whitespace().nth(1).is_some() => {
+            refuse("a key is one word, and there are more")
+        }
+        text if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            refuse("that has characters in it that no key has")
+        }
+        text => Ok(text.to_owned()),
+    }
+}
+
+fn unreadable_input_error(error: &io::Error) -> CommandError {
+    CommandError::failure(format!("the key cannot be read from standard input: {error}; try again"))
+}
+
+/// A terminal that does not show what is typed.
+struct TerminalEchoOff(Termios);
+
+impl TerminalEchoOff {
+    fn start() -> io::Result<Self> {
+        let stdin = io::stdin();
+        let before = tcgetattr(&stdin)?;
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO);
+        // The end of the line is shown, or the next line would stand behind the question.
+        quiet.local_modes.insert(LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG);
+        tcsetattr(&stdin, OptionalActions::Flush, &quiet)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for TerminalEchoOff {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+const TYPING_TIMEOUT: Duration = Duration::from_secs(600);
+const PIPE_TIMEOUT: Duration = Duration::from_secs(60);
+const INPUT_BYTES_MAX: usize = 16 * 1024;
+const KEY_BYTES_MAX: usize = 4 * 1024;

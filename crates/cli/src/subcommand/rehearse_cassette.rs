@@ -1,0 +1,74 @@
+//! `windlass rehearse --cassette`: answers from a recording, and only what was recorded.
+//!
+//! A request that differs from the recording is refused, and a recording that was not used up is
+//! told; both make the exit code 1, so that a recorded bug becomes a test.
+
+use std::path::Path;
+
+use windlass_rehearsal::cassette::ReplaySummary;
+use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
+
+use super::rehearse::render_greeting;
+use super::{child_command, provider_redirect};
+use crate::args::RehearseArgs;
+use crate::command_error::{CommandError, to_single_line};
+use crate::config::Config;
+use crate::environment::EnvLookup;
+use crate::exit::Exit;
+use crate::front::await_unless_signalled;
+use crate::front::output_writer::{OutputTarget, OutputWriter};
+use crate::signals::SignalListener;
+
+/// Replays until told to stop, or until the command has ended.
+pub(super) async fn run(
+    args: &RehearseArgs,
+    cassette: &Path,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<Exit, CommandError> {
+    let cassette =
+        Cassette::load(cassette).map_err(|error| CommandError::usage(error.to_string()))?;
+    let mut signals = SignalListener::listen()?;
+    let scrub = provider_redirect::build_scrub_options(config, lookup);
+    let options = ReplayOptions { port: args.port, scrub, ..ReplayOptions::default() };
+    let replay = Replay::start(cassette, options)
+        .await
+        .map_err(|error| CommandError::failure(error.to_string()))?;
+    let mut output = OutputWriter::new(OutputTarget::Stderr);
+    let exit = match child_command::build_command(&args.command) {
+        Some(mut command) => {
+            provider_redirect::redirect_all_providers(&mut command, config, &replay.url());
+            child_command::run(command, &mut signals, std::future::pending()).await?
+        }
+        None => {
+            let mut stdout = OutputWriter::new(OutputTarget::Stdout);
+            let _ = stdout.write(render_greeting("the recording", &replay.url()));
+            let signal = signals.next().await;
+            let _ = await_unless_signalled(&mut signals, stdout.finish()).await;
+            signal.exit()
+        }
+    };
+    let summary = replay.finish().await;
+    let is_exact = report_differences(&summary, &mut output, args.verbose);
+    let _ = await_unless_signalled(&mut signals, output.finish()).await;
+    Ok(if is_exact || exit != Exit::SUCCESS { exit } else { Exit::FAILURE })
+}
+
+/// Says where it went another way than it was recorded.
+fn report_differences(summary: &ReplaySummary, output: &mut OutputWriter, verbose: bool) -> bool {
+    let mut say = |line: String| {
+        // If nobody reads it, the code still tells.
+        let _ = output.write(format!("windlass: {}\n", to_single_line(&line)));
+    };
+    for refusal in &summary.refusals {
+        say(format!("not as it was recorded: {refusal}"));
+    }
+    if let Some(first) = summary.unused.first() {
+        let count = summary.unused.len();
+        say(format!("{count} recorded exchanges were not asked for, the first is {first}"));
+    }
+    if verbose {
+        say(format!("{} requests, {} answered", summary.requests, summary.used));
+    }
+    summary.is_exact()
+}

@@ -1,0 +1,242 @@
+//! What every `classify` shares: status classes, tables of phrases, and how a reply that is not a
+//! stream becomes a [`ModelFailure`]. Which phrases mean what stands in each dialect's own table.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
+use crate::json_writer::first_line;
+use crate::retry_after::parse_retry_after;
+use crate::{HeaderLookup, lenient_json};
+
+/// What a provider said went wrong, in its own words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProviderError {
+    /// The provider's name for the kind of error.
+    pub(crate) kind: String,
+    /// A finer name some providers add.
+    pub(crate) code: String,
+    /// The place in the request it is about, where it is told apart from the message.
+    pub(crate) param: String,
+    /// For people.
+    pub(crate) message: String,
+    /// The provider's name for the request, if the body has it.
+    pub(crate) request_id: Option<String>,
+    /// The whole error, verbatim, for providers that hide more in it.
+    pub(crate) json: String,
+}
+
+/// Reads a complaint in any of the forms servers use: an `error` that is an object or a text, in
+/// an object or a list of one, or a bare `message` or `detail`. A gateway that passes on what
+/// another server said is taken out of the way.
+pub(crate) fn parse_provider_error(body: &str) -> Option<ProviderError> {
+    parse_nested_provider_error(body, GATEWAYS_MAX)
+}
+
+fn parse_nested_provider_error(body: &str, wrappings_max: usize) -> Option<ProviderError> {
+    let body = match serde_json::from_str::<Vec<&RawValue>>(body) {
+        Ok(list) => list.first()?.get(),
+        Err(_) => body,
+    };
+    let envelope: ProviderErrorEnvelope<'_> = serde_json::from_str(body).ok()?;
+    let request_id = envelope.request_id.map(|id| first_line(&id)).filter(|id| !id.is_empty());
+    let Some(raw) = envelope.error else {
+        let message = envelope.message.or(envelope.detail)?;
+        return Some(ProviderError { message, request_id, ..ProviderError::default() });
+    };
+    let error: ProviderErrorBody<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    if let Some(inner) = error.parse_upstream_error(wrappings_max) {
+        return Some(ProviderError { request_id: inner.request_id.or(request_id), ..inner });
+    }
+    let text = serde_json::from_str::<String>(raw.get()).ok();
+    let mut message = error.message.or(text).unwrap_or_default();
+    let param = error.param.unwrap_or_default();
+    // Only a place among the messages is worth telling; `input` alone is no news.
+    if param.contains(|c: char| c.is_ascii_digit()) && !message.contains(&param) {
+        message = format!("{message} (at {param})");
+    }
+    Some(ProviderError {
+        kind: error.kind.or(error.status).unwrap_or_default(),
+        code: error.code.unwrap_or_default(),
+        param,
+        message,
+        request_id,
+        json: String::from(raw.get()),
+    })
+}
+
+#[derive(Deserialize)]
+struct ProviderErrorEnvelope<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    message: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    detail: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    request_id: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct ProviderErrorBody<'a> {
+    #[serde(rename = "type", default, deserialize_with = "lenient_json::optional")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    status: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    code: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    param: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    message: Option<String>,
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    metadata: Option<ProviderErrorMetadata>,
+    #[serde(borrow)]
+    upstream_error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ProviderErrorMetadata {
+    #[serde(default, deserialize_with = "lenient_json::optional")]
+    raw: Option<String>,
+}
+
+impl ProviderErrorBody<'_> {
+    /// What the server behind a gateway said.
+    fn parse_upstream_error(&self, wrappings_max: usize) -> Option<ProviderError> {
+        let wrappings_max = wrappings_max.checked_sub(1)?;
+        let raw = self.metadata.as_ref().and_then(|metadata| metadata.raw.as_deref());
+        let upstream = self.upstream_error.map(RawValue::get);
+        let places = [raw, upstream, self.message.as_deref()];
+        let inner = |text: &str| parse_nested_provider_error(text, wrappings_max);
+        places.into_iter().flatten().find_map(inner).filter(|inner| !inner.message.is_empty())
+    }
+}
+
+/// A phrase that says what a failure is, whatever its status. All parts must occur, in any case.
+pub(crate) struct FailurePhrase {
+    pub(crate) kind: FailureKind,
+    pub(crate) parts: &'static [&'static str],
+}
+
+/// Names an error by all the parts that must occur in it.
+pub(crate) const fn phrase(kind: FailureKind, parts: &'static [&'static str]) -> FailurePhrase {
+    FailurePhrase { kind, parts }
+}
+
+/// The first row whose parts all occur. The table's order is its priority.
+pub(crate) fn classify_by_phrase(table: &[FailurePhrase], message: &str) -> Option<FailureKind> {
+    let message = message.to_ascii_lowercase();
+    table.iter().find(|row| row.parts.iter().all(|part| message.contains(part))).map(|row| row.kind)
+}
+
+/// What a status says by itself.
+pub(crate) fn classify_by_status(status: u16) -> FailureKind {
+    match status {
+        // 405 and 501: whoever answers there takes no requests of this kind, and never will.
+        300..=399 | 405 | 407 | 501 => FailureKind::Misconfigured,
+        401 | 403 => FailureKind::Unauthorised,
+        402 => FailureKind::Quota,
+        404 => FailureKind::ModelGone,
+        413 => FailureKind::PromptTooLong,
+        429 => FailureKind::RateLimited,
+        451 => FailureKind::Refused,
+        503 | 529 => FailureKind::Overloaded,
+        408 | 409 | 425 => FailureKind::ServerFault,
+        400..=499 => FailureKind::InvalidRequest,
+        _ => FailureKind::ServerFault,
+    }
+}
+
+/// A reply that is not a stream, before it is judged.
+pub(crate) struct FailedResponse<'a> {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderLookup<'a>,
+    pub(crate) body: &'a [u8],
+    pub(crate) now_unix_seconds: u64,
+}
+
+impl FailedResponse<'_> {
+    /// Builds the failure. `judge` names the kind of a complaint the body holds; without one the
+    /// status decides.
+    pub(crate) fn to_failure(
+        &self,
+        complaint: Option<ProviderError>,
+        judge: impl FnOnce(&ProviderError) -> FailureKind,
+    ) -> ModelFailure {
+        let kind = match &complaint {
+            Some(complaint) if !matches!(self.status, 300..=399 | 407) => judge(complaint),
+            _ => self.classify_without_error_body(),
+        };
+        let ProviderError { message, request_id, .. } = complaint.unwrap_or_default();
+        ModelFailure {
+            kind: self.apply_should_retry_header(kind),
+            message: self.describe(&message),
+            status: Some(self.status),
+            retry_after: parse_retry_after(self.headers, self.now_unix_seconds),
+            request_id,
+            offender: None,
+        }
+    }
+
+    /// Does the server ask for a pause?
+    pub(crate) fn has_retry_after(&self) -> bool {
+        parse_retry_after(self.headers, self.now_unix_seconds).is_some()
+    }
+
+    /// A page or plain text instead of the provider's own error: a proxy, or a wrong address.
+    fn classify_without_error_body(&self) -> FailureKind {
+        let is_other_text = !self.body.trim_ascii().is_empty();
+        match self.status {
+            404 if is_other_text => FailureKind::Misconfigured,
+            status => classify_by_status(status),
+        }
+    }
+
+    /// The server may know better than its status whether another try makes sense.
+    fn apply_should_retry_header(&self, kind: FailureKind) -> FailureKind {
+        let wish = (self.headers)("x-should-retry");
+        match (wish.as_deref().map(str::trim), kind) {
+            (Some("false"), FailureKind::RateLimited) => FailureKind::Quota,
+            (Some("false"), FailureKind::ServerFault | FailureKind::Overloaded) => {
+                FailureKind::Refused
+            }
+            (Some("true"), FailureKind::InvalidRequest) => FailureKind::ServerFault,
+            _ => kind,
+        }
+    }
+
+    fn describe(&self, message: &str) -> String {
+        let line = first_line(message);
+        if !line.is_empty() {
+            return line;
+        }
+        if let (300..=399, Some(target)) = (self.status, (self.headers)("location")) {
+            return first_line(&format!(
+                "the server redirects to {target}; set the address to where it really is"
+            ));
+        }
+        let head = self.body.get(..BODY_BYTES_SHOWN).unwrap_or(self.body);
+        match first_line(&String::from_utf8_lossy(head)) {
+            line if line.is_empty() => format!("the server answered with status {}", self.status),
+            line => first_line(&format!("status {}: {line}", self.status)),
+        }
+    }
+}
+
+/// `text/event-stream`, in any case and with any parameters. A missing type gets the benefit of
+/// the doubt: the stream reader finds out soon enough.
+pub(crate) fn is_event_stream(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.is_empty() || essence.eq_ignore_ascii_case("text/event-stream")
+}
+
+/// How many gateways may stand between us and who complains.
+const GATEWAYS_MAX: usize = 4;
+
+/// Enough of an unknown body to find its first line.
+const BODY_BYTES_SHOWN: usize = 4096;

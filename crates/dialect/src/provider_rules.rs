@@ -1,0 +1,329 @@
+//! What each provider accepts, as data, and the check that a request obeys before it is sent.
+//!
+//! Normalisation reads the same table to make a request legal; the check exists because a rule
+//! forgotten there would otherwise cost a round trip and, worse, a session. What cannot be made
+//! legal by leaving something out (the body is too big) is refused here.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use windlass_vocabulary::{FailureKind, Json, ModelFailure, ProviderBlock, WireFormat};
+
+use crate::normalize::{MediaDecision, MediaItemRecord};
+use crate::normalized_conversation::{NormalizedConversation, UserPart, WireTurn};
+
+/// What one provider accepts. Public and plain, so that a caller who knows better (a partner cloud
+/// with smaller limits, a local server without any) can pass a changed copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderRules {
+    /// Whose law it is.
+    pub wire: WireFormat,
+    /// Bytes of the whole body.
+    pub body_bytes_max: usize,
+    /// Images and documents in one request, those inside tool results included.
+    pub media_count_max: usize,
+    /// When there are too many, this many more go at once, so that the prefix breaks rarely.
+    pub media_count_batch: usize,
+    /// Base64 bytes of one item.
+    pub media_item_bytes_max: usize,
+    /// Base64 bytes of all items together; leaves room for the text.
+    pub media_total_bytes_max: usize,
+    /// Pixels of an image's longer edge.
+    pub image_edge_max: u32,
+    /// With more images than this, the edge is bounded by the next field instead.
+    pub many_images_threshold: usize,
+    /// Pixels of the longer edge in a crowd.
+    pub many_images_edge_max: u32,
+    /// Image types that can be sent.
+    pub image_types: &'static [&'static str],
+    /// Document types that can be sent.
+    pub document_types: &'static [&'static str],
+    /// May a failed tool's result hold media?
+    pub allows_media_in_failed_results: bool,
+    /// Characters of a call's id, which may hold letters, digits, `-` and `_` only.
+    pub call_id_chars_max: usize,
+    /// Characters of a tool's name, of the same alphabet.
+    pub tool_name_chars_max: usize,
+    /// Tools in one request.
+    pub tools_max: usize,
+    /// Words that may not stand at the root of a tool's input schema.
+    pub schema_root_forbidden: &'static [&'static str],
+    /// Does reasoning go back at all, and must it be sealed?
+    pub reasoning_policy: ReasoningPolicy,
+    /// Do a provider's own blocks go back at all?
+    pub accepts_provider_blocks: bool,
+    /// Kinds of provider blocks that are reasoning, and bound to the model that wrote them.
+    pub reasoning_block_kinds: &'static [&'static str],
+    /// The field of such a block that holds its seal, where it can be missing.
+    pub reasoning_seal_field: Option<&'static str>,
+    /// May reasoning be the last thing of an answer?
+    pub may_end_with_reasoning: bool,
+    /// Kinds of provider blocks that need a switch we do not turn on.
+    pub refused_block_kinds: &'static [&'static str],
+    /// Must a list of messages end with the user's side?
+    pub must_end_with_user: bool,
+    /// May an answer that paused in the middle of the provider's own tools end it all the same?
+    pub may_end_with_pause: bool,
+    /// Cache markers in one request.
+    pub cache_marks_max: usize,
+    /// Stands in for the seal of a call that another model made, where every call must have one.
+    pub foreign_call_seal: Option<&'static str>,
+    /// What the limit on output is called, where servers of one wire do not agree.
+    pub output_limit_field: &'static str,
+}
+
+/// How reasoning goes back to the model that wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningPolicy {
+    /// Only with its seal.
+    Sealed,
+    /// Never.
+    Never,
+}
+
+/// The law of `POST /v1/messages`.
+pub const ANTHROPIC_MESSAGES: ProviderRules = ProviderRules {
+    wire: WireFormat::AnthropicMessages,
+    body_bytes_max: 32_000_000,
+    media_count_max: 100,
+    media_count_batch: 20,
+    media_item_bytes_max: 10_000_000,
+    media_total_bytes_max: 24_000_000,
+    image_edge_max: 8000,
+    many_images_threshold: 20,
+    many_images_edge_max: 2000,
+    image_types: &["image/jpeg", "image/png", "image/gif", "image/webp"],
+    document_types: &["application/pdf"],
+    allows_media_in_failed_results: false,
+    call_id_chars_max: 64,
+    tool_name_chars_max: 128,
+    tools_max: 10_000,
+    schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+    reasoning_policy: ReasoningPolicy::Sealed,
+    accepts_provider_blocks: true,
+    reasoning_block_kinds: &["redacted_thinking"],
+    reasoning_seal_field: None,
+    may_end_with_reasoning: false,
+    refused_block_kinds: &[
+        "compaction",
+        "fallback",
+        "advisor_tool_result",
+        "mcp_tool_use",
+        "mcp_tool_result",
+    ],
+    must_end_with_user: true,
+    may_end_with_pause: true,
+    cache_marks_max: 4,
+    foreign_call_seal: None,
+    output_limit_field: "max_tokens",
+};
+
+/// The law of `POST /v1/chat/completions`. Documents and reasoning stay at home: servers of this
+/// wire have no common form for them.
+pub const OPENAI_CHAT: ProviderRules = ProviderRules {
+    wire: WireFormat::OpenaiChat,
+    body_bytes_max: 50_000_000,
+    media_item_bytes_max: 20_000_000,
+    media_total_bytes_max: 40_000_000,
+    image_edge_max: u32::MAX,
+    many_images_threshold: usize::MAX,
+    many_images_edge_max: u32::MAX,
+    document_types: &[],
+    allows_media_in_failed_results: true,
+    call_id_chars_max: 40,
+    tool_name_chars_max: 64,
+    tools_max: 128,
+    schema_root_forbidden: &["anyOf", "oneOf", "allOf", "enum", "not"],
+    reasoning_policy: ReasoningPolicy::Never,
+    accepts_provider_blocks: false,
+    reasoning_block_kinds: &[],
+    refused_block_kinds: &[],
+    may_end_with_pause: false,
+    cache_marks_max: 0,
+    output_limit_field: "max_completion_tokens",
+    ..ANTHROPIC_MESSAGES
+};
+
+/// The law of `POST /v1/responses`.
+pub const OPENAI_RESPONSES: ProviderRules = ProviderRules {
+    wire: WireFormat::OpenaiResponses,
+    document_types: &["application/pdf"],
+    call_id_chars_max: 64,
+    accepts_provider_blocks: true,
+    reasoning_block_kinds: &["reasoning"],
+    reasoning_seal_field: Some("encrypted_content"),
+    may_end_with_pause: true,
+    output_limit_field: "max_output_tokens",
+    ..OPENAI_CHAT
+};
+
+/// The law of `POST /v1beta/models/…:streamGenerateContent`.
+pub const GEMINI: ProviderRules = ProviderRules {
+    wire: WireFormat::Gemini,
+    body_bytes_max: 20_000_000,
+    media_count_max: 500,
+    media_count_batch: 50,
+    media_item_bytes_max: 14_000_000,
+    media_total_bytes_max: 15_000_000,
+    image_types: &["image/jpeg", "image/png", "image/webp"],
+    document_types: &["application/pdf"],
+    call_id_chars_max: 64,
+    tools_max: 512,
+    schema_root_forbidden: &["anyOf", "oneOf", "allOf"],
+    accepts_provider_blocks: true,
+    reasoning_block_kinds: &["sealed_part"],
+    reasoning_seal_field: Some("thoughtSignature"),
+    may_end_with_reasoning: true,
+    foreign_call_seal: Some("context_engineering_is_the_way_to_go"),
+    output_limit_field: "maxOutputTokens",
+    ..OPENAI_CHAT
+};
+
+impl ProviderRules {
+    /// A block of the provider's own that is kept verbatim.
+    pub(crate) fn build_provider_block(&self, kind: &str, json: &str) -> ProviderBlock {
+        ProviderBlock {
+            wire: self.wire,
+            kind: Arc::from(kind),
+            is_reasoning: self.reasoning_block_kinds.contains(&kind),
+            json: Json::from_checked(json.trim()),
+        }
+    }
+
+    /// May this stand in a call's id or a tool's name?
+    pub(crate) fn is_name_char(c: char) -> bool {
+        c.is_ascii_alphanumeric() || c == '-' || c == '_'
+    }
+
+    /// Every rule the projection breaks, in words. Empty after normalisation.
+    #[must_use]
+    pub fn find_violations(&self, projection: &NormalizedConversation<'_>) -> Vec<String> {
+        self.find_violations_after(projection, &CheckedPrefix::default())
+    }
+
+    fn find_violations_after(
+        &self,
+        projection: &NormalizedConversation<'_>,
+        sent: &CheckedPrefix,
+    ) -> Vec<String> {
+        let mut breaches = Vec::new();
+        let mut ids = BTreeSet::new();
+        let mut media = sent.media;
+        for (position, turn) in (sent.turns..).zip(projection.turns()) {
+            if turn.is_empty() {
+                breaches.push(format!("message {position} is empty"));
+            }
+            match turn {
+                WireTurn::Answer(exchange) => {
+                    for call in exchange.calls() {
+                        if !self.is_allowed_name(call.id(), self.call_id_chars_max) {
+                            breaches.push(format!("the call id {:?} is not allowed", call.id()));
+                        }
+                        if !self.is_allowed_name(call.name(), self.tool_name_chars_max) {
+                            breaches
+                                .push(format!("the tool name {:?} is not allowed", call.name()));
+                        }
+                        if !ids.insert(call.id()) {
+                            breaches.push(format!("the call id {:?} occurs twice", call.id()));
+                        }
+                    }
+                }
+                WireTurn::User { calls, parts } => {
+                    calls.iter().for_each(|call| media.add(call.result().parts()));
+                    media.add(parts);
+                }
+            }
+        }
+        if !self.has_allowed_ending(projection) {
+            breaches.push(String::from("the last message is not the user's"));
+        }
+        self.check_media(&media, &mut breaches);
+        breaches
+    }
+
+    /// The failure to report instead of sending, if there is one. What was `sent` before was judged
+    /// before, but counts towards what is limited in all.
+    pub(crate) fn find_refusal(
+        &self,
+        projection: &NormalizedConversation<'_>,
+        sent: &CheckedPrefix,
+        body_bytes: usize,
+    ) -> Option<ModelFailure> {
+        if body_bytes > self.body_bytes_max {
+            return Some(ModelFailure::new(
+                FailureKind::PromptTooLong,
+                format!(
+                    "the request has {body_bytes} bytes and the provider takes {}",
+                    self.body_bytes_max
+                ),
+            ));
+        }
+        let first = self.find_violations_after(projection, sent).into_iter().next()?;
+        Some(ModelFailure::new(FailureKind::InvalidRequest, first))
+    }
+
+    /// Is the last word with the side that must have it?
+    pub(crate) fn has_allowed_ending(&self, projection: &NormalizedConversation<'_>) -> bool {
+        !self.must_end_with_user
+            || projection.ends_with_user()
+            || self.may_end_with_pause && projection.is_paused()
+    }
+
+    fn is_allowed_name(&self, text: &str, chars_max: usize) -> bool {
+        !text.is_empty() && text.len() <= chars_max && text.chars().all(Self::is_name_char)
+    }
+
+    fn check_media(&self, media: &MediaTotals, breaches: &mut Vec<String>) {
+        if media.count > self.media_count_max {
+            breaches.push(format!("{} media items are too many", media.count));
+        }
+        if media.largest > self.media_item_bytes_max || media.total > self.media_total_bytes_max {
+            breaches.push(format!(
+                "media of {} bytes in one item and {} in all are too much",
+                media.largest, media.total
+            ));
+        }
+    }
+}
+
+/// What part of a request was written and judged before.
+#[derive(Debug, Default)]
+pub(crate) struct CheckedPrefix {
+    turns: usize,
+    media: MediaTotals,
+}
+
+impl CheckedPrefix {
+    pub(crate) fn from_media(media: &[MediaItemRecord], turns: usize) -> Self {
+        let mut sent = Self { turns, media: MediaTotals::default() };
+        let items = media.iter().filter(|item| item.decision == MediaDecision::Sent);
+        items.for_each(|item| sent.media.count_item(item.bytes));
+        sent
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct MediaTotals {
+    count: usize,
+    largest: usize,
+    total: usize,
+}
+
+impl MediaTotals {
+    fn add(&mut self, parts: &[UserPart<'_>]) {
+        for part in parts {
+            if let UserPart::Media(item) = part {
+                self.count_item(item.data.len());
+            }
+        }
+    }
+
+    fn count_item(&mut self, bytes: usize) {
+        self.count += 1;
+        self.largest = self.largest.max(bytes);
+        self.total = self.total.saturating_add(bytes);
+    }
+}

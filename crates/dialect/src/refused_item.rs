@@ -1,0 +1,93 @@
+//! Where a provider says the fault lies. Refusals are written for people, but many name the message
+//! and the block. What they mean by it is known to [`Origins`](crate::Origins).
+
+use windlass_vocabulary::WireFormat;
+
+/// One message of the request as the wire counts them, and one block of it if it was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedItem {
+    /// Position of the message, from zero.
+    pub message: usize,
+    /// Position of the block in it, from zero.
+    pub block: Option<usize>,
+}
+
+/// Reads a place off the words of a refusal, as they stand in
+/// [`ModelFailure::message`](windlass_vocabulary::ModelFailure::message). Every wire has its own
+/// notation, so that words a gateway passes on from another wire are not mistaken for ours.
+#[must_use]
+pub fn find_refused_item(wire: WireFormat, words: &str) -> Option<RefusedItem> {
+    match wire {
+        WireFormat::AnthropicMessages => {
+            parse_item_path(words, "messages", "content", parse_dotted)
+        }
+        WireFormat::OpenaiChat => parse_item_path(words, "messages", "content", parse_bracketed)
+            .or_else(|| parse_item_path(words, "'messages'", "'content'", parse_comma_separated)),
+        WireFormat::OpenaiResponses => parse_item_path(words, "input", "content", parse_bracketed),
+        WireFormat::Gemini => parse_item_path(words, "contents", "parts", parse_bracketed)
+            .or_else(|| parse_counted_from_one(words)),
+    }
+}
+
+/// A position in some notation, and what follows it.
+type IndexNotation = fn(&str) -> Option<(usize, &str)>;
+
+/// The first place where the list of messages is followed by a position, and the block behind it if
+/// the list of blocks is too.
+fn parse_item_path(
+    words: &str,
+    messages: &str,
+    blocks: &str,
+    position: IndexNotation,
+) -> Option<RefusedItem> {
+    words.match_indices(messages).find_map(|(at, _)| {
+        let (before, from) = words.split_at_checked(at)?;
+        if before.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return None;
+        }
+        let (message, rest) = position(from.strip_prefix(messages)?)?;
+        let rest = rest.trim_start_matches(['.', ',', ' ']);
+        let block = rest.strip_prefix(blocks).and_then(position).map(|(block, _)| block);
+        Some(RefusedItem { message, block })
+    })
+}
+
+/// `messages.3.content.1`
+fn parse_dotted(text: &str) -> Option<(usize, &str)> {
+    parse_index(text.strip_prefix('.')?)
+}
+
+/// `messages[3].content[1]` or `messages.[3].content.[1]`
+fn parse_bracketed(text: &str) -> Option<(usize, &str)> {
+    let inside = text.strip_prefix('.').unwrap_or(text).strip_prefix('[')?;
+    let (position, rest) = parse_index(inside)?;
+    Some((position, rest.strip_prefix(']')?))
+}
+
+/// `'messages', 3, 'content', 1`
+fn parse_comma_separated(text: &str) -> Option<(usize, &str)> {
+    parse_index(text.strip_prefix(", ")?)
+}
+
+/// `function call … , position 2` and `in the 5. content block`, which count from one.
+fn parse_counted_from_one(words: &str) -> Option<RefusedItem> {
+    let behind = |mark: &str| words.split_once(mark).and_then(|(_, rest)| parse_index(rest));
+    let position = match behind(", position ") {
+        Some((position, _)) => position,
+        None => {
+            let (position, rest) = behind("in the ")?;
+            rest.strip_prefix(". content block")?;
+            position
+        }
+    };
+    Some(RefusedItem { message: position.checked_sub(1)?, block: None })
+}
+
+fn parse_index(text: &str) -> Option<(usize, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    (end <= DIGITS_MAX).then_some((digits.parse().ok()?, rest))
+}
+
+/// No request has more messages than fit in this.
+const DIGITS_MAX: usize = 6;

@@ -1,0 +1,55 @@
+//! How a wire writes a request down: a head, then turns, then two brackets. Turns are written one
+//! by one, always to the same bytes, so that they need to be written only once.
+
+use alloc::vec::Vec;
+
+use windlass_vocabulary::ModelRequest;
+
+use crate::accepted_tools::AcceptedTool;
+use crate::normalized_conversation::WireTurn;
+use crate::provider_rules::ProviderRules;
+use crate::request_origins::{BlockLocation, RequestOrigins};
+
+/// How a wire writes a request down.
+pub(crate) trait RequestWriter: Sync {
+    /// All before the first turn.
+    fn write_head(
+        &self,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        tools: &[AcceptedTool<'_>],
+    ) -> RequestHead;
+
+    /// One turn: one message of the wire, or several apart by commas.
+    fn write_turn(
+        &self,
+        turn: &WireTurn<'_, '_>,
+        request: &ModelRequest,
+        law: &ProviderRules,
+        out: &mut Vec<u8>,
+    );
+
+    /// Where the same turn's messages and their blocks come from. The places are those of the
+    /// answer's parts, or of the parts that follow the results.
+    fn record_origins(
+        &self,
+        turn: &WireTurn<'_, '_>,
+        places: &[Option<BlockLocation>],
+        origins: &mut RequestOrigins,
+    );
+}
+
+/// What comes before the turns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestHead {
+    pub(crate) bytes: Vec<u8>,
+    /// Messages of the wire that are already in it.
+    pub(crate) messages: usize,
+    /// How many of the last turns of the user's side are marked as the end of a cached prefix.
+    pub(crate) cache_marks: usize,
+    /// The mark, and what it stands before at the end of a turn.
+    pub(crate) cache_mark: (&'static [u8], &'static [u8]),
+}
+
+/// Closes the list of turns and the request.
+pub(crate) const REQUEST_FOOT: &[u8] = b"]}";

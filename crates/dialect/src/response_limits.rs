@@ -1,0 +1,62 @@
+//! How much one answer may bring. Spent by every reader, so that no stream can fill the memory.
+
+use alloc::format;
+
+use windlass_vocabulary::ModelFailure;
+
+use crate::stream_decoder::protocol_failure;
+
+/// How much one answer may bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseLimits {
+    /// Bytes of events that are kept.
+    pub bytes: usize,
+    /// Blocks and calls.
+    pub blocks: usize,
+}
+
+impl Default for ResponseLimits {
+    /// Some sixty times what the longest answer needs, and some hundred times the blocks.
+    fn default() -> Self {
+        Self { bytes: 32 * 1024 * 1024, blocks: 10_000 }
+    }
+}
+
+/// What is left of an allowance.
+#[derive(Debug, Default)]
+pub(crate) struct ResponseBudget {
+    limits: ResponseLimits,
+    spent: SpentResponseBudget,
+}
+
+#[derive(Debug, Default)]
+struct SpentResponseBudget {
+    bytes: usize,
+    blocks: usize,
+}
+
+impl ResponseBudget {
+    pub(crate) fn new(limits: ResponseLimits) -> Self {
+        Self { limits, spent: SpentResponseBudget::default() }
+    }
+
+    /// Takes the price of an event that will be kept.
+    pub(crate) fn spend_bytes(&mut self, bytes: usize) -> Result<(), ModelFailure> {
+        self.spent.bytes = self.spent.bytes.saturating_add(bytes);
+        let most = self.limits.bytes;
+        if self.spent.bytes > most {
+            return Err(protocol_failure(format!("the answer is over {most} bytes")));
+        }
+        Ok(())
+    }
+
+    /// Takes the price of one more block.
+    pub(crate) fn spend_block(&mut self) -> Result<(), ModelFailure> {
+        self.spent.blocks = self.spent.blocks.saturating_add(1);
+        let most = self.limits.blocks;
+        if self.spent.blocks > most {
+            return Err(protocol_failure(format!("the answer is over {most} blocks")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! What happened behind the model's back, and what the files it works on hold now.
+
+use std::path::Path;
+
+use windlass_tool::ToolSessionContext;
+
+/// Files read again after a compaction, and how much of them.
+const FILES_MAX: usize = 5;
+const FILE_BYTES_MAX: usize = 20_000;
+
+/// What changed since the model last saw it: files, and commands in the background that ended.
+pub(super) fn describe_changed_files(surroundings: &ToolSessionContext) -> Option<String> {
+    let ended = surroundings.background().take_end_notices();
+    let mut lines: Vec<String> = ended.into_iter().map(|end| end.note).collect();
+    let changes = surroundings.find_changed_files();
+    if !changes.is_empty() {
+        let words = "Files you have seen changed since, by somebody else's hand or by a command. \
+                     Read them again before you rely on them.";
+        lines.push(words.to_owned());
+        lines.extend(changes.into_iter().map(|change| change.note));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The files as they are now, the one used last first.
+pub(super) fn reread_files(surroundings: &ToolSessionContext, paths: &str) -> Option<String> {
+    let mut words = String::new();
+    for path in paths.lines().take(FILES_MAX) {
+        // A file that is gone or cannot be shown is not in hand any more.
+        if let Ok(text) = surroundings.reread_file(Path::new(path), FILE_BYTES_MAX) {
+            words.push_str(&format!("\n\n{path}, as it is now:\n{text}"));
+        }
+    }
+    (!words.is_empty())
+        .then(|| format!("The files you were working with, read again after the summary:{words}"))
+}

@@ -1,0 +1,80 @@
+//! Memories: Markdown notes in a folder, of which those are shown that share words with the prompt.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::AttachmentFinder;
+
+/// Notes in one folder.
+#[derive(Clone, Debug)]
+pub struct MemoryFolder {
+    folder: PathBuf,
+}
+
+/// Notes looked at, bytes read of each, and notes shown.
+const NOTES_MAX: usize = 256;
+const NOTE_BYTES_MAX: u64 = 64 * 1024;
+const SHOWN_MAX: usize = 3;
+/// A note must share this many different words with the prompt.
+const SHARED_MIN: usize = 2;
+/// Shorter words are everywhere and say nothing.
+const WORD_CHARS_MIN: usize = 4;
+
+impl MemoryFolder {
+    /// The Markdown files directly in this folder.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+}
+
+impl AttachmentFinder for MemoryFolder {
+    fn find(&self, prompt: &str) -> Option<String> {
+        let wanted = extract_keywords(prompt);
+        let mut notes: Vec<(usize, PathBuf, String)> = Vec::new();
+        for path in list_markdown_files(&self.folder) {
+            let Some(text) = read_note(&path) else { continue };
+            let shared = extract_keywords(&text).intersection(&wanted).count();
+            if shared >= SHARED_MIN {
+                notes.push((shared, path, text));
+            }
+        }
+        // The best first; among equals by name, so that the same question finds the same notes.
+        notes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let shown: Vec<String> = notes
+            .into_iter()
+            .take(SHOWN_MAX)
+            .map(|(_, path, text)| format!("From {}:\n{}", path.display(), text.trim()))
+            .collect();
+        (!shown.is_empty())
+            .then(|| format!("Notes that may matter here.\n\n{}", shown.join("\n\n")))
+    }
+}
+
+/// Up to so many Markdown files directly in a folder, by name.
+fn list_markdown_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .take(NOTES_MAX)
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// A text file that is not too large to be a note.
+fn read_note(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    let is_note = metadata.is_file() && metadata.len() <= NOTE_BYTES_MAX;
+    is_note.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// The different words of a text that may say what it is about.
+pub(super) fn extract_keywords(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.chars().count() >= WORD_CHARS_MIN)
+        .map(str::to_lowercase)
+        .collect()
+}

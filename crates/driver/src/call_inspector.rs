@@ -1,0 +1,134 @@
+//! What is known of a call before anything is decided about it: what the registry says, and what lies
+//! at the paths it names.
+//!
+//! The engine opens no file. So the files are looked at here, through the eyes of the same rules that
+//! will decide, and what was seen travels with the call.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windlass_permission::file_system_view::{FileSystemView, HOME_KEY, PathEntry};
+use windlass_permission::{Policy, PriorDecision, decide_with_file_system};
+use windlass_tool::{ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{PathKind, ToolCall, ToolInspection};
+
+use crate::panic_guard::catch_panic_sync;
+
+/// Looks at calls.
+#[derive(Debug)]
+pub(crate) struct CallInspector {
+    pub(crate) registry: Arc<ToolRegistry>,
+    pub(crate) tool_context: Arc<ToolSessionContext>,
+    /// Which paths matter depends a little on the rules; those of the beginning will do.
+    pub(crate) policy: Policy,
+}
+
+/// Paths that travel with one call. A command that names more is judged without the rest.
+const PATHS_INSPECTED_MAX: usize = 500;
+
+impl CallInspector {
+    /// Everything that is known of a call. A tool that panics here is one that cannot run.
+    pub(crate) fn inspect(&self, call: &ToolCall) -> ToolInspection {
+        let looked = catch_panic_sync(|| {
+            let mut inspection = self.registry.inspect(call.name.as_str(), &call.input);
+            if inspection.problem.is_none() {
+                inspection.seen = self.collect_path_entries(call, &inspection);
+            }
+            inspection
+        });
+        looked.unwrap_or_else(|words| {
+            ToolInspection::from_problem(format!(
+                "The tool `{}` broke on this input: {words}",
+                call.name
+            ))
+        })
+    }
+
+    fn collect_path_entries(
+        &self,
+        call: &ToolCall,
+        inspection: &ToolInspection,
+    ) -> Vec<(Arc<str>, PathKind)> {
+        let shell = self.tool_context.shell_directory();
+        let standing =
+            (shell != self.tool_context.cwd).then(|| shell.to_string_lossy().into_owned());
+        let policy = Policy { standing, ..self.policy.clone() };
+        let eyes =
+            RecordingFileSystem { files: HostFileSystem::new(), entries: RefCell::default() };
+        let _ =
+            decide_with_file_system(&policy, call.clone(), inspection, PriorDecision::None, &eyes);
+        let home = eyes.files.home.as_ref().map(|home| {
+            (Arc::from(HOME_KEY), PathKind::Symlink(Arc::from(home.to_string_lossy())))
+        });
+        let seen = eyes.entries.into_inner().into_iter().take(PATHS_INSPECTED_MAX);
+        home.into_iter().chain(seen).collect()
+    }
+}
+
+/// The real files, and a memory of every look at them.
+struct RecordingFileSystem {
+    files: HostFileSystem,
+    entries: RefCell<BTreeMap<Arc<str>, PathKind>>,
+}
+
+impl FileSystemView for RecordingFileSystem {
+    fn entry_at(&self, path: &Path) -> PathEntry {
+        let entry = self.files.entry_at(path);
+        let seen = match &entry {
+            PathEntry::Unknown => return entry,
+            PathEntry::Missing => PathKind::Missing,
+            PathEntry::File => PathKind::File,
+            PathEntry::Directory => PathKind::Directory,
+            PathEntry::Symlink(target) => PathKind::Symlink(Arc::from(target.to_string_lossy())),
+            PathEntry::Special => PathKind::Special,
+        };
+        self.entries.borrow_mut().insert(Arc::from(path.to_string_lossy()), seen);
+        entry
+    }
+
+    fn home_directory(&self) -> Option<&Path> {
+        self.files.home_directory()
+    }
+}
+
+/// The real files.
+#[derive(Clone, Debug)]
+pub struct HostFileSystem {
+    home: Option<PathBuf>,
+}
+
+impl HostFileSystem {
+    /// With this user's home.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { home: std::env::home_dir().filter(|home| home.is_absolute()) }
+    }
+}
+
+impl Default for HostFileSystem {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FileSystemView for HostFileSystem {
+    fn entry_at(&self, path: &Path) -> PathEntry {
+        match std::fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() => {
+                std::fs::read_link(path).map_or(PathEntry::Unknown, PathEntry::Symlink)
+            }
+            Ok(found) if found.is_dir() => PathEntry::Directory,
+            Ok(found) if found.is_file() => PathEntry::File,
+            Ok(_) => PathEntry::Special,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => PathEntry::Missing,
+            // What cannot be looked at is not known to be harmless.
+            Err(_) => PathEntry::Unknown,
+        }
+    }
+
+    fn home_directory(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+}

@@ -1,0 +1,131 @@
+//! Questions from beside the conversation: a server of somebody else's wants to know something of the
+//! user. They are told as every question is, under tickets that nobody else uses, and the engine never
+//! hears of them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Ticket};
+
+use crate::notices::NoticeSender;
+
+/// Tickets from here on are ours; nested sessions count up from half of it.
+const FIRST_CLIENT_TICKET: u64 = 1 << 63;
+/// More at a time are not put: nobody could answer them.
+const OPEN_MAX: usize = 16;
+
+/// The questions that are open.
+#[derive(Debug)]
+pub(crate) struct ClientQuestions {
+    notice_sender: NoticeSender,
+    count: AtomicU64,
+    open: Mutex<HashMap<Ticket, oneshot::Sender<PermissionAnswer>>>,
+}
+
+impl ClientQuestions {
+    pub(crate) fn new(teller: NoticeSender) -> Arc<Self> {
+        Arc::new(Self { notice_sender: teller, count: AtomicU64::new(0), open: Mutex::default() })
+    }
+
+    /// Puts a question and waits for the answer; `None` when there will be none. Dropped, the
+    /// question is withdrawn.
+    pub(crate) async fn ask(
+        self: Arc<Self>,
+        question: PermissionQuestion,
+    ) -> Option<PermissionAnswer> {
+        let ticket = Ticket(FIRST_CLIENT_TICKET + self.count.fetch_add(1, Ordering::Relaxed));
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut open = self.lock_open();
+            if open.len() >= OPEN_MAX {
+                return None;
+            }
+            open.insert(ticket, answer);
+        }
+        let _asked = OpenClientQuestion { questions: Arc::clone(&self), ticket };
+        self.notice_sender.send(Notice::PermissionAsked { ticket, question });
+        answered.await.ok()
+    }
+
+    /// Tells people something.
+    pub(crate) fn warn(&self, words: String) {
+        self.notice_sender.warn(words);
+    }
+
+    /// Is this ticket one of ours?
+    pub(crate) fn is_client_ticket(ticket: Ticket) -> bool {
+        ticket.0 >= FIRST_CLIENT_TICKET
+    }
+
+    /// Carries an answer to whoever asked, if somebody still waits.
+    pub(crate) fn answer(&self, ticket: Ticket, answer: PermissionAnswer) {
+        if let Some(waiting) = self.lock_open().remove(&ticket) {
+            let _ = waiting.send(answer);
+        }
+    }
+
+    fn lock_open(&self) -> MutexGuard<'_, HashMap<Ticket, oneshot::Sender<PermissionAnswer>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that somebody waits for.
+struct OpenClientQuestion {
+    questions: Arc<ClientQuestions>,
+    ticket: Ticket,
+}
+
+impl Drop for OpenClientQuestion {
+    fn drop(&mut self) {
+        if self.questions.lock_open().remove(&self.ticket).is_some() {
+            self.questions.notice_sender.send(Notice::PermissionWithdrawn(self.ticket));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notices;
+    use windlass_vocabulary::{Json, ToolCall};
+
+    fn question() -> PermissionQuestion {
+        let (id, name) = ("q".into(), "AskUserQuestion".into());
+        let call = ToolCall { id, name, input: Json::empty_object(), signature: None };
+        PermissionQuestion {
+            call,
+            why: "a server asks".to_owned(),
+            suggestions: Vec::new(),
+            agent: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_is_answered_once_or_withdrawn() {
+        let (teller, mut notices) = notices::channel();
+        let outside = ClientQuestions::new(teller);
+        let asking = tokio::spawn(Arc::clone(&outside).ask(question()));
+        let Some(Notice::PermissionAsked { ticket, .. }) = notices.next().await else {
+            panic!("nothing was asked")
+        };
+        assert!(ClientQuestions::is_client_ticket(ticket));
+        let yes = PermissionAnswer::Allow { updated_input: None, remember: Vec::new() };
+        outside.answer(ticket, yes.clone());
+        outside.answer(ticket, yes.clone());
+        assert_eq!(asking.await.expect("a task"), Some(yes));
+        let asking = tokio::spawn(Arc::clone(&outside).ask(question()));
+        let Some(Notice::PermissionAsked { ticket, .. }) = notices.next().await else {
+            panic!("nothing was asked")
+        };
+        asking.abort();
+        assert_eq!(notices.next().await, Some(Notice::PermissionWithdrawn(ticket)));
+        let many: Vec<_> =
+            (0..OPEN_MAX).map(|_| tokio::spawn(Arc::clone(&outside).ask(question()))).collect();
+        for _ in &many {
+            notices.next().await;
+        }
+        assert_eq!(Arc::clone(&outside).ask(question()).await, None);
+    }
+}

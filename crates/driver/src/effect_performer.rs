@@ -1,0 +1,353 @@
+//! One match arm per effect. Starts, never waits; what comes of it arrives as an event.
+//!
+//! There is no rule here and no branch on why the engine wants something.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use windlass_engine::{Effect, Event};
+use windlass_hook::PermissionRequestAnswer;
+use windlass_permission::Policy;
+use windlass_tool::{CallLimits, ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{
+    AttachmentKind, AttemptId, Chore, FailureKind, Json, Millis, ModelFailure, ModelRequest,
+    Notice, PermissionAnswer, PermissionQuestion, Ticket,
+};
+
+use crate::attachment::AttachmentSources;
+use crate::call_inspector::CallInspector;
+use crate::durability::DurabilityGate;
+use crate::hook::SessionHooks;
+use crate::hook::hook_tasks::HookTasks;
+use crate::memory_file::MemoryFile;
+use crate::model::ModelClient;
+use crate::notices::NoticeSender;
+use crate::panic_guard::catch_panic;
+use crate::permission_prompts::PermissionPrompts;
+use crate::side_model::SessionSideModel;
+use crate::spill_writer::SpillWriter;
+use crate::summary_call;
+use crate::tool::ToolRunner;
+
+/// Everything under way, and what is needed to start more.
+pub(crate) struct EffectPerformer {
+    model: Arc<ModelClient>,
+    tools: ToolRunner,
+    permission_prompts: PermissionPrompts,
+    hooks: HookTasks,
+    spills: SpillWriter,
+    attachments: Arc<AttachmentSources>,
+    notice_sender: NoticeSender,
+    events: mpsc::Sender<Event>,
+    attempts: HashMap<AttemptId, AbortHandle>,
+    /// The timer set last; the engine has no more than one.
+    timer: Option<(Ticket, AbortHandle)>,
+    /// Model calls, summaries, timers: dropped with the session.
+    tasks: JoinSet<()>,
+    /// What is being kept of what was seen to beside runs.
+    chores: JoinSet<()>,
+    memory_file: Option<Arc<MemoryFile>>,
+}
+
+/// What a performer is made of.
+pub(crate) struct EffectPerformerParts {
+    pub(crate) model: Arc<ModelClient>,
+    pub(crate) registry: Arc<ToolRegistry>,
+    pub(crate) side_model: Arc<SessionSideModel>,
+    pub(crate) inspector: Arc<CallInspector>,
+    pub(crate) attachments: AttachmentSources,
+    pub(crate) hooks: Arc<SessionHooks>,
+    pub(crate) memory_file: Option<Arc<MemoryFile>>,
+    pub(crate) notice_sender: NoticeSender,
+    pub(crate) events: mpsc::Sender<Event>,
+}
+
+impl EffectPerformer {
+    pub(crate) fn new(parts: EffectPerformerParts) -> Self {
+        let EffectPerformerParts {
+            model, registry, side_model: aside, inspector, attachments, ..
+        } = parts;
+        let EffectPerformerParts { hooks, memory_file, notice_sender, events, .. } = parts;
+        let surroundings = Arc::clone(&attachments.tool_context);
+        Self {
+            model,
+            spills: SpillWriter::new(surroundings.spill_directory.clone(), notice_sender.clone()),
+            permission_prompts: PermissionPrompts::new(inspector, notice_sender.clone()),
+            tools: ToolRunner::new(
+                registry,
+                surroundings,
+                Arc::clone(&attachments.path_instructions),
+                aside,
+                (Arc::clone(&hooks), events.clone()),
+            ),
+            attachments: Arc::new(attachments),
+            hooks: HookTasks::new(hooks, events.clone()),
+            notice_sender,
+            events,
+            attempts: HashMap::new(),
+            timer: None,
+            tasks: JoinSet::new(),
+            chores: JoinSet::new(),
+            memory_file,
+        }
+    }
+
+    /// Starts what the engine asks for, when the gate is open. What is allowed at this moment goes
+    /// with a tool that may start a session of its own.
+    pub(crate) fn perform(&mut self, effect: Effect, policy: &Policy, gate: DurabilityGate) {
+        while self.tasks.try_join_next().is_some() {}
+        match effect {
+            Effect::CallModel(request) => {
+                self.hooks.cancel_idle_notification();
+                self.call_model(request, gate);
+            }
+            Effect::CancelModel { attempt } => {
+                if let Some(call) = self.attempts.remove(&attempt) {
+                    call.abort();
+                }
+            }
+            Effect::StartTool { ticket, granted, allowance } => {
+                let terms = CallLimits { policy: policy.clone(), allowance };
+                self.tools.start(ticket, granted, terms, gate);
+            }
+            Effect::CancelTool { ticket } => self.tools.cancel(ticket),
+            Effect::AskPermission { ticket, question } => {
+                self.ask_permission(ticket, question, policy)
+            }
+            Effect::RunHook { ticket, point, subject } => {
+                self.hooks.run_hooks(ticket, point, subject, policy);
+            }
+            Effect::Summarize { ticket, request } => self.summarize(ticket, request, gate),
+            Effect::Spill { name, text } => self.spills.write(name, text),
+            Effect::Keep { chore, text } => self.save_chore(chore, text),
+            Effect::Prefetch { kind, about } => self.prefetch(kind, about),
+            Effect::SetTimer { ticket, after } => self.set_timer(ticket, after),
+            Effect::Tell(notice) => self.send_notice(notice),
+            Effect::Finish(ending) => {
+                self.hooks.finish_run(policy.mode);
+                self.send_notice(Notice::RunEnded(ending));
+            }
+        }
+    }
+
+    /// A question was answered by a front end.
+    pub(crate) fn answer_question(&mut self, ticket: Ticket, answer: PermissionAnswer) -> Event {
+        self.permission_prompts.take_answer(ticket, answer)
+    }
+
+    /// Where tools work.
+    pub(crate) fn tool_context(&self) -> Arc<ToolSessionContext> {
+        Arc::clone(&self.attachments.tool_context)
+    }
+
+    /// Where people are told things.
+    pub(crate) fn notice_sender(&self) -> &NoticeSender {
+        &self.notice_sender
+    }
+
+    /// Runs something of the hooks' beside everything else.
+    pub(crate) fn spawn_detached(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.hooks.spawn(work);
+    }
+
+    /// Tells people something the engine does not know.
+    pub(crate) fn warn(&self, words: String) {
+        self.notice_sender.warn(words);
+    }
+
+    /// Drops everything but what must end by itself: tools are asked to, writing to disk does.
+    pub(crate) fn cancel_all(&mut self) {
+        self.tasks.abort_all();
+        self.tools.cancel_all();
+        self.hooks.cancel_all();
+    }
+
+    /// Nothing that was begun before is heard of any more, and what was told to the model before may
+    /// be told again.
+    pub(crate) fn reset(&mut self, events: mpsc::Sender<Event>) {
+        self.cancel_all();
+        self.tools.report_to(events.clone());
+        self.hooks.report_to(events.clone());
+        self.events = events;
+        self.attempts.clear();
+        self.timer = None;
+        self.attachments.path_instructions.reset();
+        self.attachments.tool_context.forget_files();
+    }
+
+    /// Does a tool run?
+    pub(crate) fn are_tools_running(&self) -> bool {
+        self.tools.are_running()
+    }
+
+    /// Is something still there that must end by itself?
+    pub(crate) fn is_busy(&self) -> bool {
+        self.tools.are_running() || self.hooks.are_running() || self.spills.are_writing()
+    }
+
+    /// Waits until one thing that must end by itself has ended.
+    pub(crate) async fn wait_for_one(&mut self) {
+        tokio::select! {
+            () = self.tools.wait_for_one(), if self.tools.are_running() => {}
+            () = self.hooks.wait_for_one(), if self.hooks.are_running() => {}
+            () = self.spills.wait_for_one(), if self.spills.are_writing() => {}
+            else => {}
+        }
+    }
+
+    /// Hooks may answer before anybody else does; hooks are told when somebody is asked.
+    fn ask_permission(&mut self, ticket: Ticket, question: PermissionQuestion, policy: &Policy) {
+        let words = format!("Windlass needs your permission to use {}", question.call.name);
+        let call = self.hooks.select_notification_hooks("permission_prompt", &words, policy.mode);
+        let Some(asking) = self.hooks.select_permission_hooks(&question, policy) else {
+            self.permission_prompts.ask(ticket, question);
+            if let Some(call) = call {
+                self.hooks.spawn(async move { drop(call.run().await) });
+            }
+            return;
+        };
+        let cancel = self.permission_prompts.register(ticket, &question);
+        let (questions, events) = (self.permission_prompts.clone(), self.events.clone());
+        self.hooks.spawn(async move {
+            let joint = asking.with_cancel(cancel.clone()).run().await;
+            let answer = match joint.permission_answer {
+                _ if cancel.is_cancelled() => return,
+                Some(answer) => to_answer(answer),
+                None => {
+                    if questions.ask_registered(ticket, question)
+                        && let Some(call) = call
+                    {
+                        drop(call.run().await);
+                    }
+                    return;
+                }
+            };
+            let _ = events.send(questions.take_answer(ticket, answer)).await;
+        });
+    }
+
+    fn send_notice(&mut self, notice: Notice) {
+        if let Notice::PermissionWithdrawn(ticket) = &notice {
+            self.permission_prompts.withdraw(*ticket);
+        }
+        self.notice_sender.send(notice);
+    }
+
+    fn call_model(&mut self, request: Box<ModelRequest>, gate: DurabilityGate) {
+        let attempt = request.attempt;
+        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let call = self.tasks.spawn(async move {
+            let report = |event| send_event(&events, event);
+            if let Err(words) = catch_panic(model.run_attempt(&request, gate, report)).await {
+                let failure = ModelFailure::new(
+                    FailureKind::Misconfigured,
+                    format!("a fault inside Windlass ended the call: {words}"),
+                );
+                let _ = events.send(Event::ModelFailed { attempt, failure }).await;
+            }
+        });
+        self.track_attempt(attempt, call);
+    }
+
+    fn summarize(&mut self, ticket: Ticket, request: Box<ModelRequest>, gate: DurabilityGate) {
+        let attempt = request.attempt;
+        let (model, events) = (Arc::clone(&self.model), self.events.clone());
+        let call = self.tasks.spawn(async move {
+            let event = summary_call::summarize(&model, ticket, &request, gate).await;
+            let _ = events.send(event).await;
+        });
+        self.track_attempt(attempt, call);
+    }
+
+    /// Keeps the means to cancel a request.
+    fn track_attempt(&mut self, attempt: AttemptId, call: AbortHandle) {
+        self.attempts.retain(|_, call| !call.is_finished());
+        self.attempts.insert(attempt, call);
+    }
+
+    fn set_timer(&mut self, ticket: Ticket, after: Millis) {
+        let events = self.events.clone();
+        let timer = self.tasks.spawn(async move {
+            tokio::time::sleep(Duration::from_millis(after.0)).await;
+            let _ = events.send(Event::TimerFired { ticket }).await;
+        });
+        self.timer = Some((ticket, timer));
+    }
+
+    /// Lets the timer that runs run out now.
+    pub(crate) fn fire_timer_now(&mut self) -> Option<Event> {
+        let (ticket, timer) = self.timer.take().filter(|(_, timer)| !timer.is_finished())?;
+        timer.abort();
+        // Should it have fired a moment ago, the engine hears it twice and heeds it once.
+        Some(Event::TimerFired { ticket })
+    }
+
+    /// Keeps what came of a chore. Titles are the journal's and the transcript's to keep.
+    fn save_chore(&mut self, chore: Chore, text: String) {
+        let Some(notebook) = self.memory_file.clone() else { return };
+        let (events, teller) = (self.events.clone(), self.notice_sender.clone());
+        self.chores.spawn(async move {
+            match notebook.save(chore, text).await {
+                Ok(Some(about)) => {
+                    let chore = Chore::Consolidation;
+                    let _ = events.send(Event::ChoreAsked { chore, about }).await;
+                }
+                Ok(None) => {}
+                Err(problem) => teller.warn(problem),
+            }
+        });
+    }
+
+    /// Is something being kept that was seen to beside runs?
+    pub(crate) fn are_chores_saved(&mut self) -> bool {
+        while self.chores.try_join_next().is_some() {}
+        self.chores.is_empty()
+    }
+
+    /// Waits until something is kept that was seen to beside runs; or, where that is waited for, until
+    /// one thing has ended that must end by itself.
+    pub(crate) async fn wait_for_change(&mut self, is_ending: bool) {
+        match is_ending {
+            true => self.wait_for_one().await,
+            false => self.wait_for_chore().await,
+        }
+    }
+
+    /// Waits until something is kept; for ever when nothing is under way.
+    async fn wait_for_chore(&mut self) {
+        if self.chores.join_next().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// A prefetch that finds nothing says so by not arriving.
+    fn prefetch(&mut self, kind: AttachmentKind, about: String) {
+        let (attachments, events) = (Arc::clone(&self.attachments), self.events.clone());
+        self.tasks.spawn(async move {
+            if let Some(event) = attachments.find(kind, about).await {
+                let _ = events.send(event).await;
+            }
+        });
+    }
+}
+
+/// A hook's answer to a question, as whoever is asked would give it.
+fn to_answer(answer: PermissionRequestAnswer) -> PermissionAnswer {
+    match answer {
+        PermissionRequestAnswer::Allow { updated_input, remember } => PermissionAnswer::Allow {
+            updated_input: updated_input.map(|input| Json::from_checked(&input.to_string())),
+            remember,
+        },
+        PermissionRequestAnswer::Deny { message, interrupt } => {
+            PermissionAnswer::Deny { message, interrupt }
+        }
+    }
+}
+
+/// A session that is gone needs no more events.
+async fn send_event(events: &mpsc::Sender<Event>, event: Event) {
+    let _ = events.send(event).await;
+}

@@ -1,0 +1,68 @@
+//! Variables that hooks at the start of a session want later commands to have.
+//!
+//! Hooks append shell lines to a file. A shell reads it once, and what that changed is carried over
+//! like what a command exports.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use windlass_tool::{OneShotCommand, ToolSessionContext};
+
+/// A new file for variables.
+pub(super) fn create_env_file(surroundings: &ToolSessionContext) -> Option<PathBuf> {
+    std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
+    let path = surroundings.spill_directory.join(format!("variables-{}", super::generate_uuid()));
+    std::fs::File::create_new(&path).ok()?;
+    Some(path)
+}
+
+/// Takes over what the file says, and removes it. An error says why not.
+pub(super) async fn import_env_file(
+    file: &Path,
+    surroundings: &ToolSessionContext,
+) -> Result<(), String> {
+    let is_empty = std::fs::metadata(file).is_ok_and(|found| found.len() == 0);
+    if !is_empty {
+        let read = read_exported_variables(file, surroundings).await?;
+        surroundings.set_exported_variables(&read);
+    }
+    let _ = std::fs::remove_file(file);
+    Ok(())
+}
+
+async fn read_exported_variables(
+    file: &Path,
+    surroundings: &ToolSessionContext,
+) -> Result<Vec<(OsString, OsString)>, String> {
+    let script = "set -a; . \"$0\" >/dev/null 2>&1; exec env -0";
+    let errand = OneShotCommand {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into(), file.into()],
+        directory: surroundings.cwd.clone(),
+        environment: surroundings.environment.clone(),
+        input: Vec::new(),
+        timeout: READING_MAX,
+        output_bytes_max: BYTES_MAX,
+        cancel: CancellationToken::new(),
+    };
+    let end = errand.run().await.map_err(|error| error.to_string())?;
+    if end.code != Some(0) || end.stdout.is_cut() {
+        return Err(format!("{} could not be read as shell lines", file.display()));
+    }
+    let lines = end.stdout.bytes.split(|byte| *byte == 0);
+    let pair = |line: &[u8]| {
+        let place = line.iter().position(|byte| *byte == b'=')?;
+        let (name, value) = line.split_at_checked(place)?;
+        let value = value.get(1..)?.to_vec();
+        Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value)))
+    };
+    Ok(lines.filter_map(pair).collect())
+}
+
+/// How long reading the file may take.
+const READING_MAX: Duration = Duration::from_secs(5);
+/// Bytes of all variables.
+const BYTES_MAX: usize = 256 * 1024;

@@ -1,0 +1,102 @@
+//! Asks models and tools on behalf of hooks, under the rules of the session.
+//!
+//! A tool of a server runs because the user configured it, so no question is put; deny rules hold all
+//! the same. What a model costs goes back with the verdict, and through it to the engine's account.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use windlass_hook::{HookBackend, HookBackendReply, HookBackendReplyFuture};
+use windlass_permission::{
+    PermissionDecision, Policy, PriorDecision, Rule, decide_with_file_system,
+};
+use windlass_tool::side_question::SideQuestion;
+use windlass_tool::{CallLimits, ToolCallContext};
+use windlass_vocabulary::{Json, MicroUsd, ToolCall, ToolCallId, ToolName, ToolResultPart};
+
+use crate::call_inspector::{CallInspector, HostFileSystem};
+use crate::side_model::SessionSideModel;
+
+/// Asks in one session.
+#[derive(Debug)]
+pub(crate) struct SessionHookBackend {
+    pub(crate) side_model: Arc<SessionSideModel>,
+    pub(crate) inspector: Arc<CallInspector>,
+    /// The most one question may cost, where money is limited.
+    pub(crate) allowance: Option<MicroUsd>,
+}
+
+impl HookBackend for SessionHookBackend {
+    fn ask_model(
+        &self,
+        prompt: String,
+        model: Option<&str>,
+        limit: Duration,
+    ) -> HookBackendReplyFuture<'_> {
+        let asked = match model {
+            None => Ok(None),
+            Some(name) => self.side_model.find_model(name).map(Some),
+        };
+        Box::pin(async move {
+            let (allowance, cancel) = (self.allowance, CancellationToken::new());
+            let question =
+                SideQuestion { prompt, search_domains: None, allowance, timeout: limit, cancel };
+            let asked = match asked {
+                Ok(asked) => asked,
+                Err(why) => return HookBackendReply { text: Err(why), spent: MicroUsd(0) },
+            };
+            let said = self.side_model.ask_model(asked, question).await;
+            HookBackendReply { text: said.answer, spent: said.spent }
+        })
+    }
+
+    fn call_tool(&self, tool: String, input: Value) -> HookBackendReplyFuture<'_> {
+        Box::pin(async move {
+            match self.call_tool(&tool, &input).await {
+                Ok(weighed) => weighed,
+                Err(why) => HookBackendReply { text: Err(why), spent: MicroUsd(0) },
+            }
+        })
+    }
+}
+
+impl SessionHookBackend {
+    async fn call_tool(&self, name: &str, input: &Value) -> Result<HookBackendReply, String> {
+        let Some(tool) = self.inspector.registry.get(name) else {
+            return Err(format!("there is no tool {name} in this session"));
+        };
+        let call = ToolCall {
+            id: ToolCallId::from("hook"),
+            name: ToolName::from(name),
+            input: Json::from_checked(&input.to_string()),
+            signature: None,
+        };
+        let inspection = self.inspector.inspect(&call);
+        let mut policy: Policy = self.inspector.policy.clone();
+        policy.rules.allow.push(Rule { tool: name.to_owned(), content: None });
+        let granted = match decide_with_file_system(
+            &policy,
+            call,
+            &inspection,
+            PriorDecision::None,
+            &HostFileSystem::new(),
+        ) {
+            PermissionDecision::Allow(granted) => granted,
+            PermissionDecision::Ask(question) => return Err(question.view().why.clone()),
+            PermissionDecision::Deny { why, .. } => return Err(why),
+        };
+        let mut job = ToolCallContext::new(Arc::clone(&self.inspector.tool_context));
+        let (policy, allowance) = (self.inspector.policy.clone(), self.allowance);
+        job.call_limits = CallLimits { policy, allowance };
+        let outcome = tool.run(granted, job).await;
+        let texts = outcome.content.iter().filter_map(|part| match part {
+            ToolResultPart::Text(text) => Some(text.as_str()),
+            ToolResultPart::Media(_) => None,
+        });
+        let text = texts.collect::<Vec<_>>().join("\n");
+        let text = if outcome.is_error { Err(text) } else { Ok(text) };
+        Ok(HookBackendReply { text, spent: outcome.spent })
+    }
+}

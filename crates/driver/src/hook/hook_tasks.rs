@@ -1,0 +1,188 @@
+//! Hooks the engine asks for, each moment as a task of its own that reports one end.
+//!
+//! What is waited for is called off when the run ends, with everything it started. What nobody waits
+//! for ends by its own deadline, or with the session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use windlass_engine::{Event, HookSubject};
+use windlass_hook::HookEvent;
+use windlass_permission::Policy;
+use windlass_vocabulary::{
+    AttachmentKind, HookPoint, HookReport, HookVerdict, PermissionMode, PermissionQuestion, Ticket,
+};
+
+use super::{PendingHooks, SessionHooks, hook_input};
+use crate::panic_guard::catch_panic;
+
+/// Hooks under way.
+pub(crate) struct HookTasks {
+    hooks: Arc<SessionHooks>,
+    events: mpsc::Sender<Event>,
+    running: JoinSet<()>,
+    /// Called off when the run ends.
+    run: CancellationToken,
+    /// Called off when somebody speaks.
+    idle: CancellationToken,
+}
+
+impl HookTasks {
+    pub(crate) fn new(hooks: Arc<SessionHooks>, events: mpsc::Sender<Event>) -> Self {
+        let (run, idle) = (CancellationToken::new(), CancellationToken::new());
+        Self { hooks, events, running: JoinSet::new(), run, idle }
+    }
+
+    /// Hooks that are asked from now on report there.
+    pub(crate) fn report_to(&mut self, events: mpsc::Sender<Event>) {
+        self.hooks.report_to(&events);
+        self.events = events;
+        (self.run, self.idle) = (CancellationToken::new(), CancellationToken::new());
+    }
+
+    /// Asks the hooks at this point.
+    pub(crate) fn run_hooks(
+        &mut self,
+        ticket: Option<Ticket>,
+        point: HookPoint,
+        subject: HookSubject,
+        policy: &Policy,
+    ) {
+        while self.running.try_join_next().is_some() {}
+        if point == HookPoint::PostCompact {
+            self.run_compact_start_hooks(policy.mode);
+        }
+        let asking = self.hooks.select_hooks_for_subject(point.into(), &subject, policy);
+        let (hooks, events, run) = (Arc::clone(&self.hooks), self.events.clone(), self.run.clone());
+        match (ticket, asking) {
+            (Some(ticket), Some(asking)) => {
+                self.running.spawn(async move {
+                    let joint = catch_panic(asking.with_cancel(run).run()).await;
+                    let report = match joint {
+                        Ok(joint) => hooks.build_report(joint, &subject),
+                        Err(words) => build_panic_report(point, &words),
+                    };
+                    let _ = events.send(Event::HookEnded { ticket, report }).await;
+                });
+            }
+            (Some(ticket), None) => {
+                let report = HookReport::default();
+                self.running.spawn(async move {
+                    let _ = events.send(Event::HookEnded { ticket, report }).await;
+                });
+            }
+            (None, Some(asking)) => {
+                self.running.spawn(async move { drop(asking.run().await) });
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Those who may answer a question before a person does.
+    pub(crate) fn select_permission_hooks(
+        &self,
+        question: &PermissionQuestion,
+        policy: &Policy,
+    ) -> Option<PendingHooks> {
+        let subject = HookSubject::Call(question.call.clone());
+        let mut asking =
+            self.hooks.select_hooks_for_subject(HookEvent::PermissionRequest, &subject, policy)?;
+        if let Value::Object(fields) = &mut asking.occasion.input {
+            fields.remove("tool_use_id");
+            fields.extend(hook_input::build_question_fields(question));
+        }
+        Some(asking)
+    }
+
+    /// Tells hooks that somebody should look here; `None` when nobody wants to know.
+    pub(crate) fn select_notification_hooks(
+        &self,
+        kind: &str,
+        message: &str,
+        mode: PermissionMode,
+    ) -> Option<PendingHooks> {
+        let fields = json!({ "message": message, "notification_type": kind });
+        let fields: Map<String, Value> = fields.as_object().cloned().unwrap_or_default();
+        self.hooks.select_hooks(HookEvent::Notification, Some(kind), mode, fields)
+    }
+
+    /// Runs something of the hooks' beside everything else.
+    pub(crate) fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.running.spawn(work);
+    }
+
+    /// The run is over: nobody waits for its hooks any more. If nobody says anything for a while,
+    /// hooks are told that somebody should.
+    pub(crate) fn finish_run(&mut self, mode: PermissionMode) {
+        self.run.cancel();
+        self.run = CancellationToken::new();
+        self.idle.cancel();
+        if self.hooks.is_nested() || !self.hooks.has(HookEvent::Notification) {
+            return;
+        }
+        let words = "Windlass is waiting for your input";
+        let Some(asking) = self.select_notification_hooks("idle_prompt", words, mode) else {
+            return;
+        };
+        self.idle = CancellationToken::new();
+        let idle = self.idle.clone();
+        self.running.spawn(async move {
+            tokio::select! {
+                () = idle.cancelled() => {}
+                () = tokio::time::sleep(IDLE_NOTIFICATION_AFTER) => drop(asking.run().await),
+            }
+        });
+    }
+
+    /// Somebody speaks.
+    pub(crate) fn cancel_idle_notification(&self) {
+        self.idle.cancel();
+    }
+
+    /// History was compacted: for hooks a session starts, and what they say goes to the model.
+    fn run_compact_start_hooks(&mut self, mode: PermissionMode) {
+        let source = "compact";
+        let fields = Map::from_iter([("source".to_owned(), Value::from(source))]);
+        let asking = self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields);
+        if let Some(asking) = asking {
+            let events = self.events.clone();
+            self.running.spawn(async move {
+                for text in asking.run().await.context {
+                    let kind = AttachmentKind::Hook;
+                    let _ = events.send(Event::AttachmentArrived { kind, text }).await;
+                }
+            });
+        }
+    }
+
+    /// Calls off what is waited for; the rest ends by itself or is dropped with the session.
+    pub(crate) fn cancel_all(&self) {
+        self.run.cancel();
+        self.idle.cancel();
+    }
+
+    pub(crate) fn are_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Waits for the end of any; at once if none is under way.
+    pub(crate) async fn wait_for_one(&mut self) {
+        self.running.join_next().await;
+    }
+}
+
+/// A fault of ours is a fault of the hook: before a tool, never a yes.
+fn build_panic_report(point: HookPoint, words: &str) -> HookReport {
+    let verdict = match point {
+        HookPoint::PreToolUse => HookVerdict::Ask(format!("its hooks broke down: {words}")),
+        _ => HookVerdict::Pass,
+    };
+    HookReport { verdict, ..HookReport::default() }
+}
+
+/// After so long without a word, somebody is told.
+const IDLE_NOTIFICATION_AFTER: Duration = Duration::from_secs(60);

@@ -1,0 +1,301 @@
+//! The door through which prompts come in: hooks at the start of a session stand there, and hooks that
+//! look at each prompt.
+//!
+//! Prompts keep their order. The session listens all the while: an interrupt calls off what waits
+//! here. A start that takes too long holds up the first prompt only for a while; what its hooks say
+//! later goes with the next prompt. A prompt that hooks refuse leaves no trace in the session.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use windlass_engine::Event;
+use windlass_hook::{CombinedHookResult, HookEvent};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{
+    AttachmentKind, ContentBlock, HookVerdict, MicroUsd, Notice, PermissionMode, Terminal, Usage,
+};
+
+use super::{PendingHooks, SessionHooks, env_file};
+use crate::clock;
+use crate::session::{PromptSubmission, SlashCommandCall};
+
+/// The door of a session.
+pub(crate) struct PromptIntake {
+    hooks: Arc<SessionHooks>,
+    start_hooks: JoinSet<CombinedHookResult>,
+    /// Until then the first prompt waits for the start; `None` once it need not.
+    start_deadline: Option<Instant>,
+    env_file: Option<PathBuf>,
+    prompt_hooks: JoinSet<CombinedHookResult>,
+    queued: VecDeque<PromptSubmission>,
+    /// What hooks at the start want said before the next prompt.
+    start_message: Option<String>,
+}
+
+/// What comes through the door.
+pub(crate) enum IntakeItem {
+    /// Words for the model.
+    Event(Event),
+    /// A name for the session.
+    Title(String),
+    /// A prompt.
+    Prompt(PromptSubmission),
+}
+
+/// Where the session stands, as far as it matters here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunStatus {
+    pub(crate) is_running: bool,
+    pub(crate) spent: MicroUsd,
+    pub(crate) mode: PermissionMode,
+}
+
+impl PromptIntake {
+    pub(crate) fn new(hooks: Arc<SessionHooks>) -> Self {
+        Self {
+            hooks,
+            start_hooks: JoinSet::new(),
+            start_deadline: None,
+            env_file: None,
+            prompt_hooks: JoinSet::new(),
+            queued: VecDeque::new(),
+            start_message: None,
+        }
+    }
+
+    /// The session starts, for this reason.
+    pub(crate) fn run_start_hooks(&mut self, source: &str, mode: PermissionMode) {
+        let facts = &self.hooks.facts;
+        let asking = match &facts.identity.agent {
+            Some(agent) => self.hooks.select_hooks(
+                HookEvent::SubagentStart,
+                Some(&agent.kind),
+                mode,
+                Map::new(),
+            ),
+            None => {
+                let fields = [("source", source), ("model", &facts.model)];
+                let fields = fields.map(|(name, value)| (name.to_owned(), Value::from(value)));
+                let fields = Map::from_iter(fields);
+                self.hooks.select_hooks(HookEvent::SessionStart, Some(source), mode, fields)
+            }
+        };
+        let Some(mut asking) = asking else { return };
+        if !self.hooks.is_nested() {
+            self.env_file = env_file::create_env_file(&self.hooks.inspector.tool_context);
+            asking.occasion.env_file.clone_from(&self.env_file);
+        }
+        self.start_hooks.spawn(asking.run());
+        self.start_deadline = Some(clock::now() + START_HOOKS_WAIT_MAX);
+    }
+
+    /// A prompt came. Given back when nobody looks at it.
+    pub(crate) fn submit(&mut self, submission: PromptSubmission) -> Option<PromptSubmission> {
+        let is_page =
+            submission.slash_command.is_some() && self.hooks.has(HookEvent::UserPromptExpansion);
+        let is_watched = is_page || self.hooks.has(HookEvent::UserPromptSubmit);
+        let is_watched = is_watched && !self.hooks.is_nested();
+        if !is_watched && self.start_deadline.is_none() && self.queued.is_empty() {
+            self.hooks.begin_prompt();
+            return Some(self.prepend_start_message(submission));
+        }
+        self.queued.push_back(submission);
+        None
+    }
+
+    /// What comes through next. Waits for ever when nothing can; dropping the future loses nothing.
+    pub(crate) async fn next(&mut self, standing: RunStatus) -> Vec<IntakeItem> {
+        loop {
+            let is_free = self.start_deadline.is_none() && self.prompt_hooks.is_empty();
+            if is_free && let Some(events) = self.review_next(standing.mode) {
+                return events;
+            }
+            let until = self.start_deadline.filter(|_| !self.queued.is_empty());
+            tokio::select! {
+                Some(joint) = self.start_hooks.join_next() => {
+                    self.start_deadline = None;
+                    self.import_variables().await;
+                    let mut joint = joint.unwrap_or_default();
+                    self.start_message = joint.first_message.take();
+                    return into_intake_items(joint);
+                }
+                Some(joint) = self.prompt_hooks.join_next() => {
+                    let joint = joint.unwrap_or_else(|error| block_after_panic(&error));
+                    return self.finish_review(joint, standing);
+                }
+                () = async { sleep_until(until.unwrap_or_else(clock::now)).await },
+                    if until.is_some() =>
+                {
+                    self.start_deadline = None;
+                    let seconds = START_HOOKS_WAIT_MAX.as_secs();
+                    self.hooks.warn(format!(
+                        "the hooks at the start took longer than {seconds} s; the session begins \
+                         without what they say"
+                    ));
+                }
+                else => std::future::pending::<()>().await,
+            }
+        }
+    }
+
+    /// Nothing that waits here comes in any more. Says whether anything did.
+    pub(crate) fn interrupt(&mut self, standing: RunStatus) -> bool {
+        let had_any = !self.queued.is_empty();
+        self.queued.clear();
+        self.prompt_hooks = JoinSet::new();
+        if had_any && !standing.is_running {
+            let why = "interrupted before the prompt was sent".to_owned();
+            self.report_run_ended(Terminal::AbortedStreaming, why, standing.spent);
+        }
+        had_any
+    }
+
+    /// Has hooks look at the next prompt, or lets it in.
+    fn review_next(&mut self, mode: PermissionMode) -> Option<Vec<IntakeItem>> {
+        let submission = self.queued.front()?;
+        let prompt = collect_prompt_text(submission);
+        self.hooks.begin_prompt();
+        let page = submission
+            .slash_command
+            .as_ref()
+            .and_then(|page| self.select_expansion_hooks(page, &prompt, mode));
+        let fields = Map::from_iter([("prompt".to_owned(), Value::from(prompt))]);
+        let is_nested = self.hooks.is_nested();
+        let asking = self.hooks.select_hooks(HookEvent::UserPromptSubmit, None, mode, fields);
+        let all: Vec<PendingHooks> =
+            page.into_iter().chain(asking).filter(|_| !is_nested).collect();
+        match all.is_empty() {
+            false => {
+                self.prompt_hooks.spawn(run_in_sequence(all));
+                None
+            }
+            true => {
+                let submission = self.queued.pop_front()?;
+                Some(vec![IntakeItem::Prompt(self.prepend_start_message(submission))])
+            }
+        }
+    }
+
+    /// Those who are asked whether a page may stand for what was typed.
+    fn select_expansion_hooks(
+        &self,
+        page: &SlashCommandCall,
+        prompt: &str,
+        mode: PermissionMode,
+    ) -> Option<PendingHooks> {
+        let fields = json!({
+            "expansion_type": "slash_command",
+            "command_name": page.name,
+            "command_args": page.arguments,
+            "command_source": page.source,
+            "prompt": prompt,
+        });
+        let fields = fields.as_object().cloned().unwrap_or_default();
+        self.hooks.select_hooks(HookEvent::UserPromptExpansion, Some(&page.name), mode, fields)
+    }
+
+    /// Hooks have looked at the first prompt that waits.
+    fn finish_review(&mut self, joint: CombinedHookResult, standing: RunStatus) -> Vec<IntakeItem> {
+        let Some(submission) = self.queued.pop_front() else {
+            return Vec::new();
+        };
+        match joint.verdict {
+            HookVerdict::Block(why) | HookVerdict::Halt(why) => {
+                let why = format!("a hook ({}) refused the prompt: {why}", joint.decided_by);
+                self.hooks.warn(why.clone());
+                if !standing.is_running {
+                    self.report_run_ended(Terminal::HookStopped, why, standing.spent);
+                }
+                Vec::new()
+            }
+            HookVerdict::Pass
+            | HookVerdict::Allow
+            | HookVerdict::Ask(_)
+            | HookVerdict::Defer(_) => {
+                let mut events = into_intake_items(joint);
+                events.push(IntakeItem::Prompt(self.prepend_start_message(submission)));
+                events
+            }
+        }
+    }
+
+    /// What hooks at the start want said goes before the first prompt's own words.
+    fn prepend_start_message(&mut self, mut submission: PromptSubmission) -> PromptSubmission {
+        if let Some(first) = self.start_message.take() {
+            submission.content.insert(0, ContentBlock::Text(format!("{first}\n\n")));
+        }
+        submission
+    }
+
+    /// A prompt that never came in is over all the same: whoever sent it waits for its end.
+    fn report_run_ended(&self, terminal: Terminal, why: String, cost: MicroUsd) {
+        let teller = &self.hooks.notice_sender;
+        teller.send(Notice::RunStarted);
+        teller.send(Notice::RunEnded(RunEnding {
+            terminal,
+            outcome: None,
+            why,
+            failure: None,
+            turns: 0,
+            usage: Usage::default(),
+            cost,
+            deferred: None,
+        }));
+    }
+
+    async fn import_variables(&mut self) {
+        if let Some(file) = self.env_file.take()
+            && let Err(problem) =
+                env_file::import_env_file(&file, &self.hooks.inspector.tool_context).await
+        {
+            self.hooks.warn(format!("variables of the hooks at the start are lost: {problem}"));
+        }
+    }
+}
+
+/// Asks one after the other, as long as nobody objects.
+async fn run_in_sequence(all: Vec<PendingHooks>) -> CombinedHookResult {
+    let mut joint = CombinedHookResult::default();
+    for asking in all {
+        let said = asking.run().await;
+        let is_over = matches!(said.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_));
+        let context = [std::mem::take(&mut joint.context), said.context.clone()].concat();
+        let title = said.title.clone().or(joint.title.take());
+        joint = CombinedHookResult { context, title, ..said };
+        if is_over {
+            break;
+        }
+    }
+    joint
+}
+
+/// What hooks want the model to know.
+fn into_intake_items(joint: CombinedHookResult) -> Vec<IntakeItem> {
+    let kind = AttachmentKind::Hook;
+    let arrived = |text| IntakeItem::Event(Event::AttachmentArrived { kind, text });
+    let title = joint.title.map(IntakeItem::Title);
+    title.into_iter().chain(joint.context.into_iter().map(arrived)).collect()
+}
+
+fn block_after_panic(error: &tokio::task::JoinError) -> CombinedHookResult {
+    let why = format!("its hooks broke down: {error}");
+    CombinedHookResult { verdict: HookVerdict::Block(why), ..CombinedHookResult::default() }
+}
+
+fn collect_prompt_text(submission: &PromptSubmission) -> String {
+    let mut text = String::new();
+    for block in &submission.content {
+        if let ContentBlock::Text(words) = block {
+            text.push_str(words);
+        }
+    }
+    text
+}
+
+/// How long the first prompt waits for the hooks at the start.
+const START_HOOKS_WAIT_MAX: Duration = Duration::from_secs(60);

@@ -1,0 +1,84 @@
+//! Hooks are told what is new on the lists of things to do, and what is done.
+//!
+//! A hook that objects undoes the change: the list is as it was before the call, and the model is told
+//! why. What stands on the lists is not looked at otherwise.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use windlass_hook::HookEvent;
+use windlass_tool::ToolSessionContext;
+use windlass_tool::task_lists::{TaskLists, TaskStatus};
+use windlass_vocabulary::{HookVerdict, PermissionMode, ToolOutcome};
+
+use super::SessionHooks;
+
+impl SessionHooks {
+    /// The lists as they are before a call, if hooks want to know what it changes.
+    pub(crate) fn snapshot_task_lists(
+        &self,
+        surroundings: &ToolSessionContext,
+    ) -> Option<TaskLists> {
+        let is_watched = self.has(HookEvent::TaskCreated) || self.has(HookEvent::TaskCompleted);
+        is_watched.then(|| surroundings.task_lists())
+    }
+
+    /// Tells hooks what the call changed. If one objects, nothing is changed and the call has failed.
+    pub(crate) async fn review_task_lists(
+        self: &Arc<Self>,
+        before: TaskLists,
+        surroundings: &ToolSessionContext,
+        (mode, cancel): (PermissionMode, CancellationToken),
+        outcome: &mut ToolOutcome,
+    ) {
+        let after = surroundings.task_lists();
+        for (event, fields) in find_task_changes(&before, &after) {
+            let Some(asking) = self.select_hooks(event, None, mode, fields) else { continue };
+            let joint = asking.with_cancel(cancel.clone()).run().await;
+            if let HookVerdict::Block(why) | HookVerdict::Halt(why) = joint.verdict {
+                if surroundings.task_lists() == after {
+                    surroundings.restore_task_lists(before);
+                }
+                *outcome = ToolOutcome { took: outcome.took, ..ToolOutcome::failure(why) };
+                return;
+            }
+        }
+    }
+}
+
+/// What is new, and what is done that was not, in the words hooks are told it.
+fn find_task_changes(
+    before: &TaskLists,
+    after: &TaskLists,
+) -> Vec<(HookEvent, Map<String, Value>)> {
+    let mut changes = Vec::new();
+    let mut see = |id: String,
+                   subject: &str,
+                   about: Option<&str>,
+                   was: Option<TaskStatus>,
+                   is: TaskStatus| {
+        let fields = || {
+            let told = json!({ "task_id": id, "task_subject": subject });
+            let mut fields = told.as_object().cloned().unwrap_or_default();
+            fields.extend(about.map(|about| ("task_description".to_owned(), about.into())));
+            fields
+        };
+        if was.is_none() {
+            changes.push((HookEvent::TaskCreated, fields()));
+        }
+        if is == TaskStatus::Completed && was != Some(TaskStatus::Completed) {
+            changes.push((HookEvent::TaskCompleted, fields()));
+        }
+    };
+    for (number, task) in &after.tasks {
+        let was = before.tasks.get(number).map(|task| task.status);
+        let about = Some(task.description.as_str()).filter(|about| !about.is_empty());
+        see(number.to_string(), &task.subject, about, was, task.status);
+    }
+    for (place, todo) in after.todos.iter().enumerate() {
+        let was = before.todos.iter().find(|known| known.content == todo.content);
+        see((place + 1).to_string(), &todo.content, None, was.map(|was| was.status), todo.status);
+    }
+    changes
+}

@@ -1,0 +1,34 @@
+//! An agent that was left in the background has nothing more to do: hooks may find it something.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+use windlass_hook::HookEvent;
+use windlass_vocabulary::{HookVerdict, PermissionMode};
+
+use super::SessionHooks;
+
+impl SessionHooks {
+    /// Says what hooks still want of it; nothing, if it may end.
+    pub(crate) async fn run_teammate_idle_hooks(
+        self: Arc<Self>,
+        mode: PermissionMode,
+        reply: oneshot::Sender<Option<String>>,
+    ) {
+        let identity = &self.facts.identity;
+        let name = identity.agent.as_ref().map_or("main", |agent| agent.id.as_str());
+        let fields = [("teammate_name", name), ("team_name", identity.session.as_str())];
+        let fields = fields.map(|(name, value)| (name.to_owned(), Value::from(value)));
+        let asking = self.select_hooks(HookEvent::TeammateIdle, None, mode, Map::from_iter(fields));
+        let wish = match asking {
+            None => None,
+            Some(asking) => match asking.run().await.verdict {
+                HookVerdict::Block(why) => Some(why),
+                _ => None,
+            },
+        };
+        // Nobody waits for it any more if this fails.
+        let _ = reply.send(wish);
+    }
+}

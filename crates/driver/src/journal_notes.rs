@@ -1,0 +1,86 @@
+//! What follows from events, in words for those who read a journal without replaying it: which tools
+//! were about to start, what requests cost, how runs ended and what filled the window then.
+
+use windlass_engine::context::inventory;
+use windlass_engine::{Effect, Settings, State};
+use windlass_journal::{Intent, JournalNote, Row};
+use windlass_vocabulary::{EffectClass, MicroUsd, Notice, Ticket};
+
+/// Remembers what is noted down already.
+#[derive(Debug)]
+pub(crate) struct JournalNoteCollector {
+    rows_noted: usize,
+    /// What stays set aside for good.
+    reserve_noted: MicroUsd,
+    price_table: Option<String>,
+}
+
+impl JournalNoteCollector {
+    /// Everything up to this state is in the journal.
+    pub(crate) fn new(state: &State, price_table: Option<String>) -> Self {
+        Self {
+            rows_noted: state.ledger.rows().len(),
+            reserve_noted: state.ledger.kept(),
+            price_table,
+        }
+    }
+
+    /// Adds what follows from a step. Says whether it must be on disk before anything is done.
+    pub(crate) fn collect_notes(
+        &mut self,
+        state: &State,
+        settings: &Settings,
+        effects: &[Effect],
+        notes: &mut Vec<JournalNote>,
+    ) -> bool {
+        let rows = state.ledger.rows().get(self.rows_noted..).unwrap_or_default();
+        self.rows_noted += rows.len();
+        let (agent, prices) = (&settings.agent.id, self.price_table.as_deref());
+        let mut booked: Vec<Row> =
+            rows.iter().map(|row| Row::from_ledger_row(row, agent, prices)).collect();
+        if let Some(last) = booked.last_mut() {
+            let kept = state.ledger.kept();
+            last.kept = kept.less(self.reserve_noted);
+            self.reserve_noted = kept;
+        }
+        notes.extend(booked.into_iter().map(JournalNote::Billed));
+        let mut is_urgent = false;
+        for effect in effects {
+            match effect {
+                Effect::StartTool { ticket, granted, .. } => {
+                    let class = effect_class(state, *ticket);
+                    notes.push(JournalNote::Intended(Intent::from_call(
+                        *ticket,
+                        granted.get(),
+                        class,
+                    )));
+                    is_urgent = true;
+                }
+                Effect::AskPermission { ticket, .. } => notes.push(JournalNote::Asked(*ticket)),
+                Effect::Tell(Notice::Continued { transition, turn }) => {
+                    notes.push(JournalNote::Continued(*transition, *turn));
+                }
+                Effect::Finish(ending) => {
+                    notes.push(JournalNote::Ended(windlass_journal::record::Ended {
+                        terminal: ending.terminal,
+                        turns: ending.turns,
+                        messages: state.transcript.next_id().0,
+                        cost: ending.cost,
+                        deferred: ending.deferred.is_some(),
+                    }));
+                    notes.push(JournalNote::Context(Box::new(inventory(state, settings))));
+                    is_urgent = true;
+                }
+                _ => {}
+            }
+        }
+        is_urgent
+    }
+}
+
+/// What running this call twice would mean.
+pub(crate) fn effect_class(state: &State, ticket: Ticket) -> EffectClass {
+    let place = state.queue.position(ticket);
+    let entry = place.and_then(|place| state.queue.entries.get(place));
+    entry.map_or(EffectClass::Effect, |entry| entry.inspection.class)
+}

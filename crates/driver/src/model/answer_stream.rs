@@ -1,0 +1,151 @@
+//! An answer under way: read, decode, watch the clock.
+//!
+//! The caller pulls pieces and may drop the answer at any moment, which drops the connection with
+//! it. Neighbouring pieces of text that came in one network read are joined, so that a fast stream
+//! costs one event per read and not one per token. The last piece is always `Ended` or `Failed`.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use tokio::time::{timeout, timeout_at};
+use windlass_dialect::{DecodedEvent, ResponseDecoder};
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
+use super::http_endpoint;
+use super::watchdog::{StreamActivity, StreamWatchdog};
+use crate::clock;
+use crate::notices::NoticeSender;
+
+/// An answer under way.
+pub(crate) struct AnswerStream {
+    pub(crate) response: Response,
+    pub(crate) decoder: Box<dyn ResponseDecoder + Send>,
+    pub(crate) watchdog: StreamWatchdog,
+    pub(crate) request_id: Option<String>,
+    pub(crate) notice_sender: NoticeSender,
+    pub(crate) tail: StreamTail,
+}
+
+/// The last bytes of a stream, enough to see whether an event is half-said.
+#[derive(Debug, Default)]
+pub(crate) struct StreamTail([u8; 4]);
+
+impl StreamTail {
+    fn push(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().rev().take(self.0.len()).rev() {
+            self.0.rotate_left(1);
+            if let Some(last) = self.0.last_mut() {
+                *last = *byte;
+            }
+        }
+    }
+
+    fn is_blank_line(&self) -> bool {
+        [&b"\n\n"[..], b"\r\r", b"\r\n\r\n"].iter().any(|end| self.0.ends_with(end))
+    }
+}
+
+impl AnswerStream {
+    /// The next pieces, at least one.
+    pub(crate) async fn next(&mut self) -> Vec<DecodedEvent> {
+        let mut out = Vec::new();
+        while out.is_empty() {
+            let until = self.watchdog.deadline().min(self.watchdog.alarm.due_at());
+            match timeout_at(until, self.response.chunk()).await {
+                Err(_) if clock::now() < self.watchdog.deadline() => {
+                    self.notice_sender.warn(self.watchdog.alarm.next_warning());
+                }
+                Err(_) => out.push(DecodedEvent::Failed(build_timeout_failure(
+                    self.watchdog.describe_timeout(),
+                ))),
+                Ok(Ok(Some(bytes))) => self.push(&bytes, &mut out),
+                Ok(Ok(None)) => self.decoder.finish(&mut out),
+                Ok(Err(error)) => self.finish_after_disconnect(&error, &mut out),
+            }
+        }
+        if let Some(DecodedEvent::Failed(failure)) = out.last_mut() {
+            *failure = with_request_id(failure.clone(), self.request_id.as_deref());
+        } else if let Some(DecodedEvent::Ended { .. }) = out.last() {
+            // With the end of the body read, the connection is free for the next request.
+            self.drain(DRAIN_FIRST_MAX).await;
+        }
+        join_text_pieces(out)
+    }
+
+    fn push(&mut self, bytes: &[u8], out: &mut Vec<DecodedEvent>) {
+        self.decoder.push(bytes, out);
+        self.tail.push(bytes);
+        let is_life =
+            |piece: &DecodedEvent| matches!(piece, DecodedEvent::Ping | DecodedEvent::Raw(_));
+        let heard = match out.as_slice() {
+            // A comment, an event nobody knows: nothing is left half-said.
+            [] if self.tail.is_blank_line() => StreamActivity::Ping,
+            [] => StreamActivity::Bytes,
+            pieces if pieces.iter().all(is_life) => StreamActivity::Ping,
+            _ => StreamActivity::Progress,
+        };
+        self.watchdog.record_activity(heard);
+    }
+
+    /// The connection broke. If the answer was already whole, that does not matter.
+    fn finish_after_disconnect(&mut self, error: &reqwest::Error, out: &mut Vec<DecodedEvent>) {
+        self.decoder.finish(out);
+        if let Some(DecodedEvent::Failed(failure)) = out.last_mut() {
+            *failure = http_endpoint::classify_transport_error(error);
+        }
+    }
+
+    /// Lets the end of the answer go by, after it was reported.
+    pub(crate) async fn drain_rest(&mut self) {
+        self.drain(DRAIN_MAX).await;
+    }
+
+    async fn drain(&mut self, wait: Duration) {
+        let rest = async {
+            let mut left = DRAIN_BYTES_MAX;
+            while let Ok(Some(bytes)) = self.response.chunk().await {
+                left = left.saturating_sub(bytes.len());
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(wait, rest).await;
+    }
+}
+
+/// Joins neighbouring pieces of the same text.
+fn join_text_pieces(pieces: Vec<DecodedEvent>) -> Vec<DecodedEvent> {
+    let mut out: Vec<DecodedEvent> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match (out.last_mut(), piece) {
+            (Some(DecodedEvent::Text(tail)), DecodedEvent::Text(text))
+            | (Some(DecodedEvent::Thinking(tail)), DecodedEvent::Thinking(text))
+            | (Some(DecodedEvent::CallInput(tail)), DecodedEvent::CallInput(text)) => {
+                tail.push_str(&text)
+            }
+            (_, piece) => out.push(piece),
+        }
+    }
+    out
+}
+
+/// Adds the provider's name for the request, which people need when they complain.
+pub(crate) fn with_request_id(mut failure: ModelFailure, request_id: Option<&str>) -> ModelFailure {
+    if failure.request_id.is_none() {
+        failure.request_id = request_id.map(str::to_owned);
+    }
+    failure
+}
+
+/// A server that keeps us waiting too long.
+pub(crate) fn build_timeout_failure(words: String) -> ModelFailure {
+    ModelFailure::new(FailureKind::Transport, words)
+}
+
+/// Before the end of an answer is reported: time for the end of its body to arrive.
+const DRAIN_FIRST_MAX: Duration = Duration::from_millis(2);
+/// After it was reported.
+const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// Bytes read after the end of an answer before the connection is given up.
+const DRAIN_BYTES_MAX: usize = 64 * 1024;

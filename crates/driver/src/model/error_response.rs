@@ -1,0 +1,88 @@
+//! What a reply that is no stream means: a redirect, an error, a page, something compressed.
+//!
+//! Reads no more of it than its dialect needs to sort it. What to do about it is the engine's.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use tokio::time::timeout;
+use windlass_dialect::Dialect;
+use windlass_vocabulary::{FailureKind, ModelFailure};
+
+use crate::clock;
+
+/// Can the reply be read as a stream?
+pub(crate) fn is_stream(response: &Response, dialect: &dyn Dialect) -> bool {
+    let content_type = header(response, "content-type").unwrap_or_default();
+    response.status().as_u16() == 200
+        && dialect.accepts_content_type(&content_type)
+        && content_encoding(response).is_none()
+}
+
+/// Sorts a reply that is no stream.
+pub(crate) async fn read_failure(mut response: Response, dialect: &dyn Dialect) -> ModelFailure {
+    let status = response.status();
+    if status.is_redirection() {
+        return build_redirect_failure(&response);
+    }
+    let coding = content_encoding(&response);
+    // What is compressed cannot be read, and a bomb does no harm unopened.
+    let body = if coding.is_none() { read_body(&mut response).await } else { Vec::new() };
+    let headers = |name: &str| header(&response, name);
+    let now = clock::unix_millis() / 1000;
+    let mut failure = dialect.classify_failure(status.as_u16(), &headers, &body, now);
+    if let Some(coding) = coding {
+        let coding: String = coding.chars().take(20).filter(char::is_ascii_graphic).collect();
+        failure.message.push_str(&format!(
+            "; the reply says it is compressed ({coding}), which was not asked for"
+        ));
+    }
+    failure
+}
+
+fn build_redirect_failure(response: &Response) -> ModelFailure {
+    let to = header(response, "location").unwrap_or_else(|| "another place".to_owned());
+    let to: String = to.chars().filter(|c| !c.is_control()).take(LOCATION_CHARS_MAX).collect();
+    let words = format!(
+        "the server redirects to {to}; redirects are not followed, because the credential belongs \
+         to the configured address alone. If the new address is right, configure it."
+    );
+    ModelFailure {
+        status: Some(response.status().as_u16()),
+        ..ModelFailure::new(FailureKind::Misconfigured, words)
+    }
+}
+
+async fn read_body(response: &mut Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    let read = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() >= REFUSAL_BYTES_MAX {
+                break;
+            }
+        }
+    };
+    // What was read until then is enough to sort the refusal.
+    let _ = timeout(REFUSAL_WAIT_MAX, read).await;
+    body.truncate(REFUSAL_BYTES_MAX);
+    body
+}
+
+/// How the body is packed, if it is.
+fn content_encoding(response: &Response) -> Option<String> {
+    let coding = header(response, "content-encoding")?;
+    let is_plain = matches!(coding.trim(), "" | "identity");
+    (!is_plain).then_some(coding)
+}
+
+pub(crate) fn header(response: &Response, name: &str) -> Option<String> {
+    response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+/// Bytes read of a reply that is no stream.
+const REFUSAL_BYTES_MAX: usize = 64 * 1024;
+/// How long to wait for them.
+const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Characters shown of an address somebody else wrote.
+const LOCATION_CHARS_MAX: usize = 200;

@@ -1,0 +1,263 @@
+//! The HTTP side of a door: one pool of connections per origin, made when the first request to it
+//! goes out.
+//!
+//! Redirects are not followed, so a credential never leaves its origin. There are no cookies and no
+//! decompression (a server that compresses unasked is refused by the content check of the caller).
+//! Root certificates are loaded only for `https`: on a plain connection they would cost
+//! milliseconds of start-up for nothing. It does not read bodies and sorts nothing but errors of
+//! the connection itself.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use windlass_dialect::{Credential, Dialect};
+use windlass_vocabulary::{FailureKind, ModelFailure, RequestSource};
+
+use super::endpoint::RENEWAL_MAX;
+use super::{Endpoint, ModelTimeouts};
+use crate::error::SessionStartError;
+
+/// A door to one server.
+#[derive(Debug)]
+pub(crate) struct HttpEndpoint {
+    base: Url,
+    endpoint: Endpoint,
+    auth: Mutex<EndpointAuth>,
+    connect_timeout: Duration,
+    client: Arc<OnceLock<Client>>,
+}
+
+/// What the server gets to see of who asks.
+#[derive(Clone, Debug)]
+struct EndpointAuth {
+    credential: Credential,
+    headers: HeaderMap,
+}
+
+/// The clients of a session, by origin.
+#[derive(Default)]
+pub(crate) struct HttpClientPool {
+    by_origin: HashMap<String, Arc<OnceLock<Client>>>,
+}
+
+impl HttpEndpoint {
+    /// Checks address and headers; opens nothing yet.
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        dialect: &dyn Dialect,
+        timeouts: ModelTimeouts,
+        clients: &mut HttpClientPool,
+    ) -> Result<Self, SessionStartError> {
+        let base = parse_base_url(&endpoint.base_url)?;
+        let credential = endpoint.credential.clone();
+        let headers = build_headers(endpoint, &credential, dialect)?;
+        let origin = base.origin().ascii_serialization();
+        Ok(Self {
+            base,
+            endpoint: endpoint.clone(),
+            auth: Mutex::new(EndpointAuth { credential, headers }),
+            connect_timeout: timeouts.connect,
+            client: Arc::clone(clients.by_origin.entry(origin).or_default()),
+        })
+    }
+
+    /// Sends a body and waits for the headers of the reply. The caller sets the deadline.
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        source: RequestSource,
+        body: Vec<u8>,
+    ) -> Result<reqwest::Response, ModelFailure> {
+        let url = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
+        let request = self.client()?.post(url).headers(self.auth().headers);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            // What the user set for the same name goes as well: such headers are lists.
+            request.header(*name, *value)
+        });
+        // Who asks, so that a proxy or a rehearsal can tell the requests of a session apart.
+        let request = request.header("x-windlass-source", source.name()).body(body);
+        request.send().await.map_err(|error| classify_transport_error(&error))
+    }
+
+    /// What proves who asks, now. `None` where it can never change.
+    pub(crate) fn renewable_credential(&self) -> Option<Credential> {
+        self.endpoint.renewal.as_ref().map(|_| self.auth().credential)
+    }
+
+    /// This credential was refused. Says whether there is another by now.
+    pub(crate) async fn renew(&self, refused: &Credential, dialect: &dyn Dialect) -> bool {
+        if self.auth().credential != *refused {
+            // A request beside this one was quicker.
+            return true;
+        }
+        let Some(renewal) = self.endpoint.renewal.clone() else {
+            return false;
+        };
+        // A key chain or a helper program may take its time, which must not hold up the thread.
+        let found = timeout(RENEWAL_MAX, spawn_blocking(move || renewal.find_credential())).await;
+        let Ok(Ok(Some(credential))) = found else {
+            return false;
+        };
+        match build_headers(&self.endpoint, &credential, dialect) {
+            Ok(headers) if credential != *refused => {
+                let mut proof = self.auth.lock().unwrap_or_else(PoisonError::into_inner);
+                *proof = EndpointAuth { credential, headers };
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn auth(&self) -> EndpointAuth {
+        self.auth.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn client(&self) -> Result<&Client, ModelFailure> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let client = build_client(&self.base, self.connect_timeout).map_err(|error| {
+            build_misconfigured_failure(format!("no HTTP client: {}", render_error_chain(&error)))
+        })?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+fn build_client(base: &Url, connect: Duration) -> Result<Client, reqwest::Error> {
+    // Whoever embeds us may have installed a provider of their own; then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(connect)
+        .tcp_nodelay(true)
+        .tcp_keepalive(Duration::from_secs(60))
+        .pool_max_idle_per_host(POOL_IDLE_MAX);
+    if is_loopback(base) {
+        // A proxy meant for the world would not find this machine, or the wrong one.
+        builder = builder.no_proxy();
+    }
+    if base.scheme() == "https" {
+        return builder.https_only(true).build();
+    }
+    let no_roots = ClientConfig::builder()
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    builder.tls_backend_preconfigured(no_roots).build()
+}
+
+fn is_loopback(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn parse_base_url(text: &str) -> Result<Url, SessionStartError> {
+    let refuse = |problem: String| SessionStartError::Address { url: text.to_owned(), problem };
+    let url = Url::parse(text).map_err(|error| refuse(error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refuse("only http and https are spoken here".to_owned()));
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(refuse("it names no host".to_owned()));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("it must end with its path".to_owned()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        // Not repeated: it holds a secret.
+        return Err(SessionStartError::Address {
+            url: format!("{}://…@{}", url.scheme(), url.host_str().unwrap_or_default()),
+            problem: "put the secret into the credential".to_owned(),
+        });
+    }
+    Ok(url)
+}
+
+fn build_headers(
+    endpoint: &Endpoint,
+    credential: &Credential,
+    dialect: &dyn Dialect,
+) -> Result<HeaderMap, SessionStartError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let own = dialect.headers(credential);
+    for (name, value) in own.iter().chain(&endpoint.headers) {
+        let refuse = |problem| SessionStartError::Header { name: name.clone(), problem };
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| refuse("the name has characters no header name may have"))?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| refuse("the value has characters no header may have"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+/// Sorts an error of the connection.
+pub(crate) fn classify_transport_error(error: &reqwest::Error) -> ModelFailure {
+    let words = render_error_chain(error);
+    if has_bad_certificate(error) {
+        return build_misconfigured_failure(format!(
+            "the server's certificate is not trusted ({words}); check the address, or add the \
+             issuer to the system's certificates"
+        ));
+    }
+    if error.is_builder() {
+        return build_misconfigured_failure(words);
+    }
+    let words = match error.is_connect() {
+        true => format!("the server cannot be reached; offline, or a wrong address? ({words})"),
+        false => format!("the connection failed: {words}"),
+    };
+    ModelFailure::new(FailureKind::Transport, words)
+}
+
+fn build_misconfigured_failure(words: String) -> ModelFailure {
+    ModelFailure::new(FailureKind::Misconfigured, words)
+}
+
+/// A certificate nobody trusts stays untrusted however often we ask.
+fn has_bad_certificate(error: &reqwest::Error) -> bool {
+    error_causes(error).any(|cause| {
+        let mut cause = cause;
+        // An I/O error hides what it wraps from the chain of causes, and may wrap another.
+        while let Some(inner) = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            cause = inner;
+        }
+        matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
+    })
+}
+
+/// The error and its causes, innermost last, without the address: it may name a private host in a
+/// place where only the host's owner should see it, and the front end knows it anyway.
+fn render_error_chain(error: &reqwest::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for cause in error_causes(error) {
+        let text = cause.to_string();
+        if !words.iter().any(|earlier| earlier.contains(&text)) {
+            words.push(text);
+        }
+    }
+    if words.is_empty() {
+        return "no cause is known".to_owned();
+    }
+    words.join(": ")
+}
+
+fn error_causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    core::iter::successors(error.source(), |&cause| cause.source())
+}
+
+/// Idle connections kept per host: the main call and a summary beside it.
+const POOL_IDLE_MAX: usize = 4;

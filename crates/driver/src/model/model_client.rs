@@ -1,0 +1,260 @@
+//! One attempt: encode, send, and turn every piece of the answer into an event.
+//!
+//! The request goes to the endpoint where its model lives, over that endpoint's wire.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reqwest::Response;
+use tokio::time::timeout_at;
+use windlass_dialect::web_search::add_search_tool;
+use windlass_dialect::{DecodedEvent, WebSearchDomains, find_refused_item};
+use windlass_vocabulary::{
+    AttemptId, Delta, FailureKind, ModelFailure, ModelRequest, ToolInspection,
+};
+
+use super::ModelTimeouts;
+use super::answer_stream::{AnswerStream, StreamTail, build_timeout_failure, with_request_id};
+use super::error_response::{header, is_stream, read_failure};
+use super::model_routes::{EndpointRoute, ModelRoutes};
+use super::watchdog::{SilenceAlarm, StreamWatchdog, format_seconds};
+use crate::call_inspector::CallInspector;
+use crate::clock;
+use crate::durability::DurabilityGate;
+use crate::notices::NoticeSender;
+use windlass_engine::Event;
+
+/// Everything an attempt needs; shared by all attempts of a session.
+pub(crate) struct ModelClient {
+    pub(crate) routes: ModelRoutes,
+    pub(crate) timeouts: ModelTimeouts,
+    pub(crate) keeps_raw: bool,
+    pub(crate) inspector: Arc<CallInspector>,
+    pub(crate) notice_sender: NoticeSender,
+    /// Notes already told: the same history gives the same notes with every request.
+    pub(crate) warned_notes: Mutex<BTreeSet<String>>,
+}
+
+impl ModelClient {
+    /// Makes the attempt and turns every piece of the answer into an event.
+    pub(crate) async fn run_attempt<S, F>(
+        &self,
+        request: &ModelRequest,
+        gate: DurabilityGate,
+        mut report: S,
+    ) where
+        S: FnMut(Event) -> F,
+        F: Future<Output = ()>,
+    {
+        let attempt = request.attempt;
+        let mut answer = match self.open_stream(request, gate).await {
+            Ok(answer) => answer,
+            Err(failure) => return report(Event::ModelFailed { attempt, failure }).await,
+        };
+        loop {
+            for piece in answer.next().await {
+                let is_ended = matches!(piece, DecodedEvent::Ended { .. });
+                let is_failed = matches!(piece, DecodedEvent::Failed(_));
+                if let Some(event) = self.to_event(attempt, piece) {
+                    report(event).await;
+                }
+                if is_ended {
+                    return answer.drain_rest().await;
+                }
+                if is_failed {
+                    // Whatever the connection still carries is not worth keeping it for.
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends the request, when the gate is open, and waits until the server begins to answer.
+    pub(crate) async fn open_stream(
+        &self,
+        request: &ModelRequest,
+        gate: DurabilityGate,
+    ) -> Result<AnswerStream, ModelFailure> {
+        self.open_stream_with(request, None, gate).await
+    }
+
+    /// The same for a question of a tool, perhaps with the provider's own search. Then the answer
+    /// comes with its raw events, where the links are.
+    pub(crate) async fn open_side_question(
+        &self,
+        request: &ModelRequest,
+        search: Option<&WebSearchDomains>,
+    ) -> Result<AnswerStream, ModelFailure> {
+        let tool = match search {
+            Some(search) => {
+                let tool = self.routes.route_for(&request.model).dialect.web_search_tool(search);
+                let nobody =
+                    || ModelFailure::new(FailureKind::Misconfigured, NO_SEARCH_MESSAGE.to_owned());
+                Some(tool.ok_or_else(nobody)?)
+            }
+            None => None,
+        };
+        // A tool that asks was started when its intent was safe.
+        let gate = DurabilityGate::open();
+        let mut answer = self.open_stream_with(request, tool.as_deref(), gate).await?;
+        if search.is_some() {
+            answer.decoder.emit_raw_events();
+        }
+        Ok(answer)
+    }
+
+    async fn open_stream_with(
+        &self,
+        request: &ModelRequest,
+        tool: Option<&str>,
+        gate: DurabilityGate,
+    ) -> Result<AnswerStream, ModelFailure> {
+        let route = &*self.routes.route_for(&request.model);
+        let request = &*route
+            .image_fitter
+            .fit_request(request, route.provider_rules(), &self.notice_sender)
+            .await;
+        let mut encoded = route.encode(request);
+        self.warn_notes_once(encoded.notes);
+        if let Some(refusal) = encoded.refusal {
+            return Err(refusal);
+        }
+        if let Some(tool) = tool {
+            encoded.body = add_search_tool(encoded.body, tool);
+        }
+        // The disk had time while the request was made.
+        if !gate.wait().await {
+            let words = "the journal could not be kept, so nothing was sent";
+            return Err(ModelFailure::new(FailureKind::Misconfigured, words));
+        }
+        let sent = self.send_with_renewal(route, request, encoded.body).await;
+        sent.map_err(|failure| ModelFailure {
+            offender: find_refused_item(route.dialect.wire(), &failure.message)
+                .and_then(|named| encoded.origins.find(&named).first().map(|place| place.message)),
+            ..failure
+        })
+    }
+
+    /// Sends the request; a credential that has run out is renewed once.
+    async fn send_with_renewal(
+        &self,
+        route: &EndpointRoute,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<AnswerStream, ModelFailure> {
+        let Some(credential) = route.http.renewable_credential() else {
+            return self.send(route, request, body).await;
+        };
+        match self.send(route, request, body.clone()).await {
+            Err(failure)
+                if failure.kind == FailureKind::Unauthorised
+                    && route.http.renew(&credential, route.dialect).await =>
+            {
+                self.send(route, request, body).await
+            }
+            result => result,
+        }
+    }
+
+    async fn send(
+        &self,
+        route: &EndpointRoute,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<AnswerStream, ModelFailure> {
+        let response = self.receive_reply_head(route, request, body).await?;
+        let request_id = route.dialect.request_id(&|name: &str| header(&response, name));
+        if !is_stream(&response, route.dialect) {
+            let failure = read_failure(response, route.dialect).await;
+            return Err(with_request_id(failure, request_id.as_deref()));
+        }
+        let mut decoder = route.dialect.new_decoder();
+        decoder.set_attempt(request.attempt);
+        if self.keeps_raw {
+            decoder.emit_raw_events();
+        }
+        let (watchdog, teller) = (StreamWatchdog::new(self.timeouts), self.notice_sender.clone());
+        Ok(AnswerStream {
+            response,
+            decoder,
+            watchdog,
+            request_id,
+            notice_sender: teller,
+            tail: StreamTail::default(),
+        })
+    }
+
+    /// The head of the reply. A server that keeps us waiting is told of before it is given up.
+    async fn receive_reply_head(
+        &self,
+        route: &EndpointRoute,
+        request: &ModelRequest,
+        body: Vec<u8>,
+    ) -> Result<Response, ModelFailure> {
+        let path = route.dialect.path(&request.model);
+        let mut post = pin!(route.http.post(
+            &path,
+            route.dialect.extra_headers(request),
+            request.source,
+            body
+        ));
+        let deadline = clock::add_span(clock::now(), self.timeouts.headers);
+        let mut alarm = SilenceAlarm::new(self.timeouts.quiet);
+        loop {
+            if let Ok(reply) = timeout_at(deadline.min(alarm.due_at()), &mut post).await {
+                return reply;
+            }
+            if clock::now() >= deadline {
+                let waited = format_seconds(self.timeouts.headers);
+                return Err(build_timeout_failure(format!(
+                    "the server did not begin to answer within {waited}"
+                )));
+            }
+            self.notice_sender.warn(alarm.next_warning());
+        }
+    }
+
+    fn to_event(&self, attempt: AttemptId, piece: DecodedEvent) -> Option<Event> {
+        let delta = match piece {
+            DecodedEvent::Started { .. } => return Some(Event::ModelStarted { attempt }),
+            DecodedEvent::Ended { stop, usage, detail: _ } => {
+                return Some(Event::ModelEnded { attempt, stop, usage });
+            }
+            DecodedEvent::Failed(failure) => return Some(Event::ModelFailed { attempt, failure }),
+            DecodedEvent::Ping => return None,
+            DecodedEvent::Text(text) => Delta::Text(text),
+            DecodedEvent::Thinking(text) => Delta::Thinking(text),
+            DecodedEvent::CallStarted { id, name } => Delta::CallStarted { id, name },
+            DecodedEvent::CallInput(text) => Delta::CallInput(text),
+            DecodedEvent::Block(block) => Delta::Block(block),
+            DecodedEvent::Call { call, problem } => {
+                let inspection = match problem {
+                    Some(problem) => ToolInspection::from_problem(problem),
+                    None => self.inspector.inspect(&call),
+                };
+                Delta::Call { call, inspection }
+            }
+            DecodedEvent::Usage(usage) => Delta::Usage(usage),
+            DecodedEvent::ToolResultsCleared { results, tokens } => {
+                Delta::Cleared { results, tokens }
+            }
+            DecodedEvent::Raw(json) => Delta::Raw(json),
+        };
+        Some(Event::ModelDelta { attempt, delta })
+    }
+
+    fn warn_notes_once(&self, notes: Vec<String>) {
+        let mut told = self.warned_notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in notes {
+            if told.len() < NOTES_MAX && told.insert(note.clone()) {
+                self.notice_sender.warn(note);
+            }
+        }
+    }
+}
+
+/// The wire of the model has no word for searching.
+const NO_SEARCH_MESSAGE: &str = "its provider does not search the web.";
+/// Notes remembered as told.
+const NOTES_MAX: usize = 1_000;

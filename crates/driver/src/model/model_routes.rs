@@ -1,0 +1,106 @@
+//! Which model lives where: one door for each endpoint, one HTTP client for each origin.
+//!
+//! A model without an endpoint of its own lives at the session's first one. What a door is told of
+//! a credential stays with that door. Nothing is opened here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use windlass_dialect::{Dialect, EncodedRequest, EncodedRequestCache, ProviderRules, dialect};
+use windlass_vocabulary::{ModelName, ModelRequest, RequestSource};
+
+use super::http_endpoint::{HttpClientPool, HttpEndpoint};
+use super::image_fitter::ImageFitter;
+use super::{Endpoint, ModelTimeouts};
+use crate::error::SessionStartError;
+
+/// Every door of a session.
+pub(crate) struct ModelRoutes {
+    default_route: Arc<EndpointRoute>,
+    by_model: RwLock<BTreeMap<ModelName, Arc<EndpointRoute>>>,
+    timeouts: ModelTimeouts,
+}
+
+/// The way to one endpoint.
+pub(crate) struct EndpointRoute {
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) http: HttpEndpoint,
+    provider_rules: Option<ProviderRules>,
+    /// What was written last, so that a message's bytes are made once.
+    encode_cache: Mutex<EncodedRequestCache>,
+    /// Images as they were sent last.
+    pub(crate) image_fitter: ImageFitter,
+}
+
+impl ModelRoutes {
+    /// Checks every endpoint. For a model named twice the last one counts.
+    pub(crate) fn new(
+        first: &Endpoint,
+        others: &[(ModelName, Endpoint)],
+        timeouts: ModelTimeouts,
+    ) -> Result<Self, SessionStartError> {
+        let mut clients = HttpClientPool::default();
+        let mut route =
+            |endpoint| EndpointRoute::new(endpoint, timeouts, &mut clients).map(Arc::new);
+        let first = route(first)?;
+        let others = others.iter().map(|(model, endpoint)| Ok((model.clone(), route(endpoint)?)));
+        let others = RwLock::new(others.collect::<Result<_, SessionStartError>>()?);
+        Ok(Self { default_route: first, by_model: others, timeouts })
+    }
+
+    /// The way to this model.
+    pub(crate) fn route_for(&self, model: &ModelName) -> Arc<EndpointRoute> {
+        let others = self.by_model.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(others.get(model).unwrap_or(&self.default_route))
+    }
+
+    /// From now on this model lives there.
+    pub(crate) fn add(
+        &self,
+        model: ModelName,
+        endpoint: &Endpoint,
+    ) -> Result<(), SessionStartError> {
+        let route =
+            Arc::new(EndpointRoute::new(endpoint, self.timeouts, &mut HttpClientPool::default())?);
+        let mut others = self.by_model.write().unwrap_or_else(PoisonError::into_inner);
+        others.insert(model, route);
+        Ok(())
+    }
+}
+
+impl EndpointRoute {
+    fn new(
+        endpoint: &Endpoint,
+        timeouts: ModelTimeouts,
+        clients: &mut HttpClientPool,
+    ) -> Result<Self, SessionStartError> {
+        let dialect = dialect(endpoint.wire).ok_or(SessionStartError::Wire(endpoint.wire))?;
+        // Whose blocks may go back is read off the law's wire, so it must be the one that is spoken.
+        let law =
+            endpoint.provider_rules.clone().map(|law| ProviderRules { wire: endpoint.wire, ..law });
+        let http = HttpEndpoint::new(endpoint, dialect, timeouts, clients)?;
+        let (written, darkroom) = (Mutex::default(), ImageFitter::default());
+        Ok(Self {
+            dialect,
+            http,
+            provider_rules: law,
+            encode_cache: written,
+            image_fitter: darkroom,
+        })
+    }
+
+    /// The request in the wire's own words. What a conversation said before is copied, not written
+    /// again; requests beside it have no past.
+    pub(crate) fn encode(&self, request: &ModelRequest) -> EncodedRequest {
+        if request.source != RequestSource::Main {
+            return self.dialect.encode(request, self.provider_rules());
+        }
+        let mut written = self.encode_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        self.dialect.encode_cached(request, self.provider_rules(), &mut written)
+    }
+
+    /// What the server accepts.
+    pub(crate) fn provider_rules(&self) -> &ProviderRules {
+        self.provider_rules.as_ref().unwrap_or(self.dialect.rules())
+    }
+}

@@ -1,0 +1,36 @@
+//! Catches panics at the edge of an errand, so that other people's code cannot take a session down.
+//!
+//! An errand that panics has still to report its end, or the engine would wait for ever.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+/// Runs the future; a panic inside becomes an error with the panic's words.
+pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    std::future::poll_fn(move |context| {
+        // Nothing of the future is touched again after a panic: it is dropped with this one.
+        let poll = || Pin::as_mut(&mut future).poll(context);
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
+            Err(panic) => Poll::Ready(Err(panic_message(&*panic))),
+        }
+    })
+    .await
+}
+
+/// The same for a plain call.
+pub(crate) fn catch_panic_sync<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_message(&*panic))
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without words").to_owned()
+}

@@ -1,0 +1,86 @@
+//! Carries a question to the front end and the answer back.
+//!
+//! Who may answer and what an answer means is not known here. An input that the answerer changed is
+//! shown to the registry again, because the engine judges calls by what the registry says of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+use windlass_engine::Event;
+use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Ticket, ToolCall};
+
+use crate::call_inspector::CallInspector;
+use crate::notices::NoticeSender;
+
+/// The questions that wait for an answer.
+#[derive(Clone)]
+pub(crate) struct PermissionPrompts {
+    inspector: Arc<CallInspector>,
+    notice_sender: NoticeSender,
+    open: Arc<Mutex<HashMap<Ticket, OpenPermissionPrompt>>>,
+}
+
+/// A question that waits.
+struct OpenPermissionPrompt {
+    call: ToolCall,
+    /// Calls off the hooks that look at it.
+    cancel: CancellationToken,
+}
+
+impl PermissionPrompts {
+    pub(crate) fn new(inspector: Arc<CallInspector>, notice_sender: NoticeSender) -> Self {
+        Self { inspector, notice_sender, open: Arc::default() }
+    }
+
+    pub(crate) fn ask(&self, ticket: Ticket, question: PermissionQuestion) {
+        self.register(ticket, &question);
+        self.notice_sender.send(Notice::PermissionAsked { ticket, question });
+    }
+
+    /// The question is there and nobody is asked yet. The token says when it is no more.
+    pub(crate) fn register(
+        &self,
+        ticket: Ticket,
+        question: &PermissionQuestion,
+    ) -> CancellationToken {
+        let open =
+            OpenPermissionPrompt { call: question.call.clone(), cancel: CancellationToken::new() };
+        let cancel = open.cancel.clone();
+        self.lock_open().insert(ticket, open);
+        cancel
+    }
+
+    /// Puts a question that was held, if it is still there. Says whether it is.
+    pub(crate) fn ask_registered(&self, ticket: Ticket, question: PermissionQuestion) -> bool {
+        // Under the lock, so that nobody is asked what was withdrawn meanwhile.
+        let open = self.lock_open();
+        let is_there = open.contains_key(&ticket);
+        if is_there {
+            self.notice_sender.send(Notice::PermissionAsked { ticket, question });
+        }
+        is_there
+    }
+
+    /// The question was withdrawn.
+    pub(crate) fn withdraw(&self, ticket: Ticket) {
+        if let Some(open) = self.lock_open().remove(&ticket) {
+            open.cancel.cancel();
+        }
+    }
+
+    fn lock_open(&self) -> MutexGuard<'_, HashMap<Ticket, OpenPermissionPrompt>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn take_answer(&self, ticket: Ticket, answer: PermissionAnswer) -> Event {
+        let call = self.lock_open().remove(&ticket).map(|open| open.call);
+        let inspection = match (&answer, call) {
+            (PermissionAnswer::Allow { updated_input: Some(input), .. }, Some(call)) => {
+                Some(self.inspector.inspect(&ToolCall { input: input.clone(), ..call }))
+            }
+            _ => None,
+        };
+        Event::PermissionAnswered { ticket, answer, inspection }
+    }
+}

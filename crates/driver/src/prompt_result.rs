@@ -1,0 +1,49 @@
+//! One prompt and what came of it, for those who want nothing else: a run is read to its end, questions are
+//! put to a function, and the last words of the model are the answer.
+
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Role};
+
+use crate::error::SendError;
+use crate::notices::Notices;
+use crate::session::{PromptSubmission, Session};
+
+/// What came of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptResult {
+    /// The last words of the model.
+    pub text: String,
+    /// How the run ended, and what it cost.
+    pub ending: RunEnding,
+}
+
+impl Session {
+    /// Says something and reads on until the run is over. Questions are put to `judge`, if the session
+    /// may ask ([`Builder::asks`](crate::SessionBuilder::permission_prompts)). Everything else that is told on the way is
+    /// dropped: for that, [`submit`](Session::submit) and read [`Notices`] yourself.
+    ///
+    /// # Errors
+    ///
+    /// When the session is closed, or does not keep up.
+    pub async fn prompt(
+        &self,
+        message: impl Into<PromptSubmission>,
+        notices: &mut Notices,
+        mut judge: impl FnMut(&PermissionQuestion) -> PermissionAnswer,
+    ) -> Result<PromptResult, SendError> {
+        self.submit(message)?;
+        let mut text = String::new();
+        loop {
+            match notices.next().await.ok_or(SendError::Closed)? {
+                Notice::PermissionAsked { ticket, question } => {
+                    self.answer(ticket, judge(&question))?;
+                }
+                Notice::MessageAdded(message) if message.role == Role::Assistant => {
+                    text = message.text();
+                }
+                Notice::RunEnded(ending) => return Ok(PromptResult { text, ending }),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Taking back what our own tools did to files, back to a message of the session.
+//!
+//! What a file held is kept before a tool of ours changes it. Going back is looked at first and then
+//! done; a file that somebody else changed since is left alone unless that is asked for. What shell
+//! commands and other programs changed is not seen here and not taken back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use windlass_engine::Settings;
+use windlass_journal::snapshot_store::{FileImage, PlannedRestore, UpcomingFileChange};
+use windlass_journal::transcript::{TracedMessage, trace_messages};
+use windlass_journal::{JournalError, SnapshotLimits, SnapshotStore};
+use windlass_tool::{FileBackupStore, PendingFileChange, count_changed_lines};
+
+pub use windlass_journal::snapshot_store::RestoreStatus;
+
+use crate::session_journal::JournalLocation;
+
+/// What is not covered, for people.
+pub const REWIND_NOT_COVERED: &str =
+    "Only what Edit, Write and NotebookEdit changed is taken back, not what commands did.";
+
+/// What going back does to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRewind {
+    /// The file.
+    pub path: PathBuf,
+    /// How it stands now.
+    pub file_state: RestoreStatus,
+    /// It was made by us, and goes.
+    pub is_removed: bool,
+    /// Lines that come back.
+    pub insertions: usize,
+    /// Lines that go.
+    pub deletions: usize,
+}
+
+/// What may be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RewindOptions {
+    /// Only look.
+    pub dry_run: bool,
+    /// Overwrite what others changed since; it is kept first.
+    pub overwrite: bool,
+}
+
+/// What goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewindScope {
+    /// What was said.
+    pub conversation: bool,
+    /// What our tools did to files.
+    pub files: bool,
+}
+
+/// What came of going back, or would come of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewindResult {
+    /// The prompt before which the session is now.
+    pub prompt: String,
+    /// The files that went back.
+    pub files: Vec<FileRewind>,
+}
+
+/// A session cannot go back.
+#[derive(Debug, thiserror::Error)]
+pub enum RewindError {
+    /// There is no such message.
+    #[error("there is no message {0} in this session")]
+    NoMessage(String),
+    /// Nothing of the session is kept.
+    #[error("nothing of this session is kept")]
+    NotKept,
+    /// What was going on does not end.
+    #[error("what is going on does not end; try again")]
+    StillRunning,
+    /// The session is over.
+    #[error("the session is over")]
+    Closed,
+    /// Somebody else changed files since.
+    #[error("changed by others since and left alone: {}", join_paths(.0))]
+    ChangedByOthers(Vec<PathBuf>),
+    /// The disk, or what is kept on it.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+fn join_paths(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
+}
+
+/// Takes files back to where they were behind this record, or says what that would change. `end` is
+/// the last record of the session. All of it or nothing is begun; what the disk then refuses may
+/// leave some files back and others not, and doing it again finishes it.
+///
+/// # Errors
+///
+/// When others changed files since and may not be overwritten, or the disk says no.
+pub fn rewind(
+    kept: &SnapshotStore,
+    to_record: u64,
+    end: u64,
+    wish: RewindOptions,
+) -> Result<Vec<FileRewind>, RewindError> {
+    let mut plan = kept.plan_restore(to_record);
+    plan.retain(|planned| planned.status != RestoreStatus::AlreadyRestored);
+    let files = plan.iter().map(|planned| describe_file_rewind(kept, planned)).collect();
+    if wish.dry_run {
+        return Ok(files);
+    }
+    let by_others = plan.iter().filter(|planned| planned.status == RestoreStatus::ChangedByOthers);
+    let by_others: Vec<PathBuf> = by_others.map(|planned| planned.path.clone()).collect();
+    if !wish.overwrite && !by_others.is_empty() {
+        return Err(RewindError::ChangedByOthers(by_others));
+    }
+    kept.restore(&plan, end, |_| wish.overwrite)?;
+    Ok(files)
+}
+
+fn describe_file_rewind(kept: &SnapshotStore, planned: &PlannedRestore) -> FileRewind {
+    let (now, then) = kept.read_contents(planned);
+    let [now, then] = [&now, &then].map(|bytes| String::from_utf8_lossy(bytes));
+    let (deletions, insertions) = count_changed_lines(&now, &then);
+    let is_removed = planned.target == FileImage::Absent;
+    let (path, standing) = (planned.path.clone(), planned.status);
+    FileRewind { path, file_state: standing, is_removed, insertions, deletions }
+}
+
+/// Keeps what files held, for one session and the sessions nested in it.
+#[derive(Debug)]
+pub(crate) struct FileHistory {
+    store: SnapshotStore,
+    journal: PathBuf,
+    /// The number of the session's last record.
+    last_seq: Arc<AtomicU64>,
+    session: String,
+    settings: Settings,
+}
+
+impl FileHistory {
+    pub(crate) fn open(
+        place: &JournalLocation,
+        session: String,
+        settings: Settings,
+    ) -> Result<Self, JournalError> {
+        let folder = SnapshotStore::folder_for(&place.path);
+        let kept = SnapshotStore::open(&folder, place.durability, SnapshotLimits::default())?;
+        let (journal, count) = (place.path.clone(), Arc::clone(&place.last_seq));
+        Ok(Self { store: kept, journal, last_seq: count, session, settings })
+    }
+
+    /// Takes files back to where they were before this message, or looks. Blocks.
+    pub(crate) fn rewind(
+        &self,
+        message: &str,
+        wish: RewindOptions,
+    ) -> Result<Vec<FileRewind>, RewindError> {
+        let (before, _) = self.find_message(message)?;
+        self.rewind_to(before, wish)
+    }
+
+    /// The last record before this message, and what it says. Blocks.
+    pub(crate) fn find_message(&self, message: &str) -> Result<(u64, String), RewindError> {
+        let messages = trace_messages(&self.journal, &self.session, &self.settings)?;
+        let is_meant = |traced: &TracedMessage| traced.uuids.iter().any(|own| own == message);
+        match messages.into_iter().find(is_meant) {
+            Some(meant) => Ok((meant.record.saturating_sub(1), meant.text)),
+            None => Err(RewindError::NoMessage(message.to_owned())),
+        }
+    }
+
+    /// Takes files back to where they were behind this record, or looks. Blocks.
+    pub(crate) fn rewind_to(
+        &self,
+        record: u64,
+        wish: RewindOptions,
+    ) -> Result<Vec<FileRewind>, RewindError> {
+        rewind(&self.store, record, self.last_seq.load(Ordering::Relaxed), wish)
+    }
+
+    /// What is kept.
+    pub(crate) fn store(&self) -> &SnapshotStore {
+        &self.store
+    }
+}
+
+impl FileBackupStore for FileHistory {
+    fn back_up(&self, change: &PendingFileChange<'_>) -> Result<(), String> {
+        let PendingFileChange { path, before, after, mode } = *change;
+        if path.to_str().is_none() {
+            // It could not be found again; the change itself is no worse for that.
+            return Ok(());
+        }
+        let record = self.last_seq.load(Ordering::Relaxed);
+        match self.store.save_before_change(&UpcomingFileChange {
+            record,
+            path,
+            before,
+            after: Some(after),
+            mode,
+        }) {
+            // What is over a limit cannot be taken back, and nothing else follows from it.
+            Ok(_) | Err(JournalError::TooLarge { .. }) => Ok(()),
+            Err(error) => Err(format!(
+                "What `{}` held could not be kept, so it was not changed: {error}.",
+                Path::display(path)
+            )),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What a session can be asked and given once it has begun, beside the conversation: its commands in
+//! the background, and models that live elsewhere.
+//!
+//! The handle holds nothing of the session alive by this: what is over has nothing to say.
+
+use std::path::Path;
+use std::sync::{Arc, Weak};
+
+use tokio::sync::oneshot;
+use windlass_engine::Settings;
+use windlass_tool::{BackgroundTask, ToolSessionContext};
+use windlass_vocabulary::ModelName;
+
+use crate::error::SessionStartError;
+use crate::model::{Endpoint, ModelClient};
+use crate::session::Session;
+use crate::session_loop::SessionCommand;
+
+/// The ways to what a session is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakSessionResources {
+    model_client: Weak<ModelClient>,
+    tool_context: Weak<ToolSessionContext>,
+}
+
+impl WeakSessionResources {
+    pub(crate) fn new(model: &Arc<ModelClient>, surroundings: &Arc<ToolSessionContext>) -> Self {
+        Self { model_client: Arc::downgrade(model), tool_context: Arc::downgrade(surroundings) }
+    }
+}
+
+impl Session {
+    /// What is set now, with everything that was allowed on the way; `None` when the session is over.
+    pub async fn settings(&self) -> Option<Settings> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(SessionCommand::GetSettings(reply)).await.ok()?;
+        answer.await.ok().map(|settings| *settings)
+    }
+
+    /// Commands and agents in the background, in the order they were started.
+    #[must_use]
+    pub fn background_tasks(&self) -> Vec<BackgroundTask> {
+        let surroundings = self.resources.tool_context.upgrade();
+        surroundings.map(|it| it.background().list_tasks()).unwrap_or_default()
+    }
+
+    /// Ends one of them with everything it started, and waits until it is gone.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name, or it does not go; in words.
+    pub async fn stop_background_task(&self, id: &str) -> Result<BackgroundTask, String> {
+        let surroundings = self.resources.tool_context.upgrade();
+        let surroundings = surroundings.ok_or("The session is over.")?;
+        surroundings.background().stop(id).await.map(|(task, _)| task)
+    }
+
+    /// Ends the agent of this name that a call waits for. Says whether there is one.
+    #[must_use]
+    pub fn stop_awaited_agent(&self, id: &str) -> bool {
+        let surroundings = self.resources.tool_context.upgrade();
+        surroundings.is_some_and(|it| it.background().stop_foreground_agent(id))
+    }
+
+    /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
+    /// whether there is one. Commands stay where they are.
+    #[must_use]
+    pub fn move_awaited_to_background(&self, call: Option<&str>) -> bool {
+        let surroundings = self.resources.tool_context.upgrade();
+        surroundings.is_some_and(|it| it.background().move_agents_to_background(call))
+    }
+
+    /// Waits until not so many of them have ended any more, but more; for ever if that never comes.
+    pub async fn wait_for_background_end(&self, known: usize) {
+        match self.resources.tool_context.upgrade() {
+            Some(surroundings) => {
+                surroundings.background().wait_until_ended_count_changes(known).await
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The model knows this file already, as somebody else showed it: it may be changed without being
+    /// read again.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read as text; in words.
+    pub fn mark_file_read(&self, path: &Path) -> Result<(), String> {
+        let surroundings = self.resources.tool_context.upgrade();
+        let surroundings = surroundings.ok_or("The session is over.")?;
+        surroundings.reread_file(path, usize::MAX).map(drop)
+    }
+
+    /// Asks this model there from now on, as [`Builder::endpoint_for`](crate::SessionBuilder::endpoint_for)
+    /// does from the start. Nested sessions do not know of it.
+    ///
+    /// # Errors
+    ///
+    /// When the endpoint cannot be used.
+    pub fn add_endpoint(
+        &self,
+        model: ModelName,
+        endpoint: Endpoint,
+    ) -> Result<(), SessionStartError> {
+        let (Some(port), Some(surroundings)) =
+            (self.resources.model_client.upgrade(), self.resources.tool_context.upgrade())
+        else {
+            return Ok(());
+        };
+        port.routes.add(model, &endpoint.with_registered_secrets(&surroundings.secrets))
+    }
+}

@@ -1,0 +1,384 @@
+//! Everything a session is made of, piece by piece, until it is started.
+//!
+//! Only gathers; how the pieces are put together is in `assemble`.
+
+mod assemble;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use windlass_engine::Settings;
+use windlass_hook::HookSet;
+use windlass_journal::{Durability, JournalHead};
+use windlass_tool::{ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{Effort, ModelFacts, ModelName};
+
+use crate::attachment::AttachmentFinder;
+use crate::attachment::path_instructions::PathInstructionSource;
+use crate::client_questions::ClientQuestions;
+use crate::error::SessionStartError;
+use crate::hook::hook_input::SessionIdentity;
+use crate::latency::LatencyHistogram;
+use crate::model::{Endpoint, ModelTimeouts};
+use crate::notices::Notices;
+use crate::session::{CLOSE_GRACE, Session};
+use crate::session_journal::JournalLocation;
+use crate::session_loop;
+use crate::tool::subagent::{SessionTree, SubagentConfig};
+use crate::transcript_writer::{TranscriptConfig, TranscriptListener};
+
+pub(crate) use assemble::{AssembledSession, create_scratch_directory};
+
+/// Puts a session together, piece by piece, and starts it. Every piece has a usual value; the quick start
+/// stands at the head of this crate.
+#[derive(Debug)]
+pub struct SessionBuilder {
+    settings: Settings,
+    endpoint: Endpoint,
+    endpoints: Vec<(ModelName, Endpoint)>,
+    registry: ToolRegistry,
+    tool_context: Option<ToolSessionContext>,
+    hooks: HookSet,
+    memory: Option<Arc<dyn AttachmentFinder>>,
+    skills: Option<Arc<dyn AttachmentFinder>>,
+    path_instructions: Option<Arc<dyn PathInstructionSource>>,
+    journal: Option<JournalLocation>,
+    transcript: Option<TranscriptConfig>,
+    timeouts: ModelTimeouts,
+    raw_events: bool,
+    subagents: Option<SubagentConfig>,
+    depth: u8,
+    tree: SessionTree,
+    resumes_run: bool,
+    web_search: bool,
+    identity: SessionIdentity,
+    start_source: Option<String>,
+    memory_file: Option<PathBuf>,
+    skill_hooks: Vec<(String, HookSet)>,
+    named_models: Arc<[(String, ModelFacts)]>,
+    keeps_file_history: bool,
+}
+
+impl SessionBuilder {
+    /// A session with these settings at this endpoint, without tools and without a journal.
+    #[must_use]
+    pub fn new(settings: Settings, endpoint: Endpoint) -> Self {
+        Self {
+            settings,
+            endpoint,
+            endpoints: Vec::new(),
+            registry: ToolRegistry::empty(),
+            tool_context: None,
+            hooks: HookSet::default(),
+            memory: None,
+            skills: None,
+            path_instructions: None,
+            journal: None,
+            transcript: None,
+            timeouts: ModelTimeouts::default(),
+            raw_events: false,
+            subagents: None,
+            depth: 0,
+            tree: SessionTree::default(),
+            resumes_run: false,
+            web_search: false,
+            identity: SessionIdentity::default(),
+            start_source: None,
+            memory_file: None,
+            skill_hooks: Vec::new(),
+            named_models: Arc::default(),
+            keeps_file_history: true,
+        }
+    }
+
+    /// What the session will go by.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// With more tools than it was given, or fewer.
+    #[must_use]
+    pub fn change_registry(self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
+        let mut registry = self.registry.clone();
+        change(&mut registry);
+        self.registry(registry)
+    }
+
+    /// The same, to be changed before the session starts.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// Whether somebody answers questions, told as `Notice::PermissionAsked`. Without this nobody is
+    /// asked, and what would have to be is denied.
+    #[must_use]
+    pub fn permission_prompts(mut self, on: bool) -> Self {
+        self.settings.policy.can_ask = on;
+        self
+    }
+
+    /// Asks this model there, over that endpoint's wire, with that endpoint's credential; all
+    /// others live where the session was built. So a fallback or the small model may be another
+    /// provider's, and a conversation changes its wire where the model changes.
+    #[must_use]
+    pub fn endpoint_for(mut self, model: ModelName, endpoint: Endpoint) -> Self {
+        self.endpoints.push((model, endpoint));
+        self
+    }
+
+    /// Models that agents and single prompts may ask for, each by a name people have for it; they live
+    /// where the session was built. Without this only the session's own can be asked for.
+    #[must_use]
+    pub fn named_models(mut self, models: impl IntoIterator<Item = (String, ModelFacts)>) -> Self {
+        self.named_models = models.into_iter().collect();
+        self
+    }
+
+    /// With these tools. What the model is told of them replaces `Settings::tools`.
+    #[must_use]
+    pub fn registry(mut self, registry: ToolRegistry) -> Self {
+        self.settings.tools = registry.specs().into();
+        self.registry = registry;
+        self
+    }
+
+    /// Where tools work. Without this: the current directory, with a spill directory beside the
+    /// journal, or else below the system's temporary directory and removed when the session ends.
+    /// The model is told the name of the spill directory, whatever `Settings` says.
+    #[must_use]
+    pub fn tool_context(mut self, surroundings: ToolSessionContext) -> Self {
+        self.tool_context = Some(surroundings);
+        self
+    }
+
+    /// The session's name and the project's root, as hooks are told them.
+    #[must_use]
+    pub fn identity(mut self, session: impl Into<String>, project: Option<PathBuf>) -> Self {
+        self.identity.session = session.into();
+        self.identity.project = project;
+        self
+    }
+
+    /// Why the session starts, as hooks are told: `clear`, `fork`. Without this it follows from the
+    /// journal.
+    #[must_use]
+    pub fn start_source(mut self, source: impl Into<String>) -> Self {
+        self.start_source = Some(source.into());
+        self
+    }
+
+    /// With these hooks, after those it has. Which points of the loop have hooks follows from them.
+    #[must_use]
+    pub fn hooks(mut self, hooks: HookSet) -> Self {
+        self.hooks = self.hooks.join(hooks);
+        self
+    }
+
+    /// With other tools than it has.
+    #[must_use]
+    pub fn change_tools(mut self, change: impl FnOnce(&mut ToolRegistry)) -> Self {
+        change(&mut self.registry);
+        self.settings.tools = self.registry.specs().into();
+        self
+    }
+
+    /// Looks here for memories beside the first call of a run, if `Settings::prefetch` is on.
+    #[must_use]
+    pub fn memory(mut self, finder: impl AttachmentFinder + 'static) -> Self {
+        self.memory = Some(Arc::new(finder));
+        self
+    }
+
+    /// Writes what is worth knowing in later sessions into this file, if `Settings::after` says so.
+    #[must_use]
+    pub fn memory_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.memory_file = Some(path.into());
+        self
+    }
+
+    /// Hooks that are asked once the skill of this name was loaded, as long as the session lives.
+    #[must_use]
+    pub fn skill_hooks(mut self, hooks: Vec<(String, HookSet)>) -> Self {
+        self.skill_hooks = hooks;
+        self
+    }
+
+    /// Looks here for skills beside the first call of a run, if `Settings::prefetch` is on.
+    #[must_use]
+    pub fn skills(mut self, finder: impl AttachmentFinder + 'static) -> Self {
+        self.skills = Some(Arc::new(finder));
+        self
+    }
+
+    /// Says what counts for a file when the model first holds it, here and in nested sessions.
+    #[must_use]
+    pub fn path_instructions(mut self, nearby: Arc<dyn PathInstructionSource>) -> Self {
+        self.path_instructions = Some(nearby);
+        self
+    }
+
+    /// Writes every event down before its effects are performed. A journal that already holds a
+    /// session is continued: its events are replayed, and a run that was cut off is closed as
+    /// interrupted.
+    #[must_use]
+    pub fn journal(mut self, path: impl Into<PathBuf>, durability: Durability) -> Self {
+        let path = path.into();
+        let (head, prices, count, waits) =
+            (JournalHead::default(), None, Arc::default(), Arc::default());
+        self.journal = Some(JournalLocation {
+            path,
+            durability,
+            head,
+            price_table: prices,
+            last_seq: count,
+            latency: waits,
+        });
+        self
+    }
+
+    /// Also writes the transcript that other programs read, behind the journal.
+    #[must_use]
+    pub fn transcript(mut self, transcript: TranscriptConfig) -> Self {
+        self.transcript = Some(transcript);
+        self
+    }
+
+    /// Lets somebody hear of every line of the transcript right after it was written, and before the
+    /// message it belongs to is told; of those of nested sessions too.
+    #[must_use]
+    pub fn transcript_listener(mut self, heard: TranscriptListener) -> Self {
+        self.transcript.get_or_insert_default().listener = Some(heard);
+        self
+    }
+
+    /// Goes on with a run that the last process left unfinished, instead of closing it: with its turn
+    /// count, its guards and its reservations. A call that was running then is not run again; its
+    /// outcome is told as unknown.
+    #[must_use]
+    pub fn resume_run(mut self, on: bool) -> Self {
+        self.resumes_run = on;
+        self
+    }
+
+    /// What the journal says of the session, for those who look for it: written when the journal is
+    /// new. Means nothing without a journal.
+    #[must_use]
+    pub fn journal_head(mut self, head: JournalHead) -> Self {
+        if let Some(place) = &mut self.journal {
+            place.head = head;
+        }
+        self
+    }
+
+    /// Counts how long requests and tools waited for the disk, nested sessions' too. Means nothing
+    /// without a journal.
+    #[must_use]
+    pub fn disk_latency(mut self, waits: Arc<LatencyHistogram>) -> Self {
+        if let Some(place) = &mut self.journal {
+            place.latency = waits;
+        }
+        self
+    }
+
+    /// The version of the price table, for the rows of the account. Means nothing without a journal.
+    #[must_use]
+    pub fn price_table(mut self, version: impl Into<String>) -> Self {
+        if let Some(place) = &mut self.journal {
+            place.price_table = Some(version.into());
+        }
+        self
+    }
+
+    /// Whether what edits replace is kept, so that files can be taken back; it is, where there is a
+    /// journal.
+    #[must_use]
+    pub fn keep_file_history(mut self, on: bool) -> Self {
+        self.keeps_file_history = on;
+        self
+    }
+
+    /// Waits this long for the model server.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: ModelTimeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Also tells every event of the wire, verbatim, as `Delta::Raw`.
+    #[must_use]
+    pub fn raw_events(mut self, on: bool) -> Self {
+        self.raw_events = on;
+        self
+    }
+
+    /// With a tool that searches the web, if the first endpoint's provider does that.
+    #[must_use]
+    pub fn web_search(mut self, on: bool) -> Self {
+        self.web_search = on;
+        self
+    }
+
+    /// With nested sessions: the model is offered the tool `Agent`.
+    #[must_use]
+    pub fn subagents(mut self, agents: SubagentConfig) -> Self {
+        self.subagents = Some(agents);
+        self
+    }
+
+    /// With this effort, if one is given.
+    pub(crate) fn effort(mut self, effort: Option<Effort>) -> Self {
+        self.settings.effort = effort.or(self.settings.effort);
+        self
+    }
+
+    /// As a nested session of this identity, so deep in this tree.
+    pub(crate) fn nested_in(
+        mut self,
+        identity: SessionIdentity,
+        depth: u8,
+        tree: SessionTree,
+    ) -> Self {
+        self.identity = identity;
+        self.depth = depth;
+        self.tree = tree;
+        self
+    }
+
+    /// Starts the session's task on the current tokio runtime. No request goes out before the
+    /// first message is submitted.
+    ///
+    /// # Errors
+    ///
+    /// When an endpoint, a directory or the journal cannot be used, an endpoint is for a model the
+    /// settings do not name, or no runtime is here.
+    pub fn start(self) -> Result<(Session, Notices), SessionStartError> {
+        let runtime = Handle::try_current().map_err(|_| SessionStartError::NoRuntime)?;
+        let AssembledSession {
+            session_loop: run,
+            notice_sender: teller,
+            scratch,
+            commands,
+            notices,
+            file_history: undo,
+            resources: late,
+        } = self.assemble()?;
+        let (over, closed) = watch::channel(false);
+        let close_max = crate::CLOSE_MAX.max(run.hooks.session_end_timeout() + CLOSE_GRACE);
+        let outside = ClientQuestions::new(teller.clone());
+        runtime.spawn(session_loop::supervise(run.run_until_closed(), teller, scratch, over));
+        Ok((
+            Session {
+                commands,
+                closed,
+                close_max,
+                file_history: undo,
+                client_questions: outside,
+                resources: late,
+            },
+            notices,
+        ))
+    }
+}

@@ -1,0 +1,76 @@
+//! When the disk fails: no further effect starts, what runs may end, and the session
+//! says why it is over.
+
+use std::time::Duration;
+
+use windlass_engine::{Effect, Event, Interrupt};
+use windlass_vocabulary::Outcome;
+use windlass_vocabulary::notice::RunEnding;
+
+use super::SessionLoop;
+use crate::clock;
+use crate::durability::DurabilityGate;
+
+impl SessionLoop {
+    /// The disk failed to keep what was written. Even if it was saved elsewhere, nothing more is done
+    /// on the word of such a disk before somebody has looked after it.
+    pub(super) async fn recover_journal(mut self) -> Self {
+        self.journal = self.journal.recover().await;
+        match self.journal.has_failed() {
+            true => self.stop_after_disk_failure(Vec::new()).await,
+            false => self,
+        }
+    }
+
+    /// What could not be written down is not done, only shown. What runs may end; the rest is called
+    /// off.
+    pub(super) async fn stop_after_disk_failure(mut self, undone: Vec<Effect>) -> Self {
+        self.performer.warn(self.journal.failure_message());
+        self.show_effects(undone);
+        let deadline = clock::now() + TOOLS_END_MAX;
+        while self.performer.are_tools_running() {
+            let event = tokio::select! {
+                biased;
+                // Whatever it is, somebody is there and does not want to wait.
+                _ = self.commands.recv() => break,
+                Some(event) = self.events.recv() => Some(event),
+                () = self.performer.wait_for_one() => None,
+                () = tokio::time::sleep_until(deadline) => break,
+            };
+            if let Some(event) = event {
+                self = self.record_without_effects(event);
+            }
+        }
+        self = self.record_without_effects(Event::Interrupted(Interrupt::Shutdown));
+        self.performer.cancel_all();
+        self
+    }
+
+    /// One event that comes too late to be acted on: decided, written down if that can still be done,
+    /// and shown.
+    pub(super) fn record_without_effects(mut self, event: Event) -> Self {
+        let effects;
+        (self, effects) = self.decide(event);
+        self.show_effects(effects);
+        self
+    }
+
+    /// Shows what was decided and does nothing of it. A run that ends now ends for want of a disk.
+    pub(super) fn show_effects(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let told = match effect {
+                Effect::Tell(notice) => Effect::Tell(notice),
+                Effect::Finish(ending) => Effect::Finish(RunEnding {
+                    outcome: Some(Outcome::StorageFailed),
+                    why: self.journal.failure_message(),
+                    ..ending
+                }),
+                _ => continue,
+            };
+            self.performer.perform(told, &self.state.tool_context.policy, DurabilityGate::open());
+        }
+    }
+}
+
+/// How long tools may go on when nothing more can be written down.
+const TOOLS_END_MAX: Duration = Duration::from_secs(10);

@@ -1,0 +1,153 @@
+//! Going back to an earlier prompt while the session is open.
+//!
+//! What is going on is ended first. Then the journal begins the file in which the conversation goes
+//! on, and the session is what it would be had it been opened there: its state is the fold of what is
+//! left, nothing that was begun before is heard of any more, and files must be read again. What is
+//! allowed stays allowed, and what was spent stays spent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+use windlass_engine::{Event, Interrupt};
+
+use super::{EVENTS_MAX, SessionLoop};
+use crate::clock;
+use crate::rewind::{FileHistory, RewindError, RewindOptions, RewindResult, RewindScope};
+use crate::session::run_blocking;
+use crate::session_journal::RewoundState;
+use crate::session_loop::session_command::SettingsChange;
+
+/// Somebody wants to go back.
+#[derive(Debug)]
+pub(crate) struct RewindRequest {
+    message: String,
+    scope: RewindScope,
+    options: RewindOptions,
+    reply: oneshot::Sender<Result<RewindResult, RewindError>>,
+    /// What is going on must have ended by then.
+    deadline: Option<Instant>,
+}
+
+impl RewindRequest {
+    pub(crate) fn new(
+        message: String,
+        scope: RewindScope,
+        options: RewindOptions,
+        reply: oneshot::Sender<Result<RewindResult, RewindError>>,
+    ) -> Self {
+        Self { message, scope, options, reply, deadline: None }
+    }
+}
+
+impl SessionLoop {
+    /// Ends what is going on, so that the session can go back.
+    pub(super) fn prepare_rewind(&mut self, mut back: RewindRequest) -> Option<Event> {
+        self.prompt_intake.interrupt(self.run_status());
+        back.deadline = Some(clock::now() + RUN_END_WAIT_MAX);
+        if let Some(earlier) = self.pending_rewind.replace(back) {
+            // Nobody waits for it any more if this fails.
+            let _ = earlier.reply.send(Err(RewindError::StillRunning));
+        }
+        let is_running = self.state.control.phase.is_running();
+        is_running.then_some(Event::Interrupted(Interrupt::User))
+    }
+
+    /// The wish to go back, once nothing is going on any more, or that took too long.
+    pub(super) fn take_ready_rewind(&mut self) -> Option<RewindRequest> {
+        let is_over = !self.state.control.phase.is_running() && !self.performer.is_busy();
+        self.pending_rewind
+            .take_if(|back| is_over || back.deadline.is_none_or(|until| until <= clock::now()))
+    }
+
+    /// Until when what is going on must have ended, if somebody wants to go back.
+    pub(super) fn rewind_deadline(&self) -> Option<Instant> {
+        self.pending_rewind.as_ref().and_then(|back| back.deadline)
+    }
+
+    /// Goes back, and answers.
+    pub(super) async fn perform_rewind(mut self, back: RewindRequest) -> Self {
+        let RewindRequest { message, scope: part, options: wish, reply, .. } = back;
+        let gone;
+        (self, gone) = self.try_rewind(message, part, wish).await;
+        // Nobody waits for it any more if this fails.
+        let _ = reply.send(gone);
+        self
+    }
+
+    async fn try_rewind(
+        self,
+        message: String,
+        part: RewindScope,
+        wish: RewindOptions,
+    ) -> (Self, Result<RewindResult, RewindError>) {
+        let Some(undo) = self.file_history.clone() else {
+            return (self, Err(RewindError::NotKept));
+        };
+        if self.state.control.phase.is_running() {
+            return (self, Err(RewindError::StillRunning));
+        }
+        let kept = Arc::clone(&undo);
+        let files = run_blocking(move || {
+            let (before, prompt) = kept.find_message(&message)?;
+            let files = if part.files { kept.rewind_to(before, wish)? } else { Vec::new() };
+            Ok((before, RewindResult { prompt, files }))
+        });
+        match files.await {
+            Ok((before, rewound)) if part.conversation => {
+                let (run, done) = self.rewind_conversation(before, undo).await;
+                (run, done.map(|()| rewound))
+            }
+            Ok((_, rewound)) => (self, Ok(rewound)),
+            Err(error) => (self, Err(error)),
+        }
+    }
+
+    /// The conversation goes back to this record.
+    async fn rewind_conversation(
+        mut self,
+        to: u64,
+        undo: Arc<FileHistory>,
+    ) -> (Self, Result<(), RewindError>) {
+        // What was left in the background is nothing the conversation knows of any more.
+        let surroundings = self.performer.tool_context();
+        let _ =
+            timeout_at(clock::now() + RUN_END_WAIT_MAX, surroundings.background().close()).await;
+        let (report, events) = mpsc::channel(EVENTS_MAX);
+        self.performer.reset(report);
+        self.events = events;
+        self.ready_items.clear();
+        let (policy, tools) = {
+            let context = &self.state.tool_context;
+            (context.policy.clone(), context.tools.clone())
+        };
+        let (teller, pen) = (self.performer.notice_sender().clone(), self.transcript.clone_empty());
+        let done;
+        (self.journal, done) = self.journal.rewind_to(to, undo, &self.settings, &teller, pen).await;
+        let spent = match done {
+            Ok(Some(RewoundState { state, transcript: pen, spent })) => {
+                (self.state, self.transcript) = (state, pen);
+                spent
+            }
+            Ok(None) if self.journal.has_failed() => {
+                return (self.stop_after_disk_failure(Vec::new()).await, Err(RewindError::Closed));
+            }
+            Ok(None) => return (self, Ok(())),
+            Err(error) => return (self, Err(error.into())),
+        };
+        let event = self.apply_settings_change(SettingsChange(Box::new(move |settings| {
+            (settings.policy, settings.tools) = (policy, tools);
+            settings.budget_max = settings.budget_max.map(|limit| limit.less(spent));
+        })));
+        self = self.process_event(event).await;
+        if self.state.control.phase.is_running() {
+            // The prompt came in the middle of a run, which has lost what it had under way.
+            self = self.process_event(Event::Interrupted(Interrupt::Crashed)).await;
+        }
+        (self, Ok(()))
+    }
+}
+
+/// How long what is going on may take to end: as long as tools get to be gone.
+const RUN_END_WAIT_MAX: Duration = Duration::from_secs(4);

@@ -1,0 +1,258 @@
+//! What a handle may ask of a session, and what that means for the engine.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use windlass_engine::context::inventory;
+use windlass_engine::{Event, Interrupt, Settings};
+use windlass_hook::HookSet;
+use windlass_journal::JournalNote;
+use windlass_vocabulary::context_usage::ContextUsage;
+use windlass_vocabulary::{Chore, ContentBlock, PermissionAnswer, Ticket};
+
+use super::SessionLoop;
+use super::rewind_request::RewindRequest;
+use crate::config_change::ConfigChange;
+use crate::hook::SessionEndReason;
+use crate::hook::prompt_intake::IntakeItem;
+use crate::session::{PromptSubmission, QueuedMessage};
+use crate::tool::subagent::NestedQuestions;
+use crate::transcript_writer::TitleSource;
+
+/// What a handle may ask for.
+#[derive(Debug)]
+pub(crate) enum SessionCommand {
+    /// A message came.
+    Submit(PromptSubmission),
+    /// A question was answered.
+    Answer(Ticket, PermissionAnswer),
+    /// End what is going on.
+    Interrupt(Interrupt),
+    /// Look again at the call that was put off, and say whether there is one.
+    ResumeDeferred(oneshot::Sender<bool>),
+    /// Ask hooks whether an agent that was left alone and has nothing more to do may end; what they
+    /// want of it, if not.
+    AskIdleHooks(oneshot::Sender<Option<String>>),
+    /// Compact history.
+    Compact(Option<String>),
+    /// Say what fills the window.
+    GetInventory(oneshot::Sender<ContextUsage>),
+    /// Say what is set now.
+    GetSettings(oneshot::Sender<Box<Settings>>),
+    /// Say what waits for the next tool boundary.
+    ListQueued(oneshot::Sender<Vec<QueuedMessage>>),
+    /// Change what waits there, or take it back.
+    ChangeQueued {
+        /// What is meant.
+        queued: QueuedMessage,
+        /// What it says from now on.
+        content: Option<Vec<ContentBlock>>,
+        /// Was it still waiting? Answered when the change is on record.
+        reply: oneshot::Sender<bool>,
+    },
+    /// Ask something beside the conversation.
+    AskSideQuestion(String),
+    /// Call the session this.
+    Rename(String),
+    /// Say when nothing is seen to beside runs any more.
+    Drain(oneshot::Sender<()>),
+    /// Wait no longer before the next try.
+    RetryNow,
+    /// Go back to an earlier prompt.
+    Rewind(RewindRequest),
+    /// Go on with other settings.
+    Configure(SettingsChange),
+    /// Say whether a run is going on.
+    IsRunActive(oneshot::Sender<bool>),
+    /// Ask hooks whether a change of settings files may take effect.
+    ReviewConfigChange(ConfigChange, oneshot::Sender<Result<(), String>>),
+    /// Ask other hooks from now on.
+    ReplaceHooks(HookSet),
+    /// End the session.
+    Close(SessionEndReason),
+}
+
+/// What to change in a session's settings.
+pub(crate) struct SettingsChange(pub(crate) Box<dyn FnOnce(&mut Settings) + Send>);
+
+impl std::fmt::Debug for SettingsChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Change")
+    }
+}
+
+impl SessionLoop {
+    /// What a command means for the engine, if it means something now.
+    pub(super) fn apply_command(&mut self, command: SessionCommand) -> Option<Event> {
+        Some(match command {
+            SessionCommand::Submit(submission) => {
+                let submission = self.prompt_intake.submit(submission)?;
+                self.accept_prompt(submission)
+            }
+            SessionCommand::Answer(ticket, answer) if NestedQuestions::is_nested_ticket(ticket) => {
+                self.nested_questions.answer(ticket, answer);
+                return None;
+            }
+            SessionCommand::Answer(ticket, answer) => {
+                self.performer.answer_question(ticket, answer)
+            }
+            SessionCommand::Interrupt(why) => {
+                self.prompt_intake.interrupt(self.run_status());
+                Event::Interrupted(why)
+            }
+            SessionCommand::ResumeDeferred(reply) => {
+                let control = &self.state.control;
+                let is_put_off = control.calls_open && !control.phase.is_running();
+                // Nobody waits for it any more if this fails.
+                let _ = reply.send(is_put_off);
+                if !is_put_off {
+                    return None;
+                }
+                self.hooks.begin_prompt();
+                Event::Resumed
+            }
+            SessionCommand::AskIdleHooks(reply) => {
+                let mode = self.state.tool_context.policy.mode;
+                tokio::spawn(Arc::clone(&self.hooks).run_teammate_idle_hooks(mode, reply));
+                return None;
+            }
+            SessionCommand::Compact(focus) => Event::CompactionAsked { focus },
+            SessionCommand::GetInventory(reply) => {
+                // Nobody waits for it any more if this fails.
+                let _ = reply.send(inventory(&self.state, &self.settings));
+                return None;
+            }
+            SessionCommand::GetSettings(reply) => {
+                let _ = reply.send(Box::new(self.current_settings()));
+                return None;
+            }
+            SessionCommand::ListQueued(reply) => {
+                let _ = reply.send(self.list_queued());
+                return None;
+            }
+            SessionCommand::ChangeQueued { queued, content, reply } => {
+                self.change_queued(&queued, content, reply)?
+            }
+            SessionCommand::Rewind(back) => self.prepare_rewind(back)?,
+            SessionCommand::Configure(change) => self.apply_settings_change(change),
+            SessionCommand::IsRunActive(reply) => {
+                let _ = reply.send(self.state.control.phase.is_running());
+                return None;
+            }
+            SessionCommand::ReviewConfigChange(change, reply) => {
+                self.run_config_change_hooks(change, reply);
+                return None;
+            }
+            SessionCommand::ReplaceHooks(hooks) => self.apply_hooks(hooks),
+            SessionCommand::AskSideQuestion(about) => {
+                Event::ChoreAsked { chore: Chore::Question, about }
+            }
+            SessionCommand::Rename(title) => self.set_title(title, TitleSource::Person),
+            SessionCommand::Drain(reply) => {
+                self.drain_waiters.push(reply);
+                self.notify_drained();
+                return None;
+            }
+            SessionCommand::RetryNow => self.performer.fire_timer_now()?,
+            SessionCommand::Close(_) => return None,
+        })
+    }
+
+    /// The session gets a name. Said to the engine too, so that it asks for none.
+    pub(super) fn set_title(&mut self, title: String, whose: TitleSource) -> Event {
+        self.transcript.set_title(&title, whose, self.performer.notice_sender());
+        self.add_note(JournalNote::Titled(title));
+        Event::ChoreAsked { chore: Chore::Title, about: String::new() }
+    }
+
+    /// Tells those who wait that nothing is seen to beside runs any more, if that is so.
+    pub(super) fn notify_drained(&mut self) {
+        if !self.drain_waiters.is_empty()
+            && self.state.chores.are_done()
+            && self.performer.are_chores_saved()
+            && self.events.is_empty()
+        {
+            for reply in self.drain_waiters.drain(..) {
+                // Nobody waits for it any more if this fails.
+                let _ = reply.send(());
+            }
+        }
+    }
+
+    /// Something that belongs to the next event, for those who read the journal.
+    pub(super) fn add_note(&mut self, note: JournalNote) {
+        self.transcript.add_note(&note);
+        self.journal.add_note(note);
+    }
+
+    fn list_queued(&self) -> Vec<QueuedMessage> {
+        let names = self.transcript.queued_names().into_iter().chain(std::iter::repeat(None));
+        let queued = self.state.inbox.queued.iter().zip(names).enumerate();
+        let listed = queued.map(|(place, (submission, name))| {
+            let (content, pinned) = (submission.content.clone(), submission.pinned);
+            QueuedMessage { index: place, name, content, pinned }
+        });
+        listed.collect()
+    }
+
+    /// Only what is still there as it was seen is changed.
+    fn change_queued(
+        &mut self,
+        queued: &QueuedMessage,
+        content: Option<Vec<ContentBlock>>,
+        reply: oneshot::Sender<bool>,
+    ) -> Option<Event> {
+        if self.list_queued().get(queued.index) != Some(queued) {
+            // Nobody waits for it any more if this fails.
+            let _ = reply.send(false);
+            return None;
+        }
+        let place = queued.index;
+        if content.is_none() {
+            self.add_note(JournalNote::Unqueued(place as u64));
+        }
+        self.record_waiter = Some(reply);
+        Some(Event::QueueChanged { place, content })
+    }
+
+    /// The settings as they are now, changed. What was allowed and loaded since the session began is
+    /// part of them, so that a change of one thing takes nothing else back.
+    pub(crate) fn apply_settings_change(&mut self, change: SettingsChange) -> Event {
+        let mut settings = self.current_settings();
+        let denied = settings.policy.rules.deny.clone();
+        (change.0)(&mut settings);
+        let policy = &settings.policy;
+        if policy.rules.deny != denied {
+            self.performer
+                .tool_context()
+                .set_added_hidden_paths(policy.rules.build_hidden_paths(&policy.directories));
+        }
+        self.settings = Arc::new(settings.clone());
+        Event::Configured(Box::new(settings))
+    }
+
+    fn current_settings(&self) -> Settings {
+        let mut settings = Settings::clone(&self.settings);
+        settings.policy = self.state.tool_context.policy.clone();
+        settings.tools = self.state.tool_context.tools.clone();
+        settings
+    }
+
+    /// A prompt goes in.
+    pub(super) fn accept_prompt(&mut self, mut submission: PromptSubmission) -> Event {
+        if let Some(page) = submission.slash_command.take()
+            && let Some(event) = self.load_skill_hooks(&page.name)
+        {
+            self.ready_items.push_front(IntakeItem::Prompt(submission));
+            return event;
+        }
+        if !submission.allow.is_empty() || submission.model.is_some() {
+            return self.apply_run_overrides(submission);
+        }
+        let PromptSubmission { content, pinned, name, .. } = submission;
+        if let Some(name) = name {
+            self.add_note(JournalNote::Named(name));
+        }
+        Event::UserSubmitted { content, pinned }
+    }
+}

@@ -1,0 +1,101 @@
+//! What holds for one run alone: rules and a model that a prompt brings along, and hooks that a skill
+//! brings from when it is loaded.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass_engine::{Event, Settings};
+use windlass_permission::Rule;
+use windlass_vocabulary::{ModelFacts, ModelName, ToolCall};
+
+use super::SessionLoop;
+use super::session_command::SettingsChange;
+use crate::hook::prompt_intake::IntakeItem;
+use crate::session::PromptSubmission;
+use crate::tool::subagent::switch_model;
+
+/// What the run under way was lent.
+pub(crate) struct RunOverrides {
+    allow: Vec<Rule>,
+    /// Who was asked before.
+    model: ModelFacts,
+    fallbacks: Vec<ModelFacts>,
+}
+
+impl SessionLoop {
+    /// A prompt brings terms of its own along: they hold from before it until its run is over.
+    pub(super) fn apply_run_overrides(&mut self, mut submission: PromptSubmission) -> Event {
+        let allow = std::mem::take(&mut submission.allow);
+        let model = submission.model.take();
+        if let Some(wanted) = model.as_ref().filter(|wanted| !self.is_known_model(wanted)) {
+            let asked = &self.settings.model.name;
+            self.performer.warn(format!(
+                "the page wants {wanted}, which cannot be asked here; {asked} is asked as usual"
+            ));
+        }
+        self.ready_items.push_front(IntakeItem::Prompt(submission));
+        let settings = &self.settings;
+        let mut lent = self.run_overrides.take().unwrap_or_else(|| RunOverrides {
+            allow: Vec::new(),
+            model: settings.model.clone(),
+            fallbacks: settings.fallbacks.clone(),
+        });
+        lent.allow.extend(allow.iter().cloned());
+        self.run_overrides = Some(lent);
+        let models = Arc::clone(&self.named_models);
+        self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
+            settings.policy.rules.allow.extend(allow);
+            if let Some(model) = &model {
+                switch_model(settings, &models, model);
+            }
+        })))
+    }
+
+    /// Can it be asked in this session?
+    fn is_known_model(&self, wanted: &ModelName) -> bool {
+        let Settings { model, fallbacks, small_model, .. } = &*self.settings;
+        let mut own = std::iter::once(model).chain(fallbacks).chain(small_model);
+        own.any(|model| model.name == *wanted)
+            || self.named_models.iter().any(|(name, _)| name == wanted.as_str())
+    }
+
+    /// The run is over, and with it what was lent to it.
+    pub(super) fn revert_run_overrides(&mut self) {
+        let Some(RunOverrides { allow, model, fallbacks }) = self.run_overrides.take() else {
+            return;
+        };
+        let event =
+            self.apply_settings_change(SettingsChange(Box::new(move |settings: &mut Settings| {
+                let rules = &mut settings.policy.rules.allow;
+                for rule in &allow {
+                    if let Some(place) = rules.iter().rposition(|known| known == rule) {
+                        rules.remove(place);
+                    }
+                }
+                (settings.model, settings.fallbacks) = (model, fallbacks);
+            })));
+        self.ready_items.push_back(IntakeItem::Event(event));
+    }
+
+    /// The model loads a skill: from now on its hooks are asked too.
+    pub(super) fn load_called_skill(&mut self, call: &ToolCall) {
+        let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
+        let name = input.get("skill").and_then(Value::as_str).unwrap_or_default();
+        if let Some(event) = self.load_skill_hooks(name.trim().trim_start_matches('/')) {
+            self.ready_items.push_back(IntakeItem::Event(event));
+        }
+    }
+
+    /// What a skill of this name brings along, if it was not loaded before.
+    pub(super) fn load_skill_hooks(&mut self, name: &str) -> Option<Event> {
+        let place = self.skill_hooks.iter().position(|(skill, _)| skill == name)?;
+        let (_, set) = self.skill_hooks.remove(place);
+        let (points, has_stop) = self.hooks.add_skill_hooks(set);
+        Some(self.apply_settings_change(SettingsChange(Box::new(
+            move |settings: &mut Settings| {
+                crate::hook::apply_hook_points(settings, points);
+                settings.limits.stop_hooks = has_stop;
+            },
+        ))))
+    }
+}

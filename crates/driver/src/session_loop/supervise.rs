@@ -1,0 +1,34 @@
+//! Sees to it that the end of a session is told, whatever it is.
+
+use std::path::PathBuf;
+
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use windlass_engine::State;
+
+use crate::notices::NoticeSender;
+use crate::panic_guard;
+
+/// Runs a session in a task of its own and sees to it that its end is told, whatever it is.
+pub(crate) async fn supervise(
+    run: impl Future<Output = State> + Send + 'static,
+    teller: NoticeSender,
+    scratch: Option<PathBuf>,
+    over: watch::Sender<bool>,
+) {
+    if let Err(error) = tokio::spawn(run).await {
+        let words = match error.try_into_panic() {
+            Ok(panic) => panic_guard::panic_message(&*panic),
+            Err(_) => "the runtime is shutting down".to_owned(),
+        };
+        teller.fail(format!("the session ended because of a fault inside Windlass: {words}"));
+    }
+    if let Some(scratch) = scratch
+        && std::fs::remove_dir(&scratch).is_err()
+    {
+        // Not empty. Best effort: it lies in the system's temporary directory and was ours alone.
+        let _ = spawn_blocking(move || std::fs::remove_dir_all(scratch)).await;
+    }
+    teller.close();
+    let _ = over.send(true);
+}

@@ -1,0 +1,58 @@
+//! What a call changed in the context of the following ones, read off the surroundings: files in
+//! hand, the shell's directory, the task list. Told when it differs from what was told last.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windlass_tool::ToolSessionContext;
+use windlass_vocabulary::ToolOutcome;
+
+/// Files told with one outcome.
+const FILES_MAX: usize = 5;
+
+/// What the engine was told last.
+#[derive(Debug, Default)]
+pub(crate) struct ContextReporter {
+    last: Mutex<ReportedContext>,
+}
+
+#[derive(Debug, Default)]
+struct ReportedContext {
+    files: Vec<Arc<str>>,
+    directory: Option<Arc<str>>,
+    tasks: Option<Arc<str>>,
+}
+
+impl ContextReporter {
+    /// Adds what is new to what came of a call.
+    pub(crate) fn append_changes(
+        &self,
+        surroundings: &ToolSessionContext,
+        outcome: &mut ToolOutcome,
+    ) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_hand = surroundings.recent_files();
+        let files: Vec<Arc<str>> = in_hand
+            .iter()
+            .take(FILES_MAX)
+            .rev()
+            .map(|path| Arc::from(path.to_string_lossy()))
+            .collect();
+        if files != last.files {
+            last.files.clone_from(&files);
+            outcome.files.extend(files);
+        }
+        let shell = surroundings.shell_directory();
+        let is_moved = last.directory.is_some() || shell != surroundings.cwd;
+        let directory: Arc<str> = Arc::from(shell.to_string_lossy());
+        if is_moved && last.directory.as_ref() != Some(&directory) {
+            last.directory = Some(directory.clone());
+            outcome.update.get_or_insert_default().working_directory = Some(directory);
+        }
+        let tasks: Option<Arc<str>> = surroundings.task_lists().render().map(Arc::from);
+        if tasks != last.tasks {
+            last.tasks.clone_from(&tasks);
+            let update = outcome.update.get_or_insert_default();
+            update.tasks = Some(tasks.unwrap_or_else(|| Arc::from("")));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Shell commands behind the kernel's side of the policy.
+//!
+//! What a command may touch follows from where the session works and what the user allows; whether
+//! it may run at all was decided before. What cannot be held as it must be does not start.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::process::Child;
+use windlass_sandbox::{
+    ProxyThread, RevertedProtectedFile, Sandbox, SandboxNetwork, SandboxPlan, SandboxProbeOptions,
+    SandboxUnavailable,
+};
+use windlass_tool::{LaunchExit, LaunchRequest, PreparedLaunch, ProcessLauncher, SpawnCommandFn};
+
+/// What commands of a session are held to.
+#[derive(Clone, Debug, Default)]
+pub struct CommandSandboxConfig {
+    /// Directories they may write to.
+    pub roots: Vec<PathBuf>,
+    /// Whose secrets are hidden.
+    pub home: Option<PathBuf>,
+    /// More that they must not see.
+    pub hidden: Vec<PathBuf>,
+    /// What they may see although it is the kind of place where secrets are.
+    pub shown: Vec<PathBuf>,
+    /// Files and directories that stay as they are, inside the roots.
+    pub protected: Vec<PathBuf>,
+    /// More that they may read, and sockets they may speak to.
+    pub readable: Vec<PathBuf>,
+    /// Whom they may talk to.
+    pub network: SandboxNetwork,
+    /// The way to those they may talk to, kept open as long as this is.
+    pub gate: Option<Arc<ProxyThread>>,
+    /// A call may ask to run without all this; whether it may is a matter of permission.
+    pub may_be_disabled: bool,
+}
+
+/// Starts commands in a sandbox.
+#[derive(Debug)]
+pub struct ToolSandboxLauncher {
+    sandbox: Arc<Sandbox>,
+    config: CommandSandboxConfig,
+}
+
+impl ToolSandboxLauncher {
+    /// Finds out what this machine can hold commands with.
+    ///
+    /// # Errors
+    ///
+    /// When it has nothing that works: then nothing may start that must be held.
+    pub fn probe(
+        wanted: &SandboxProbeOptions,
+        confinement: CommandSandboxConfig,
+    ) -> Result<Self, SandboxUnavailable> {
+        let sandbox = Arc::new(Sandbox::probe(wanted)?);
+        Ok(Self { sandbox, config: confinement })
+    }
+
+    /// With what, why with that, and what it does not cover; for people.
+    #[must_use]
+    pub fn report(&self) -> &str {
+        self.sandbox.report()
+    }
+
+    fn build_plan(&self, launch: &LaunchRequest<'_>) -> SandboxPlan {
+        let CommandSandboxConfig { roots, home, hidden, shown, protected, readable, .. } =
+            &self.config;
+        let mut plan = SandboxPlan::new(launch.directory, home.as_deref());
+        plan.roots.clone_from(roots);
+        plan.protected.clone_from(protected);
+        plan.readable.clone_from(readable);
+        // A home where the host keeps temporary files is a home all the same: what is written there
+        // fails instead of vanishing.
+        let is_apart = |home: &&PathBuf| !roots.iter().any(|root| home.starts_with(root));
+        plan.readable.extend(home.iter().filter(is_apart).cloned());
+        plan.scratch = vec![launch.scratch_directory.to_owned()];
+        plan.hidden.extend(hidden.iter().cloned());
+        plan.hidden.retain(|path| !shown.iter().any(|shown| path.starts_with(shown)));
+        plan.environment = launch.environment.to_vec();
+        plan.network = match &self.config.gate {
+            Some(gate) => SandboxNetwork::ViaProxy(gate.socket().to_owned()),
+            None => self.config.network.clone(),
+        };
+        plan.is_background = launch.is_long_lived;
+        plan
+    }
+}
+
+impl ProcessLauncher for ToolSandboxLauncher {
+    fn prepare(&self, launch: &LaunchRequest<'_>) -> Result<Box<dyn PreparedLaunch>, String> {
+        let may_leave = launch.is_unconfined && self.config.may_be_disabled;
+        if launch.is_excluded || may_leave {
+            return Ok(Box::new(UnsandboxedCommand(Some(launch.build_command()))));
+        }
+        if launch.is_unconfined {
+            return Err(
+                "the call asks to run without the sandbox, which may not be left here".to_owned()
+            );
+        }
+        // The place where the shell leaves word is mounted, so it has to be there.
+        std::fs::create_dir_all(launch.scratch_directory).map_err(|error| {
+            format!("{} cannot be made: {error}", launch.scratch_directory.display())
+        })?;
+        let plan = self.build_plan(launch);
+        let held = self
+            .sandbox
+            .prepare_command(&plan, launch.program, launch.arguments)
+            .map_err(|refused| format!("the sandbox cannot hold it: {refused}"))?;
+        let sandbox = Arc::clone(&self.sandbox);
+        let gate = self.config.gate.clone();
+        let may_be_left = self.config.may_be_disabled;
+        Ok(Box::new(SandboxedCommand {
+            sandbox,
+            plan,
+            launch: held,
+            gate,
+            may_be_disabled: may_be_left,
+        }))
+    }
+
+    fn for_directories(&self, directories: &[PathBuf]) -> Option<Arc<dyn ProcessLauncher>> {
+        let confinement =
+            CommandSandboxConfig { roots: directories.to_vec(), ..self.config.clone() };
+        Some(Arc::new(Self { sandbox: Arc::clone(&self.sandbox), config: confinement }))
+    }
+}
+
+/// A command in the sandbox.
+#[derive(Debug)]
+struct SandboxedCommand {
+    sandbox: Arc<Sandbox>,
+    plan: SandboxPlan,
+    launch: windlass_sandbox::SandboxLaunch,
+    gate: Option<Arc<ProxyThread>>,
+    may_be_disabled: bool,
+}
+
+impl PreparedLaunch for SandboxedCommand {
+    fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
+        self.launch.spawn(start)
+    }
+
+    fn finish(self: Box<Self>, end: &LaunchExit) -> Vec<String> {
+        let Self { sandbox, plan, launch, gate, may_be_disabled: may_be_left } = *self;
+        let settled = launch.clean_up();
+        let mut words: Vec<String> = settled.reverted.iter().map(describe_restored_path).collect();
+        words.extend(settled.problem);
+        let reason = sandbox.explain_failure(&plan, end.code, &end.stderr);
+        let refused = gate.map(|gate| gate.refusals()).unwrap_or_default();
+        words.extend(refused.into_iter().map(|why| format!("The sandbox let nobody out: {why}.")));
+        if let Some(reason) = reason {
+            words.push(reason.words);
+            words.extend(may_be_left.then(|| DISABLE_SANDBOX_HINT.to_owned()));
+        }
+        words
+    }
+}
+
+const DISABLE_SANDBOX_HINT: &str =
+    "With dangerouslyDisableSandbox the user is asked to let it run outside.";
+
+/// What was moved out of the way, for the model.
+fn describe_restored_path(taken: &RevertedProtectedFile) -> String {
+    let path = taken.path.display();
+    let kept = match &taken.moved_to {
+        Some(kept) => format!("what the command left there is now {}", kept.display()),
+        None => "what the command left there is gone".to_owned(),
+    };
+    let before = if taken.is_restored { ", and what was there before is back" } else { "" };
+    format!("{path} is protected: {kept}{before}.")
+}
+
+/// A command as it is.
+#[derive(Debug)]
+struct UnsandboxedCommand(Option<std::process::Command>);
+
+impl PreparedLaunch for UnsandboxedCommand {
+    fn spawn(&mut self, start: &mut SpawnCommandFn<'_>) -> io::Result<Child> {
+        let command = self.0.take().ok_or_else(|| io::Error::other("it was started before"))?;
+        start(command)
+    }
+
+    fn finish(self: Box<Self>, _: &LaunchExit) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,149 @@
+//! Where an agent works: with its parent, or in a checkout of its own to which its rights move.
+
+use std::path::{Path, PathBuf};
+
+use tokio_util::sync::CancellationToken;
+use windlass_permission::{Policy, Rule};
+use windlass_tool::ToolSessionContext;
+use windlass_tool::worktree::{Worktree, WorktreeOutcome};
+use windlass_vocabulary::AgentId;
+
+use super::agent_definition::AgentIsolation;
+use crate::notices::NoticeSender;
+use crate::session_builder::create_scratch_directory;
+use crate::session_journal::JournalLocation as JournalPlace;
+
+/// Where an agent works.
+#[derive(Debug)]
+pub(super) enum AgentWorkspace {
+    /// Where its parent does.
+    Shared,
+    /// In a checkout of its own.
+    Worktree(Box<Worktree>),
+}
+
+impl AgentWorkspace {
+    /// Makes the place ready.
+    pub(super) async fn prepare(
+        isolation: AgentIsolation,
+        id: &AgentId,
+        parent: &ToolSessionContext,
+        journal: Option<&JournalPlace>,
+        cancel: &CancellationToken,
+    ) -> Result<Self, String> {
+        if isolation == AgentIsolation::None {
+            return Ok(Self::Shared);
+        }
+        let folder = match journal {
+            Some(place) => worktrees_folder(place),
+            // One that is kept must outlive the session, so it is not in what the session removes.
+            None => create_scratch_directory().map_err(|error| format!("{error}."))?,
+        };
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let path = folder.join(id.as_str());
+        match Worktree::create(parent.cwd.clone(), path, cancel.clone()).await {
+            Ok(worktree) => Ok(Self::Worktree(Box::new(worktree))),
+            Err(problem) => {
+                // Only if it is empty.
+                let _ = std::fs::remove_dir(&folder);
+                Err(format!("The agent has no worktree to work in. {problem}"))
+            }
+        }
+    }
+
+    /// The surroundings there, and what is allowed there: the parent's rights, moved, not more.
+    pub(super) fn build_tool_context(
+        &self,
+        parent: &ToolSessionContext,
+        policy: &mut Policy,
+    ) -> Result<ToolSessionContext, String> {
+        let Self::Worktree(worktree) = self else {
+            return Ok(parent.for_subagent());
+        };
+        let inside = parent.working_directories();
+        let inside: Vec<(PathBuf, PathBuf)> = inside
+            .into_iter()
+            .filter_map(|old| worktree.map_directory(&old).map(|new| (old, new)))
+            .collect();
+        let whole = (worktree.repository_root().to_owned(), worktree.path().to_owned());
+        // A directory may be spelled over a link, so that it does not begin like the whole.
+        for (old, new) in std::iter::once(&whole).chain(&inside) {
+            copy_rules_to(&mut policy.rules.deny, old, new);
+            copy_rules_to(&mut policy.rules.ask, old, new);
+        }
+        let directories: Vec<PathBuf> = inside.into_iter().map(|(_, new)| new).collect();
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        policy.directories = directories.iter().map(text).collect();
+        policy.standing = None;
+        let there = parent.for_subagent_in(directories)?;
+        match there.cwd.is_dir() {
+            true => Ok(there),
+            false => Err(format!("`{}` is not part of the last commit.", there.cwd.display())),
+        }
+    }
+
+    /// The agent is done. What the parent's model must know of the place.
+    pub(super) async fn clean_up(self) -> Option<(String, PathBuf)> {
+        let Self::Worktree(worktree) = self else { return None };
+        let path = worktree.path().to_owned();
+        match worktree.remove_if_unchanged().await {
+            WorktreeOutcome::Removed => {
+                // Only if no other is left in it.
+                let _ = path.parent().map(std::fs::remove_dir);
+                None
+            }
+            WorktreeOutcome::Kept(why) => {
+                let words = format!("Its worktree is kept ({why}): {}", path.display());
+                Some((words, path))
+            }
+        }
+    }
+}
+
+/// Where the agents of a session that is kept have their worktrees.
+fn worktrees_folder(journal: &JournalPlace) -> PathBuf {
+    journal.path.with_extension("worktrees")
+}
+
+/// Worktrees that earlier processes of this session left.
+pub(crate) fn find_leftover_worktrees(journal: &JournalPlace) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(worktrees_folder(journal)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(LEFTOVERS_MAX).collect()
+}
+
+/// Removes those of them in which nothing happened, and says where work lies that nobody took over.
+pub(crate) async fn clean_up_leftovers(left: Vec<PathBuf>, teller: NoticeSender) {
+    let mut kept = Vec::new();
+    for path in left {
+        match Worktree::remove_orphan_if_unchanged(path.clone()).await {
+            WorktreeOutcome::Removed => {
+                // Only if no other is left in it.
+                let _ = path.parent().map(std::fs::remove_dir);
+            }
+            WorktreeOutcome::Kept(why) => kept.push(format!("{} ({why})", path.display())),
+        }
+    }
+    if !kept.is_empty() {
+        teller.warn(format!("agents of this session left work in: {}", kept.join(", ")));
+    }
+}
+
+/// Worktrees looked at when a session is opened.
+const LEFTOVERS_MAX: usize = 16;
+
+/// A rule that names a place by its full path holds for the copy of that place too.
+fn copy_rules_to(rules: &mut Vec<Rule>, old: &Path, new: &Path) {
+    let (old, new) = (old.to_string_lossy(), new.to_string_lossy());
+    let home = std::env::home_dir().map(|home| home.to_string_lossy().into_owned());
+    let moved = rules.iter().filter_map(|rule| {
+        let content = rule.content.as_deref()?;
+        let content = match (content.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => format!("/{home}/{rest}"),
+            _ => content.to_owned(),
+        };
+        let moved = content.replace(&*old, &new);
+        (moved != content).then(|| Rule { tool: rule.tool.clone(), content: Some(moved) })
+    });
+    let moved: Vec<Rule> = moved.collect();
+    rules.extend(moved);
+}

@@ -1,0 +1,83 @@
+//! Questions of nested sessions, under tickets that cannot be mistaken for the parent's.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use windlass_vocabulary::{Notice, PermissionAnswer, PermissionQuestion, Ticket};
+
+use crate::notices::NoticeSender;
+use crate::session::Session;
+
+/// Tickets from here on belong to nested sessions; an engine counts up from one.
+const FIRST_NESTED_TICKET: u64 = 1 << 62;
+
+/// Open questions of all nested sessions of a tree.
+#[derive(Debug, Default)]
+pub(crate) struct NestedQuestions {
+    count: AtomicU64,
+    open: Mutex<HashMap<Ticket, (Session, Ticket)>>,
+}
+
+impl NestedQuestions {
+    /// Puts the question to whoever answers the parent's.
+    pub(crate) fn ask(
+        &self,
+        teller: &NoticeSender,
+        session: &Session,
+        ticket: Ticket,
+        question: PermissionQuestion,
+    ) {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let told = Ticket(FIRST_NESTED_TICKET + number);
+        self.lock_open().insert(told, (session.clone(), ticket));
+        teller.send(Notice::PermissionAsked { ticket: told, question });
+    }
+
+    /// The nested session no longer wants to know.
+    pub(crate) fn withdraw(&self, teller: &NoticeSender, session: &Session, ticket: Ticket) {
+        let mut open = self.lock_open();
+        let told = open
+            .iter()
+            .find(|(_, (asker, asked))| asker.is_same_session(session) && *asked == ticket)
+            .map(|(told, _)| *told);
+        if let Some(told) = told {
+            open.remove(&told);
+            teller.send(Notice::PermissionWithdrawn(told));
+        }
+    }
+
+    /// A session is over; nobody waits for its answers.
+    pub(crate) fn withdraw_all(&self, teller: &NoticeSender, session: &Session) {
+        let mut open = self.lock_open();
+        let told: Vec<Ticket> = open
+            .iter()
+            .filter(|(_, (asker, _))| asker.is_same_session(session))
+            .map(|(told, _)| *told)
+            .collect();
+        for told in told {
+            open.remove(&told);
+            teller.send(Notice::PermissionWithdrawn(told));
+        }
+    }
+
+    /// Is this ticket a nested session's?
+    pub(crate) fn is_nested_ticket(ticket: Ticket) -> bool {
+        ticket.0 >= FIRST_NESTED_TICKET
+    }
+
+    /// Carries an answer to the session that asked.
+    pub(crate) fn answer(&self, ticket: Ticket, answer: PermissionAnswer) {
+        if let Some((session, asked)) = self.lock_open().remove(&ticket) {
+            // A session that is gone needs no answer.
+            let _ = session.answer(asked, answer);
+        }
+    }
+
+    fn lock_open(&self) -> std::sync::MutexGuard<'_, HashMap<Ticket, (Session, Ticket)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Shared by a tree of sessions.
+pub(crate) type SharedNestedQuestions = Arc<NestedQuestions>;

@@ -1,0 +1,352 @@
+//! One nested session, from its start to its end: waited for, or left in the background.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use windlass_engine::Interrupt;
+use windlass_tool::{BackgroundAgent, ToolCallContext};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{
+    AgentId, Message, MicroUsd, ModelName, Notice, Role, ToolCallId, ToolOutcome,
+};
+
+use super::agent_definition::{AgentDefinition, AgentIsolation};
+use super::agent_input::AgentInput;
+use super::agent_outcome::{self, AgentAbort, AgentEnd};
+use super::agent_workspace::AgentWorkspace;
+use super::nested_session_factory::{AgentSlot, NestedSessionFactory};
+use crate::clock;
+use crate::notices::Notices;
+use crate::panic_guard::catch_panic;
+use crate::session::Session;
+
+/// Runs it. Whatever happens, its money is accounted for and nothing of it is left running, except
+/// in the background, where it has an end of its own.
+pub(super) async fn run_agent(
+    nest: &Arc<NestedSessionFactory>,
+    input: AgentInput,
+    definition: AgentDefinition,
+    call: &ToolCallId,
+    job: ToolCallContext,
+) -> ToolOutcome {
+    // Only the first session leaves agents behind: another one's end would end them unfinished.
+    let is_left = (input.run_in_background || definition.background) && nest.depth == 1;
+    let nested = match NestedSession::start(nest, input, definition, call, job).await {
+        Ok(nested) => nested,
+        Err(problem) => return ToolOutcome::failure(problem),
+    };
+    match is_left {
+        false => nested.run_awaited().await,
+        true => nested.run_in_background().await,
+    }
+}
+
+/// A nested session under way.
+pub(super) struct NestedSession {
+    sessions: Arc<NestedSessionFactory>,
+    _slot: AgentSlot,
+    pub(super) id: AgentId,
+    call: ToolCallId,
+    pub(super) input: AgentInput,
+    workspace: AgentWorkspace,
+    session: Session,
+    notices: Notices,
+    job: ToolCallContext,
+    cancel: CancellationToken,
+    /// What is known of it while it is left alone.
+    background_agent: Option<BackgroundAgent>,
+    /// Somebody may want it to be left alone after all; the call is answered here then.
+    background_request: Option<(CancellationToken, oneshot::Sender<ToolOutcome>)>,
+    /// What it said last.
+    pub(super) answer: String,
+    /// Tools it has started.
+    pub(super) calls: u64,
+    /// How often hooks were asked whether it may end.
+    idle_rounds: u8,
+}
+
+impl NestedSession {
+    async fn start(
+        nest: &Arc<NestedSessionFactory>,
+        input: AgentInput,
+        mut definition: AgentDefinition,
+        call: &ToolCallId,
+        job: ToolCallContext,
+    ) -> Result<Self, String> {
+        let seat = nest.acquire_slot().ok_or_else(|| {
+            let most = nest.subagents.running_max;
+            format!(
+                "There are {most} agents at work, and no more may run at once. Wait for one, or do \
+                 it yourself."
+            )
+        })?;
+        if let Some(model) = &input.model {
+            definition.model = Some(ModelName::from(model.as_str()));
+        }
+        let isolation = input.isolation.map_or(definition.isolation, |_| AgentIsolation::Worktree);
+        let id = nest.next_agent_id();
+        let (parent, journal) = (&nest.parent.tool_context, nest.parent.journal.as_ref());
+        let place = AgentWorkspace::prepare(isolation, &id, parent, journal, &job.cancel).await?;
+        let effort = input.effort.map(Into::into);
+        let started = nest
+            .prepare_builder(&id, &definition, call, &place, job.call_limits.clone())
+            .and_then(|builder| match builder.effort(effort).start() {
+                Ok(started) => Ok(started),
+                Err(error) => Err(format!("The agent could not start: {error}.")),
+            });
+        let (session, notices) = match started {
+            Ok(started) => started,
+            Err(problem) => {
+                place.clean_up().await;
+                return Err(problem);
+            }
+        };
+        let cancel = job.cancel.clone();
+        Ok(Self {
+            sessions: Arc::clone(nest),
+            _slot: seat,
+            id,
+            call: call.clone(),
+            input,
+            workspace: place,
+            session,
+            notices,
+            job,
+            cancel,
+            background_agent: None,
+            background_request: None,
+            answer: String::new(),
+            calls: 0,
+            idle_rounds: 0,
+        })
+    }
+
+    /// Waits for it, unless somebody sends it into the background meanwhile.
+    async fn run_awaited(mut self) -> ToolOutcome {
+        let surroundings = Arc::clone(&self.job.tool_context);
+        let waiting = surroundings.register_foreground_agent(
+            self.id.as_str(),
+            self.call.as_str(),
+            &self.cancel,
+        );
+        self.cancel = waiting.stop.clone();
+        let (launched, left) = oneshot::channel();
+        // Only the first session leaves agents behind.
+        if self.sessions.depth == 1 {
+            self.background_request = Some((waiting.background_request.clone(), launched));
+        }
+        let mut finishing = Box::pin(self.run_to_end());
+        tokio::select! {
+            biased;
+            Ok(outcome) = left => {
+                // One that breaks down sends no bill and keeps what was set aside for it.
+                tokio::spawn(async move { catch_panic(finishing).await.map(drop) });
+                outcome
+            }
+            outcome = &mut finishing => outcome,
+        }
+    }
+
+    /// It is waited for no longer, if what it does can be kept.
+    fn move_to_background(&mut self) {
+        let Some((_, answer)) = self.background_request.take() else { return };
+        let Self { id, input, job, .. } = &*self;
+        let begun =
+            job.tool_context.start_background_agent(id.as_str(), &input.description, &job.cancel);
+        let Ok(beside) = begun else { return };
+        let launched = agent_outcome::build_launched_outcome(id, input, beside.output_path());
+        if answer.send(launched).is_ok() {
+            self.cancel = beside.cancel_token();
+            self.background_agent = Some(beside);
+        }
+    }
+
+    /// Lets it run and says where it can be found.
+    async fn run_in_background(mut self) -> ToolOutcome {
+        let Self { id, input, job, .. } = &self;
+        let begun =
+            job.tool_context.start_background_agent(id.as_str(), &input.description, &job.cancel);
+        let beside = match begun {
+            Ok(beside) => beside,
+            Err(error) => {
+                self.session.close().await;
+                self.workspace.clean_up().await;
+                return ToolOutcome::failure(format!(
+                    "The agent was not started, because what it does cannot be kept: {error}."
+                ));
+            }
+        };
+        let launched = agent_outcome::build_launched_outcome(id, input, beside.output_path());
+        self.cancel = beside.cancel_token();
+        self.background_agent = Some(beside);
+        // One that breaks down sends no bill and keeps what was set aside for it.
+        tokio::spawn(async move { catch_panic(self.run_to_end()).await.map(drop) });
+        launched
+    }
+
+    async fn run_to_end(mut self) -> ToolOutcome {
+        let begun = clock::now();
+        let ending = self.wait_until_ended().await;
+        self.session.close().await;
+        self.sessions.tree.questions.withdraw_all(&self.sessions.notice_sender, &self.session);
+        let took = clock::elapsed_since(begun).0;
+        let place = std::mem::replace(&mut self.workspace, AgentWorkspace::Shared).clean_up().await;
+        let outcome = agent_outcome::build_outcome(
+            &self,
+            ending,
+            AgentEnd { took, remaining_worktree: place },
+        );
+        if let Some(mut beside) = self.background_agent.take() {
+            let answer = agent_outcome::collect_outcome_text(&outcome);
+            beside.write(&format!("\n{answer}\n"));
+            // Whoever hears of the end finds it paid for.
+            self.job.cost_sender.clone().report(outcome.spent);
+            let words = if outcome.is_error { "It failed." } else { "It is done." };
+            beside.finish(words.to_owned(), outcome.is_error, Some(answer));
+        }
+        outcome
+    }
+
+    async fn wait_until_ended(&mut self) -> Result<RunEnding, (AgentAbort, MicroUsd)> {
+        let mut spent = MicroUsd(0);
+        if self.session.submit(self.input.prompt.as_str()).is_err() {
+            return Err((AgentAbort::Gone, spent));
+        }
+        let deadline = clock::add_span(clock::now(), self.sessions.subagents.time_max);
+        let mut cut = None;
+        loop {
+            let cancel = self.cancel.clone();
+            let leave = self.background_request.as_ref().map(|(leave, _)| leave.clone());
+            let is_left = async {
+                match &leave {
+                    Some(leave) => leave.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            // What was spent up to a forced end is told by the end itself, so it is waited for.
+            let notice = tokio::select! {
+                biased;
+                () = cancel.cancelled(), if cut.is_none() => {
+                    cut = Some(AgentAbort::Cancelled);
+                    let _ = self.session.interrupt(Interrupt::User);
+                    continue;
+                }
+                () = tokio::time::sleep_until(deadline), if cut.is_none() => {
+                    cut = Some(AgentAbort::TooLong);
+                    let _ = self.session.interrupt(Interrupt::User);
+                    continue;
+                }
+                () = is_left, if cut.is_none() => {
+                    self.move_to_background();
+                    continue;
+                }
+                notice = self.notices.next() => notice,
+            };
+            if cut.is_none()
+                && let Some(Notice::RunEnded(ending)) = &notice
+                && self.try_continue(ending, deadline).await
+            {
+                continue;
+            }
+            if let Some(notice) = &notice {
+                self.forward_notice(notice);
+            }
+            match notice {
+                None => return Err((cut.unwrap_or(AgentAbort::Gone), spent)),
+                Some(Notice::RunEnded(ending)) => {
+                    return match cut {
+                        None => Ok(ending),
+                        Some(cut) => Err((cut, ending.cost)),
+                    };
+                }
+                Some(Notice::Billed { total, .. }) => spent = total,
+                Some(notice) => self.apply_notice(notice),
+            }
+        }
+    }
+
+    /// One that was left alone may be given more to do when it is done, by hooks, so many times.
+    async fn try_continue(&mut self, ending: &RunEnding, deadline: Instant) -> bool {
+        if self.background_agent.is_none()
+            || ending.terminal.is_error()
+            || self.idle_rounds >= IDLE_ROUNDS_MAX
+        {
+            return false;
+        }
+        self.idle_rounds += 1;
+        let wish = tokio::select! {
+            () = self.cancel.cancelled() => None,
+            () = tokio::time::sleep_until(deadline) => None,
+            wish = self.session.ask_idle_hooks() => wish,
+        };
+        wish.is_some_and(|wish| self.session.submit(wish).is_ok())
+    }
+
+    /// What is worth telling beside the parent's own words. What still deeper sessions tell is passed
+    /// on as it is: it names its own call.
+    fn forward_notice(&self, notice: &Notice) {
+        let told = match notice {
+            Notice::RunStarted
+            | Notice::RequestStarted { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolStarted(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::ToolEnded { .. }
+            | Notice::ToolDenied { .. }
+            | Notice::RunEnded(_) => Notice::SubagentNotice {
+                call: self.call.clone(),
+                agent: self.id.clone(),
+                notice: Box::new(notice.clone()),
+            },
+            Notice::SubagentNotice { .. } => notice.clone(),
+            _ => return,
+        };
+        self.sessions.notice_sender.send(told);
+    }
+
+    /// Questions go to whoever answers the parent's; the rest is how far it is.
+    fn apply_notice(&mut self, notice: Notice) {
+        let (teller, questions) = (&self.sessions.notice_sender, &self.sessions.tree.questions);
+        match notice {
+            Notice::PermissionAsked { ticket, mut question } => {
+                question.agent.get_or_insert_with(|| self.id.clone());
+                questions.ask(teller, &self.session, ticket, question);
+            }
+            Notice::PermissionWithdrawn(ticket) => {
+                questions.withdraw(teller, &self.session, ticket);
+            }
+            Notice::ToolStarted(call) => {
+                self.calls += 1;
+                let number = self.calls;
+                self.job.progress.report(|| format!("{} (call {number})", call.name));
+                if let Some(beside) = &mut self.background_agent {
+                    let input = call.input.as_str();
+                    let cut = input.floor_char_boundary(CALL_BYTES_SHOWN);
+                    let shown = input.get(..cut).unwrap_or_default();
+                    beside.write(&format!("[{} {shown}]\n", call.name));
+                }
+            }
+            Notice::MessageAdded(message) if message.role == Role::Assistant => {
+                self.remember_answer(&message);
+            }
+            _ => {}
+        }
+    }
+
+    fn remember_answer(&mut self, message: &Message) {
+        let text = message.text();
+        if !text.trim().is_empty() {
+            if let Some(beside) = &mut self.background_agent {
+                beside.write(&format!("{}\n", text.trim_end()));
+            }
+            self.answer = text;
+        }
+    }
+}
+
+/// How often hooks may find more to do for one that was left alone.
+const IDLE_ROUNDS_MAX: u8 = 8;
+/// Bytes of a call's input that are written down for whoever looks.
+const CALL_BYTES_SHOWN: usize = 300;

@@ -1,0 +1,269 @@
+//! What nested sessions are made of: everything of the parent that they need, and the bounds of the
+//! whole tree.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use serde_json::Value;
+use windlass_engine::Settings;
+use windlass_hook::{HookSet, HookSource};
+use windlass_journal::JournalHead;
+use windlass_permission::Policy;
+use windlass_tool::{CallLimits, ToolRegistry, ToolSessionContext};
+use windlass_vocabulary::{AgentId, MicroUsd, ModelFacts, ModelName, ToolCallId};
+
+use super::agent_definition::{AgentDefinition, SubagentConfig};
+use super::agent_workspace::AgentWorkspace;
+use super::nested_questions::SharedNestedQuestions;
+use crate::attachment::path_instructions::PathInstructionSource;
+use crate::hook::SharedHooks;
+use crate::hook::hook_input::{AgentIdentity, SessionIdentity};
+use crate::model::{Endpoint, ModelTimeouts};
+use crate::notices::NoticeSender;
+use crate::session_builder::SessionBuilder;
+use crate::session_journal::JournalLocation as JournalPlace;
+use crate::transcript_writer::TranscriptConfig;
+
+/// What of the parent nested sessions are made of.
+#[derive(Clone, Debug)]
+pub(crate) struct ParentSession {
+    pub(crate) settings: Settings,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoints: Vec<(ModelName, Endpoint)>,
+    /// The parent's tools without `Agent`.
+    pub(crate) registry: ToolRegistry,
+    pub(crate) tool_context: Arc<ToolSessionContext>,
+    pub(crate) hooks: SharedHooks,
+    pub(crate) nearby: Option<Arc<dyn PathInstructionSource>>,
+    pub(crate) identity: SessionIdentity,
+    pub(crate) journal: Option<JournalPlace>,
+    pub(crate) transcript: Option<TranscriptConfig>,
+    pub(crate) models: Arc<[(String, ModelFacts)]>,
+    pub(crate) timeouts: ModelTimeouts,
+}
+
+/// Where nested sessions come from.
+#[derive(Debug)]
+pub(crate) struct NestedSessionFactory {
+    pub(crate) subagents: SubagentConfig,
+    pub(crate) parent: ParentSession,
+    /// How deep the sessions that come from here are: 1 for children of the first.
+    pub(crate) depth: u8,
+    pub(crate) tree: SessionTree,
+    pub(crate) notice_sender: NoticeSender,
+}
+
+/// What a whole tree of sessions shares.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionTree {
+    pub(crate) questions: SharedNestedQuestions,
+    running: Arc<AtomicUsize>,
+    agent_count: Arc<AtomicU64>,
+}
+
+/// A place in the tree, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct AgentSlot(Arc<AtomicUsize>);
+
+impl Drop for AgentSlot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl NestedSessionFactory {
+    /// A place for one more session, if there is one.
+    pub(super) fn acquire_slot(&self) -> Option<AgentSlot> {
+        let max = self.subagents.running_max;
+        let taken = self.tree.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
+            (now < max).then_some(now + 1)
+        });
+        taken.is_ok().then(|| AgentSlot(Arc::clone(&self.tree.running)))
+    }
+
+    /// A name that no other agent of the tree has.
+    pub(super) fn next_agent_id(&self) -> AgentId {
+        loop {
+            let number = self.tree.agent_count.fetch_add(1, Ordering::Relaxed) + 1;
+            let name = format!("agent-{number}");
+            // An earlier process of this session had agents too; theirs are not continued.
+            let is_new = self.parent.journal.as_ref().is_none_or(|place| {
+                !agent_journals_folder(place).join(&name).with_extension("jsonl").exists()
+            });
+            if is_new {
+                return AgentId::from(name.as_str());
+            }
+        }
+    }
+
+    /// A nested session, ready to start: never with more rights or more money than its parent has
+    /// now.
+    pub(super) fn prepare_builder(
+        &self,
+        id: &AgentId,
+        definition: &AgentDefinition,
+        call: &ToolCallId,
+        place: &AgentWorkspace,
+        terms: CallLimits,
+    ) -> Result<SessionBuilder, String> {
+        let ParentSession {
+            settings,
+            endpoint,
+            endpoints,
+            mut registry,
+            tool_context: surroundings,
+            hooks,
+            nearby,
+            identity,
+            journal,
+            transcript,
+            models,
+            timeouts,
+        } = self.parent.clone();
+        let CallLimits { mut policy, allowance } = terms;
+        let parents = surroundings.cwd.to_string_lossy().into_owned();
+        let mut surroundings = place.build_tool_context(&surroundings, &mut policy)?;
+        let mut settings = derive_nested_settings(settings, id, definition, policy, allowance);
+        definition.model.iter().for_each(|wanted| switch_model(&mut settings, &models, wanted));
+        relocate_context(&mut settings, &parents, &surroundings);
+        surroundings.hidden_paths =
+            settings.policy.rules.build_hidden_paths(&settings.policy.directories);
+        let transcript = transcript.map(|kept| kept.for_agent(id, &definition.name, call));
+        let written = transcript.as_ref().and_then(|kept| kept.path.clone());
+        let agent = AgentIdentity {
+            id: id.as_str().to_owned(),
+            kind: definition.name.clone(),
+            transcript: written.or_else(|| Some(agent_journal_path(journal.as_ref()?, id))),
+        };
+        let identity = SessionIdentity { agent: Some(agent), ..identity };
+        // What a plan is for belongs to the parent: nobody leaves its plan mode from below. So does
+        // the object that its client wants.
+        let parents = ["EnterPlanMode", "ExitPlanMode", "StructuredOutput"];
+        registry.retain(|spec| !parents.contains(&spec.name.as_str()));
+        if let Some(tools) = &definition.tools {
+            registry.restrict_to(tools);
+        }
+        registry.retain(|spec| !definition.excluded_tools.contains(&spec.name));
+        let mut builder = SessionBuilder::new(settings, endpoint)
+            .registry(registry)
+            .tool_context(surroundings)
+            .hooks(read_hooks(&hooks).join(parse_agent_hooks(definition)))
+            .timeouts(timeouts)
+            .named_models(models.iter().cloned())
+            .nested_in(identity, self.depth, self.tree.clone());
+        for (model, endpoint) in endpoints {
+            builder = builder.endpoint_for(model, endpoint);
+        }
+        if let Some(nearby) = nearby {
+            builder = builder.path_instructions(nearby);
+        }
+        if let Some(transcript) = transcript {
+            builder = builder.transcript(transcript);
+        }
+        if let Some(place) = journal {
+            let path = agent_journal_path(&place, id);
+            let JournalPlace {
+                path: _,
+                durability,
+                head,
+                price_table: prices,
+                last_seq: _,
+                latency: waits,
+            } = place;
+            // Should it not be there in the end, opening the journal says so.
+            let _ = path.parent().map(std::fs::create_dir_all);
+            builder = builder.journal(path, durability);
+            builder =
+                builder.journal_head(JournalHead { session: None, ..head }).disk_latency(waits);
+            if let Some(prices) = prices {
+                builder = builder.price_table(prices);
+            }
+        }
+        let may_nest = definition
+            .tools
+            .as_ref()
+            .is_none_or(|tools| tools.iter().any(|tool| matches!(tool.as_str(), "Agent" | "Task")));
+        if may_nest && self.depth < self.subagents.depth_max {
+            builder = builder.subagents(self.subagents.clone());
+        }
+        Ok(builder)
+    }
+}
+
+/// The parent's hooks as they are now.
+fn read_hooks(hooks: &SharedHooks) -> HookSet {
+    hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Hooks of the agent's own, for as long as it runs. Its end is the end of a nested session.
+fn parse_agent_hooks(definition: &AgentDefinition) -> HookSet {
+    let Some(Value::Object(hooks)) = &definition.hooks else { return HookSet::default() };
+    let renamed = |(event, groups): (&String, &Value)| {
+        let event = if event == "Stop" { "SubagentStop" } else { event };
+        (event.to_owned(), groups.clone())
+    };
+    let hooks = hooks.iter().map(renamed).collect();
+    // What cannot be used was told when the definition was read.
+    HookSet::parse(&Value::Object(hooks), &HookSource::new(format!("agent {}", definition.name))).0
+}
+
+/// What is told of where the parent works is told of where the agent does.
+fn relocate_context(settings: &mut Settings, parents: &str, surroundings: &ToolSessionContext) {
+    for (_, value) in settings.system_context.iter_mut().filter(|(_, value)| value == parents) {
+        *value = surroundings.cwd.to_string_lossy().into_owned();
+    }
+}
+
+/// Where one agent's journal lies.
+fn agent_journal_path(place: &JournalPlace, id: &AgentId) -> PathBuf {
+    agent_journals_folder(place).join(format!("{id}.jsonl"))
+}
+
+/// Where the journals of a session's agents lie.
+fn agent_journals_folder(place: &JournalPlace) -> PathBuf {
+    place.path.with_extension("agents")
+}
+
+fn derive_nested_settings(
+    mut settings: Settings,
+    id: &AgentId,
+    definition: &AgentDefinition,
+    policy: Policy,
+    allowance: Option<MicroUsd>,
+) -> Settings {
+    settings.agent.id = id.clone();
+    settings.agent.is_subagent = true;
+    // Nobody takes a nested session up again.
+    settings.hooks.can_defer = false;
+    settings.policy = policy;
+    if settings.budget_max.is_some() {
+        settings.budget_max = allowance.or(Some(MicroUsd(0)));
+    }
+    if let Some(prompt) = &definition.prompt {
+        settings.system_prompt = prompt.as_str().into();
+    }
+    if let Some(turns) = definition.turns_max {
+        settings.limits.turns_max = turns.min(settings.limits.turns_max).max(1);
+    }
+    settings
+}
+
+/// Another model of the session goes first, or one that may be asked for by this name; one that the
+/// session does not know is left alone.
+pub(crate) fn switch_model(
+    settings: &mut Settings,
+    models: &[(String, ModelFacts)],
+    wanted: &ModelName,
+) {
+    if settings.model.name == *wanted {
+        return;
+    }
+    let own = settings.fallbacks.iter().chain(&settings.small_model);
+    let own = own.into_iter().find(|model| model.name == *wanted);
+    let others = || models.iter().find(|(name, _)| name == wanted.as_str());
+    if let Some(model) = own.or_else(|| others().map(|(_, model)| model)).cloned() {
+        settings.fallbacks.retain(|fallback| fallback.name != model.name);
+        settings.model = model;
+    }
+}

@@ -1,0 +1,40 @@
+//! Hooks nobody waits for. They have an owner all the same: it bounds their number, and ends them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+/// Hooks under way that nobody waits for. Dropping it ends them.
+#[derive(Debug, Default)]
+pub struct BackgroundHooks {
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl BackgroundHooks {
+    /// Lets it run. Says whether there was room.
+    pub(crate) fn try_spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> bool {
+        let mut tasks = self.lock_tasks();
+        while tasks.try_join_next().is_some() {}
+        if tasks.len() >= TASKS_MAX {
+            return false;
+        }
+        tasks.spawn(work);
+        true
+    }
+
+    /// Gives what is under way so long to end, then ends it with everything it started.
+    pub async fn close(&self, patience: Duration) {
+        let mut tasks = std::mem::take(&mut *self.lock_tasks());
+        let all = async { while tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(patience, all).await;
+        tasks.shutdown().await;
+    }
+
+    fn lock_tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hooks at a time.
+const TASKS_MAX: usize = 32;

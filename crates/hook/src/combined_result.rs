@@ -1,0 +1,106 @@
+//! Several hooks, one verdict: an end of the run before a no, a no before a delay, a delay before a
+//! question, a question before a yes.
+
+use serde_json::Value;
+use windlass_vocabulary::{HookVerdict, MicroUsd};
+
+use crate::answer::HookRunResult;
+use crate::hook_output::{ElicitationAnswer, PermissionRequestAnswer};
+
+/// What all hooks at one moment said together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CombinedHookResult {
+    /// What they decide.
+    pub verdict: HookVerdict,
+    /// Who decided.
+    pub decided_by: String,
+    /// For the model, in the order of the configuration.
+    pub context: Vec<String>,
+    /// For the user.
+    pub messages: Vec<String>,
+    /// Failures, for the user.
+    pub warnings: Vec<String>,
+    /// The call should run with this input; the last of several.
+    pub updated_input: Option<Value>,
+    /// The model should see this instead of what the tool returned; the last of several.
+    pub updated_output: Option<Value>,
+    /// The answer to a permission question.
+    pub permission_answer: Option<PermissionRequestAnswer>,
+    /// What the session should be called.
+    pub title: Option<String>,
+    /// What the first prompt should be.
+    pub first_message: Option<String>,
+    /// What asking models cost.
+    pub spent: MicroUsd,
+    /// The answer to a server's question; the last of several.
+    pub elicitation_answer: Option<ElicitationAnswer>,
+    /// What each said, in the order of the configuration.
+    pub results: Vec<HookRunResult>,
+}
+
+impl CombinedHookResult {
+    /// Joins what was said, in the order of the configuration.
+    #[must_use]
+    pub fn from_results(said: Vec<HookRunResult>) -> Self {
+        let mut joint = Self::default();
+        for one in &said {
+            joint.add(one);
+        }
+        joint.results = said;
+        joint
+    }
+
+    fn add(&mut self, said: &HookRunResult) {
+        let answer = &said.answer;
+        if keep_stronger(&mut self.verdict, answer.verdict.clone()) {
+            self.decided_by.clone_from(&said.name);
+        }
+        self.spent = self.spent + said.spent;
+        self.context.extend(answer.context.iter().cloned());
+        self.messages.extend(answer.message.clone());
+        if let Some(failure) = said.failure.as_ref().filter(|_| !said.is_cancelled) {
+            self.warnings.push(format!("the {} hook `{}` {failure}", said.event_label, said.name));
+        }
+        replace_if_some(&mut self.updated_input, &answer.updated_input);
+        replace_if_some(&mut self.updated_output, &answer.updated_output);
+        replace_if_some(&mut self.title, &answer.title);
+        replace_if_some(&mut self.elicitation_answer, &answer.elicitation_answer);
+        replace_if_some(&mut self.first_message, &answer.first_message);
+        if !matches!(self.permission_answer, Some(PermissionRequestAnswer::Deny { .. })) {
+            replace_if_some(&mut self.permission_answer, &answer.permission_answer);
+        }
+    }
+}
+
+fn replace_if_some<T: Clone>(held: &mut Option<T>, new: &Option<T>) {
+    if new.is_some() {
+        held.clone_from(new);
+    }
+}
+
+/// Keeps the stronger verdict; reasons of objections add up. Says whether the new one decides.
+pub(crate) fn keep_stronger(held: &mut HookVerdict, new: HookVerdict) -> bool {
+    if let (HookVerdict::Block(old), HookVerdict::Block(more)) = (&mut *held, &new) {
+        if old != more {
+            old.push('\n');
+            old.push_str(more);
+        }
+        return false;
+    }
+    let decides = verdict_rank(&new) > verdict_rank(held);
+    if decides {
+        *held = new;
+    }
+    decides
+}
+
+fn verdict_rank(verdict: &HookVerdict) -> u8 {
+    match verdict {
+        HookVerdict::Pass => 0,
+        HookVerdict::Allow => 1,
+        HookVerdict::Ask(_) => 2,
+        HookVerdict::Defer(_) => 3,
+        HookVerdict::Block(_) => 4,
+        HookVerdict::Halt(_) => 5,
+    }
+}

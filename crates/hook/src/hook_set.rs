@@ -1,0 +1,191 @@
+//! The hooks of a session, and those of them that are meant at one moment.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+
+use crate::callback::HookCallback;
+use crate::config::{HookConfigParser, HookSource};
+use crate::event::HookEvent;
+use crate::hook::{Hook, OnFailure};
+
+/// The hooks of a session. Clones share what is remembered: a hook that runs once runs once.
+#[derive(Clone, Debug, Default)]
+pub struct HookSet {
+    hooks: Vec<Arc<Hook>>,
+    pub(crate) http_policy: Arc<HookHttpPolicy>,
+}
+
+/// What settings say of all hooks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookHttpPolicy {
+    /// Addresses that may be asked, a star standing for anything; `None` means all.
+    pub allowed_urls: Option<Vec<String>>,
+    /// Variables that may be sent to a server; `None` means those each hook names.
+    pub allowed_env_vars: Option<Vec<String>>,
+}
+
+/// The hooks that are meant at one moment.
+#[derive(Clone, Debug)]
+pub struct SelectedHooks {
+    pub(crate) hooks: Vec<Arc<Hook>>,
+    pub(crate) http_policy: Arc<HookHttpPolicy>,
+}
+
+/// A hook, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookListing {
+    /// When it runs.
+    pub event: HookEvent,
+    /// For what; empty means everything.
+    pub matcher: String,
+    /// What must be true besides.
+    pub condition: Option<String>,
+    /// command, http, callback, prompt, agent or mcp_tool.
+    pub kind: &'static str,
+    /// What is asked.
+    pub name: String,
+    /// How long it may take, in milliseconds.
+    pub timeout_millis: u128,
+    /// What its failure means, if it says.
+    pub on_failure: Option<OnFailure>,
+    /// Where it is written.
+    pub source: String,
+    /// It runs; nobody switched it off for this session.
+    pub is_enabled: bool,
+}
+
+impl HookSet {
+    /// Reads the `hooks` value of one settings layer. The second half is what is wrong with it, one
+    /// line each; everything else is read.
+    #[must_use]
+    pub fn parse(value: &Value, source: &HookSource) -> (Self, Vec<String>) {
+        Self::parse_from(value, source, None)
+    }
+
+    /// Reads the `hooks` of a client that is called back.
+    #[must_use]
+    pub fn parse_callbacks(value: &Value, callback: Arc<dyn HookCallback>) -> (Self, Vec<String>) {
+        Self::parse_from(value, &HookSource::new("initialize"), Some(callback))
+    }
+
+    fn parse_from(
+        value: &Value,
+        source: &HookSource,
+        callback: Option<Arc<dyn HookCallback>>,
+    ) -> (Self, Vec<String>) {
+        let mut reader = HookConfigParser { source, callback, problems: Vec::new() };
+        let hooks = reader.parse(value);
+        (Self { hooks, http_policy: Arc::default() }, reader.problems)
+    }
+
+    /// These and those, these first.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        self.hooks.extend(other.hooks);
+        // Whoever says something of all hooks says it of those that are joined too.
+        if *self.http_policy == HookHttpPolicy::default() {
+            self.http_policy = other.http_policy;
+        }
+        self
+    }
+
+    /// The same hooks, where those that are in both are the old ones: one that runs once has run.
+    #[must_use]
+    pub fn with_previous_state(mut self, old: &Self) -> Self {
+        for hook in &mut self.hooks {
+            let is_it = |known: &&Arc<Hook>| known.is_unchanged(hook);
+            if let Some(known) = old.hooks.iter().find(is_it) {
+                *hook = Arc::clone(known);
+            }
+        }
+        self
+    }
+
+    /// With what settings say of all hooks.
+    #[must_use]
+    pub fn with_http_policy(mut self, switches: HookHttpPolicy) -> Self {
+        self.http_policy = Arc::new(switches);
+        self
+    }
+
+    /// Is there no hook at all?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// Is anybody to be asked at this moment?
+    #[must_use]
+    pub fn has_event(&self, event: HookEvent) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event)
+    }
+
+    /// Those that are meant: by the matcher's target (a tool's name, a source, a reason) and by the
+    /// permission rule of `if`, about which `speaks` is asked. Each that does the same is taken once.
+    pub fn select(
+        &self,
+        event: HookEvent,
+        target: Option<&str>,
+        speaks: impl Fn(&str) -> bool,
+    ) -> SelectedHooks {
+        let mut hooks: Vec<Arc<Hook>> = Vec::new();
+        for hook in self.hooks.iter().filter(|hook| hook.event == event) {
+            let is_meant =
+                !event.has_matcher_target() || hook.matcher.matches(target.unwrap_or_default());
+            let is_so = match &hook.condition {
+                None => true,
+                Some(rule) => event.is_about_tool_call() && speaks(rule),
+            };
+            let is_new = !hooks.iter().any(|other| other.runs_same_action(hook));
+            let is_over = hook.once && hook.has_run.load(Ordering::Relaxed);
+            let is_off = hook.is_off.load(Ordering::Relaxed);
+            if is_meant && is_so && is_new && !is_over && !is_off {
+                hooks.push(Arc::clone(hook));
+            }
+        }
+        SelectedHooks { hooks, http_policy: Arc::clone(&self.http_policy) }
+    }
+
+    /// Switches one of those listed on or off, by its place, for as long as the session lasts and in
+    /// all clones. Says whether there is one.
+    pub fn set_enabled(&self, place: usize, is_on: bool) -> bool {
+        let hook = self.hooks.get(place);
+        hook.inspect(|hook| hook.is_off.store(!is_on, Ordering::Relaxed)).is_some()
+    }
+
+    /// All of them, for people.
+    #[must_use]
+    pub fn list(&self) -> Vec<HookListing> {
+        self.hooks.iter().map(|hook| to_listing(hook)).collect()
+    }
+}
+
+impl SelectedHooks {
+    /// Is nobody asked?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// The longest any of them may take.
+    #[must_use]
+    pub fn longest_timeout(&self) -> std::time::Duration {
+        self.hooks.iter().map(|hook| hook.timeout()).max().unwrap_or_default()
+    }
+}
+
+fn to_listing(hook: &Hook) -> HookListing {
+    HookListing {
+        event: hook.event,
+        matcher: hook.matcher_text.clone(),
+        condition: hook.condition.clone(),
+        kind: hook.kind.name(),
+        name: hook.name(),
+        timeout_millis: hook.timeout().as_millis(),
+        on_failure: hook.on_failure,
+        source: hook.source.to_string(),
+        is_enabled: !hook.is_off.load(Ordering::Relaxed),
+    }
+}

@@ -1,0 +1,263 @@
+//! Records to what was said, for people: to show, to search, to export. Needs no settings.
+//!
+//! What the model really saw is the engine's to say; this is close to it and never folded. Answers
+//! that were withdrawn are left out, as far as the records show it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use windlass_engine::Event;
+use windlass_vocabulary::{
+    ContentBlock, Delta, Message, Role, Terminal, Ticket, ToolCallId, ToolName, ToolOutcome,
+    ToolResultPart,
+};
+
+use crate::record::{Intent, JournalNote, JournalRecord, RecordItem};
+
+/// Something that was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConversationItem {
+    /// The record that said it.
+    pub seq: u64,
+    /// When: milliseconds since 1970.
+    pub at: u64,
+    /// By whom.
+    #[serde(flatten)]
+    pub who: ConversationRole,
+    /// What.
+    pub text: String,
+}
+
+/// Who said something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "who", rename_all = "snake_case")]
+pub enum ConversationRole {
+    /// A person or a client.
+    User,
+    /// The model.
+    Model,
+    /// The model, asking for a tool; the text is the tool's input.
+    Call {
+        /// The tool.
+        tool: ToolName,
+        /// The call.
+        call: ToolCallId,
+    },
+    /// A tool.
+    Tool {
+        /// The call it answers, if the records say so.
+        call: Option<ToolCallId>,
+        /// It failed.
+        is_error: bool,
+    },
+    /// A summary that took the place of everything before.
+    Summary,
+    /// A run ended.
+    End {
+        /// How.
+        terminal: Terminal,
+    },
+}
+
+/// Takes records in and says what was said.
+#[derive(Debug, Default)]
+pub struct ConversationExtractor {
+    /// The answer under way.
+    answer: Vec<ConversationItem>,
+    /// The text of its block that is not whole.
+    partial: String,
+    /// Results of its calls: a quick tool ends before the answer does.
+    early_results: Vec<ConversationItem>,
+    /// Calls that were started.
+    started: BTreeSet<ToolCallId>,
+    /// Calls that were told and have no result yet.
+    open_calls: Vec<ToolCallId>,
+    tickets: BTreeMap<Ticket, ToolCallId>,
+}
+
+impl ConversationExtractor {
+    /// Takes in one record.
+    pub fn push_record(&mut self, record: &JournalRecord, said: &mut Vec<ConversationItem>) {
+        let JournalRecord { seq, at, item } = record;
+        let say = |who, text| ConversationItem { seq: *seq, at: *at, who, text };
+        match item {
+            RecordItem::Note(JournalNote::Intended(Intent { ticket, call, .. })) => {
+                self.started.insert(call.clone());
+                self.tickets.insert(*ticket, call.clone());
+            }
+            RecordItem::Note(JournalNote::Ended(ended)) => {
+                self.flush_answer(said);
+                self.close_unstarted_calls(*seq, *at, said);
+                said.push(say(ConversationRole::End { terminal: ended.terminal }, String::new()));
+            }
+            RecordItem::Note(_) => {}
+            RecordItem::Event(event) => match event {
+                Event::UserSubmitted { content, .. } => {
+                    said.push(say(ConversationRole::User, join_block_texts(content)))
+                }
+                Event::Adopted { messages } => push_adopted(messages, *seq, *at, said),
+                Event::Interrupted(_) => {
+                    if !self.partial.trim().is_empty() {
+                        self.answer
+                            .push(say(ConversationRole::Model, core::mem::take(&mut self.partial)));
+                    }
+                    self.flush_answer(said);
+                }
+                Event::ModelStarted { .. } => {
+                    self.close_unstarted_calls(*seq, *at, said);
+                    self.answer.clear();
+                }
+                Event::ModelDelta { delta, .. } => self.push_delta(*seq, *at, delta),
+                Event::ModelEnded { .. } => self.flush_answer(said),
+                Event::ModelFailed { .. } => {
+                    // An answer of which a tool was started is kept up to there.
+                    let is_started = |spoken: &ConversationItem| match &spoken.who {
+                        ConversationRole::Call { call, .. } => self.started.contains(call),
+                        _ => false,
+                    };
+                    match self.answer.iter().any(is_started) {
+                        true => self.flush_answer(said),
+                        false => self.answer.clear(),
+                    }
+                }
+                Event::ToolEnded { ticket, outcome } => {
+                    let call = self.tickets.remove(ticket);
+                    self.open_calls.retain(|open| Some(open) != call.as_ref());
+                    let is_early = self.answer.iter().any(|spoken| match &spoken.who {
+                        ConversationRole::Call { call: own, .. } => Some(own) == call.as_ref(),
+                        _ => false,
+                    });
+                    let who = ConversationRole::Tool { call, is_error: outcome.is_error };
+                    let spoken = say(who, outcome_text(outcome));
+                    if is_early { self.early_results.push(spoken) } else { said.push(spoken) }
+                }
+                Event::SummaryEnded { result: Ok(text), .. } => {
+                    said.push(say(ConversationRole::Summary, text.clone()));
+                }
+                _ => {}
+            },
+        }
+    }
+
+    /// What is left at the end of the records.
+    pub fn finish(mut self, said: &mut Vec<ConversationItem>) {
+        self.flush_answer(said);
+    }
+
+    fn push_delta(&mut self, seq: u64, at: u64, delta: &Delta) {
+        match delta {
+            Delta::Text(text) => self.partial.push_str(text),
+            Delta::Block(block) => {
+                self.partial.clear();
+                let text = join_block_texts(core::slice::from_ref(block));
+                if !text.is_empty() {
+                    self.answer.push(ConversationItem {
+                        seq,
+                        at,
+                        who: ConversationRole::Model,
+                        text,
+                    });
+                }
+            }
+            Delta::Call { call, .. } => {
+                self.partial.clear();
+                let who = ConversationRole::Call { tool: call.name.clone(), call: call.id.clone() };
+                self.answer.push(ConversationItem {
+                    seq,
+                    at,
+                    who,
+                    text: call.input.as_str().to_owned(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn flush_answer(&mut self, said: &mut Vec<ConversationItem>) {
+        self.partial.clear();
+        for spoken in &self.answer {
+            if let ConversationRole::Call { call, .. } = &spoken.who
+                && !self.early_results.iter().any(|early| is_result_of(early, call))
+            {
+                self.open_calls.push(call.clone());
+            }
+        }
+        said.append(&mut self.answer);
+        said.append(&mut self.early_results);
+    }
+
+    /// A call that was never started was not allowed to run, or could not.
+    fn close_unstarted_calls(&mut self, seq: u64, at: u64, said: &mut Vec<ConversationItem>) {
+        for call in core::mem::take(&mut self.open_calls) {
+            if !self.started.contains(&call) {
+                let who = ConversationRole::Tool { call: Some(call), is_error: true };
+                said.push(ConversationItem { seq, at, who, text: NOT_RUN_TEXT.to_owned() });
+            }
+        }
+    }
+}
+
+fn is_result_of(spoken: &ConversationItem, wanted: &ToolCallId) -> bool {
+    matches!(&spoken.who, ConversationRole::Tool { call: Some(call), .. } if call == wanted)
+}
+
+/// What was said elsewhere.
+fn push_adopted(messages: &[Message], seq: u64, at: u64, said: &mut Vec<ConversationItem>) {
+    for block in messages
+        .iter()
+        .flat_map(|message| message.content.iter().map(move |block| (message.role, block)))
+    {
+        let (who, text) = match block {
+            (_, ContentBlock::ToolUse(call)) => {
+                let who = ConversationRole::Call { tool: call.name.clone(), call: call.id.clone() };
+                (who, call.input.as_str().to_owned())
+            }
+            (_, ContentBlock::ToolResult(result)) => {
+                let who = ConversationRole::Tool {
+                    call: Some(result.call.clone()),
+                    is_error: result.is_error,
+                };
+                (who, join_part_texts(&result.content))
+            }
+            (Role::User, block) => {
+                (ConversationRole::User, join_block_texts(core::slice::from_ref(block)))
+            }
+            (Role::Assistant, block) => {
+                (ConversationRole::Model, join_block_texts(core::slice::from_ref(block)))
+            }
+        };
+        if !text.is_empty() {
+            said.push(ConversationItem { seq, at, who, text });
+        }
+    }
+}
+
+const NOT_RUN_TEXT: &str = "(it did not run)";
+
+/// What blocks say in words.
+pub(crate) fn join_block_texts(content: &[ContentBlock]) -> String {
+    let mut words = String::new();
+    for block in content {
+        match block {
+            ContentBlock::Text(text) => words.push_str(text),
+            ContentBlock::Media(media) => words.push_str(&format!("[{}]", media.name)),
+            _ => {}
+        }
+    }
+    words
+}
+
+fn outcome_text(outcome: &ToolOutcome) -> String {
+    join_part_texts(&outcome.content)
+}
+
+fn join_part_texts(parts: &[ToolResultPart]) -> String {
+    let mut words = String::new();
+    for part in parts {
+        match part {
+            ToolResultPart::Text(text) => words.push_str(text),
+            ToolResultPart::Media(media) => words.push_str(&format!("[{}]", media.name)),
+        }
+    }
+    words
+}

@@ -1,0 +1,188 @@
+//! What sessions cost, from the rows their journals hold: per request, day, model and project.
+//! Integers alone. Needs no settings and folds nothing.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use memchr::memmem;
+use serde::Serialize;
+use windlass_engine::State;
+use windlass_vocabulary::{AgentId, MicroUsd, Usage};
+
+use crate::disk::RealDisk;
+use crate::error::JournalError;
+use crate::record::{
+    JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem, Row, decode_line,
+};
+use crate::segment;
+use crate::session_catalogue::SessionCatalogue;
+use crate::time_format::format_day;
+
+/// A request that was paid for, and where that is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BilledRequest {
+    /// The record.
+    pub seq: u64,
+    /// When: milliseconds since 1970.
+    pub at: u64,
+    /// It was taken over from the session this one was forked from, and is counted there.
+    pub is_inherited: bool,
+    /// The request.
+    pub row: Row,
+}
+
+/// Sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CostTotals {
+    /// Requests.
+    pub requests: u64,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money.
+    pub cost: MicroUsd,
+    /// Money set aside for good, for requests whose bill nobody will know.
+    pub kept: MicroUsd,
+    /// Requests for which the cache gave less than expected.
+    pub cache_misses: u64,
+}
+
+/// Sums by what people ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CostReport {
+    /// Everything.
+    pub all: CostTotals,
+    /// By day, in UTC.
+    pub days: BTreeMap<String, CostTotals>,
+    /// By model.
+    pub models: BTreeMap<String, CostTotals>,
+    /// By the project's directory.
+    pub projects: BTreeMap<String, CostTotals>,
+}
+
+impl CostTotals {
+    fn add(&mut self, row: &Row) {
+        self.requests += 1;
+        self.usage += row.billed;
+        self.cost = self.cost + row.cost;
+        self.kept = self.kept + row.kept;
+        self.cache_misses += u64::from(row.cache_miss.is_some());
+    }
+}
+
+impl CostReport {
+    /// Adds one request.
+    pub fn add(&mut self, booked: &BilledRequest, project: Option<&str>) {
+        let row = &booked.row;
+        self.all.add(row);
+        self.days.entry(format_day(booked.at)).or_default().add(row);
+        self.models.entry(row.model.as_str().to_owned()).or_default().add(row);
+        self.projects.entry(project.unwrap_or_default().to_owned()).or_default().add(row);
+    }
+}
+
+/// The account of one session: everything it paid for, what it took over included.
+///
+/// # Errors
+///
+/// When its journal cannot be read.
+pub fn load_session_costs(
+    journal: &Path,
+) -> Result<(Vec<BilledRequest>, CostReport), JournalError> {
+    let (head, rows) = read_rows(journal)?;
+    let mut account = CostReport::default();
+    for booked in &rows {
+        account.add(booked, head.project.as_deref());
+    }
+    Ok((rows, account))
+}
+
+/// The account of all sessions, or of one project's. What a fork took over is counted once.
+///
+/// # Errors
+///
+/// When the directory cannot be read. A journal that cannot be read is left out and named.
+pub fn load_all_costs(
+    catalogue: &SessionCatalogue,
+    project: Option<&Path>,
+) -> Result<(CostReport, Vec<PathBuf>), JournalError> {
+    let mut account = CostReport::default();
+    let mut unread = Vec::new();
+    for listed in catalogue.list(project)? {
+        let Ok((head, rows)) = read_rows(&listed.path) else {
+            unread.push(listed.path);
+            continue;
+        };
+        for booked in rows.iter().filter(|booked| !booked.is_inherited) {
+            account.add(booked, head.project.as_deref());
+        }
+    }
+    Ok((account, unread))
+}
+
+/// The rows of a session whose journal has none, because an older version wrote it: those of the
+/// state it folds to.
+#[must_use]
+pub fn rows_from_state(state: &State, agent: &AgentId) -> Vec<Row> {
+    state.ledger.rows().iter().map(|row| Row::from_ledger_row(row, agent, None)).collect()
+}
+
+/// Everything that was paid for, also what the conversation went back from.
+fn read_rows(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
+    let (head, mut rows) = read_rows_of_file(journal)?;
+    let later = segment::find_later_segments(&RealDisk, journal);
+    if !later.is_empty() {
+        let mut seen: HashSet<(u64, u64)> = rows.iter().map(|row| (row.seq, row.at)).collect();
+        for (_, path) in later {
+            let (_, more) = read_rows_of_file(&path)?;
+            // What was not known to be safe stands in two files.
+            let more = more.into_iter().filter(|row| seen.insert((row.seq, row.at)));
+            rows.extend(more.map(|row| BilledRequest { is_inherited: false, ..row }));
+        }
+    }
+    Ok((head, rows))
+}
+
+/// Lines that book nothing are not even parsed: a year of sessions is read in a moment.
+fn read_rows_of_file(journal: &Path) -> Result<(JournalHead, Vec<BilledRequest>), JournalError> {
+    let file = File::open(journal).map_err(JournalError::disk_error(journal, "opened"))?;
+    let mut input = BufReader::with_capacity(256 << 10, file);
+    let (mut head, mut rows, mut line) = (JournalHead::default(), Vec::new(), Vec::new());
+    let books = memmem::Finder::new(br#"{"note":{"billed":"#);
+    let heads = memmem::Finder::new(br#","rec":{"head":"#);
+    loop {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line);
+        if read.map_err(JournalError::disk_error(journal, "read"))? == 0 {
+            return Ok((head, rows));
+        }
+        let is_head = heads.find(line.get(..HEAD_BYTES.min(line.len())).unwrap_or_default());
+        if is_head.is_none() && books.find(&line).is_none() {
+            continue;
+        }
+        match decode_line(&line) {
+            Ok((JournalLine::Head(found), _)) => head = found,
+            Ok((JournalLine::Group(RecordGroup { seq, at, items, .. }), _)) => {
+                for (seq, item) in (seq..).zip(items) {
+                    rows.extend(to_billed_request(&head, seq, at, item));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn to_billed_request(
+    head: &JournalHead,
+    seq: u64,
+    at: u64,
+    item: RecordItem,
+) -> Option<BilledRequest> {
+    let RecordItem::Note(JournalNote::Billed(row)) = item else { return None };
+    let is_inherited = head.parent.as_ref().is_some_and(|(_, last)| seq <= *last);
+    Some(BilledRequest { seq, at, is_inherited, row })
+}
+
+/// A head says so within its first bytes.
+const HEAD_BYTES: usize = 80;

@@ -1,0 +1,83 @@
+//! The disk of this machine.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{DiskFile, DiskOpenMode, JournalDisk};
+
+/// The disk of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+impl JournalDisk for RealDisk {
+    fn open(&self, path: &Path, access: DiskOpenMode) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).mode(0o600);
+        match access {
+            DiskOpenMode::Read => {}
+            DiskOpenMode::Append => drop(options.append(true).create(true)),
+            DiskOpenMode::New => drop(options.append(true).create_new(true)),
+        }
+        Ok(Box::new(RealDiskFile(Arc::new(options.open(path)?))))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok()
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+}
+
+#[derive(Debug)]
+struct RealDiskFile(Arc<File>);
+
+impl Read for RealDiskFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.0).read(buffer)
+    }
+}
+
+impl DiskFile for RealDiskFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.check_not_deleted()?;
+        (&*self.0).write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn try_clone(&self) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(Self(Arc::clone(&self.0))))
+    }
+
+    fn set_len(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn try_lock(&mut self) -> Result<(), TryLockError> {
+        self.0.try_lock()?;
+        // Somebody may have deleted it between our opening and our locking it.
+        self.check_not_deleted().map_err(TryLockError::Error)
+    }
+}
+
+impl RealDiskFile {
+    /// A file without a name takes whatever is written to it, and nobody will ever read it.
+    fn check_not_deleted(&self) -> io::Result<()> {
+        match self.0.metadata()?.nlink() {
+            0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was deleted")),
+            _ => Ok(()),
+        }
+    }
+}

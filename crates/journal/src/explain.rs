@@ -1,0 +1,241 @@
+//! A replay in words: event by event, what happened, where that led and what was to be done. For
+//! people who want to know why; contents are shown by their size and their beginning.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use windlass_engine::control::Phase;
+use windlass_engine::{Effect, Event, Settings};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{ContentBlock, Delta, Notice, RequestSource, Terminal, Transition};
+
+use crate::conversation::join_block_texts;
+use crate::error::JournalError;
+use crate::fold::{ReplayStep, replay};
+use crate::journal_reader::JournalReader;
+use crate::record::{JournalRecord, RecordItem};
+
+/// One step in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainedStep {
+    /// The record.
+    pub seq: u64,
+    /// When it was written: milliseconds since 1970.
+    pub at: u64,
+    /// What happened.
+    pub event: String,
+    /// What the loop waited for before, and what it waits for now.
+    pub phase: (&'static str, &'static str),
+    /// The turn it is now.
+    pub turn: u32,
+    /// Why this iteration exists.
+    pub transition: Option<Transition>,
+    /// What was to be done.
+    pub effects: Vec<String>,
+    /// What was told.
+    pub notices: Vec<Notice>,
+    /// How the run ended, if it did.
+    pub ending: Option<RunEnding>,
+}
+
+/// Walks through a journal. Decided under the settings the journal holds; a journal that holds none,
+/// under these.
+///
+/// # Errors
+///
+/// When the journal cannot be read, or a later version wrote it.
+pub fn explain_journal(
+    journal: &Path,
+    settings: &Settings,
+    mut see: impl FnMut(ExplainedStep),
+) -> Result<(), JournalError> {
+    // Read a second time beside the replay: the engine keeps the events it is given.
+    let events = RefCell::new(JournalReader::open(journal)?);
+    let trouble = RefCell::new(None);
+    let mut before = "idle";
+    let walked = |step: ReplayStep<'_>| {
+        let event = match describe_event_at(&mut events.borrow_mut(), step.seq) {
+            Ok(event) => event,
+            Err(error) => {
+                trouble.borrow_mut().get_or_insert(error);
+                return;
+            }
+        };
+        let control = step.state.control;
+        let now = phase_name(control.phase);
+        let told = step.effects.iter().filter_map(|effect| match effect {
+            Effect::Tell(notice) => Some(notice.clone()),
+            _ => None,
+        });
+        let ending = step.effects.iter().find_map(|effect| match effect {
+            Effect::Finish(ending) => Some(ending.clone()),
+            _ => None,
+        });
+        see(ExplainedStep {
+            seq: step.seq,
+            at: step.at,
+            event,
+            phase: (std::mem::replace(&mut before, now), now),
+            turn: control.turn,
+            transition: control.transition,
+            effects: step.effects.iter().filter_map(describe_effect).collect(),
+            notices: told.collect(),
+            ending,
+        });
+    };
+    replay(JournalReader::open(journal)?, settings, walked)?;
+    match trouble.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// The event of this record. Records before it are passed over; one that was read is not read again,
+/// so what the replay adds of itself has no event.
+fn describe_event_at(reader: &mut JournalReader, seq: u64) -> Result<String, JournalError> {
+    while reader.seq() < seq || reader.seq() == 0 {
+        match reader.next_record()? {
+            Some(JournalRecord { seq: found, item: RecordItem::Event(event), .. })
+                if found == seq =>
+            {
+                return Ok(describe_event(&event));
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    Ok("(added, because a record was lost)".to_owned())
+}
+
+fn describe_event(event: &Event) -> String {
+    match event {
+        Event::UserSubmitted { content, .. } => format!("user said {}", quote_beginning(content)),
+        Event::QueueChanged { place, content: None } => format!("queued input {place} taken back"),
+        Event::QueueChanged { place, content: Some(content) } => {
+            format!("queued input {place} now says {}", quote_beginning(content))
+        }
+        Event::Adopted { messages } => format!("{} messages adopted", messages.len()),
+        Event::Configured(settings) => format!("settings of {}", settings.model.name),
+        Event::Resumed => "taken up again".to_owned(),
+        Event::CompactionAsked { .. } => "compaction asked for".to_owned(),
+        Event::Interrupted(why) => format!("interrupted: {why:?}"),
+        Event::ModelStarted { attempt } => format!("{attempt} answers"),
+        Event::ModelDelta { attempt, delta } => format!("{attempt} {}", describe_delta(delta)),
+        Event::ModelEnded { attempt, stop, usage } => format!(
+            "{attempt} ended: {stop:?}, {} tokens in, {} out",
+            usage.input_total().0,
+            usage.output.0
+        ),
+        Event::ModelFailed { attempt, failure } => format!("{attempt} failed: {:?}", failure.kind),
+        Event::ToolProgressed { ticket, .. } => format!("{ticket} says how far it is"),
+        Event::ToolEnded { ticket, outcome } => {
+            format!("{ticket} tool {}", if outcome.is_error { "failed" } else { "ended" })
+        }
+        Event::PermissionAnswered { ticket, answer, .. } => {
+            let answer = format!("{answer:?}");
+            format!("{ticket} permission: {}", answer.split([' ', '{']).next().unwrap_or_default())
+        }
+        Event::HookEnded { ticket, report } => {
+            let verdict = format!("{:?}", report.verdict);
+            format!("{ticket} hook: {}", verdict.split('(').next().unwrap_or_default())
+        }
+        Event::SummaryEnded { ticket, result, .. } => {
+            format!("{ticket} summary {}", if result.is_ok() { "came" } else { "failed" })
+        }
+        Event::AttachmentArrived { kind, text } => {
+            format!("{kind:?} arrived, {} bytes", text.len())
+        }
+        Event::ChoreAsked { chore, about } => {
+            format!("{} asked for, {} bytes", chore.name(), about.len())
+        }
+        Event::TimerFired { ticket } => format!("{ticket} timer ran out"),
+    }
+}
+
+fn describe_delta(delta: &Delta) -> String {
+    match delta {
+        Delta::Text(text) => format!("says {} bytes", text.len()),
+        Delta::Thinking(text) => format!("thinks {} bytes", text.len()),
+        Delta::CallStarted { name, .. } => format!("begins to call {name}"),
+        Delta::CallInput(text) => format!("writes {} bytes of input", text.len()),
+        Delta::Block(block) => format!("block: {}", block_kind(block)),
+        Delta::Call { call, .. } => format!("calls {} ({})", call.name, call.id),
+        Delta::Usage(usage) => format!("has used {} tokens", usage.output.0),
+        Delta::Cleared { results, .. } => format!("left out {results} results"),
+        Delta::Raw(_) => "raw".to_owned(),
+    }
+}
+
+fn block_kind(block: &ContentBlock) -> &'static str {
+    match block {
+        ContentBlock::Text(_) => "text",
+        ContentBlock::Thinking(_) => "reasoning",
+        ContentBlock::ToolUse(_) => "call",
+        ContentBlock::ToolResult(_) => "result",
+        ContentBlock::Media(_) => "media",
+        ContentBlock::Provider(_) => "the provider's own",
+    }
+}
+
+/// What was to be done, in a few words; what was only told in passing is left out.
+fn describe_effect(effect: &Effect) -> Option<String> {
+    Some(match effect {
+        Effect::CallModel(request) => format!("ask {} ({})", request.model, request.attempt),
+        Effect::CancelModel { attempt } => format!("drop {attempt}"),
+        Effect::StartTool { ticket, granted, .. } => {
+            format!("start {} ({ticket})", granted.get().name)
+        }
+        Effect::CancelTool { ticket } => format!("stop {ticket}"),
+        Effect::AskPermission { ticket, question } => {
+            format!("ask about {} ({ticket})", question.call.name)
+        }
+        Effect::RunHook { point, .. } => format!("run hooks: {point:?}"),
+        Effect::Keep { chore, text } => format!("keep a {}, {} bytes", chore.name(), text.len()),
+        Effect::Summarize { ticket, request }
+            if matches!(request.source, RequestSource::Chore(_)) =>
+        {
+            format!("ask beside the runs ({ticket})")
+        }
+        Effect::Summarize { ticket, .. } => format!("ask for a summary ({ticket})"),
+        Effect::Spill { text, .. } => format!("keep {} bytes on disk", text.len()),
+        Effect::Prefetch { kind, .. } => format!("look for {kind:?}"),
+        Effect::SetTimer { after, .. } => format!("wait {} ms", after.0),
+        Effect::Tell(Notice::MessageAdded(message)) => {
+            format!("add {} ({:?})", message.id, message.origin)
+        }
+        Effect::Tell(Notice::Continued { transition, turn }) => {
+            format!("go on: {transition}, turn {turn}")
+        }
+        Effect::Tell(Notice::Warning(text)) => format!("warn: {text}"),
+        Effect::Tell(_) => return None,
+        Effect::Finish(ending) => format!("end: {}", ending.terminal),
+    })
+}
+
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Idle => "idle",
+        Phase::Preparing => "preparing",
+        Phase::Compacting(_) => "compacting",
+        Phase::Streaming => "streaming",
+        Phase::Waiting => "waiting",
+        Phase::RunningTools => "running tools",
+        Phase::Settling(_) => "settling a call that was put off",
+        Phase::Attaching => "attaching",
+        Phase::Stopping => "stopping",
+        Phase::Ended(Terminal::Completed) => "completed",
+        Phase::Ended(terminal) => terminal.name(),
+    }
+}
+
+/// The beginning of what was said.
+fn quote_beginning(content: &[ContentBlock]) -> String {
+    let words = join_block_texts(content);
+    let line: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("\"{}…\"", line.get(..end).unwrap_or_default()),
+        None => format!("\"{line}\""),
+    }
+}
+
+const SHOWN_CHARS: usize = 60;

@@ -1,0 +1,610 @@
+//! Appends records. One writer per journal: the first file is locked as long as the writer lives,
+//! and the lock dies with the process.
+//!
+//! What is appended at once is one line. One wait for the disk covers all lines before it, and may
+//! be left to another thread ([`Flusher`]). A write that failed is taken back, and the writer can be
+//! used again when there is room. A file that the disk cannot make durable is never trusted again:
+//! the next file continues it, with every line that was not known to be safe.
+
+use std::collections::VecDeque;
+use std::fs::TryLockError;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use windlass_engine::{Event, Settings};
+use windlass_vocabulary::MicroUsd;
+
+use crate::disk::{DiskFile, DiskOpenMode, JournalDisk, RealDisk};
+use crate::error::{JournalError, check_journal_file};
+use crate::flusher::Flusher;
+use crate::fold::{FoldedJournal, ReplayStep, fold_entries};
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::record::{
+    ClaimHolder, FORMAT_VERSION, JournalHead, LineDamage, NewRecordItem, WriterClaim, encode_claim,
+    encode_group, encode_head,
+};
+use crate::rewind::{LockedJournal, begin_rewound_segment};
+use crate::segment;
+use crate::snapshot_store::SnapshotStore;
+
+/// What a record that was acknowledged survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of this process: records are with the operating system.
+    Written,
+    /// The loss of power: records are on the disk.
+    #[default]
+    Synced,
+}
+
+/// How a journal is opened for writing.
+#[derive(Clone, Debug)]
+pub struct JournalOpenOptions {
+    /// What a record survives.
+    pub durability: Durability,
+    /// What the journal is about; written if it is new.
+    pub head: JournalHead,
+    /// Who writes.
+    pub holder: ClaimHolder,
+    /// The time: milliseconds since 1970.
+    pub at: u64,
+    /// Where it lies.
+    pub disk: Arc<dyn JournalDisk>,
+}
+
+impl JournalOpenOptions {
+    /// On this machine's disk, by this process, about nothing in particular.
+    #[must_use]
+    pub fn new(durability: Durability) -> Self {
+        let at = unix_millis();
+        Self {
+            durability,
+            head: JournalHead { created: at, ..JournalHead::default() },
+            holder: ClaimHolder::current_process(),
+            at,
+            disk: Arc::new(RealDisk),
+        }
+    }
+}
+
+/// The writing end of a journal.
+#[derive(Debug)]
+pub struct JournalWriter {
+    /// The file that is written.
+    file: Box<dyn DiskFile>,
+    /// The first file, if another one is written: its lock counts.
+    lock: Option<Box<dyn DiskFile>>,
+    /// The first file's path.
+    path: PathBuf,
+    options: JournalOpenOptions,
+    segment: u64,
+    epoch: u64,
+    seq: u64,
+    whole_bytes: u64,
+    /// The last record that is known to be safe.
+    synced_seq: u64,
+    /// Lines that may not be on the disk yet, each with the number of its last record.
+    unsynced_lines: VecDeque<(u64, Vec<u8>)>,
+    unsynced_bytes: usize,
+    /// The directory entry of the file that is written is on the disk.
+    is_directory_synced: Arc<AtomicBool>,
+    is_broken: bool,
+    warnings: Vec<String>,
+}
+
+impl JournalWriter {
+    /// Opens or creates a journal, replays what is in it, and drops a torn last line.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open(
+        path: &Path,
+        durability: Durability,
+        settings: &Settings,
+    ) -> Result<(Self, FoldedJournal), JournalError> {
+        check_journal_file(path)?;
+        Self::open_with(path, JournalOpenOptions::new(durability), settings)
+    }
+
+    /// Opens or creates a journal like this.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_with(
+        path: &Path,
+        opening: JournalOpenOptions,
+        settings: &Settings,
+    ) -> Result<(Self, FoldedJournal), JournalError> {
+        Self::open_with_steps(path, opening, settings, |_| {})
+    }
+
+    /// Opens or creates a journal like this, and shows every step of the replay.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_with_steps(
+        path: &Path,
+        opening: JournalOpenOptions,
+        settings: &Settings,
+        see: impl FnMut(ReplayStep<'_>),
+    ) -> Result<(Self, FoldedJournal), JournalError> {
+        Self::open_with_entries(path, opening, settings, see, |_| {})
+    }
+
+    /// Opens or creates a journal like this, and shows every step of the replay, and beside the
+    /// steps every head, claim and note.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_with_entries(
+        path: &Path,
+        opening: JournalOpenOptions,
+        settings: &Settings,
+        see: impl FnMut(ReplayStep<'_>),
+        met: impl FnMut(&JournalEntry),
+    ) -> Result<(Self, FoldedJournal), JournalError> {
+        check_journal_file(path)?;
+        let lock = lock_first_file(&*opening.disk, path)?;
+        Self::open_locked((path, lock), opening, settings, see, met)
+    }
+
+    /// Opens a journal that is held already, and shows every step of the replay, and beside the
+    /// steps every head, claim and note. Nobody else could write in between.
+    ///
+    /// # Errors
+    ///
+    /// When a later version wrote it, or the disk says no.
+    pub fn open_from_lock(
+        held: LockedJournal,
+        opening: JournalOpenOptions,
+        settings: &Settings,
+        see: impl FnMut(ReplayStep<'_>),
+        met: impl FnMut(&JournalEntry),
+    ) -> Result<(Self, FoldedJournal), JournalError> {
+        let LockedJournal { path, lock } = held;
+        Self::open_locked((&path, lock), opening, settings, see, met)
+    }
+
+    fn open_locked(
+        (path, lock): (&Path, Box<dyn DiskFile>),
+        opening: JournalOpenOptions,
+        settings: &Settings,
+        see: impl FnMut(ReplayStep<'_>),
+        mut met: impl FnMut(&JournalEntry),
+    ) -> Result<(Self, FoldedJournal), JournalError> {
+        let reader = JournalReader::open_on(&*opening.disk, path)?;
+        let mut headed = 0;
+        let meet = |entry| {
+            met(&entry);
+            if let JournalEntry::Head(head) = entry {
+                headed = head.segment;
+            }
+        };
+        let (folded, reader) = fold_entries(reader, settings, see, meet)?;
+        let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
+        writer.write_opening_lines(headed, folded.torn_bytes > 0)?;
+        Ok((writer, folded))
+    }
+
+    /// Opens or creates a journal like this, and goes to its end without replaying it.
+    ///
+    /// # Errors
+    ///
+    /// When another process writes it, a later version wrote it, or the disk says no.
+    pub fn open_without_replay(
+        path: &Path,
+        opening: JournalOpenOptions,
+    ) -> Result<Self, JournalError> {
+        check_journal_file(path)?;
+        let lock = lock_first_file(&*opening.disk, path)?;
+        let mut reader = JournalReader::open_on(&*opening.disk, path)?;
+        let mut headed = 0;
+        while let Some(entry) = reader.next_entry()? {
+            match entry {
+                Ok(JournalEntry::Head(head)) => headed = head.segment,
+                Err(LineDamage::Newer(found)) => {
+                    let path = reader.path().to_owned();
+                    return Err(JournalError::Newer { path, found, known: FORMAT_VERSION });
+                }
+                _ => {}
+            }
+        }
+        let mut writer = Self::new_at_end(lock, path, opening, &reader)?;
+        writer.write_opening_lines(headed, reader.torn_bytes() > 0)?;
+        Ok(writer)
+    }
+
+    /// Goes back to this record, and says how much was spent behind it. If there is something behind
+    /// it, this writer is done: the journal is to be opened anew with what keeps others out meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When the journal went back too often, or the disk says no. Then it goes on as before, unless
+    /// the disk does not even say whether it went back.
+    pub fn rewind(
+        &mut self,
+        to: u64,
+        settings: &Settings,
+        kept: &SnapshotStore,
+    ) -> Result<Option<MicroUsd>, JournalError> {
+        let done = begin_rewound_segment(&self.path, to, settings, kept);
+        if done.is_err() {
+            let next = segment::segment_path(&self.path, self.segment + 1);
+            self.is_broken |= self.options.disk.exists(&next);
+        }
+        done
+    }
+
+    /// Writes no more, and goes on keeping other writers out.
+    #[must_use]
+    pub fn into_locked(self) -> LockedJournal {
+        LockedJournal { path: self.path, lock: self.lock.unwrap_or(self.file) }
+    }
+
+    /// Keeps writers out of a journal as long as the file lives, without writing to it.
+    pub(crate) fn lock_only(
+        path: &Path,
+        disk: &dyn JournalDisk,
+    ) -> Result<Box<dyn DiskFile>, JournalError> {
+        check_journal_file(path)?;
+        if !disk.exists(path) {
+            return Err(JournalError::disk_error(path, "opened")(io::ErrorKind::NotFound.into()));
+        }
+        lock_first_file(disk, path)
+    }
+
+    /// Appends these events, in order, all written at this time. When it returns they are as
+    /// durable as was asked for. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`JournalWriter::append_items`].
+    pub fn append_events(&mut self, at: u64, events: &[&Event]) -> Result<(), JournalError> {
+        let items: Vec<NewRecordItem<'_>> =
+            events.iter().map(|event| NewRecordItem::Event(event)).collect();
+        self.append_items(at, &items).map(|_| ())
+    }
+
+    /// Appends these items as one line: all of them will be there or none. Returns the number of
+    /// the last record when they are as durable as was asked for. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no. Then none of the items counts as written. If the remedy is
+    /// [`Remedy::MakeRoom`](crate::DiskRemedy::MakeRoom) it may be tried again later.
+    pub fn append_items(
+        &mut self,
+        at: u64,
+        items: &[NewRecordItem<'_>],
+    ) -> Result<u64, JournalError> {
+        let seq = self.write_items(at, items)?;
+        if self.options.durability == Durability::Synced && !self.unsynced_lines.is_empty() {
+            let result = self.flusher()?.flush();
+            self.complete_flush(seq, result)?;
+        }
+        Ok(seq)
+    }
+
+    /// Appends these items as one line, with the operating system alone. Returns the number of the
+    /// last record, which is durable when a wait that began later has succeeded.
+    ///
+    /// # Errors
+    ///
+    /// As [`JournalWriter::append_items`].
+    pub fn write_items(
+        &mut self,
+        at: u64,
+        items: &[NewRecordItem<'_>],
+    ) -> Result<u64, JournalError> {
+        if self.is_broken {
+            let words = "an earlier write failed, and what the disk kept of it is not known";
+            return Err(self.disk_error("written")(io::Error::other(words)));
+        }
+        let Some(count) = u64::try_from(items.len()).ok().filter(|count| *count > 0) else {
+            return Ok(self.seq);
+        };
+        let line = self.encode_group_line(at, items)?;
+        self.append_bytes(&line)?;
+        self.seq += count;
+        if self.options.durability == Durability::Synced {
+            self.unsynced_bytes += line.len();
+            self.unsynced_lines.push_back((self.seq, line));
+        }
+        Ok(self.seq)
+    }
+
+    /// Says in the file that everything in it is on the disk. Not waited for, and not needed by
+    /// anybody: should a record be damaged later, those behind it are known to count.
+    ///
+    /// # Errors
+    ///
+    /// As [`JournalWriter::append_items`].
+    pub fn write_sync_marker(&mut self, at: u64) -> Result<(), JournalError> {
+        let line = self.encode_group_line(at, &[])?;
+        self.append_bytes(&line)
+    }
+
+    /// Waits for the disk in the writer's place. Good until a wait fails; then another is needed.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives none.
+    pub fn flusher(&self) -> Result<Flusher, JournalError> {
+        Ok(Flusher {
+            file: self.file.try_clone().map_err(self.disk_error("opened"))?,
+            disk: Arc::clone(&self.options.disk),
+            path: self.path.clone(),
+            is_directory_synced: Arc::clone(&self.is_directory_synced),
+        })
+    }
+
+    /// What came of waiting for the disk, for all records up to this one. If it failed, every line
+    /// that is not known to be safe goes to the next file. Blocks then, and returns when all of
+    /// them are on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the next file cannot be kept either. Nothing more can be written then.
+    pub fn complete_flush(
+        &mut self,
+        upto: u64,
+        result: io::Result<()>,
+    ) -> Result<(), JournalError> {
+        match result {
+            Ok(()) => {
+                self.synced_seq = self.synced_seq.max(upto);
+                while self.unsynced_lines.front().is_some_and(|(seq, _)| *seq <= upto) {
+                    let line = self.unsynced_lines.pop_front();
+                    self.unsynced_bytes -= line.map_or(0, |(_, line)| line.len());
+                }
+                Ok(())
+            }
+            Err(error) => self.switch_segment(error),
+        }
+    }
+
+    /// The disk does not answer.
+    #[must_use]
+    pub fn overdue_error(&self, waited: Duration) -> JournalError {
+        let words = format!("the disk did not answer within {} s", waited.as_secs());
+        self.disk_error("made durable")(io::Error::new(io::ErrorKind::TimedOut, words))
+    }
+
+    /// Bytes that may not be on the disk yet.
+    #[must_use]
+    pub fn unsynced_bytes(&self) -> usize {
+        self.unsynced_bytes
+    }
+
+    /// What records survive.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        self.options.durability
+    }
+
+    /// The number of the last record.
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The number of our claim.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// What went wrong and was overcome since this was last asked, in words for people.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.warnings)
+    }
+
+    /// The writer behind everything that was read.
+    fn new_at_end(
+        first: Box<dyn DiskFile>,
+        path: &Path,
+        opening: JournalOpenOptions,
+        reader: &JournalReader,
+    ) -> Result<Self, JournalError> {
+        let later = segment::find_later_segments(&*opening.disk, path);
+        let (file, lock, segment) = match later.last() {
+            None => (first, None, 1),
+            Some((number, last)) => {
+                let file = opening.disk.open(last, DiskOpenMode::Append);
+                (file.map_err(JournalError::disk_error(last, "opened"))?, Some(first), *number)
+            }
+        };
+        Ok(Self {
+            file,
+            lock,
+            path: path.to_owned(),
+            options: opening,
+            segment,
+            epoch: reader.epoch() + 1,
+            seq: reader.seq(),
+            whole_bytes: reader.whole_bytes(),
+            synced_seq: reader.seq(),
+            unsynced_lines: VecDeque::new(),
+            unsynced_bytes: 0,
+            is_directory_synced: Arc::default(),
+            is_broken: false,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Drops a torn line and says who writes now. Not waited for: the first record's wait covers it,
+    /// and until then nothing depends on it.
+    fn write_opening_lines(&mut self, headed: u64, is_torn: bool) -> Result<(), JournalError> {
+        if is_torn {
+            self.file.set_len(self.whole_bytes).map_err(self.disk_error("mended"))?;
+            if self.options.durability == Durability::Synced {
+                self.file.sync().map_err(self.disk_error("mended"))?;
+            }
+        }
+        let mut lines = Vec::new();
+        if headed != self.segment {
+            let after = if self.segment > 1 { self.seq } else { 0 };
+            let head = JournalHead { segment: self.segment, after, ..self.options.head.clone() };
+            lines.extend(encode_head(&head).map_err(self.unwritable_error())?);
+        }
+        lines.extend(self.encode_claim_line()?);
+        self.append_bytes(&lines)
+    }
+
+    fn encode_group_line(
+        &self,
+        at: u64,
+        items: &[NewRecordItem<'_>],
+    ) -> Result<Vec<u8>, JournalError> {
+        let safe = (self.options.durability == Durability::Synced).then_some(self.synced_seq);
+        encode_group(self.seq + 1, at, (self.epoch, safe), items).map_err(self.unwritable_error())
+    }
+
+    fn encode_claim_line(&self) -> Result<Vec<u8>, JournalError> {
+        let JournalOpenOptions { holder, at, .. } = &self.options;
+        let claim = WriterClaim { epoch: self.epoch, holder: holder.clone(), at: *at };
+        encode_claim(&claim).map_err(self.unwritable_error())
+    }
+
+    /// Writes at the end, or takes back what was written.
+    fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        if let Err(error) = self.file.append(bytes) {
+            // Half a line must not stay: what follows would be joined to it.
+            self.is_broken = self.file.set_len(self.whole_bytes).is_err();
+            return Err(self.disk_error("written")(error));
+        }
+        self.whole_bytes += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// The disk could not keep the file: what was not acknowledged goes to a new one. The old one is
+    /// not touched again, because a second wait would lie.
+    fn switch_segment(&mut self, error: io::Error) -> Result<(), JournalError> {
+        self.is_broken = true;
+        let next = self.segment + 1;
+        let path = segment::segment_path(&self.path, next);
+        match self.begin_segment(&path, next) {
+            Ok(file) => {
+                let old = core::mem::replace(&mut self.file, file);
+                self.lock.get_or_insert(old);
+                self.segment = next;
+                self.is_directory_synced = Arc::new(AtomicBool::new(true));
+                self.synced_seq = self.seq;
+                (self.unsynced_lines, self.unsynced_bytes) = (VecDeque::new(), 0);
+                self.is_broken = false;
+                self.warnings.push(format!(
+                    "the disk could not keep the journal ({error}); it goes on in {}",
+                    path.display()
+                ));
+                Ok(())
+            }
+            // The first failure is the one to tell: the second follows from it.
+            Err(_) => Err(self.disk_error("made durable")(error)),
+        }
+    }
+
+    fn begin_segment(
+        &mut self,
+        path: &Path,
+        number: u64,
+    ) -> Result<Box<dyn DiskFile>, JournalError> {
+        let head =
+            JournalHead { segment: number, after: self.synced_seq, ..self.options.head.clone() };
+        let mut lines = encode_head(&head).map_err(self.unwritable_error())?;
+        lines.extend(self.encode_claim_line()?);
+        for (_, line) in &self.unsynced_lines {
+            lines.extend(line);
+        }
+        let disk = &self.options.disk;
+        let failed = |error| JournalError::disk_error(path, "begun")(error);
+        if number > segment::SEGMENTS_MAX {
+            return Err(failed(io::Error::other("the journal has too many files")));
+        }
+        let mut file = disk.open(path, DiskOpenMode::New).map_err(failed)?;
+        file.append(&lines).map_err(failed)?;
+        file.sync().map_err(failed)?;
+        disk.sync_directory_of(path).map_err(failed)?;
+        self.whole_bytes = u64::try_from(lines.len()).unwrap_or(u64::MAX);
+        Ok(file)
+    }
+
+    fn disk_error(&self, action: &'static str) -> impl FnOnce(io::Error) -> JournalError + use<> {
+        let path = segment::segment_path(&self.path, self.segment);
+        move |source| JournalError::disk_error(&path, action)(source)
+    }
+
+    fn unwritable_error(&self) -> impl FnOnce(serde_json::Error) -> JournalError + use<> {
+        let path = self.path.clone();
+        move |source| JournalError::Unwritable { path, source }
+    }
+}
+
+/// Opens the first file and locks it, or says who has.
+fn lock_first_file(disk: &dyn JournalDisk, path: &Path) -> Result<Box<dyn DiskFile>, JournalError> {
+    let opened = disk.open(path, DiskOpenMode::Append);
+    let mut file = opened.map_err(JournalError::disk_error(path, "opened"))?;
+    let deadline = Instant::now() + ORPHAN_LOCK_WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                let holder = JournalReader::open_on(disk, path).ok().and_then(read_last_holder);
+                // Nobody has said that it is theirs: somebody may only be looking whether it is held.
+                let is_left = holder.as_ref().is_none_or(ClaimHolder::is_dead);
+                if !is_left || Instant::now() >= deadline {
+                    return Err(JournalError::Busy { path: path.to_owned(), holder });
+                }
+                std::thread::sleep(ORPHAN_LOCK_POLL);
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(JournalError::disk_error(path, "locked")(source));
+            }
+        }
+    }
+}
+
+/// A process that is killed while it starts another leaves the lock with that one until it has begun.
+const ORPHAN_LOCK_WAIT: Duration = Duration::from_secs(2);
+const ORPHAN_LOCK_POLL: Duration = Duration::from_millis(5);
+
+fn read_last_holder(mut reader: JournalReader) -> Option<ClaimHolder> {
+    let mut holder = None;
+    while let Ok(Some(entry)) = reader.next_entry() {
+        if let Ok(JournalEntry::Claim(claim)) = entry {
+            holder = Some(claim.holder);
+        }
+    }
+    holder
+}
+
+impl ClaimHolder {
+    /// This process on this machine.
+    #[must_use]
+    pub fn current_process() -> Self {
+        let name = rustix::system::uname();
+        let host = name.nodename().to_string_lossy().into_owned();
+        Self { pid: std::process::id(), host }
+    }
+
+    /// Did it live on this machine, and is it dead?
+    fn is_dead(&self) -> bool {
+        let id = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        self.host == Self::current_process().host
+            && id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH))
+    }
+}
+
+/// The time: milliseconds since 1970.
+pub(crate) fn unix_millis() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}

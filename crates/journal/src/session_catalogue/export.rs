@@ -1,0 +1,108 @@
+//! A session as text for people, or as lines for programs.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::conversation::{ConversationExtractor, ConversationItem, ConversationRole};
+use crate::error::JournalError;
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::record::JournalHead;
+use crate::time_format::format_timestamp;
+
+/// How a session is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalExportFormat {
+    /// For people.
+    Markdown,
+    /// For programs: one JSON object for each thing that was said.
+    Jsonl,
+}
+
+/// Writes a session out, from its first record to its last.
+///
+/// # Errors
+///
+/// When the journal cannot be read, or what is written to says no.
+pub fn export_session(
+    journal: &Path,
+    format: JournalExportFormat,
+    out: &mut dyn Write,
+) -> Result<(), JournalError> {
+    let mut reader = JournalReader::open(journal)?;
+    let mut speech = ConversationExtractor::default();
+    let mut said = Vec::new();
+    let mut is_headed = false;
+    let failed = |error| JournalError::disk_error(journal, "exported")(error);
+    while let Some(entry) = reader.next_entry()? {
+        match entry {
+            Ok(JournalEntry::Head(head))
+                if !is_headed && format == JournalExportFormat::Markdown =>
+            {
+                is_headed = true;
+                write_markdown_title(&head, out).map_err(failed)?;
+            }
+            Ok(JournalEntry::Record(record)) => {
+                speech.push_record(&record, &mut said);
+                for spoken in said.drain(..) {
+                    write_item(&spoken, format, out).map_err(failed)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    speech.finish(&mut said);
+    for spoken in said {
+        write_item(&spoken, format, out).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn write_markdown_title(head: &JournalHead, out: &mut dyn Write) -> std::io::Result<()> {
+    let name = head.session.as_ref().map_or("session", |session| session.as_str());
+    writeln!(out, "# Session {name}\n")?;
+    if let Some(project) = &head.project {
+        writeln!(out, "Project `{project}`, begun {}.\n", format_timestamp(head.created))?;
+    }
+    Ok(())
+}
+
+fn write_item(
+    spoken: &ConversationItem,
+    format: JournalExportFormat,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    if format == JournalExportFormat::Jsonl {
+        let mut line = serde_json::to_vec(spoken).map_err(std::io::Error::other)?;
+        line.push(b'\n');
+        return out.write_all(&line);
+    }
+    let ConversationItem { at, who, text, .. } = spoken;
+    let at = format_timestamp(*at);
+    match who {
+        ConversationRole::User => writeln!(out, "## User · {at}\n\n{text}\n"),
+        ConversationRole::Model => writeln!(out, "## Model · {at}\n\n{text}\n"),
+        ConversationRole::Call { tool, .. } => {
+            writeln!(out, "### {tool}\n\n{}\n", fence_text(text))
+        }
+        ConversationRole::Tool { is_error: false, .. } => {
+            writeln!(out, "Result:\n\n{}\n", fence_text(text))
+        }
+        ConversationRole::Tool { is_error: true, .. } => {
+            writeln!(out, "Failed:\n\n{}\n", fence_text(text))
+        }
+        ConversationRole::Summary => writeln!(out, "## Summary · {at}\n\n{text}\n"),
+        ConversationRole::End { terminal } => writeln!(out, "*Ended: {terminal} · {at}*\n"),
+    }
+}
+
+/// A fence longer than any run of backticks inside, so that the text cannot end it.
+fn fence_text(text: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}

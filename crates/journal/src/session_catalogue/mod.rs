@@ -1,0 +1,257 @@
+//! The sessions of a machine, by project: to list, find, rename and delete.
+//!
+//! `<root>/<project key>/<session>.jsonl` is a journal; beside it may lie `<session>.title` (a name
+//! a person gave), `<session>.spill/`, `<session>.kept/` and `<session>.agents/`. Nothing here needs settings or folds
+//! anything. Only names and deletion change files, and never a journal.
+
+mod export;
+mod fork;
+mod search;
+mod session_index;
+mod session_summary;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{DirEntry, ReadDir};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{RealDisk, replace_file};
+use crate::error::JournalError;
+use crate::journal_writer::JournalWriter;
+use crate::project_key::project_key;
+use crate::segment;
+
+pub use export::{JournalExportFormat, export_session};
+pub use fork::fork_journal;
+pub use search::SessionSearchHit;
+pub use session_summary::{LastRun, SessionSummary, is_being_written, read_last_run};
+
+/// The sessions below one directory.
+#[derive(Clone, Debug)]
+pub struct SessionCatalogue {
+    root: PathBuf,
+}
+
+/// A session that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSession {
+    /// Where its journal begins.
+    pub path: PathBuf,
+    /// What is known of it.
+    pub summary: SessionSummary,
+}
+
+impl SessionCatalogue {
+    /// The sessions below this directory, which need not be there yet.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the journal of a session of this project lies. The project's path must be resolved.
+    #[must_use]
+    pub fn journal_path(&self, project: &Path, id: &str) -> PathBuf {
+        self.root.join(project_key(project)).join(format!("{id}.{JOURNAL_EXTENSION}"))
+    }
+
+    /// All sessions, or those of one project, the one written last first.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read. A journal that cannot be read is left out.
+    pub fn list(&self, project: Option<&Path>) -> Result<Vec<ListedSession>, JournalError> {
+        let index_path = self.root.join("index");
+        let mut index = session_index::SessionIndex::load(&index_path);
+        let mut found = Vec::new();
+        let mut is_changed = false;
+        let wanted = project.map(project_key);
+        let folders = match &wanted {
+            Some(folder) => vec![folder.clone()],
+            None => self.list_folders()?,
+        };
+        for folder in &folders {
+            for (id, path, stamp, title) in list_folder_sessions(&self.root.join(folder)) {
+                let known = index.take_unchanged(folder, &id, stamp);
+                is_changed |= known.is_none();
+                let Some(card) = known.or_else(|| SessionSummary::read(&path).ok()) else {
+                    continue;
+                };
+                found.push((folder.clone(), stamp, title, ListedSession { path, summary: card }));
+            }
+        }
+        // What is left of the folders that were looked at is gone; others were not looked at.
+        if index.drop_folders(&folders) || is_changed {
+            let cards =
+                found.iter().map(|(f, stamp, _, listed)| (f.as_str(), *stamp, &listed.summary));
+            session_index::SessionIndex::save(&index_path, cards.chain(index.iter_remaining()));
+        }
+        let mut listed: Vec<ListedSession> = found
+            .into_iter()
+            .map(|(_, _, title, mut listed)| {
+                listed.summary.title = title.or(listed.summary.title);
+                listed
+            })
+            .collect();
+        listed.sort_by(|a, b| {
+            (b.summary.updated, &a.summary.id).cmp(&(a.summary.updated, &b.summary.id))
+        });
+        Ok(listed)
+    }
+
+    /// The one session with this id, beginning of an id, or name. Sessions of the project go
+    /// before all others.
+    ///
+    /// # Errors
+    ///
+    /// When there is none or more than one, or the directory cannot be read.
+    pub fn find(
+        &self,
+        wanted: &str,
+        project: Option<&Path>,
+    ) -> Result<ListedSession, JournalError> {
+        let all = self.list(None)?;
+        let key = project.map(project_key);
+        let is_here = |listed: &ListedSession| {
+            let folder = listed.path.parent().and_then(Path::file_name);
+            key.as_deref().is_some_and(|key| folder.is_some_and(|folder| folder == key))
+        };
+        let name = wanted.to_lowercase();
+        let is_named =
+            |card: &SessionSummary| card.title.as_ref().is_some_and(|t| t.to_lowercase() == name);
+        let rules: [&dyn Fn(&ListedSession) -> bool; 6] = [
+            &|listed| listed.summary.id == wanted,
+            &|listed| is_here(listed) && is_named(&listed.summary),
+            &|listed| is_named(&listed.summary),
+            &|listed| is_here(listed) && listed.summary.id.starts_with(wanted),
+            &|listed| listed.summary.id.starts_with(wanted),
+            &|listed| {
+                listed.summary.title.as_ref().is_some_and(|t| t.to_lowercase().contains(&name))
+            },
+        ];
+        for rule in rules.iter().filter(|_| !wanted.is_empty()) {
+            let found: Vec<&ListedSession> = all.iter().filter(|listed| rule(listed)).collect();
+            match found.as_slice() {
+                [] => {}
+                [one] => return Ok((*one).clone()),
+                more => {
+                    return Err(JournalError::NotOne { wanted: wanted.into(), found: more.len() });
+                }
+            }
+        }
+        Err(JournalError::NotOne { wanted: wanted.into(), found: 0 })
+    }
+
+    /// Gives a session a name, or takes it away. Works while the session is being written.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn rename(&self, journal: &Path, title: &str) -> Result<(), JournalError> {
+        let path = journal.with_extension("title");
+        let title = session_summary::shorten_to_line(title);
+        match title.is_empty() {
+            true => ignore_missing(std::fs::remove_file(&path)),
+            false => replace_file(&RealDisk, &path, title.as_bytes()),
+        }
+        .map_err(JournalError::disk_error(&path, "written"))
+    }
+
+    /// Deletes a session and everything that lies beside it.
+    ///
+    /// # Errors
+    ///
+    /// When it is being written, or the disk says no. The journal goes last: what is not wholly
+    /// deleted is still listed.
+    pub fn delete(&self, journal: &Path) -> Result<(), JournalError> {
+        let held = JournalWriter::lock_only(journal, &RealDisk)?;
+        for extension in ["spill", "kept", "agents"] {
+            let path = journal.with_extension(extension);
+            ignore_missing(std::fs::remove_dir_all(&path))
+                .map_err(JournalError::disk_error(&path, "deleted"))?;
+        }
+        let title = journal.with_extension("title");
+        let later = segment::find_later_segments(&RealDisk, journal).into_iter().rev();
+        let files = later.map(|(_, path)| path).chain([title, journal.to_owned()]);
+        for path in files {
+            ignore_missing(std::fs::remove_file(&path))
+                .map_err(JournalError::disk_error(&path, "deleted"))?;
+        }
+        drop(held);
+        Ok(())
+    }
+
+    fn list_folders(&self) -> Result<Vec<String>, JournalError> {
+        let folders = match std::fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened.map_err(JournalError::disk_error(&self.root, "listed"))?,
+        };
+        let name = |entry: DirEntry| entry.file_name().into_string().ok();
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        Ok(folders.filter_map(Result::ok).filter(is_folder).filter_map(name).collect())
+    }
+}
+
+/// The sessions of one folder: id, path, what the file looks like, and the name a person gave.
+fn list_folder_sessions(
+    folder: &Path,
+) -> Vec<(String, PathBuf, session_index::JournalFileStamp, Option<String>)> {
+    let names = |entries: ReadDir| entries.filter_map(Result::ok).map(|entry| entry.file_name());
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .map(|entries| names(entries).filter_map(|name| name.into_string().ok()).collect())
+        .unwrap_or_default();
+    let titles: BTreeSet<&str> =
+        names.iter().filter_map(|name| name.strip_suffix(".title")).collect();
+    let later = find_last_segments(&names);
+    let mut found = Vec::new();
+    for name in &names {
+        let Some((id, JOURNAL_EXTENSION)) = name.rsplit_once('.') else { continue };
+        // A later file of a journal: its first one stands for it.
+        if id.contains('.') {
+            continue;
+        }
+        let path = folder.join(name);
+        let Ok(metadata) = path.metadata() else { continue };
+        if metadata.is_file() && metadata.len() > 0 {
+            let title = titles.contains(id).then(|| path.with_extension("title"));
+            let title = title.and_then(|path| std::fs::read_to_string(path).ok());
+            let mut stamp = session_index::JournalFileStamp::from_metadata(&metadata);
+            if let Some(last) = later.get(id).and_then(|last| folder.join(last).metadata().ok()) {
+                // The first file of such a journal no longer grows.
+                stamp = stamp.with_later_file(&last);
+            }
+            found.push((id.to_owned(), path, stamp, title));
+        }
+    }
+    found
+}
+
+/// The last file of each journal that has several, by its id.
+fn find_last_segments(names: &[String]) -> BTreeMap<&str, &str> {
+    let mut last: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for name in names {
+        let numbered = name.strip_suffix(".jsonl").and_then(|stem| stem.rsplit_once('.'));
+        let Some((id, number)) = numbered else { continue };
+        if let Ok(number) = number.parse::<u64>() {
+            let kept = last.entry(id).or_default();
+            *kept = (*kept).max((number, name.as_str()));
+        }
+    }
+    last.into_iter().map(|(id, (_, name))| (id, name)).collect()
+}
+
+/// What is not there need not be removed.
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// How the names of journals end.
+const JOURNAL_EXTENSION: &str = "jsonl";

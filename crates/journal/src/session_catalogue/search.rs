@@ -1,0 +1,94 @@
+//! Which sessions say something, whatever the case of its letters.
+
+use std::path::Path;
+
+use memchr::memmem;
+
+use super::{ListedSession, SessionCatalogue, SessionSummary};
+use crate::conversation::{ConversationExtractor, ConversationItem};
+use crate::error::JournalError;
+use crate::journal_reader::JournalReader;
+
+/// A place where it is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSearchHit {
+    /// The session.
+    pub session: ListedSession,
+    /// What is said there, with a little around it.
+    pub excerpt: String,
+    /// The whole of it, and by whom.
+    pub item: ConversationItem,
+}
+
+impl SessionCatalogue {
+    /// Sessions in which this is said, the one written last first: the first place in each, and at
+    /// most so many.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be read. A journal that cannot be read is left out.
+    pub fn search(
+        &self,
+        words: &str,
+        project: Option<&Path>,
+        hits_max: usize,
+    ) -> Result<Vec<SessionSearchHit>, JournalError> {
+        let needle = words.to_lowercase();
+        let mut hits = Vec::new();
+        for listed in self.list(project)? {
+            if hits.len() >= hits_max {
+                break;
+            }
+            if may_contain(&listed.path, &listed.summary, &needle)
+                && let Ok(Some(spoken)) = find_first(&listed.path, &needle)
+            {
+                let excerpt = build_excerpt(&spoken.text, &needle);
+                hits.push(SessionSearchHit { session: listed, excerpt, item: spoken });
+            }
+        }
+        Ok(hits)
+    }
+}
+
+/// Looks at the bytes, which is much faster than reading records. Only plain words are spelt the
+/// same in a record; for others the records are read. Long journals too: they would not fit.
+fn may_contain(path: &Path, card: &SessionSummary, needle: &str) -> bool {
+    let is_plain =
+        needle.bytes().all(|b| b.is_ascii() && !b.is_ascii_control() && !b"\"\\".contains(&b));
+    if !is_plain || card.size > WHOLE_BYTES_MAX {
+        return true;
+    }
+    let Ok(mut bytes) = std::fs::read(path) else { return false };
+    bytes.make_ascii_lowercase();
+    memmem::find(&bytes, needle.as_bytes()).is_some()
+}
+
+fn find_first(path: &Path, needle: &str) -> Result<Option<ConversationItem>, JournalError> {
+    let mut reader = JournalReader::open(path)?;
+    let mut speech = ConversationExtractor::default();
+    let mut said = Vec::new();
+    while let Some(record) = reader.next_record()? {
+        speech.push_record(&record, &mut said);
+        let found = said.drain(..).find(|spoken| spoken.text.to_lowercase().contains(needle));
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    speech.finish(&mut said);
+    Ok(said.into_iter().find(|spoken| spoken.text.to_lowercase().contains(needle)))
+}
+
+/// What stands around the words, on one line.
+fn build_excerpt(text: &str, needle: &str) -> String {
+    let at = text.to_lowercase().find(needle).unwrap_or(0);
+    // Lower case may be longer or shorter than what was written; a rough place is enough.
+    let start = text.floor_char_boundary(at.saturating_sub(AROUND_BYTES));
+    let end = text.floor_char_boundary((at + needle.len() + AROUND_BYTES).min(text.len()));
+    let words: Vec<&str> = text.get(start..end).unwrap_or_default().split_whitespace().collect();
+    words.join(" ")
+}
+
+/// Journals up to this size are looked at as a whole.
+const WHOLE_BYTES_MAX: u64 = 64 << 20;
+/// Bytes shown on each side.
+const AROUND_BYTES: usize = 60;

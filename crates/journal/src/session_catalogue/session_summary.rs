@@ -1,0 +1,267 @@
+//! What a list says of one session, read off the beginning and the end of its journal.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use windlass_engine::Event;
+use windlass_vocabulary::{Delta, MessageOrigin, MicroUsd, Terminal};
+
+use crate::conversation::join_block_texts;
+use crate::disk::RealDisk;
+use crate::error::JournalError;
+use crate::journal_reader::{JournalEntry, JournalReader};
+use crate::line_reader::JournalLineReader;
+use crate::record::{JournalHead, JournalLine, JournalNote, RecordGroup, RecordItem};
+use crate::segment;
+
+/// What a list says of one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSummary {
+    /// Its id: the name of its file.
+    pub id: String,
+    /// Its name, given by a person or by a model.
+    pub title: Option<String>,
+    /// The beginning of the first message.
+    pub prompt: String,
+    /// The project's directory, if the journal says so.
+    pub project: Option<String>,
+    /// The branch it began on.
+    pub branch: Option<String>,
+    /// The session it was forked from.
+    pub parent: Option<String>,
+    /// When it began: milliseconds since 1970.
+    pub created: u64,
+    /// When something was last written.
+    pub updated: u64,
+    /// Messages, as nearly as the records say without folding them.
+    pub messages: u64,
+    /// What it cost.
+    pub cost: MicroUsd,
+    /// Bytes of its journal.
+    pub size: u64,
+    /// How far its last run came.
+    pub last_run: LastRun,
+}
+
+/// How far the last run of a session came, as its journal says; nobody has looked whether a process
+/// still works on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LastRun {
+    /// There was none.
+    #[default]
+    None,
+    /// It did not come to its end.
+    Open,
+    /// It did not come to its end, and the last thing it did was to ask somebody about a call.
+    Asking,
+    /// It ended with a call that was put off.
+    PutOff,
+    /// It ended.
+    Ended(Terminal),
+}
+
+impl SessionSummary {
+    /// Reads a card off a journal: the ends of it if they say enough, else all of it.
+    pub(super) fn read(path: &Path) -> Result<Self, JournalError> {
+        let mut file = File::open(path).map_err(JournalError::disk_error(path, "opened"))?;
+        let later = segment::find_later_segments(&RealDisk, path);
+        let is_one = later.is_empty();
+        let length = file.metadata().map_err(JournalError::disk_error(path, "read"))?.len();
+        let mut size = length;
+        for (_, path) in later {
+            size += path.metadata().map_err(JournalError::disk_error(&path, "read"))?.len();
+        }
+        let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut card = Self { id, size, ..Self::default() };
+        if is_one && length > 2 * END_BYTES {
+            let beginning =
+                read_part(&mut file, 0).map_err(JournalError::disk_error(path, "read"))?;
+            let end = read_part(&mut file, length - END_BYTES);
+            let end = end.map_err(JournalError::disk_error(path, "read"))?;
+            if card.read_ends(&beginning, &end) {
+                return Ok(card);
+            }
+        }
+        card.read_all(path)?;
+        Ok(card)
+    }
+
+    /// Says whether that was enough.
+    fn read_ends(&mut self, beginning: &[u8], end: &[u8]) -> bool {
+        let mut count = SessionCounts::default();
+        for line in parse_lines(beginning) {
+            self.apply_line(line, &mut count);
+        }
+        if self.prompt.is_empty() {
+            return false;
+        }
+        // The first line of the end is cut.
+        let start = memchr::memchr(b'\n', end).map_or(end.len(), |at| at + 1);
+        let mut count = SessionCounts::default();
+        for line in parse_lines(end.get(start..).unwrap_or_default()) {
+            self.apply_line(line, &mut count);
+        }
+        (self.messages, self.cost) = (count.messages, count.cost);
+        count.is_sure
+    }
+
+    fn read_all(&mut self, path: &Path) -> Result<(), JournalError> {
+        let mut reader = JournalReader::open(path)?;
+        let mut count = SessionCounts::default();
+        while let Some(entry) = reader.next_entry()? {
+            match entry {
+                Ok(JournalEntry::Head(head)) => {
+                    self.apply_line(JournalLine::Head(head), &mut count)
+                }
+                Ok(JournalEntry::Record(record)) => {
+                    self.updated = record.at;
+                    self.apply_item(record.item, record.at, &mut count);
+                }
+                Ok(JournalEntry::Claim(_)) | Err(_) => {}
+            }
+        }
+        (self.messages, self.cost) = (count.messages, count.cost);
+        Ok(())
+    }
+
+    fn apply_line(&mut self, line: JournalLine, count: &mut SessionCounts) {
+        match line {
+            JournalLine::Head(JournalHead {
+                created, project, branch, parent, segment, ..
+            }) if segment <= 1 => {
+                self.created = created;
+                (self.project, self.branch) = (project, branch);
+                self.parent = parent.map(|(session, _)| session.as_str().to_owned());
+            }
+            JournalLine::Group(RecordGroup { at, items, .. }) => {
+                self.updated = at;
+                for item in items {
+                    self.apply_item(item, at, count);
+                }
+            }
+            JournalLine::Head(_) | JournalLine::Claim(_) => {}
+        }
+    }
+
+    fn apply_item(&mut self, item: RecordItem, at: u64, count: &mut SessionCounts) {
+        if self.created == 0 {
+            self.created = at;
+        }
+        if let Some(run) = LastRun::from_item(&item) {
+            self.last_run = run;
+        }
+        match item {
+            RecordItem::Event(Event::UserSubmitted { content, .. }) => {
+                count.messages += 1;
+                if self.prompt.is_empty() {
+                    self.prompt = shorten_to_line(&join_block_texts(&content));
+                }
+            }
+            RecordItem::Event(Event::Adopted { messages }) => {
+                count.messages += messages.len() as u64;
+                let first = messages.iter().find(|message| message.origin == MessageOrigin::User);
+                if let Some(first) = first.filter(|_| self.prompt.is_empty()) {
+                    self.prompt = shorten_to_line(&join_block_texts(&first.content));
+                }
+            }
+            RecordItem::Event(Event::ModelStarted { .. }) => count.has_calls = false,
+            RecordItem::Event(Event::ModelDelta { delta: Delta::Call { .. }, .. }) => {
+                count.has_calls = true;
+            }
+            RecordItem::Event(Event::ModelEnded { .. }) => {
+                count.messages += 1 + u64::from(core::mem::take(&mut count.has_calls));
+            }
+            RecordItem::Note(JournalNote::Billed(row)) => count.cost = count.cost + row.cost,
+            RecordItem::Note(JournalNote::Ended(ended)) => {
+                (count.messages, count.cost) = (ended.messages, ended.cost);
+                count.is_sure = true;
+            }
+            RecordItem::Note(JournalNote::Titled(title)) => self.title = Some(title),
+            _ => {}
+        }
+    }
+}
+
+impl LastRun {
+    /// What this says of the last run.
+    fn from_item(item: &RecordItem) -> Option<Self> {
+        match item {
+            RecordItem::Event(
+                Event::UserSubmitted { .. }
+                | Event::Resumed
+                | Event::CompactionAsked { .. }
+                | Event::ModelStarted { .. }
+                | Event::PermissionAnswered { .. },
+            ) => Some(Self::Open),
+            RecordItem::Note(JournalNote::Asked(_)) => Some(Self::Asking),
+            RecordItem::Note(JournalNote::Ended(ended)) if ended.deferred => Some(Self::PutOff),
+            RecordItem::Note(JournalNote::Ended(ended)) => Some(Self::Ended(ended.terminal)),
+            _ => None,
+        }
+    }
+}
+
+/// Does a process write this journal at the moment? Looked up by its lock, so a process that was killed
+/// counts as gone.
+#[must_use]
+pub fn is_being_written(journal: &Path) -> bool {
+    let locked = File::open(journal).map(|file| file.try_lock_shared());
+    matches!(locked, Ok(Err(TryLockError::WouldBlock)))
+}
+
+/// How far the last run of this journal came. Reads its ends if they say enough.
+///
+/// # Errors
+///
+/// When the file cannot be read, or a later version wrote it.
+pub fn read_last_run(journal: &Path) -> Result<LastRun, JournalError> {
+    SessionSummary::read(journal).map(|card| card.last_run)
+}
+
+#[derive(Default)]
+struct SessionCounts {
+    messages: u64,
+    cost: MicroUsd,
+    has_calls: bool,
+    /// The end of a run said how many there are.
+    is_sure: bool,
+}
+
+fn read_part(file: &mut File, start: u64) -> std::io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(END_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn parse_lines(bytes: &[u8]) -> impl Iterator<Item = JournalLine> + use<'_> {
+    let mut lines = JournalLineReader::new(bytes);
+    core::iter::from_fn(move || lines.next_line().ok().flatten()).filter_map(Result::ok)
+}
+
+/// The beginning of a text, on one line.
+pub(super) fn shorten_to_line(text: &str) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if words.chars().count() + word.chars().count() > PROMPT_CHARS {
+            words.push('…');
+            break;
+        }
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    match words.as_str() {
+        // One word that is too long.
+        "…" => text.trim().chars().take(PROMPT_CHARS).chain(['…']).collect(),
+        _ => words,
+    }
+}
+
+/// Bytes read at each end of a journal.
+const END_BYTES: u64 = 64 << 10;
+/// Characters of a prompt that are shown.
+const PROMPT_CHARS: usize = 200;

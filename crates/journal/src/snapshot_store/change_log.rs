@@ -1,0 +1,142 @@
+//! Which file was changed behind which record. Lines as in a journal, each with length and checksum.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::JournalError;
+use crate::journal_writer::Durability;
+use crate::record::{frame, unframe};
+
+/// A change that was announced. It may not have been made: the process may have died before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedFileChange {
+    /// The last record before it.
+    pub record: u64,
+    /// The file.
+    pub path: PathBuf,
+    /// What it held.
+    pub before: FileImage,
+    /// What it was to hold.
+    pub after: FileImage,
+    /// The bits of its mode before.
+    pub mode: Option<u32>,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileImage {
+    /// It is not there.
+    Absent,
+    /// A content, by the name of its digest.
+    Content(String),
+    /// Something that was too large to keep.
+    NotKept,
+}
+
+/// The conversation went back: records behind this one are numbered anew.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RewindMark {
+    pub(super) back_to: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ChangeLog {
+    pub(super) changes: Vec<LoggedFileChange>,
+    /// Where the conversation went back: how many changes were there then, and to which record.
+    pub(super) rewinds: Vec<(usize, u64)>,
+    /// Bytes of all contents.
+    pub(super) bytes: u64,
+    file: Option<File>,
+    /// The last line was torn: the next one must not be joined to it.
+    is_torn: bool,
+}
+
+impl ChangeLog {
+    pub(super) fn load(path: &Path) -> Result<Self, JournalError> {
+        let text = match std::fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            read => read.map_err(JournalError::disk_error(path, "read"))?,
+        };
+        let (mut changes, mut backs): (Vec<LoggedFileChange>, Vec<(usize, u64)>) =
+            Default::default();
+        for rec in text.split(|byte| *byte == b'\n').filter_map(unframe) {
+            if let Ok(changed) = serde_json::from_slice(rec) {
+                changes.push(changed);
+            } else if let Ok(RewindMark { back_to }) = serde_json::from_slice(rec) {
+                backs.push((changes.len(), back_to));
+            }
+        }
+        let is_torn = !text.is_empty() && !text.ends_with(b"\n");
+        let blobs = path.with_file_name("blobs");
+        let sizes = std::fs::read_dir(blobs).into_iter().flatten().filter_map(Result::ok);
+        let bytes = sizes.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum();
+        Ok(Self { changes, rewinds: backs, bytes, file: None, is_torn })
+    }
+
+    pub(super) fn append_change(
+        &mut self,
+        path: &Path,
+        changed: LoggedFileChange,
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        if changed.path.to_str().is_none() {
+            let words = "its name is not text, so it could not be found again";
+            return Err(JournalError::disk_error(&changed.path, "kept")(io::Error::other(words)));
+        }
+        self.append_line(path, &changed, durability)?;
+        self.changes.push(changed);
+        Ok(())
+    }
+
+    pub(super) fn append_rewind(
+        &mut self,
+        path: &Path,
+        back_to: u64,
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        self.append_line(path, &RewindMark { back_to }, durability)?;
+        self.rewinds.push((self.changes.len(), back_to));
+        Ok(())
+    }
+
+    fn append_line(
+        &mut self,
+        path: &Path,
+        line: &impl Serialize,
+        durability: Durability,
+    ) -> Result<(), JournalError> {
+        let rec = serde_json::to_vec(line)
+            .map_err(|source| JournalError::Unwritable { path: path.to_owned(), source })?;
+        let mut line = if core::mem::take(&mut self.is_torn) { vec![b'\n'] } else { Vec::new() };
+        line.extend(frame(&rec));
+        let written = self.open_file(path).and_then(|file| {
+            file.write_all(&line)?;
+            match durability {
+                Durability::Written => Ok(()),
+                Durability::Synced => file.sync_data(),
+            }
+        });
+        if let Err(error) = written {
+            self.is_torn = true;
+            return Err(JournalError::disk_error(path, "written")(error));
+        }
+        Ok(())
+    }
+
+    fn open_file(&mut self, path: &Path) -> io::Result<&mut File> {
+        if self.file.is_none() {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            let mut options = OpenOptions::new();
+            self.file = Some(options.append(true).create(true).mode(0o600).open(path)?);
+        }
+        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}

@@ -1,0 +1,180 @@
+//! What files were before our tools changed them, so that a change can be taken back.
+//!
+//! `<session>.kept/blobs/<name>` holds contents under the name of their digest; `log` says, a line
+//! for each change, which file was changed behind which record, from what to what. A content is
+//! durable before its file is changed. Bounded: what is too large is named in the log and cannot be
+//! taken back. What programs started by the shell change is not seen here.
+
+mod change_log;
+mod restore;
+mod restore_plan;
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::digest::sha256_hex;
+use crate::disk::{JournalDisk, RealDisk, replace_file};
+use crate::error::JournalError;
+use crate::journal_writer::Durability;
+use change_log::ChangeLog;
+
+pub use change_log::{FileImage, LoggedFileChange};
+pub use restore::RestoredFile;
+pub use restore_plan::{PlannedRestore, RestoreStatus};
+
+/// The pre-images of one session.
+#[derive(Debug)]
+pub struct SnapshotStore {
+    folder: PathBuf,
+    limits: SnapshotLimits,
+    durability: Durability,
+    log: Mutex<ChangeLog>,
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotLimits {
+    /// Bytes of one file.
+    pub file_bytes_max: u64,
+    /// Bytes of a session.
+    pub session_bytes_max: u64,
+    /// Changes of a session.
+    pub changes_max: usize,
+}
+
+impl Default for SnapshotLimits {
+    fn default() -> Self {
+        Self { file_bytes_max: 16 << 20, session_bytes_max: 512 << 20, changes_max: 100_000 }
+    }
+}
+
+/// A change that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct UpcomingFileChange<'a> {
+    /// The last record before it.
+    pub record: u64,
+    /// The file: an absolute path.
+    pub path: &'a Path,
+    /// What it holds now; `None` if it is not there.
+    pub before: Option<&'a [u8]>,
+    /// What it will hold; `None` if it will be removed.
+    pub after: Option<&'a [u8]>,
+    /// The bits of its mode now.
+    pub mode: Option<u32>,
+}
+
+impl SnapshotStore {
+    /// The folder of a session's pre-images, beside its journal.
+    #[must_use]
+    pub fn folder_for(journal: &Path) -> PathBuf {
+        journal.with_extension("kept")
+    }
+
+    /// Opens the pre-images in this folder, which is made when something is kept.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is there and cannot be read.
+    pub fn open(
+        folder: &Path,
+        durability: Durability,
+        limits: SnapshotLimits,
+    ) -> Result<Self, JournalError> {
+        let log = Mutex::new(ChangeLog::load(&folder.join("log"))?);
+        Ok(Self { folder: folder.to_owned(), limits, durability, log })
+    }
+
+    /// Keeps what a file holds before it is changed. When it returns, the change may be made. Says
+    /// whether it can be taken back: what is over a limit is noted and not kept.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no: then the change should not be made.
+    pub fn save_before_change(
+        &self,
+        change: &UpcomingFileChange<'_>,
+    ) -> Result<bool, JournalError> {
+        let mut log = self.lock_log();
+        if log.changes.len() >= self.limits.changes_max {
+            let (size, max) = (log.changes.len() as u64, self.limits.changes_max as u64);
+            return Err(JournalError::TooLarge { what: "the list of changes", size, max });
+        }
+        let before = match change.before {
+            None => FileImage::Absent,
+            Some(bytes) => self.store_content(bytes, &mut log)?,
+        };
+        let after = match change.after {
+            None => FileImage::Absent,
+            Some(bytes) => FileImage::Content(sha256_hex(bytes)),
+        };
+        let is_kept = before != FileImage::NotKept;
+        let UpcomingFileChange { record, path, mode, .. } = *change;
+        let changed = LoggedFileChange { record, path: path.to_owned(), before, after, mode };
+        log.append_change(&self.folder.join("log"), changed, self.durability)?;
+        Ok(is_kept)
+    }
+
+    /// The conversation went back to this record: those behind it are numbered anew from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn record_rewind(&self, record: u64) -> Result<(), JournalError> {
+        let mut log = self.lock_log();
+        if log.changes.is_empty() {
+            return Ok(());
+        }
+        log.append_rewind(&self.folder.join("log"), record, self.durability)
+    }
+
+    /// Every change, oldest first.
+    #[must_use]
+    pub fn changes(&self) -> Vec<LoggedFileChange> {
+        self.lock_log().changes.clone()
+    }
+
+    /// Puts a content under its name, if it is not there.
+    fn store_content(&self, bytes: &[u8], log: &mut ChangeLog) -> Result<FileImage, JournalError> {
+        let size = bytes.len() as u64;
+        let name = sha256_hex(bytes);
+        let path = self.blob_path(&name);
+        if path.is_file() {
+            return Ok(FileImage::Content(name));
+        }
+        let SnapshotLimits { file_bytes_max, session_bytes_max, .. } = self.limits;
+        if size > file_bytes_max || log.bytes.saturating_add(size) > session_bytes_max {
+            return Ok(FileImage::NotKept);
+        }
+        let blobs = self.folder.join("blobs");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&blobs)
+            .map_err(JournalError::disk_error(&blobs, "made"))?;
+        let written = match self.durability {
+            Durability::Synced => replace_file(&RealDisk, &path, bytes),
+            Durability::Written => write_atomically(&path, bytes),
+        };
+        written.map_err(JournalError::disk_error(&path, "kept"))?;
+        log.bytes += size;
+        Ok(FileImage::Content(name))
+    }
+
+    fn blob_path(&self, name: &str) -> PathBuf {
+        self.folder.join("blobs").join(name)
+    }
+
+    fn lock_log(&self) -> MutexGuard<'_, ChangeLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whole or not at all for other processes, but not for a loss of power.
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = crate::disk::append_suffix(path, "new");
+    std::fs::write(&temporary, bytes)?;
+    RealDisk.rename(&temporary, path)
+}

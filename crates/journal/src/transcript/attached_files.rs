@@ -1,0 +1,76 @@
+//! Files that a prompt mentions: said to the model in blocks behind its words, and written as lines of
+//! their own, by which other programs find them.
+//!
+//! A block is such a file if it begins with a name that the words before it mention. That is all there
+//! is to go by: a journal knows blocks, and the same journal must give the same lines.
+
+use std::path::Path;
+
+use windlass_vocabulary::{ContentBlock, Message};
+
+use super::api_block::to_json_string;
+use super::{TranscribedMessage, Transcriber};
+use crate::digest::derive_uuid;
+
+impl Transcriber {
+    /// One line for each file.
+    pub(super) fn transcribe_attached_files(
+        &mut self,
+        message: &Message,
+        at: u64,
+        done: &mut TranscribedMessage,
+    ) {
+        let held =
+            find_attached_files(&message.content).filter(|(_, (_, held))| !is_not_attached(held));
+        for (number, (name, held)) in held {
+            let place = format!("{}/attached", self.derive_line_name(message.id, number));
+            let own = derive_uuid(&self.about.session, &place);
+            let link = self.link_line(own, None);
+            if !self.is_writing {
+                continue;
+            }
+            let path = Path::new(&self.about.cwd).join(name);
+            let (head, shown) =
+                (self.render_line_head("attachment", &link, at), to_json_string(name));
+            let (path, held) = (to_json_string(&path.to_string_lossy()), to_json_string(held));
+            done.lines.push(format!(
+                r#"{head},"attachment":{{"type":"file","filename":{path},"displayPath":{shown},"content":{{"type":"text","file":{{"filePath":{path},"content":{held}}}}}}}}}"#
+            ));
+        }
+    }
+}
+
+/// Was it not put there after all? What is said then stands in brackets.
+fn is_not_attached(held: &str) -> bool {
+    held.is_empty() || held.starts_with("(It was not attached")
+}
+
+/// Is everything behind the words a file they mention?
+pub(super) fn has_only_attached_files(blocks: &[ContentBlock]) -> bool {
+    blocks.len() > 1 && find_attached_files(blocks).count() == blocks.len() - 1
+}
+
+/// The words with everything behind them, as one text: readers recover prompts from plain strings.
+pub(super) fn join_texts(blocks: &[ContentBlock]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Where each stands, what it is called, and what it holds.
+fn find_attached_files(blocks: &[ContentBlock]) -> impl Iterator<Item = (usize, (&str, &str))> {
+    let words = match blocks.first() {
+        Some(ContentBlock::Text(words)) => words.as_str(),
+        _ => "",
+    };
+    blocks.iter().enumerate().skip(1).filter_map(move |(number, block)| {
+        let ContentBlock::Text(text) = block else { return None };
+        let (head, held) = text.split_once(":\n").unwrap_or((text, ""));
+        // One that was not attached says so behind its name.
+        let head = head.split_once(": (").map_or(head, |(name, _)| name);
+        let name = head.strip_prefix('@')?;
+        (!name.contains('\n') && words.contains(head)).then_some((number, (name, held)))
+    })
+}

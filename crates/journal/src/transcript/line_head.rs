@@ -1,0 +1,44 @@
+//! What every line begins with: who it is, what it hangs below, where and when it was said.
+
+use windlass_vocabulary::Usage;
+
+use super::api_block::to_json_string;
+use super::{Transcriber, TranscriptContext};
+use crate::time_format::format_timestamp;
+
+/// A line's own name, and that of the line it hangs below.
+#[derive(Debug)]
+pub(super) struct TranscriptLink {
+    pub(super) uuid: String,
+    pub(super) parent: Option<String>,
+}
+
+impl Transcriber {
+    /// A line up to its own fields. The type goes first: readers look for it there.
+    pub(super) fn render_line_head(&self, kind: &str, link: &TranscriptLink, at: u64) -> String {
+        let TranscriptContext { session, cwd, branch, version, agent } = &self.about;
+        let TranscriptLink { uuid: own, parent } = link;
+        let parent = parent.as_ref().map_or("null".to_owned(), |parent| to_json_string(parent));
+        let branch = branch.as_deref().map(|b| format!(r#","gitBranch":{}"#, to_json_string(b)));
+        let branch = branch.unwrap_or_default();
+        let side = match agent {
+            Some(agent) => format!(r#""isSidechain":true,"agentId":{}"#, to_json_string(agent)),
+            None => r#""isSidechain":false"#.to_owned(),
+        };
+        let (session, cwd, version) =
+            (to_json_string(session), to_json_string(cwd), to_json_string(version));
+        let (own, at) = (to_json_string(own), format_timestamp(at));
+        format!(
+            r#"{{"type":"{kind}","uuid":{own},"parentUuid":{parent},{side},"sessionId":{session},"timestamp":"{at}","cwd":{cwd}{branch},"userType":"external","version":{version}"#
+        )
+    }
+}
+
+/// A bill, as a field that follows others.
+pub(super) fn render_usage(usage: Usage) -> String {
+    let Usage { input, output, cache_write, cache_read } = usage;
+    format!(
+        r#","usage":{{"input_tokens":{},"output_tokens":{},"cache_creation_input_tokens":{},"cache_read_input_tokens":{}}}"#,
+        input.0, output.0, cache_write.0, cache_read.0
+    )
+}

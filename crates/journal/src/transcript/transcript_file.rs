@@ -1,0 +1,160 @@
+//! The file of a transcript. Others append to it too, so it is only ever appended to.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::JournalError;
+use crate::project_key::project_key;
+
+/// A transcript's file.
+#[derive(Debug)]
+pub struct TranscriptFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl TranscriptFile {
+    /// Opens or begins a transcript, for this user only.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        if let Some(folder) = path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(JournalError::disk_error(folder, "made"))?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        let file = options.open(path).map_err(JournalError::disk_error(path, "opened"))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Appends lines, in one write. Not waited for: what a loss of power takes is made anew.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn append(&mut self, lines: &[String]) -> Result<(), JournalError> {
+        let mut text = String::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.file
+            .write_all(text.as_bytes())
+            .map_err(JournalError::disk_error(&self.path, "written"))
+    }
+
+    /// The end of it, where titles are looked for: at most so many bytes as readers look at.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn read_tail(&mut self) -> Result<String, JournalError> {
+        let mut read = || {
+            let length = self.file.metadata()?.len();
+            self.file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+            let mut bytes = Vec::new();
+            (&self.file).take(TAIL_BYTES).read_to_end(&mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        read().map_err(JournalError::disk_error(&self.path, "read"))
+    }
+
+    /// Appends those of these lines that are not there yet, and gives them back. Lines are known by
+    /// their uuid; what others wrote, and what was torn, stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When the disk says no.
+    pub fn append_missing(&mut self, lines: &[String]) -> Result<Vec<String>, JournalError> {
+        let mut text = Vec::new();
+        let begun = self.file.seek(SeekFrom::Start(0));
+        begun
+            .and_then(|_| self.file.read_to_end(&mut text))
+            .map_err(JournalError::disk_error(&self.path, "read"))?;
+        let known: HashSet<Cow<'_, str>> =
+            text.split(|byte| *byte == b'\n').filter_map(parse_line_uuid).collect();
+        let is_missing =
+            |line: &&String| parse_line_uuid(line.as_bytes()).is_none_or(|u| !known.contains(&u));
+        let mut missing: Vec<String> = lines.iter().filter(is_missing).cloned().collect();
+        let is_torn = !text.is_empty() && !text.ends_with(b"\n");
+        if is_torn {
+            missing.insert(0, String::new());
+        }
+        self.append(&missing)?;
+        if is_torn {
+            missing.remove(0);
+        }
+        Ok(missing)
+    }
+}
+
+/// The sessions of this directory whose transcripts end with this name, and where these are. Case
+/// does not matter; of several names in one transcript the last counts.
+#[must_use]
+pub fn find_by_title(config: &Path, cwd: &Path, title: &str) -> Vec<(String, PathBuf)> {
+    let folder = config.join("projects").join(project_key(cwd));
+    let title = title.to_lowercase();
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+    let is_meant = |path: &PathBuf| {
+        let tail = File::open(path).map(|file| TranscriptFile { path: path.clone(), file });
+        let tail = tail.ok().and_then(|mut file| file.read_tail().ok()).unwrap_or_default();
+        parse_last_title(&tail).is_some_and(|own| own.to_lowercase() == title)
+    };
+    let transcripts = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let meant = transcripts.take(SEARCHED_TRANSCRIPTS_MAX).filter(is_meant);
+    meant
+        .filter_map(|path| {
+            let id = path.file_stem()?.to_str()?.to_owned();
+            Some((id, path))
+        })
+        .collect()
+}
+
+/// The last name that stands here.
+fn parse_last_title(tail: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct TranscriptTitleLine {
+        #[serde(rename = "customTitle")]
+        custom_title: String,
+    }
+    let lines = tail.lines().rev().filter(|line| line.contains(r#""customTitle""#));
+    let titles = lines.filter_map(|line| serde_json::from_str::<TranscriptTitleLine>(line).ok());
+    titles.map(|titled| titled.custom_title).next()
+}
+
+/// Puts what is known of an agent beside its transcript.
+///
+/// # Errors
+///
+/// When the disk says no.
+pub fn write_agent_metadata(transcript: &Path, meta: &str) -> Result<(), JournalError> {
+    let path = transcript.with_extension("meta.json");
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+    file.and_then(|mut file| file.write_all(meta.as_bytes()))
+        .map_err(JournalError::disk_error(&path, "written"))
+}
+
+/// The uuid of a whole line. One that was torn is no JSON, wherever it was torn.
+fn parse_line_uuid(line: &[u8]) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct TranscriptUuidLine<'a> {
+        #[serde(borrow)]
+        uuid: Cow<'a, str>,
+    }
+    serde_json::from_slice::<TranscriptUuidLine<'_>>(line).ok().map(|known| known.uuid)
+}
+
+/// What readers look at of a transcript's end when they list it.
+const TAIL_BYTES: u64 = 64 << 10;
+/// Transcripts looked through for a name.
+const SEARCHED_TRANSCRIPTS_MAX: usize = 20_000;

@@ -1,0 +1,81 @@
+//! What an answer said in whole blocks is in the transcript, unless it was taken back: nothing that
+//! was shown to the end is lost in silence.
+
+use windlass_engine::{Effect, Event};
+use windlass_vocabulary::{ContentBlock, Delta, Message, ModelStopReason, Notice, Role};
+
+use super::StepView;
+
+#[derive(Debug, Default)]
+pub(super) struct AnswerChecker {
+    /// Whole blocks of the answer under way, calls under the names the provider gave them.
+    blocks: Vec<ContentBlock>,
+    /// The last call cannot be read.
+    is_half: bool,
+}
+
+impl AnswerChecker {
+    pub(super) fn check(&mut self, view: &StepView<'_>) -> Result<(), String> {
+        match view.event {
+            Event::ModelDelta { delta: Delta::Block(block), .. } if !view.is_dead => {
+                self.blocks.push(block.clone());
+            }
+            Event::ModelDelta { delta: Delta::Call { call, inspection }, .. } if !view.is_dead => {
+                self.blocks.push(ContentBlock::ToolUse(call.clone()));
+                self.is_half = inspection.problem.is_some();
+            }
+            // A call that cannot be read, at the very end of a cut answer, was cut itself.
+            Event::ModelEnded {
+                stop: ModelStopReason::OutputLimit | ModelStopReason::WindowFull,
+                ..
+            } if !view.is_dead && self.is_half => {
+                if let Some(ContentBlock::ToolUse(_)) = self.blocks.last() {
+                    self.blocks.pop();
+                }
+            }
+            _ => {}
+        }
+        for effect in view.effects {
+            match effect {
+                Effect::Tell(Notice::Retracted { .. }) => self.blocks.clear(),
+                Effect::CallModel(_) | Effect::Summarize { .. } | Effect::Finish(_) => {
+                    let blocks = std::mem::take(&mut self.blocks);
+                    let is_worth_keeping = blocks.iter().any(has_content);
+                    if is_worth_keeping && !is_written(&blocks, view) {
+                        return Err(format!("an answer is gone: {blocks:?}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reasoning alone, or blanks, say nothing.
+fn has_content(block: &ContentBlock) -> bool {
+    match block {
+        ContentBlock::Text(text) => !text.trim().is_empty(),
+        ContentBlock::Thinking(_) => false,
+        ContentBlock::Provider(block) => !block.is_reasoning,
+        _ => true,
+    }
+}
+
+fn is_written(blocks: &[ContentBlock], view: &StepView<'_>) -> bool {
+    // The answer is near the end: behind it are results, attachments and hidden words.
+    let answers = view.state.transcript.messages().rev();
+    let mut answers = answers.filter(|message| message.role == Role::Assistant);
+    answers.any(|message: &std::sync::Arc<Message>| begins_with(message, blocks))
+}
+
+/// An interrupted answer may end with a piece that was not whole.
+fn begins_with(message: &Message, blocks: &[ContentBlock]) -> bool {
+    message.content.len() >= blocks.len()
+        && message.content.iter().zip(blocks).all(|(written, said)| match (written, said) {
+            (ContentBlock::ToolUse(written), ContentBlock::ToolUse(said)) => {
+                written.input == said.input
+            }
+            (written, said) => written == said,
+        })
+}

@@ -1,0 +1,152 @@
+//! One call of a tool, over as many rounds as the server needs to ask back.
+//!
+//! A call that is given up is cancelled on the server too; whatever still comes of it is ignored.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
+    InputRequiredResult, InputResponses, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::{McpCallOptions, McpCallReply, McpConnection, to_call_failure};
+use crate::failure::McpFailure;
+
+/// How often a server may ask back.
+const ROUNDS_MAX: usize = 10;
+/// Between rounds in which nothing was asked.
+const PAUSE: Duration = Duration::from_millis(250);
+/// How long word of a cancelled call may take to get out.
+const CANCEL_NOTICE_MAX: Duration = Duration::from_secs(1);
+
+/// What one round came to.
+enum CallRound {
+    Done(Box<CallToolResult>),
+    InputRequired(InputRequiredResult),
+}
+
+impl McpConnection {
+    pub(super) async fn call_rounds(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        terms: &McpCallOptions,
+    ) -> Result<McpCallReply, McpFailure> {
+        let deadline = Instant::now() + terms.limit;
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        for _ in 0..ROUNDS_MAX {
+            match self.run_round(params.clone(), deadline, terms).await? {
+                CallRound::Done(result) => return Ok((*result).into()),
+                CallRound::InputRequired(asked) => {
+                    params.request_state.clone_from(&asked.request_state);
+                    params.input_responses =
+                        self.answer_input_requests(asked, deadline, terms).await?;
+                }
+            }
+        }
+        Err(McpFailure::ProtocolViolation { reason: format!("it asked back {ROUNDS_MAX} times") })
+    }
+
+    async fn run_round(
+        &self,
+        params: CallToolRequestParams,
+        deadline: Instant,
+        terms: &McpCallOptions,
+    ) -> Result<CallRound, McpFailure> {
+        let what = format!("the call of `{}`", params.name);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sending =
+            self.running.send_request_with_option(request, PeerRequestOptions::no_options());
+        let mut handle = self.await_answer(&what, terms.limit, sending).await?;
+        let client = self.running.service();
+        let mut progress = client.watch_progress(handle.progress_token.clone());
+        let ended = loop {
+            tokio::select! {
+                biased;
+                answer = &mut handle.rx => break Ok(answer),
+                () = terms.cancel.cancelled() => break Err(McpFailure::Cancelled),
+                () = self.health.gone_token().cancelled() => {
+                    break Err(McpFailure::Gone { reason: self.health.reason() });
+                }
+                () = tokio::time::sleep_until(deadline) => {
+                    break Err(McpFailure::TimedOut { what, after: terms.limit });
+                }
+                Some(text) = progress.recv() => terms.progress.report(|| text),
+            }
+        };
+        client.unwatch_progress(&handle.progress_token);
+        match ended {
+            Ok(Ok(Ok(ServerResult::CallToolResult(result)))) => {
+                Ok(CallRound::Done(Box::new(result)))
+            }
+            Ok(Ok(Ok(ServerResult::InputRequiredResult(asked)))) => {
+                Ok(CallRound::InputRequired(asked))
+            }
+            Ok(Ok(Ok(_))) => Err(McpFailure::ProtocolViolation {
+                reason: "the answer to a call is not one".to_owned(),
+            }),
+            Ok(Ok(Err(error))) => Err(to_call_failure(&error, &self.health)),
+            Ok(Err(_)) => Err(to_call_failure(&ServiceError::TransportClosed, &self.health)),
+            Err(failure) => {
+                cancel_on_server(handle, &failure).await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Answers what the server asked back.
+    async fn answer_input_requests(
+        &self,
+        asked: InputRequiredResult,
+        deadline: Instant,
+        terms: &McpCallOptions,
+    ) -> Result<Option<InputResponses>, McpFailure> {
+        let requests = asked.input_requests.unwrap_or_default();
+        let mut replies = InputResponses::new();
+        let answering = async {
+            if requests.is_empty() {
+                tokio::time::sleep(PAUSE).await;
+            }
+            for (key, request) in requests {
+                replies.insert(key, self.answer_input_request(request).await?);
+            }
+            Ok(())
+        };
+        tokio::select! {
+            biased;
+            answered = answering => answered?,
+            () = terms.cancel.cancelled() => return Err(McpFailure::Cancelled),
+            () = tokio::time::sleep_until(deadline) => {
+                let what = "what the server asked back".to_owned();
+                return Err(McpFailure::TimedOut { what, after: terms.limit });
+            }
+        }
+        Ok((!replies.is_empty()).then_some(replies))
+    }
+
+    async fn answer_input_request(&self, request: InputRequest) -> Result<Value, McpFailure> {
+        let client = self.running.service();
+        let reply = match request {
+            InputRequest::Elicitation(request) => {
+                serde_json::to_value(client.elicit(request.params).await)
+            }
+            InputRequest::ListRoots(_) => serde_json::to_value(client.current_roots()),
+            _ => {
+                let reason = "it asked for a model's answer, which is not offered".to_owned();
+                return Err(McpFailure::ProtocolViolation { reason });
+            }
+        };
+        reply.map_err(|error| McpFailure::ProtocolViolation { reason: error.to_string() })
+    }
+}
+
+/// Tells the server that nobody waits any more, where it can still be told.
+async fn cancel_on_server(handle: RequestHandle<RoleClient>, failure: &McpFailure) {
+    if !matches!(failure, McpFailure::Gone { .. }) {
+        let reason = Some(failure.to_string());
+        let _ = tokio::time::timeout(CANCEL_NOTICE_MAX, handle.cancel(reason)).await;
+    }
+}

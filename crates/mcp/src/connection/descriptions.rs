@@ -1,0 +1,216 @@
+//! What a server says of itself and of what it offers, in our own words.
+//!
+//! Everything here comes from outside: names, descriptions and hints are claims, not facts one may
+//! rely on for permission.
+
+use rmcp::model::{
+    CallToolResult, ContentBlock, GetPromptResult, Prompt, ReadResourceResult, Resource,
+    ResourceContents, Role, ServerPeerInfo, Tool,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a server says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpServerDescription {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The revision of the protocol that is spoken.
+    pub protocol: String,
+    /// How it wants to be used.
+    pub instructions: Option<String>,
+    /// It has tools.
+    pub has_tools: bool,
+    /// It has resources.
+    pub has_resources: bool,
+    /// It has prompts.
+    pub has_prompts: bool,
+}
+
+/// A tool of a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpToolDescription {
+    /// The server's name for it.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its input.
+    pub schema: Value,
+    /// It says that it only reads.
+    pub is_reading: bool,
+    /// It says that it may be called twice with the same effect as once.
+    pub is_idempotent: bool,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct McpCallReply {
+    /// Its parts, in order.
+    pub parts: Vec<McpContent>,
+    /// The same as data, where the tool says so.
+    pub structured: Option<Value>,
+    /// The tool says that it failed.
+    pub is_error: bool,
+}
+
+/// One part of what a tool, a prompt or a resource gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpContent {
+    /// Text.
+    Text(String),
+    /// Something that is not text, in base64.
+    Media {
+        /// What it is.
+        media_type: String,
+        /// Base64.
+        data: String,
+        /// What to call it.
+        name: String,
+    },
+    /// Something that can be read when needed.
+    Link {
+        /// Where.
+        uri: String,
+        /// What to call it.
+        name: String,
+    },
+}
+
+/// Something a server lets one read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpResourceDescription {
+    /// Where.
+    pub uri: String,
+    /// What to call it.
+    pub name: String,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What it is.
+    #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
+    pub media_type: Option<String>,
+}
+
+/// A prompt a server has ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpPromptDescription {
+    /// The server's name for it.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Names of its arguments, in order, and whether each must be given.
+    pub arguments: Vec<(String, bool)>,
+}
+
+/// One message of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpPromptMessage {
+    /// The model is meant to have said it.
+    pub is_answer: bool,
+    /// What.
+    pub part: McpContent,
+}
+
+impl From<&ServerPeerInfo> for McpServerDescription {
+    fn from(told: &ServerPeerInfo) -> Self {
+        let who = told.server_info.as_ref();
+        Self {
+            name: who.map(|who| who.name.clone()).unwrap_or_default(),
+            version: who.map(|who| who.version.clone()).unwrap_or_default(),
+            protocol: told.protocol_version.as_str().to_owned(),
+            instructions: told.instructions.clone(),
+            has_tools: told.capabilities.tools.is_some(),
+            has_resources: told.capabilities.resources.is_some(),
+            has_prompts: told.capabilities.prompts.is_some(),
+        }
+    }
+}
+
+impl From<Tool> for McpToolDescription {
+    fn from(tool: Tool) -> Self {
+        let hints = tool.annotations.unwrap_or_default();
+        let described = tool.description.map(|words| words.into_owned());
+        Self {
+            name: tool.name.into_owned(),
+            description: described.or(tool.title).or(hints.title).unwrap_or_default(),
+            schema: Value::Object(tool.input_schema.as_ref().clone()),
+            is_reading: hints.read_only_hint == Some(true),
+            is_idempotent: hints.idempotent_hint == Some(true),
+        }
+    }
+}
+
+impl From<CallToolResult> for McpCallReply {
+    fn from(result: CallToolResult) -> Self {
+        Self {
+            parts: result.content.into_iter().map(McpContent::from).collect(),
+            structured: result.structured_content,
+            is_error: result.is_error == Some(true),
+        }
+    }
+}
+
+impl From<ContentBlock> for McpContent {
+    fn from(block: ContentBlock) -> Self {
+        match block {
+            ContentBlock::Text(text) => Self::Text(text.text),
+            ContentBlock::Image(image) => {
+                Self::Media { media_type: image.mime_type, data: image.data, name: "image".into() }
+            }
+            ContentBlock::Audio(audio) => {
+                Self::Media { media_type: audio.mime_type, data: audio.data, name: "audio".into() }
+            }
+            ContentBlock::Resource(embedded) => embedded.resource.into(),
+            ContentBlock::ResourceLink(link) => Self::Link { uri: link.uri, name: link.name },
+            _ => Self::Text("[content of a kind that is not known]".to_owned()),
+        }
+    }
+}
+
+impl From<ResourceContents> for McpContent {
+    fn from(contents: ResourceContents) -> Self {
+        match contents {
+            ResourceContents::TextResourceContents { text, .. } => Self::Text(text),
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => Self::Media {
+                media_type: mime_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
+                data: blob,
+                name: uri,
+            },
+            _ => Self::Text("[content of a kind that is not known]".to_owned()),
+        }
+    }
+}
+
+impl From<Resource> for McpResourceDescription {
+    fn from(resource: Resource) -> Self {
+        let Resource { uri, name, description, mime_type, .. } = resource;
+        Self { uri, name, description, media_type: mime_type }
+    }
+}
+
+impl From<Prompt> for McpPromptDescription {
+    fn from(prompt: Prompt) -> Self {
+        let arguments = prompt.arguments.unwrap_or_default().into_iter();
+        Self {
+            name: prompt.name,
+            description: prompt.description.or(prompt.title).unwrap_or_default(),
+            arguments: arguments.map(|one| (one.name, one.required == Some(true))).collect(),
+        }
+    }
+}
+
+/// What a resource holds.
+pub(super) fn into_contents(result: ReadResourceResult) -> Vec<McpContent> {
+    result.contents.into_iter().map(McpContent::from).collect()
+}
+
+/// What a prompt says.
+pub(super) fn into_messages(result: GetPromptResult) -> Vec<McpPromptMessage> {
+    let message = |message: rmcp::model::PromptMessage| McpPromptMessage {
+        is_answer: message.role == Role::Assistant,
+        part: message.content.into(),
+    };
+    result.messages.into_iter().map(message).collect()
+}

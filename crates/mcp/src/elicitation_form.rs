@@ -1,0 +1,247 @@
+//! A form that a server wants filled in: which fields it has, and what a person's words for them come
+//! to. Pure.
+//!
+//! Forms are flat: text, numbers, yes or no, one or several of a list. A field of any other shape is
+//! asked for as text and handed over as it was typed. Words that do not fit are refused with the
+//! field's name, so that a server never gets what it did not ask for.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Fields of one form that are asked for.
+const FIELDS_MAX: usize = 40;
+
+/// A form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ElicitationForm {
+    /// Its fields, in the order of their names; those that must be filled in first.
+    pub fields: Vec<ElicitationField>,
+}
+
+/// One field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ElicitationField {
+    /// Its name in the answer.
+    pub name: String,
+    /// What a person is asked.
+    pub title: String,
+    /// More about it.
+    pub description: String,
+    /// What may be answered.
+    pub kind: ElicitationFieldKind,
+    /// It must be filled in.
+    pub is_required: bool,
+    /// What it is without an answer.
+    pub default: Option<Value>,
+}
+
+/// What may be answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ElicitationFieldKind {
+    /// Any words.
+    Text,
+    /// A number, whole or not.
+    Number {
+        /// No fractions.
+        is_whole: bool,
+    },
+    /// Yes or no.
+    Bool,
+    /// One of these: what is handed over, and what it is called.
+    OneOf(Vec<(String, String)>),
+    /// Any of these.
+    AnyOf(Vec<(String, String)>),
+}
+
+impl ElicitationForm {
+    /// The form a schema describes.
+    #[must_use]
+    pub fn from_schema(schema: &Value) -> Self {
+        let required = schema.get("required").and_then(Value::as_array).cloned();
+        let required = required.unwrap_or_default();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let mut fields: Vec<ElicitationField> = properties
+            .into_iter()
+            .flatten()
+            .map(|(name, property)| {
+                ElicitationField::from_property(
+                    name,
+                    property,
+                    required.contains(&name.as_str().into()),
+                )
+            })
+            .collect();
+        fields.sort_by_key(|field| !field.is_required);
+        fields.truncate(FIELDS_MAX);
+        Self { fields }
+    }
+
+    /// What the server gets for these words, by the names of the fields. What is not said is its
+    /// default, or left out.
+    ///
+    /// # Errors
+    ///
+    /// Which field does not fit, and why.
+    pub fn fill(&self, words: &BTreeMap<String, String>) -> Result<Value, String> {
+        let mut content = Map::new();
+        for field in &self.fields {
+            let said =
+                words.get(&field.name).map(|said| said.trim()).filter(|said| !said.is_empty());
+            let value = match said {
+                Some(said) => Some(field.parse_answer(said)?),
+                None => field.default.clone(),
+            };
+            match value {
+                Some(value) => drop(content.insert(field.name.clone(), value)),
+                None if field.is_required => return Err(format!("`{}` must be given", field.name)),
+                None => {}
+            }
+        }
+        Ok(Value::Object(content))
+    }
+}
+
+impl ElicitationField {
+    fn from_property(name: &str, property: &Value, is_required: bool) -> Self {
+        let text = |key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
+        let kind = match text("type").as_deref() {
+            Some("boolean") => ElicitationFieldKind::Bool,
+            Some("integer") => ElicitationFieldKind::Number { is_whole: true },
+            Some("number") => ElicitationFieldKind::Number { is_whole: false },
+            Some("array") => property
+                .get("items")
+                .and_then(parse_choices)
+                .map_or(ElicitationFieldKind::Text, ElicitationFieldKind::AnyOf),
+            _ => parse_choices(property)
+                .map_or(ElicitationFieldKind::Text, ElicitationFieldKind::OneOf),
+        };
+        Self {
+            name: name.to_owned(),
+            title: text("title").unwrap_or_else(|| name.to_owned()),
+            description: text("description").unwrap_or_default(),
+            kind,
+            is_required,
+            default: property.get("default").cloned(),
+        }
+    }
+
+    fn parse_answer(&self, said: &str) -> Result<Value, String> {
+        let wrong = |what: &str| format!("`{}` must be {what}, not `{said}`", self.name);
+        match &self.kind {
+            ElicitationFieldKind::Text => Ok(Value::from(said)),
+            ElicitationFieldKind::Bool => match said.to_lowercase().as_str() {
+                "yes" | "y" | "true" => Ok(Value::Bool(true)),
+                "no" | "n" | "false" => Ok(Value::Bool(false)),
+                _ => Err(wrong("yes or no")),
+            },
+            ElicitationFieldKind::Number { is_whole: true } => {
+                said.parse::<i64>().map(Value::from).map_err(|_| wrong("a whole number"))
+            }
+            ElicitationFieldKind::Number { is_whole: false } => {
+                let number = said.parse::<f64>().ok().filter(|number| number.is_finite());
+                number.map(Value::from).ok_or_else(|| wrong("a number"))
+            }
+            ElicitationFieldKind::OneOf(choices) => {
+                find_choice(choices, said).ok_or_else(|| wrong(&describe_choices(choices)))
+            }
+            ElicitationFieldKind::AnyOf(choices) => said
+                .split(',')
+                .map(|one| {
+                    find_choice(choices, one.trim())
+                        .ok_or_else(|| wrong(&describe_choices(choices)))
+                })
+                .collect::<Result<Vec<Value>, String>>()
+                .map(Value::Array),
+        }
+    }
+}
+
+/// What there is to choose from, in all the ways that is written.
+fn parse_choices(property: &Value) -> Option<Vec<(String, String)>> {
+    let pair = |one: &Value| {
+        let value = one.get("const")?.as_str()?;
+        let title = one.get("title").and_then(Value::as_str).unwrap_or(value);
+        Some((value.to_owned(), title.to_owned()))
+    };
+    let titled = property.get("oneOf").or_else(|| property.get("anyOf")).and_then(Value::as_array);
+    let choices: Vec<(String, String)> = match titled {
+        Some(titled) => titled.iter().filter_map(pair).collect(),
+        None => {
+            let values = property.get("enum")?.as_array()?;
+            let names = property.get("enumNames").and_then(Value::as_array);
+            let name = |place: usize| names.and_then(|names| names.get(place)?.as_str());
+            let values = values.iter().filter_map(Value::as_str).enumerate();
+            values
+                .map(|(place, value)| (value.to_owned(), name(place).unwrap_or(value).to_owned()))
+                .collect()
+        }
+    };
+    (!choices.is_empty()).then_some(choices)
+}
+
+/// By its name as shown, or as it is handed over.
+fn find_choice(choices: &[(String, String)], said: &str) -> Option<Value> {
+    let found = choices.iter().find(|(value, title)| title == said || value == said);
+    found.map(|(value, _)| Value::from(value.as_str()))
+}
+
+fn describe_choices(choices: &[(String, String)]) -> String {
+    let titles: Vec<&str> = choices.iter().map(|(_, title)| title.as_str()).collect();
+    format!("one of {}", titles.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn words_become_what_the_server_asked_for_or_are_refused() {
+        let form = ElicitationForm::from_schema(
+            &json!({"type": "object", "required": ["name", "size"], "properties": {
+                "name": {"type": "string", "title": "Your name"},
+                "size": {"type": "integer", "description": "in pages"},
+                "rate": {"type": "number", "default": 0.5},
+                "sure": {"type": "boolean"},
+                "colour": {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]},
+                "day": {"type": "string", "oneOf": [{"const": "mo", "title": "Monday"}]},
+                "tags": {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]}},
+            }}),
+        );
+        let names: Vec<&str> = form.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["name", "size", "colour", "day", "rate", "sure", "tags"]);
+        assert_eq!(form.fields[0].title, "Your name");
+        let said = |words: &[(&str, &str)]| {
+            let words = words.iter().map(|(name, said)| ((*name).to_owned(), (*said).to_owned()));
+            form.fill(&words.collect())
+        };
+        let least = [("name", "Ann"), ("size", " 7 ")];
+        assert_eq!(said(&least), Ok(json!({"name": "Ann", "size": 7, "rate": 0.5})));
+        let more = [
+            ("name", "Ann"),
+            ("size", "7"),
+            ("colour", "Green"),
+            ("day", "mo"),
+            ("rate", "1.5"),
+            ("sure", "Yes"),
+            ("tags", "A, b"),
+        ];
+        let wanted = json!({"name": "Ann", "size": 7, "colour": "g", "day": "mo", "rate": 1.5,
+            "sure": true, "tags": ["a", "b"]});
+        assert_eq!(said(&more), Ok(wanted));
+        for (wrong, why) in [
+            (&[("name", "Ann")][..], "`size` must be given"),
+            (&[("name", "Ann"), ("size", "big")], "`size` must be a whole number, not `big`"),
+            (&[("name", "A"), ("size", "1"), ("sure", "hm")], "`sure` must be yes or no"),
+            (&[("name", "A"), ("size", "1"), ("colour", "x")], "must be one of Red, Green"),
+            (&[("name", "A"), ("size", "1"), ("rate", "NaN")], "`rate` must be a number"),
+        ] {
+            assert!(said(wrong).unwrap_err().contains(why), "{wrong:?}");
+        }
+        assert_eq!(
+            ElicitationForm::from_schema(&json!("nonsense")).fill(&BTreeMap::new()),
+            Ok(json!({}))
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! What is kept of a server between sessions: its lists and the revision it speaks, so that it need
+//! not be started before one of its tools is called.
+//!
+//! A memory is bound to how the server is configured; another command, another memory. What cannot
+//! be read or written is as good as not there.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{McpServerConfig, McpServerTransport};
+use crate::connection::{McpPromptDescription, McpServerDescription, McpToolDescription};
+use crate::tool_names::fingerprint;
+
+/// Larger ones are not read.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// A folder of lists.
+#[derive(Clone, Debug)]
+pub struct ServerListCache {
+    folder: PathBuf,
+}
+
+/// What is known of a server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct CachedServerLists {
+    pub(crate) tools: Vec<McpToolDescription>,
+    pub(crate) prompts: Vec<McpPromptDescription>,
+    pub(crate) facts: Option<McpServerDescription>,
+    pub(crate) is_stateless: Option<bool>,
+}
+
+impl ServerListCache {
+    /// One in this folder, which is made when first needed.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    pub(crate) fn load(&self, order: &McpServerConfig) -> Option<CachedServerLists> {
+        let path = self.cache_path(order)?;
+        let is_fit = std::fs::metadata(&path).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
+        let bytes = is_fit.then(|| std::fs::read(&path).ok()).flatten()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    pub(crate) fn store(&self, order: &McpServerConfig, known: &CachedServerLists) {
+        let Some(path) = self.cache_path(order) else { return };
+        let Ok(bytes) = serde_json::to_vec(known) else { return };
+        let _ = std::fs::create_dir_all(&self.folder);
+        let half = path.with_extension(format!("{}.tmp", std::process::id()));
+        let written = std::fs::File::create(&half)
+            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|()| std::fs::rename(&half, &path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&half);
+        }
+    }
+
+    /// By what the server is, not by what it is called.
+    fn cache_path(&self, order: &McpServerConfig) -> Option<PathBuf> {
+        let key = match &order.transport {
+            McpServerTransport::Process(process) => {
+                let more = (&process.arguments, &process.environment, &process.directory);
+                serde_json::to_string(&("process", &process.command, more))
+            }
+            McpServerTransport::Http(http) => {
+                serde_json::to_string(&("http", &http.url, &http.headers))
+            }
+            McpServerTransport::InProcess(_) | McpServerTransport::Unavailable(_) => return None,
+        };
+        Some(self.folder.join(format!("{}.json", fingerprint(&key.ok()?))))
+    }
+}

@@ -1,0 +1,231 @@
+//! From what is written about servers to what is started: which entry wins, what its variables
+//! stand for, and what cannot be used. Nothing is read from disk and nothing is started here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::server::{McpServerConfig, McpServerTransport};
+use crate::transport::http::HttpServerConfig;
+use crate::transport::stdio::StdioServerConfig;
+
+/// The servers of one place, as written.
+#[derive(Clone, Debug)]
+pub struct McpConfigLayer {
+    /// The place in a word: `user`, `project`, `local`, `dynamic`.
+    pub scope: String,
+    /// By name.
+    pub servers: Map<String, Value>,
+}
+
+/// What is written about a server.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct McpServerEntry {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    command: Option<String>,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    url: Option<String>,
+    headers: BTreeMap<String, String>,
+    headers_helper: Option<String>,
+    oauth: McpOauthEntry,
+    timeout: Option<u64>,
+    always_load: bool,
+    disabled: bool,
+}
+
+/// What is written about logins.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct McpOauthEntry {
+    client_id: Option<String>,
+    callback_port: Option<u16>,
+}
+
+/// Looks a variable up.
+pub type VariableLookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// Puts layers together, the lowest first: the whole entry of the highest counts. Servers come out in
+/// the order of their names. Also says what was wrong.
+#[must_use]
+pub fn resolve_server_configs(
+    layers: &[McpConfigLayer],
+    directory: &Path,
+    variables: &VariableLookup<'_>,
+) -> (Vec<McpServerConfig>, Vec<String>) {
+    let mut entries: BTreeMap<&str, (&str, &Value)> = BTreeMap::new();
+    for layer in layers {
+        for (name, entry) in &layer.servers {
+            entries.insert(name, (&layer.scope, entry));
+        }
+    }
+    let mut orders = Vec::new();
+    let mut notes = Vec::new();
+    for (name, (scope, entry)) in entries {
+        match resolve_server_config(name, scope, entry, directory, variables, &mut notes) {
+            Ok(order) => orders.push(order),
+            Err(problem) => notes.push(format!("the MCP server `{name}` is left out: {problem}")),
+        }
+    }
+    (orders, notes)
+}
+
+fn resolve_server_config(
+    name: &str,
+    scope: &str,
+    entry: &Value,
+    directory: &Path,
+    variables: &VariableLookup<'_>,
+    notes: &mut Vec<String>,
+) -> Result<McpServerConfig, String> {
+    let entry: McpServerEntry =
+        McpServerEntry::deserialize(entry).map_err(|error| error.to_string())?;
+    let mut unset = Vec::new();
+    let mut full = |text: &str| expand_variables(text, variables, &mut unset);
+    let way = match (entry.kind.as_deref(), &entry.command, &entry.url) {
+        (None | Some("stdio"), Some(command), _) => {
+            McpServerTransport::Process(StdioServerConfig {
+                command: full(command),
+                arguments: entry.args.iter().map(|argument| full(argument)).collect(),
+                environment: entry
+                    .env
+                    .iter()
+                    .map(|(name, value)| (name.clone(), full(value)))
+                    .collect(),
+                directory: directory.to_owned(),
+            })
+        }
+        (None | Some("stdio"), None, Some(_)) => {
+            return Err("it has a `url` but no `type`; write \"type\": \"http\"".to_owned());
+        }
+        (None | Some("stdio"), None, None) => return Err("it has no `command`".to_owned()),
+        (Some(kind @ ("http" | "streamable-http" | "sse")), _, Some(url)) => {
+            McpServerTransport::Http(HttpServerConfig {
+                url: full(url),
+                is_legacy_sse: kind == "sse",
+                headers: entry
+                    .headers
+                    .iter()
+                    .map(|(name, value)| (name.clone(), full(value)))
+                    .collect(),
+                headers_command: entry.headers_helper.clone(),
+                client_id: entry.oauth.client_id.clone(),
+                callback_port: entry.oauth.callback_port,
+            })
+        }
+        (Some("sdk"), _, _) => {
+            McpServerTransport::Unavailable("it lives in the program that drives us".to_owned())
+        }
+        (Some("http" | "streamable-http" | "sse"), _, None) => {
+            return Err("it has no `url`".to_owned());
+        }
+        (Some(other), _, _) => return Err(format!("its type `{other}` is not known")),
+    };
+    if !unset.is_empty() {
+        unset.sort();
+        unset.dedup();
+        notes.push(format!("the MCP server `{name}`: {} is not set", unset.join(", ")));
+    }
+    Ok(McpServerConfig {
+        name: name.to_owned(),
+        transport: way,
+        scope: scope.to_owned(),
+        is_always_loaded: entry.always_load,
+        is_disabled: entry.disabled,
+        call_limit: entry.timeout.map(Duration::from_millis),
+    })
+}
+
+/// The text with `${NAME}` and `${NAME:-default}` replaced. What is not set stays as it is written.
+fn expand_variables(text: &str, variables: &VariableLookup<'_>, unset: &mut Vec<String>) -> String {
+    let mut whole = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((inside, behind)) = after.split_once('}') else { break };
+        whole.push_str(before);
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let value = variables(name).filter(|value| !value.is_empty() || default.is_none());
+        match value.as_deref().or(default) {
+            Some(value) => whole.push_str(value),
+            None => {
+                unset.push(name.to_owned());
+                whole.push_str(&format!("${{{inside}}}"));
+            }
+        }
+        rest = behind;
+    }
+    whole.push_str(rest);
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn layer(scope: &str, servers: &Value) -> McpConfigLayer {
+        McpConfigLayer { scope: scope.to_owned(), servers: servers.as_object().unwrap().clone() }
+    }
+
+    #[test]
+    fn the_whole_entry_of_the_highest_layer_counts_and_variables_are_filled_in() {
+        let layers = [
+            layer(
+                "user",
+                &json!({"b": {"command": "old", "args": ["gone"]}, "z": {"command": "z"}}),
+            ),
+            layer(
+                "project",
+                &json!({
+                    "b": {"command": "${TOOL}", "args": ["${NONE}", "${NONE:-x}", "a${TOOL}b$"],
+                          "env": {"K": "${EMPTY:-d}"}, "timeout": 1500},
+                    "a": {"type": "http", "url": "http://h/${TOOL}", "headers": {"X": "${TOOL}"}},
+                    "old": {"type": "sse", "url": "http://h"},
+                    "bad": {"url": "http://h"},
+                    "worse": {"type": "carrier-pigeon"},
+                    "worst": 7,
+                }),
+            ),
+        ];
+        let variables = |name: &str| match name {
+            "TOOL" => Some("hammer".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let (orders, notes) = resolve_server_configs(&layers, Path::new("/w"), &variables);
+        let names: Vec<_> =
+            orders.iter().map(|one| (one.name.as_str(), one.scope.as_str())).collect();
+        assert_eq!(names, [("a", "project"), ("b", "project"), ("old", "project"), ("z", "user")]);
+        let McpServerTransport::Process(process) = &orders[1].transport else {
+            panic!("{:?}", orders[1].transport)
+        };
+        assert_eq!(process.command, "hammer");
+        assert_eq!(process.arguments, ["${NONE}", "x", "ahammerb$"]);
+        assert_eq!(process.environment, [("K".to_owned(), "d".to_owned())]);
+        assert_eq!(orders[1].call_limit, Some(Duration::from_millis(1500)));
+        let McpServerTransport::Http(http) = &orders[0].transport else {
+            panic!("{:?}", orders[0].transport)
+        };
+        assert_eq!((http.url.as_str(), http.headers[0].1.as_str()), ("http://h/hammer", "hammer"));
+        assert!(
+            matches!(&orders[2].transport, McpServerTransport::Http(order) if order.is_legacy_sse)
+        );
+        let said = notes.join("\n");
+        for words in [
+            "`b`: NONE is not set",
+            "`bad` is left out: it has a `url` but no `type`",
+            "`worse` is left out: its type `carrier-pigeon`",
+            "`worst` is left out",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+}

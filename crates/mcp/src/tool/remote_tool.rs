@@ -1,0 +1,187 @@
+//! One tool of one server.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use windlass_permission::PermissionGrant;
+use windlass_tool::{Tool, ToolCallContext, ToolFuture};
+use windlass_vocabulary::{
+    Concurrency, EffectClass, Json, ToolCall, ToolInspection, ToolName, ToolOutcome, ToolSpec,
+};
+
+use super::outcome::{McpResultCaps, build_outcome};
+use super::tool_schema;
+use crate::connection::{McpCallOptions, McpCallReply, McpToolDescription};
+use crate::failure::McpFailure;
+use crate::server::McpServer;
+
+/// One tool of one server.
+pub(crate) struct RemoteTool {
+    spec: ToolSpec,
+    server: Arc<McpServer>,
+    /// The server's name for it; `None` while the server has not said what it has.
+    remote_name: Option<String>,
+    concurrency: Concurrency,
+    class: EffectClass,
+    caps: McpResultCaps,
+}
+
+impl RemoteTool {
+    /// One that the server has told of.
+    pub(crate) fn from_description(
+        name: &str,
+        facts: &McpToolDescription,
+        server: Arc<McpServer>,
+        caps: McpResultCaps,
+    ) -> Self {
+        let (concurrency, class) = match (facts.is_reading, facts.is_idempotent) {
+            (true, _) => (Concurrency::Shared, EffectClass::Pure),
+            (false, true) => (Concurrency::Exclusive, EffectClass::Idempotent),
+            (false, false) => (Concurrency::Exclusive, EffectClass::Effect),
+        };
+        let spec = ToolSpec {
+            name: ToolName::from(name),
+            description: tool_schema::truncate_description(&facts.description).into(),
+            input_schema: Json::from_checked(&tool_schema::normalize_schema(&facts.schema)),
+            // Cut and spilled here; pictures have a limit of their own.
+            result_bytes_max: caps.text_bytes.saturating_mul(2).max(8 * 1024 * 1024),
+        };
+        Self { spec, server, remote_name: Some(facts.name.clone()), concurrency, class, caps }
+    }
+
+    /// One that the server may have; that is seen when it is there.
+    pub(crate) fn from_name(name: &str, server: Arc<McpServer>, caps: McpResultCaps) -> Self {
+        let spec = ToolSpec {
+            name: ToolName::from(name),
+            description: format!("A tool of the server `{}`.", server.config().name).into(),
+            input_schema: Json::from_checked(r#"{"properties":{},"type":"object"}"#),
+            result_bytes_max: caps.text_bytes.saturating_mul(2),
+        };
+        let (concurrency, class) = (Concurrency::Exclusive, EffectClass::Effect);
+        Self { spec, server, remote_name: None, concurrency, class, caps }
+    }
+
+    /// How much of a model's window it takes, in bytes.
+    pub(crate) fn prompt_bytes(&self) -> usize {
+        let ToolSpec { name, description, input_schema, .. } = &self.spec;
+        name.as_str().len() + description.len() + input_schema.as_str().len()
+    }
+
+    async fn call_remote(
+        &self,
+        arguments: Map<String, Value>,
+        job: &ToolCallContext,
+    ) -> Result<McpCallReply, McpFailure> {
+        let terms = McpCallOptions {
+            limit: self.server.call_limit(),
+            cancel: job.cancel.clone(),
+            progress: job.progress.clone(),
+        };
+        let connection = tokio::select! {
+            biased;
+            () = job.cancel.cancelled() => return Err(McpFailure::Cancelled),
+            connection = self.server.connect() => connection?,
+        };
+        let real = match &self.remote_name {
+            Some(real) => real.clone(),
+            None => self.resolve_remote_name()?,
+        };
+        // It may run, so it was allowed as it is.
+        self.server.accept_tool(&real);
+        let called = connection.call_tool(&real, arguments, &terms).await;
+        if matches!(called, Err(McpFailure::Cancelled | McpFailure::TimedOut { .. })) {
+            self.server.probe_after_cancel(&connection);
+        }
+        called
+    }
+
+    /// It is not what it was when the session began.
+    fn change_warning(&self) -> Option<Arc<String>> {
+        let real = self.remote_name.as_ref().filter(|real| self.server.has_tool_changed(real))?;
+        let server = &self.server.config().name;
+        let words = format!(
+            "The MCP server `{server}` has changed what its tool `{real}` says it does since this \
+             session began, so what was allowed for it is asked about again."
+        );
+        Some(Arc::new(words))
+    }
+
+    /// The server's name for a tool that was called before it was there.
+    fn resolve_remote_name(&self) -> Result<String, McpFailure> {
+        let server = &self.server.config().name;
+        let tools = self.server.snapshot().tools;
+        let names = tools.iter().map(|tool| tool.name.as_str());
+        let ours = crate::tool_names::assign_tool_names(
+            server,
+            names,
+            &mut std::collections::BTreeSet::new(),
+        );
+        let place = ours.iter().position(|name| name == self.spec.name.as_str());
+        let found = place.and_then(|place| tools.get(place)).map(|tool| tool.name.clone());
+        found.ok_or_else(|| {
+            let message = format!("it has no tool of this name; there are: {}", ours.join(", "));
+            McpFailure::Refused { code: -32602, message }
+        })
+    }
+}
+
+impl Tool for RemoteTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> ToolInspection {
+        match parse_arguments(input) {
+            Ok(_) => ToolInspection {
+                concurrency: self.concurrency,
+                class: self.class,
+                doubt: self.change_warning(),
+                ..ToolInspection::EXCLUSIVE_EFFECT
+            },
+            Err(problem) => ToolInspection::from_problem(problem),
+        }
+    }
+
+    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let arguments = match parse_arguments(&call.get().input) {
+                Ok(arguments) => arguments,
+                Err(problem) => return ToolOutcome::failure(problem),
+            };
+            match self.call_remote(arguments, &job).await {
+                Ok(reply) => {
+                    let (surroundings, caps) = (Arc::clone(&job.tool_context), self.caps);
+                    let work = move || build_outcome(reply, &surroundings, caps);
+                    let made = tokio::task::spawn_blocking(work).await;
+                    made.unwrap_or_else(|_| ToolOutcome::failure("The result could not be shown."))
+                }
+                Err(failure) => ToolOutcome::failure(describe_failure(&self.server, &failure)),
+            }
+        })
+    }
+}
+
+/// A failure in words for the model.
+pub(super) fn describe_failure(server: &McpServer, failure: &McpFailure) -> String {
+    let name = &server.config().name;
+    match failure {
+        McpFailure::Gone { .. } => format!(
+            "The MCP server `{name}` was lost: {failure}. What the call did before that is not known."
+        ),
+        McpFailure::NeedsLogin { .. } => format!(
+            "The MCP server `{name}` needs a login. Tell the user to run `windlass mcp login {name}`."
+        ),
+        McpFailure::TimedOut { .. } | McpFailure::Cancelled => format!(
+            "The MCP server `{name}`: {failure}. What the call did before that is not known."
+        ),
+        _ => format!("The MCP server `{name}`: {failure}."),
+    }
+}
+
+fn parse_arguments(input: &Json) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(input.as_str()) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err("The input is not an object.".to_owned()),
+        Err(error) => Err(format!("The input is not JSON: {error}.")),
+    }
+}

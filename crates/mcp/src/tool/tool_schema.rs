@@ -1,0 +1,63 @@
+//! A server's schema in a shape every provider takes: an object at the root, not without bounds.
+//!
+//! References are left as they are and never followed anywhere.
+
+use serde_json::{Map, Value, json};
+
+/// A longer schema is not shown to a model.
+const SCHEMA_BYTES_MAX: usize = 48 * 1024;
+/// So is the rest of a longer description.
+const DESCRIPTION_BYTES_MAX: usize = 2 * 1024;
+
+/// The schema as a model is shown it.
+pub(super) fn normalize_schema(schema: &Value) -> String {
+    let mut fields: Map<String, Value> = schema.as_object().cloned().unwrap_or_default();
+    fields.remove("$schema");
+    fields.insert("type".to_owned(), json!("object"));
+    if !fields.get("properties").is_some_and(Value::is_object) {
+        fields.insert("properties".to_owned(), json!({}));
+    }
+    let text = Value::Object(fields).to_string();
+    match text.len() <= SCHEMA_BYTES_MAX {
+        true => text,
+        false => json!({
+            "type": "object", "properties": {},
+            "description": "The schema is too long to be shown; see the description.",
+        })
+        .to_string(),
+    }
+}
+
+/// The description as a model is shown it.
+pub(super) fn truncate_description(description: &str) -> String {
+    let end = description.floor_char_boundary(DESCRIPTION_BYTES_MAX);
+    match description.get(..end) {
+        Some(cut) if end < description.len() => format!("{cut}… [cut]"),
+        _ => description.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_always_an_object_with_properties() {
+        let cases = [
+            (json!({}), r#"{"properties":{},"type":"object"}"#),
+            (
+                json!({"type": ["object", "null"], "$schema": "x"}),
+                r#"{"properties":{},"type":"object"}"#,
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {}}}),
+                r##"{"$defs":{"A":{}},"properties":{"a":{"$ref":"#/$defs/A"}},"type":"object"}"##,
+            ),
+        ];
+        for (given, wanted) in cases {
+            assert_eq!(normalize_schema(&given), wanted);
+        }
+        let vast = json!({"type": "object", "description": "x".repeat(SCHEMA_BYTES_MAX)});
+        assert!(normalize_schema(&vast).len() < 200);
+    }
+}

@@ -1,0 +1,227 @@
+//! The other way round: our tools for other clients.
+//!
+//! A [`ToolServerBackend`] says which tools there are and does one call; here it is spoken for over two streams,
+//! in every revision the official library knows. What may run is the bench's affair. Calls at a time,
+//! what one may take and what it may say are bounded here, and a call whose client gives it up is
+//! cancelled.
+
+mod stream_transport;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer, serve_server};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use windlass_tool::{ProgressSender, ToolCallContext, ToolSessionContext};
+use windlass_vocabulary::{Json, ToolOutcome, ToolResultPart, ToolSpec};
+
+use crate::connection::clean_excerpt;
+use crate::failure::McpFailure;
+use crate::tool::spill_to_file;
+
+/// Calls that may be under way or wait their turn.
+const CALLS_MAX: usize = 32;
+/// How long one call may take.
+const CALL_MAX: Duration = Duration::from_secs(1_800);
+/// Text of one result that is sent; the rest is a file.
+const TEXT_BYTES_MAX: usize = 100_000;
+/// Words of progress that may wait.
+const PROGRESS_MAX: usize = 4;
+
+/// A tool on offer.
+#[derive(Clone, Debug)]
+pub struct ServedTool {
+    /// What a client is told of it.
+    pub spec: ToolSpec,
+    /// It only looks.
+    pub is_read_only: bool,
+}
+
+/// A call under way.
+pub type ServedCallFuture = Pin<Box<dyn Future<Output = ToolOutcome> + Send>>;
+
+/// Our tools, ready for others.
+pub trait ToolServerBackend: Send + Sync + 'static {
+    /// Which there are, in an order that stays.
+    fn tools(&self) -> Vec<ServedTool>;
+
+    /// Does one call, or says why not. Ends soon after it is cancelled.
+    fn call(&self, name: &str, input: Json, job: ToolCallContext) -> ServedCallFuture;
+
+    /// Where long results are kept.
+    fn surroundings(&self) -> Arc<ToolSessionContext>;
+}
+
+/// Serves until the client closes its end, or says nonsense for too long. Then every call that is
+/// left is cancelled.
+///
+/// # Errors
+///
+/// When the client does not begin as the protocol says.
+pub async fn serve(
+    bench: Arc<dyn ToolServerBackend>,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> Result<(), McpFailure> {
+    let over = CancellationToken::new();
+    let _end = over.clone().drop_guard();
+    let calls = Arc::new(Semaphore::new(CALLS_MAX));
+    let counter =
+        ToolServer { tools: bench.tools(), backend: bench, call_slots: calls, shutdown: over };
+    let streams = stream_transport::ServerStreamTransport::new(input, output);
+    let running = match serve_server(counter, streams).await {
+        Ok(running) => running,
+        // A client that goes before it has said anything wanted nothing.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => {
+            return Err(McpFailure::ProtocolViolation {
+                reason: clean_excerpt(&error.to_string(), 400),
+            });
+        }
+    };
+    let _ = running.waiting().await;
+    Ok(())
+}
+
+/// Where clients are served.
+struct ToolServer {
+    tools: Vec<ServedTool>,
+    backend: Arc<dyn ToolServerBackend>,
+    call_slots: Arc<Semaphore>,
+    shutdown: CancellationToken,
+}
+
+impl ToolServer {
+    async fn run_call(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolOutcome, ErrorData> {
+        let busy = || format!("{CALLS_MAX} calls are under way; wait for one of them");
+        let _turn =
+            self.call_slots.try_acquire().map_err(|_| ErrorData::internal_error(busy(), None))?;
+        let cancel = self.shutdown.child_token();
+        let _end = cancel.clone().drop_guard();
+        let (say, mut said) = mpsc::channel(PROGRESS_MAX);
+        let input = Json::from_checked(&Value::Object(arguments).to_string());
+        let mut job = ToolCallContext::new(self.backend.surroundings());
+        (job.cancel, job.progress) = (cancel.clone(), ProgressSender::from_sender(say));
+        let mut work = self.backend.call(name, input, job);
+        let limit = tokio::time::sleep(CALL_MAX);
+        tokio::pin!(limit);
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut work => return Ok(outcome),
+                () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+                () = &mut limit, if !cancel.is_cancelled() => cancel.cancel(),
+                Some(words) = said.recv() => send_progress(context, words).await,
+            }
+        }
+    }
+}
+
+/// Words of progress, to a client that wants them.
+async fn send_progress(context: &RequestContext<RoleServer>, words: String) {
+    static STEPS: AtomicU64 = AtomicU64::new(1);
+    let Some(token) = context.meta.get_progress_token() else { return };
+    // Must grow with each; how much there is to do is not known.
+    let step = STEPS.fetch_add(1, Ordering::Relaxed);
+    #[expect(clippy::cast_precision_loss, reason = "nobody counts that far")]
+    let told = ProgressNotificationParam::new(token, step as f64).with_message(words);
+    let _ = context.peer.notify_progress(told).await;
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        let ours = Implementation::new("windlass", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(ours)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.iter().map(to_mcp_tool).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let is_known = |offered: &ServedTool| offered.spec.name.as_str() == request.name;
+        if !self.tools.iter().any(is_known) {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.spec.name.as_str()).collect();
+            let words =
+                format!("there is no tool `{}`; there are: {}", request.name, names.join(", "));
+            return Err(ErrorData::invalid_params(words, None));
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let outcome = self.run_call(&request.name, arguments, &context).await?;
+        let surroundings = self.backend.surroundings();
+        let made =
+            tokio::task::spawn_blocking(move || to_call_result(outcome, &surroundings)).await;
+        let broken = |_| ErrorData::internal_error("the result could not be sent", None);
+        made.map(CallToolResponse::from).map_err(broken)
+    }
+}
+
+fn to_mcp_tool(offered: &ServedTool) -> Tool {
+    let schema = serde_json::from_str(offered.spec.input_schema.as_str()).unwrap_or_default();
+    let tool = Tool::new(
+        offered.spec.name.as_str().to_owned(),
+        offered.spec.description.to_string(),
+        Arc::<Map<String, Value>>::new(schema),
+    );
+    tool.with_annotations(ToolAnnotations::new().read_only(offered.is_read_only))
+}
+
+fn to_call_result(outcome: ToolOutcome, surroundings: &ToolSessionContext) -> CallToolResult {
+    let mut content = Vec::new();
+    let mut left = TEXT_BYTES_MAX;
+    for part in outcome.content {
+        match part {
+            ToolResultPart::Text(text) if text.len() > left => {
+                content.push(ContentBlock::text(spill_to_file(&text, surroundings)));
+                left = 0;
+            }
+            ToolResultPart::Text(text) => {
+                left -= text.len();
+                content.push(ContentBlock::text(text));
+            }
+            ToolResultPart::Media(media) if media.media_type.starts_with("image/") => {
+                content.push(ContentBlock::image(&*media.data, &*media.media_type));
+            }
+            ToolResultPart::Media(media) => content.push(ContentBlock::text(format!(
+                "[{}: {} bytes of {} in base64 cannot be shown here]",
+                media.name,
+                media.data.len(),
+                media.media_type
+            ))),
+        }
+    }
+    match outcome.is_error {
+        true => CallToolResult::error(content),
+        false => CallToolResult::success(content),
+    }
+}
+
+const INSTRUCTIONS: &str = "Tools for one project on this machine. Calls are judged by the rules of \
+whoever started this server; nobody can be asked, so a call that would need a yes is refused with \
+the rule that would allow it.";

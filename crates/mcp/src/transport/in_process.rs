@@ -1,0 +1,48 @@
+//! Messages handed over inside this process as JSON, for servers that live in a client of ours.
+
+use std::sync::Arc;
+
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::{IncomingMessage, PeerGone, parse_message};
+use crate::connection::ConnectionHealth;
+
+/// Two ends of two channels.
+pub(crate) struct InProcessTransport {
+    pub(crate) outgoing: mpsc::Sender<Value>,
+    pub(crate) incoming: mpsc::Receiver<Value>,
+    pub(crate) health: Arc<ConnectionHealth>,
+}
+
+impl Transport<RoleClient> for InProcessTransport {
+    type Error = PeerGone;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), PeerGone>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        async move {
+            let value = serde_json::to_value(message).map_err(|_| PeerGone)?;
+            outgoing.send(value).await.map_err(|_| PeerGone)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            match parse_message(self.incoming.recv().await?, &self.health) {
+                IncomingMessage::Message(message) => return Some(*message),
+                IncomingMessage::Skip => {}
+                IncomingMessage::GiveUp => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), PeerGone> {
+        self.incoming.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! Messages over the standard streams of a process: one JSON document per line.
+//!
+//! The process is ours alone: its own group, ended with everything it started. What it writes to
+//! standard error is kept for whoever asks why it failed, and means nothing else.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::mpsc;
+use windlass_tool::{LongLivedProcess, LongLivedProgram, ToolSessionContext};
+
+use super::capped_lines::{CappedLine, CappedLines, send_line, write_lines};
+use super::{IncomingMessage, MESSAGE_BYTES_MAX, PeerGone, parse_message, parse_message_bytes};
+use crate::connection::ConnectionHealth;
+
+/// Messages that may wait to be written.
+const OUTGOING_MAX: usize = 16;
+/// How long a process may take to go by itself, and again when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// After its exit, this long for what is still in the pipe.
+const DRAIN: Duration = Duration::from_millis(250);
+const STDERR_LINE_MAX: usize = 8 * 1024;
+
+/// A server to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StdioServerConfig {
+    /// The program: a path, or a name looked up in `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What its environment holds besides the base.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs.
+    pub directory: PathBuf,
+}
+
+/// A process that is spoken to.
+pub(crate) struct StdioTransport {
+    process: Option<LongLivedProcess>,
+    lines: CappedLines<ChildStdout>,
+    /// `None` once closed: the process sees the end of its input.
+    outgoing: Option<mpsc::Sender<Vec<u8>>>,
+    health: Arc<ConnectionHealth>,
+    has_exited: bool,
+}
+
+impl StdioTransport {
+    /// Starts it.
+    pub(crate) fn start(
+        order: &StdioServerConfig,
+        surroundings: &ToolSessionContext,
+        health: Arc<ConnectionHealth>,
+    ) -> io::Result<Self> {
+        let environment = build_environment(order, surroundings);
+        let path = find_program(&order.command, &order.directory, &environment)?;
+        let program = LongLivedProgram {
+            path,
+            arguments: order.arguments.iter().map(OsString::from).collect(),
+            directory: order.directory.clone(),
+            environment,
+        };
+        let mut lasting = LongLivedProcess::start(program, surroundings)?;
+        let (stdin, stdout, stderr) =
+            lasting.take_streams().ok_or_else(|| io::Error::other("it has no streams"))?;
+        let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
+        tokio::spawn(write_lines(stdin, messages));
+        tokio::spawn(log_stderr(stderr, Arc::clone(&health)));
+        Ok(Self {
+            process: Some(lasting),
+            lines: CappedLines::new(stdout, MESSAGE_BYTES_MAX),
+            outgoing: Some(outgoing),
+            health,
+            has_exited: false,
+        })
+    }
+
+    /// The next line; `None` when there will be none.
+    async fn next_line(&mut self) -> Option<CappedLine> {
+        if self.has_exited {
+            return tokio::time::timeout(DRAIN, self.lines.next_line()).await.ok().flatten();
+        }
+        let lasting = self.process.as_mut()?;
+        let code = tokio::select! {
+            biased;
+            line = self.lines.next_line() => match line {
+                Some(line) => return Some(line),
+                // Most who close their output are about to exit; then they are worth waiting for.
+                None => tokio::time::timeout(DRAIN, lasting.wait_for_exit()).await.ok()?,
+            },
+            code = lasting.wait_for_exit() => code,
+        };
+        self.has_exited = true;
+        self.health.note_reason(&match code {
+            Some(code) => format!("its process exited with code {code}"),
+            None => "its process was ended by a signal".to_owned(),
+        });
+        tokio::time::timeout(DRAIN, self.lines.next_line()).await.ok().flatten()
+    }
+
+    fn parse_line(&self, line: CappedLine) -> IncomingMessage {
+        let bytes = match line {
+            CappedLine::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => {
+                return IncomingMessage::Skip;
+            }
+            CappedLine::Whole(bytes) => bytes,
+            CappedLine::TooLong(id) => return self.answer_too_long(id.as_deref()),
+        };
+        parse_message_bytes(&bytes, &self.health)
+    }
+
+    /// Whoever waits for it is told that it was too long.
+    fn answer_too_long(&self, id: Option<&str>) -> IncomingMessage {
+        let megabytes = MESSAGE_BYTES_MAX / (1024 * 1024);
+        self.health.log_line(&format!("skipped: a message over {megabytes} MiB"));
+        match id.and_then(|id| serde_json::from_str::<Value>(id).ok()) {
+            Some(id) => {
+                let message = format!("the answer was over {megabytes} MiB and was dropped");
+                let error = json!({"code": -32000, "message": message});
+                parse_message(json!({"jsonrpc": "2.0", "id": id, "error": error}), &self.health)
+            }
+            None => IncomingMessage::Skip,
+        }
+    }
+}
+
+impl Transport<RoleClient> for StdioTransport {
+    type Error = PeerGone;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), PeerGone>> + Send + 'static {
+        send_line(self.outgoing.clone(), message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let line = self.next_line().await?;
+            match self.parse_line(line) {
+                IncomingMessage::Message(message) => return Some(*message),
+                IncomingMessage::Skip => {}
+                IncomingMessage::GiveUp => return None,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), PeerGone> {
+        self.outgoing = None;
+        if let Some(lasting) = self.process.take() {
+            lasting.shut_down(GRACE).await;
+        }
+        Ok(())
+    }
+}
+
+async fn log_stderr(stderr: ChildStderr, health: Arc<ConnectionHealth>) {
+    let mut lines = CappedLines::new(stderr, STDERR_LINE_MAX);
+    while let Some(line) = lines.next_line().await {
+        if let CappedLine::Whole(line) = line
+            && !line.iter().all(u8::is_ascii_whitespace)
+        {
+            health.log_line(&String::from_utf8_lossy(&line));
+        }
+    }
+}
+
+/// What every program of a server may know.
+pub(super) fn base_environment(surroundings: &ToolSessionContext) -> Vec<(OsString, OsString)> {
+    let is_base = |name: &OsString| name.to_str().is_some_and(is_base_variable);
+    surroundings.environment.iter().filter(|(name, _)| is_base(name)).cloned().collect()
+}
+
+/// The base, then what the order says.
+fn build_environment(
+    order: &StdioServerConfig,
+    surroundings: &ToolSessionContext,
+) -> Vec<(OsString, OsString)> {
+    let is_own = |name: &OsString| order.environment.iter().any(|(own, _)| name == own.as_str());
+    let mut all = base_environment(surroundings);
+    all.retain(|(name, _)| !is_own(name));
+    let project = ("CLAUDE_PROJECT_DIR".to_owned(), surroundings.cwd.display().to_string());
+    let own = order.environment.iter().filter(|(name, _)| *name != project.0);
+    all.extend(own.chain([&project]).map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+/// What every server may know: where things are, who the user is, how to reach the network.
+fn is_base_variable(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "PWD",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "REQUESTS_CA_BUNDLE",
+        "VIRTUAL_ENV",
+        "JAVA_HOME",
+        "CARGO_HOME",
+        "RUSTUP_HOME",
+        "GOPATH",
+        "DOCKER_HOST",
+        "CLAUDECODE",
+    ];
+    const PREFIXES: &[&str] = &["LC_", "XDG_", "NVM_", "VOLTA_", "FNM_", "PYENV_", "UV_"];
+    let upper = name.to_ascii_uppercase();
+    NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || upper.starts_with("NPM_CONFIG_")
+            && !upper.contains("AUTH")
+            && !upper.contains("PASSWORD")
+        || ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"].contains(&upper.as_str())
+}
+
+/// Where the program is, by the `PATH` the server will have.
+fn find_program(
+    command: &str,
+    directory: &Path,
+    environment: &[(OsString, OsString)],
+) -> io::Result<PathBuf> {
+    if command.contains('/') {
+        return Ok(directory.join(command));
+    }
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+    let folders = path.map(std::env::split_paths).into_iter().flatten();
+    let mut candidates = folders.map(|folder| directory.join(folder).join(command));
+    candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("there is no program `{command}` in PATH"))
+    })
+}

@@ -1,0 +1,109 @@
+//! What a call is about: the part of its input that rules speak of.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use windlass_vocabulary::ToolCall;
+
+use crate::fetch_target::FetchTarget;
+use crate::file_system_view::{ResolvedPath, resolve_links};
+use crate::policy::Policy;
+use crate::shell_command::{ParsedCommandLine, ScriptContext};
+use crate::workspace_roots::WorkspaceRoots;
+
+/// A call, taken apart once for all rules.
+#[derive(Debug)]
+pub(crate) struct CallSubject {
+    pub(crate) tool: String,
+    pub(crate) kind: CallSubjectKind,
+    pub(crate) fields: Map<String, Value>,
+}
+
+/// The part of a call that rules speak of.
+#[derive(Debug)]
+pub(crate) enum CallSubjectKind {
+    /// A shell command.
+    Command(Box<ParsedCommandLine>),
+    /// A file or a directory.
+    File { path: ResolvedPath, access: PathAccess },
+    /// An address in the network.
+    Address(FetchTarget),
+    /// A name: of a sub-agent, of a skill.
+    Name(String),
+    /// Nothing that rules know how to speak of.
+    Other,
+    /// It should be one of the above but cannot be read.
+    Unreadable,
+}
+
+/// What is done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathAccess {
+    Read,
+    Write,
+}
+
+impl CallSubject {
+    pub(crate) fn new(policy: &Policy, ground: &WorkspaceRoots<'_>, call: &ToolCall) -> Self {
+        let tool = call.name.as_str().to_owned();
+        let Ok(Value::Object(fields)) = serde_json::from_str(call.input.as_str()) else {
+            return Self { tool, kind: CallSubjectKind::Unreadable, fields: Map::new() };
+        };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        // A file tool that is given no file at all refuses by itself; one whose file cannot be
+        // read here might read it after all.
+        let file = |name: &str, access| match fields.contains_key(name) {
+            true => resolve_file(policy, ground, text(name), access),
+            false => CallSubjectKind::Other,
+        };
+        let scene = ScriptContext {
+            cwd: policy.cwd().map(Path::new),
+            file_system: ground.file_system,
+            depth: 0,
+        };
+        let command = |text| {
+            CallSubjectKind::Command(Box::new(ParsedCommandLine::parse(text, scene, ground)))
+        };
+        let matter = match tool.as_str() {
+            "Bash" => text("command").map_or(CallSubjectKind::Unreadable, command),
+            "Read" => file("file_path", PathAccess::Read),
+            "Glob" | "Grep" | "LS" if fields.contains_key("path") => file("path", PathAccess::Read),
+            "Glob" | "Grep" | "LS" => resolve_working_directory(policy, ground),
+            "Edit" | "Write" | "MultiEdit" => file("file_path", PathAccess::Write),
+            "NotebookEdit" => file("notebook_path", PathAccess::Write),
+            "WebFetch" if fields.contains_key("url") => text("url")
+                .map_or(CallSubjectKind::Unreadable, |url| {
+                    CallSubjectKind::Address(FetchTarget::parse(url))
+                }),
+            "Agent" | "Task" => to_name(text("subagent_type")),
+            "Skill" => to_name(text("skill").or(text("command"))),
+            _ => CallSubjectKind::Other,
+        };
+        Self { tool, kind: matter, fields }
+    }
+}
+
+fn resolve_file(
+    policy: &Policy,
+    ground: &WorkspaceRoots<'_>,
+    path: Option<&str>,
+    access: PathAccess,
+) -> CallSubjectKind {
+    let Some(path) = path.filter(|path| !path.is_empty() && !path.contains('\0')) else {
+        return CallSubjectKind::Unreadable;
+    };
+    let here = policy.cwd().unwrap_or("/");
+    CallSubjectKind::File {
+        path: resolve_links(ground.file_system, Path::new(here), Path::new(path)),
+        access,
+    }
+}
+
+/// Searching nowhere in particular is searching where we are.
+fn resolve_working_directory(policy: &Policy, ground: &WorkspaceRoots<'_>) -> CallSubjectKind {
+    resolve_file(policy, ground, Some("."), PathAccess::Read)
+}
+
+fn to_name(text: Option<&str>) -> CallSubjectKind {
+    text.map_or(CallSubjectKind::Other, |text| CallSubjectKind::Name(text.to_owned()))
+}

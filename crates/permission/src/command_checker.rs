@@ -1,0 +1,175 @@
+//! May this part of a command run? The parts of a line are judged one by one, and the strictest
+//! decides.
+//!
+//! A part is its command and its redirects. The command is covered by an allow rule, or needs none
+//! because of what it does; each redirect is a file that is read or written and needs the same as
+//! any other tool that reads or writes it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use windlass_vocabulary::PermissionMode;
+
+use crate::call_subject::PathAccess;
+use crate::file_system_view::PathEntry;
+use crate::policy::Policy;
+use crate::rule::Rule;
+use crate::shell_command::{
+    CommandEffect, CommandPattern, ParsedCommandLine, RedirectAccess, ShellWord, SimpleCommand,
+    base_name, classify_effect,
+};
+use crate::workspace_roots::{WorkspaceRoots, find_path_candidates, is_harmless_device};
+
+/// Why a part may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AllowReason {
+    /// This rule says so.
+    Rule(String),
+    /// It only reads inside the working directories.
+    Reading,
+    /// It edits inside them, and the mode lets it.
+    Editing,
+    /// It only sets variables, or calls a function of the line.
+    ShellState,
+}
+
+/// Judges parts under one policy.
+pub(crate) struct CommandChecker<'a> {
+    policy: &'a Policy,
+    ground: &'a WorkspaceRoots<'a>,
+    /// The allow rules that could speak of this command at all.
+    rules: Vec<&'a Rule>,
+    has_read_denials: bool,
+}
+
+impl<'a> CommandChecker<'a> {
+    pub(crate) fn new(
+        policy: &'a Policy,
+        ground: &'a WorkspaceRoots<'a>,
+        command: &ParsedCommandLine,
+    ) -> Self {
+        let names = collect_program_names(command);
+        let rules = policy.rules.allow.iter().filter(|rule| match rule.tool.as_str() {
+            "Bash" => {
+                rule.content.as_ref().is_some_and(|c| CommandPattern::may_match_names(c, &names))
+            }
+            "Read" | "Edit" => !command.files.is_empty(),
+            _ => false,
+        });
+        let denies_reading = |rule: &Rule| rule.tool == "Read" && rule.content.is_some();
+        let has_read_denials = policy.rules.deny.iter().any(denies_reading);
+        Self { policy, ground, rules: rules.collect(), has_read_denials }
+    }
+
+    /// The same with more allow rules.
+    pub(crate) fn with_rules(&self, more: &'a [Rule]) -> Self {
+        let rules = self.rules.iter().copied().chain(more).collect();
+        Self { rules, ..*self }
+    }
+
+    /// May every part run?
+    pub(crate) fn allows_all(&self, command: &ParsedCommandLine) -> bool {
+        command.script.is_understood()
+            && command.own_parts().all(|part| self.check_part(part).is_ok())
+    }
+
+    /// Why the part may run, or why it may not.
+    pub(crate) fn check_part(&self, part: &SimpleCommand) -> Result<AllowReason, String> {
+        for redirect in &part.redirects {
+            let access = match redirect.access {
+                RedirectAccess::Read => PathAccess::Read,
+                RedirectAccess::Write => PathAccess::Write,
+            };
+            self.check_file(&redirect.target, part, access)?;
+        }
+        if let Some(rule) = self.rules.iter().find(|rule| rule.allows_part(part, self.ground)) {
+            return Ok(AllowReason::Rule(rule.to_string()));
+        }
+        match classify_effect(part) {
+            CommandEffect::ChangesShellState => Ok(AllowReason::ShellState),
+            CommandEffect::Reads(look) => {
+                let is_git = part.words.iter().any(|word| word.text == "git");
+                if is_git && !self.is_in_working_directory(part) {
+                    return Err("what git does elsewhere is up to that repository".to_owned());
+                }
+                if look.walks_directories && self.has_read_denials {
+                    return Err("it may meet a file that a deny rule hides".to_owned());
+                }
+                look.files
+                    .iter()
+                    .try_for_each(|word| self.check_file(word, part, PathAccess::Read))?;
+                Ok(AllowReason::Reading)
+            }
+            CommandEffect::Edits(files) if self.policy.mode == PermissionMode::AcceptEdits => {
+                files.iter().try_for_each(|word| self.check_file(word, part, PathAccess::Write))?;
+                Ok(AllowReason::Editing)
+            }
+            CommandEffect::Edits(_) => Err("it changes files".to_owned()),
+            CommandEffect::Anything => Err("it may do more than read".to_owned()),
+        }
+    }
+
+    /// Is the part sure to stand where the session works?
+    fn is_in_working_directory(&self, part: &SimpleCommand) -> bool {
+        let cwd = self.policy.cwd().map(Path::new);
+        matches!(part.working_directories.as_slice(), [one] if Some(one.as_path()) == cwd)
+    }
+
+    /// May this file be touched?
+    fn check_file(
+        &self,
+        word: &ShellWord,
+        part: &SimpleCommand,
+        access: PathAccess,
+    ) -> Result<(), String> {
+        if word.may_be_option()
+            && word.known.is_some()
+            && find_path_candidates(&word.text).is_empty()
+        {
+            return Ok(());
+        }
+        let meant = word
+            .as_known()
+            .and_then(|text| self.ground.resolve_text(text, &part.working_directories));
+        let meant = meant.unwrap_or_default();
+        if !meant.is_empty() && meant.iter().all(|meant| is_harmless_device(&meant.spelled)) {
+            return Ok(());
+        }
+        let tool = if access == PathAccess::Read { "Read" } else { "Edit" };
+        let cwd = self.policy.cwd();
+        let is_covered = !meant.is_empty()
+            && meant.iter().all(|meant| {
+                self.rules.iter().any(|rule| rule.tool == tool && rule.allows_path(meant, cwd))
+            });
+        if is_covered {
+            return Ok(());
+        }
+        let is_inside = !self.ground.may_leave_workspace(word, &part.working_directories);
+        match access {
+            PathAccess::Read if is_inside => Ok(()),
+            PathAccess::Write if is_inside && self.policy.mode == PermissionMode::AcceptEdits => {
+                Ok(())
+            }
+            PathAccess::Write if is_inside => Err(format!("it writes `{}`", word.text)),
+            PathAccess::Read if meant.iter().any(|meant| meant.entry == PathEntry::Special) => {
+                Err(format!("`{}` is not a file", word.text))
+            }
+            _ => Err(format!("`{}` may lie outside the working directories", word.text)),
+        }
+    }
+}
+
+/// Every name that a command of the line may go by.
+pub(crate) fn collect_program_names(command: &ParsedCommandLine) -> Vec<&str> {
+    let mut names = BTreeSet::new();
+    for part in &command.script.parts {
+        // Behind a wrapper any word may be the name that counts.
+        let is_wrapped = part.is_wrapper || !part.assigns.is_empty();
+        let reach = if is_wrapped { part.words.len() } else { 1 };
+        for word in part.words.iter().take(reach) {
+            names.insert(word.text.as_str());
+            names.insert(base_name(&word.text));
+        }
+    }
+    names.into_iter().collect()
+}

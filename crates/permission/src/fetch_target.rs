@@ -1,0 +1,259 @@
+//! Addresses in the network, as far as rules speak of them.
+//!
+//! Read strictly for an allow: anything unusual in front of the path is not understood. Read
+//! widely for a denial. Whoever connects must check the address it really gets, and every
+//! redirect; that is not done here.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::glob::matches_text;
+
+/// The target of a fetch.
+#[derive(Debug)]
+pub(crate) struct FetchTarget {
+    /// As given.
+    pub(crate) url: String,
+    /// The host in small letters without a dot at its end, when the address is plain.
+    host: Option<String>,
+    /// Everything that may be the host, should the address not be plain.
+    hosts: Vec<String>,
+    reach: HostReach,
+}
+
+/// Where a host lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostReach {
+    /// Anywhere.
+    Public,
+    /// On this machine or in this network: needs a rule that names it.
+    Private,
+    /// Where machines tell their secrets.
+    Metadata,
+}
+
+impl FetchTarget {
+    pub(crate) fn parse(url: &str) -> Self {
+        let host = parse_plain_host(url);
+        let hosts = find_possible_hosts(url);
+        let reach = hosts.iter().map(|host| classify_host(host)).max_by_key(|reach| *reach as u8);
+        Self { url: url.to_owned(), host, hosts, reach: reach.unwrap_or(HostReach::Public) }
+    }
+
+    pub(crate) fn reach(&self) -> HostReach {
+        self.reach
+    }
+
+    /// A rule for this host and no other.
+    pub(crate) fn suggest_rule(&self) -> Option<String> {
+        self.host.as_ref().map(|host| format!("WebFetch(domain:{host})"))
+    }
+
+    /// May it be fetched under a rule with this content?
+    pub(crate) fn is_allowed_by(&self, content: &str) -> bool {
+        let Some(pattern) = content.strip_prefix("domain:") else { return false };
+        self.host.as_deref().is_some_and(|host| matches_host(pattern, host))
+    }
+
+    /// Does a rule with this content name exactly this host?
+    pub(crate) fn is_named_by(&self, content: &str) -> bool {
+        self.is_allowed_by(content) && !content.contains('*')
+    }
+
+    /// Does a deny rule with this content speak of it? An address that is not plain may be any.
+    pub(crate) fn may_match(&self, content: &str) -> bool {
+        let Some(pattern) = content.strip_prefix("domain:") else { return true };
+        self.hosts.is_empty() || self.hosts.iter().any(|host| matches_host(pattern, host))
+    }
+}
+
+/// Does an address name this machine or its network outright? Such a call was ruled on as one to a
+/// place close by.
+#[must_use]
+pub fn names_private_host(url: &str) -> bool {
+    FetchTarget::parse(url).reach() == HostReach::Private
+}
+
+/// `*.example.com` is what lies below; a star elsewhere stays within one label.
+fn matches_host(pattern: &str, host: &str) -> bool {
+    let pattern = pattern.trim().trim_end_matches('.').to_lowercase();
+    if let Some(above) = pattern.strip_prefix("*.") {
+        return host
+            .strip_suffix(above)
+            .is_some_and(|below| below.len() > 1 && below.ends_with('.'));
+    }
+    if pattern == "*" {
+        return true;
+    }
+    let wanted: Vec<&str> = pattern.split('.').collect();
+    let given: Vec<&str> = host.split('.').collect();
+    wanted.len() == given.len()
+        && wanted.iter().zip(given).all(|(own, name)| matches_text(own, name))
+}
+
+/// The host of an address that leaves no room for another reading.
+fn parse_plain_host(url: &str) -> Option<String> {
+    let lower = url.get(..8).unwrap_or(url).to_lowercase();
+    let at = if lower.starts_with("https://") {
+        8
+    } else if lower.starts_with("http://") {
+        7
+    } else {
+        return None;
+    };
+    let rest = url.get(at..)?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let authority = rest.get(..end)?;
+    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let is_plain = !host.is_empty()
+        && host.bytes().all(is_name)
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\');
+    is_plain.then(|| host.trim_end_matches('.').to_lowercase())
+}
+
+/// Every host that some reader could find in this text.
+fn find_possible_hosts(url: &str) -> Vec<String> {
+    let cleaned: String = url.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    let cleaned = cleaned.replace('\\', "/");
+    let rest = cleaned.split_once(':').map_or(cleaned.as_str(), |(_, rest)| rest);
+    let rest = rest.trim_start_matches('/');
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let mut hosts = Vec::new();
+    for piece in authority.split('@') {
+        let host = match piece.strip_prefix('[') {
+            Some(inner) => inner.split(']').next().unwrap_or_default(),
+            None => piece.split(':').next().unwrap_or_default(),
+        };
+        let host = host.trim_end_matches('.').to_lowercase();
+        if !host.is_empty() {
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
+fn classify_host(host: &str) -> HostReach {
+    if let Ok(address) = host.parse::<Ipv6Addr>() {
+        return match address.to_ipv4_mapped() {
+            Some(inner) => classify_ipv4(inner),
+            None if address.is_loopback() || address.is_unspecified() => HostReach::Private,
+            None if address.segments().first().is_some_and(|s| s & 0xffc0 == 0xfe80) => {
+                HostReach::Metadata
+            }
+            None if host.starts_with("fd00:ec2:") => HostReach::Metadata,
+            None if address.segments().first().is_some_and(|s| s & 0xfe00 == 0xfc00) => {
+                HostReach::Private
+            }
+            None => HostReach::Public,
+        };
+    }
+    if let Some(address) = parse_loose_ipv4(host) {
+        return classify_ipv4(address);
+    }
+    let is_near = host == "localhost"
+        || [".localhost", ".local", ".internal", ".lan", ".home.arpa"]
+            .iter()
+            .any(|end| host.ends_with(end))
+        || !host.contains('.');
+    match host {
+        "metadata.google.internal" | "metadata" | "instance-data" => HostReach::Metadata,
+        _ if is_near => HostReach::Private,
+        _ => HostReach::Public,
+    }
+}
+
+fn classify_ipv4(address: Ipv4Addr) -> HostReach {
+    let octets = address.octets();
+    let is_shared = matches!(octets, [100, 64..=127, ..]);
+    if address.is_link_local() || address == Ipv4Addr::new(100, 100, 100, 200) {
+        HostReach::Metadata
+    } else if address.is_loopback() || address.is_private() || octets.starts_with(&[0]) || is_shared
+    {
+        HostReach::Private
+    } else {
+        HostReach::Public
+    }
+}
+
+/// An address in any spelling that resolvers take: fewer than four numbers, octal, hexadecimal.
+fn parse_loose_ipv4(host: &str) -> Option<Ipv4Addr> {
+    let numbers: Option<Vec<u64>> = host.split('.').map(parse_loose_number).collect();
+    let numbers = numbers?;
+    let (last, first) = numbers.split_last()?;
+    if first.len() > 3 || first.iter().any(|number| *number > 255) {
+        return None;
+    }
+    let room = 8 * (4 - first.len() as u32);
+    if room < 64 && *last >= 1_u64 << room {
+        return None;
+    }
+    let head = first.iter().enumerate().map(|(at, number)| number << (24 - 8 * at)).sum::<u64>();
+    u32::try_from(head + last).ok().map(Ipv4Addr::from)
+}
+
+fn parse_loose_number(text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    match text.strip_prefix('0').filter(|rest| !rest.is_empty()) {
+        Some(digits) => u64::from_str_radix(digits, 8).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FetchTarget, HostReach};
+
+    #[test]
+    fn near_places_are_seen_in_any_spelling() {
+        for url in [
+            "http://localhost/",
+            "http://127.0.0.1:8080/x",
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://0177.0.0.1/",
+            "http://[::1]/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://10.1.2.3/",
+            "http://a@192.168.0.1/",
+            "http://0/",
+            "http://router.lan/",
+        ] {
+            assert_eq!(FetchTarget::parse(url).reach(), HostReach::Private, "{url}");
+        }
+        for url in [
+            "http://169.254.169.254/latest",
+            "http://2852039166/",
+            "http://metadata.google.internal/",
+        ] {
+            assert_eq!(FetchTarget::parse(url).reach(), HostReach::Metadata, "{url}");
+        }
+        for url in ["https://example.com/", "https://8.8.8.8/"] {
+            assert_eq!(FetchTarget::parse(url).reach(), HostReach::Public, "{url}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_compared_after_reading() {
+        for (content, url, expected) in [
+            ("domain:example.com", "https://example.com/x", true),
+            ("domain:example.com", "https://EXAMPLE.com./x", true),
+            ("domain:example.com", "https://example.com.evil.org/", false),
+            ("domain:example.com", "https://evil.org/example.com", false),
+            ("domain:example.com", "https://example.com@evil.org/", false),
+            ("domain:example.com", "https://evil.org\\@example.com/", false),
+            ("domain:example.com", "https://sub.example.com/", false),
+            ("domain:*.example.com", "https://sub.example.com/", true),
+            ("domain:*.example.com", "https://example.com/", false),
+            ("domain:*.example.com", "https://notexample.com/", false),
+            ("domain:example.com", "ftp://example.com/", false),
+            ("domain:example.com", "https://exa\u{6d}ple.com/", true),
+            ("example.com", "https://example.com/", false),
+        ] {
+            assert_eq!(FetchTarget::parse(url).is_allowed_by(content), expected, "{content} {url}");
+        }
+        assert!(FetchTarget::parse("https://ok.org@evil.org/").may_match("domain:evil.org"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Proof that a call was allowed.
+//!
+//! [`PermissionGrant`] has a private field, no `Clone` and no `Deserialize`: it comes from [`decide`](crate::decide())
+//! or from answering a [`PendingPermissionQuestion`] that was really asked, and from nowhere else. Tools take one,
+//! so a replayed session cannot start a tool by accident.
+
+use windlass_vocabulary::{Json, PermissionQuestion, ToolCall};
+
+/// Proof that the value inside may be acted on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PermissionGrant<T> {
+    inner: T,
+}
+
+impl<T> PermissionGrant<T> {
+    pub(crate) fn new(inner: T) -> Self {
+        Self { inner }
+    }
+
+    /// What was granted.
+    pub fn get(&self) -> &T {
+        &self.inner
+    }
+
+    /// Gives the proof up.
+    pub fn into_inner(self) -> T {
+        self.inner
+    }
+}
+
+/// A question that was asked and waits for its answer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PendingPermissionQuestion {
+    view: PermissionQuestion,
+}
+
+impl PendingPermissionQuestion {
+    pub(crate) fn new(call: ToolCall, why: String, suggestions: Vec<String>) -> Self {
+        Self { view: PermissionQuestion { call, why, suggestions, agent: None } }
+    }
+
+    /// What to show to whoever answers.
+    pub fn view(&self) -> &PermissionQuestion {
+        &self.view
+    }
+
+    /// The answer was yes, to exactly this call.
+    pub fn allow(self) -> PermissionGrant<ToolCall> {
+        PermissionGrant::new(self.view.call)
+    }
+
+    /// The answer was yes with another input. The caller must have it judged again.
+    pub fn into_call_with_input(self, input: Json) -> ToolCall {
+        ToolCall { input, ..self.view.call }
+    }
+
+    /// The answer was no.
+    pub fn into_call(self) -> ToolCall {
+        self.view.call
+    }
+}

@@ -1,0 +1,165 @@
+//! Policies tested like code: a case in, a decision with its reasons out.
+//!
+//! [`answer_case`] takes one line of JSON and gives one line back; [`render_report`] tells the same to people.
+//! Neither grants anything. The form of a case:
+//!
+//! ```json
+//! {"id": "a", "tool": "Bash", "input": {"command": "ls"}, "rules": {"allow": [], "ask": [], "deny": []},
+//!  "mode": "default", "cwd": "/w/repo", "roots": ["/w/repo"], "home": "/home/u", "interactive": true,
+//!  "files": {"/w/repo/x": {"file": "text"}, "/w/repo/y": {"symlink": "/etc"}}}
+//! ```
+//!
+//! Only `tool` and `input` are needed. With `files` nothing else exists; without it the caller's
+//! world is asked.
+
+mod policy_case;
+mod render_report;
+mod report_parts;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use windlass_vocabulary::{EffectClass, PermissionMode, ToolCall, ToolInspection};
+
+use crate::call_subject::{CallSubject, CallSubjectKind};
+use crate::decide::{ExplainedDecision, PriorDecision, evaluate_call};
+use crate::explain as words;
+use crate::file_system_view::FileSystemView;
+use crate::policy::Policy;
+use crate::suggest_rules::suggest_rules;
+use crate::workspace_roots::WorkspaceRoots;
+pub use policy_case::NO_AUTO_MODE;
+use policy_case::PolicyCase;
+pub use render_report::render_report;
+use report_parts::report_parts;
+
+/// What comes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PermissionDecisionKind {
+    /// It runs.
+    Allow,
+    /// Somebody is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// A decision with everything that led to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PermissionReport {
+    /// What comes of the call.
+    pub decision: PermissionDecisionKind,
+    /// Why, in words.
+    pub reason: String,
+    /// The rule that decided, or one that was needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The commands in it, for a shell line; otherwise the call itself.
+    pub parts: Vec<PartReport>,
+    /// Rules that would allow it, together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<String>,
+}
+
+/// What is said of one part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartReport {
+    /// As written.
+    pub text: String,
+    /// What it would do: `run git`, `read /w/repo/a`, `write /w/repo/b`.
+    pub effects: Vec<String>,
+    /// What would come of it alone.
+    pub decision: PermissionDecisionKind,
+    /// The rule that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+/// Judges a call and says why, granting nothing.
+#[must_use]
+pub fn build_report(
+    policy: &Policy,
+    call: &ToolCall,
+    world: &dyn FileSystemView,
+) -> PermissionReport {
+    let ground = WorkspaceRoots::new(policy, world);
+    let subject = CallSubject::new(policy, &ground, call);
+    let inspection = guess_inspection(&subject);
+    let said = evaluate_call(policy, &ground, &subject, &inspection, PriorDecision::None);
+    let parts = report_parts(policy, &ground, &subject, &said);
+    let (decision, reason, rule, suggestions) = match said {
+        ExplainedDecision::Allow { why, rule } => {
+            (PermissionDecisionKind::Allow, why, rule, Vec::new())
+        }
+        ExplainedDecision::Deny { why, rule } => {
+            (PermissionDecisionKind::Deny, why, rule, Vec::new())
+        }
+        ExplainedDecision::Ask { reason: demand } => {
+            let suggestions = match demand.is_default {
+                true => suggest_rules(policy, &ground, &subject),
+                false => Vec::new(),
+            };
+            let rule = demand.rule.clone();
+            if policy.mode == PermissionMode::DontAsk {
+                (
+                    PermissionDecisionKind::Deny,
+                    words::describe_dont_ask_denial(&subject, &demand, &suggestions),
+                    rule,
+                    suggestions,
+                )
+            } else if !policy.can_ask {
+                (
+                    PermissionDecisionKind::Deny,
+                    words::describe_non_interactive_denial(&subject, &demand, &suggestions),
+                    rule,
+                    suggestions,
+                )
+            } else {
+                (PermissionDecisionKind::Ask, demand.why, rule, suggestions)
+            }
+        }
+    };
+    PermissionReport { decision, reason, rule, parts, suggestions }
+}
+
+/// What a tool of this name does, as far as its name and input tell.
+fn guess_inspection(subject: &CallSubject) -> ToolInspection {
+    let reads = match &subject.kind {
+        CallSubjectKind::Command(command) => command.is_read_only(),
+        CallSubjectKind::Address(_) => true,
+        _ => READING_TOOLS.contains(&subject.tool.as_str()),
+    };
+    let class = if reads { EffectClass::Pure } else { EffectClass::Effect };
+    ToolInspection { class, ..ToolInspection::SHARED_READ }
+}
+
+const READING_TOOLS: &[&str] =
+    &["Read", "Glob", "Grep", "LS", "TodoWrite", "TodoRead", "WebFetch", "WebSearch"];
+
+/// One line in, one line out. The second says whether the line was a case at all.
+#[must_use]
+pub fn answer_case(line: &str, world: &dyn FileSystemView) -> (String, bool) {
+    let value: Value = match serde_json::from_str(line) {
+        Ok(value) => value,
+        Err(error) => {
+            return (render_case_error(&Value::Null, &format!("not JSON: {error}")), false);
+        }
+    };
+    let id = value.get("id").cloned().unwrap_or(Value::Null);
+    let case = match PolicyCase::parse(&value) {
+        Ok(case) => case,
+        Err(problem) => return (render_case_error(&id, &problem), false),
+    };
+    let report = case.evaluate(world);
+    let mut answer = json!({ "id": id });
+    if let (Some(answer), Ok(Value::Object(fields))) =
+        (answer.as_object_mut(), serde_json::to_value(&report))
+    {
+        answer.extend(fields);
+    }
+    (answer.to_string(), true)
+}
+
+fn render_case_error(id: &Value, problem: &str) -> String {
+    json!({ "id": id, "error": problem }).to_string()
+}

@@ -1,0 +1,162 @@
+//! What is said of each part of a call.
+
+use super::{PartReport, PermissionDecisionKind};
+use crate::ask_reason::find_protected_argument;
+use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::command_checker::{AllowReason, CommandChecker, collect_program_names};
+use crate::decide::ExplainedDecision;
+use crate::policy::Policy;
+use crate::rule::Rule;
+use crate::rule_match::RestrictionKind;
+use crate::sanitize::escape_invisible;
+use crate::shell_command::{
+    MatchCertainty, ShellWord, SimpleCommand, find_certain_file_words, find_critical_removal,
+};
+use crate::workspace_roots::WorkspaceRoots;
+
+/// The parts, each with what would come of it alone.
+pub(super) fn report_parts(
+    policy: &Policy,
+    ground: &WorkspaceRoots<'_>,
+    subject: &CallSubject,
+    said: &ExplainedDecision,
+) -> Vec<PartReport> {
+    let CallSubjectKind::Command(command) = &subject.kind else {
+        return vec![report_whole_call(subject, said)];
+    };
+    if command.script.parts.len() > PARTS_MAX {
+        let effects = vec![format!("{} commands", command.script.parts.len())];
+        return vec![PartReport { effects, ..report_whole_call(subject, said) }];
+    }
+    let names = collect_program_names(command);
+    let judge = CommandChecker::new(policy, ground, command);
+    let is_whole = matches!(said, ExplainedDecision::Allow { .. });
+    let one = |(at, part): (usize, &SimpleCommand)| {
+        let (decision, rule) = find_restricting_rule(policy, subject, at, &names)
+            .or_else(|| find_unconditional_question(policy, ground, part))
+            .unwrap_or_else(|| match judge.check_part(part) {
+                Ok(AllowReason::Rule(rule)) => (PermissionDecisionKind::Allow, Some(rule)),
+                Ok(_) => (PermissionDecisionKind::Allow, None),
+                Err(_) if is_whole || part.is_inner => (PermissionDecisionKind::Allow, None),
+                Err(_) => (PermissionDecisionKind::Ask, None),
+            });
+        PartReport {
+            text: escape_invisible(&part.text),
+            effects: describe_effects(ground, part),
+            decision,
+            rule,
+        }
+    };
+    let mut reports: Vec<PartReport> = command.script.parts.iter().enumerate().map(one).collect();
+    if let Some(doubt) = command.script.doubts.first() {
+        let effects = vec![format!("not understood: {}", doubt.why)];
+        let decision =
+            if is_whole { PermissionDecisionKind::Allow } else { PermissionDecisionKind::Ask };
+        let text = escape_invisible(&doubt.text);
+        reports.push(PartReport { text, effects, decision, rule: None });
+    }
+    reports
+}
+
+/// Parts told of; a longer line is judged whole all the same.
+const PARTS_MAX: usize = 200;
+
+/// A call that has no parts is its own.
+fn report_whole_call(subject: &CallSubject, said: &ExplainedDecision) -> PartReport {
+    let (decision, rule) = match said {
+        ExplainedDecision::Allow { rule, .. } => (PermissionDecisionKind::Allow, rule.clone()),
+        ExplainedDecision::Ask { reason: demand } => {
+            (PermissionDecisionKind::Ask, demand.rule.clone())
+        }
+        ExplainedDecision::Deny { rule, .. } => (PermissionDecisionKind::Deny, rule.clone()),
+    };
+    let (text, effect) = match &subject.kind {
+        CallSubjectKind::File { path: meant, access } => {
+            let deed = if *access == PathAccess::Read { "read" } else { "write" };
+            let path = meant.spelled.display().to_string();
+            let mut effect = format!("{deed} {path}");
+            if meant.real != meant.spelled {
+                effect.push_str(&format!(" -> {}", meant.real.display()));
+            }
+            (path, effect)
+        }
+        CallSubjectKind::Address(target) => (target.url.clone(), format!("fetch {}", target.url)),
+        CallSubjectKind::Name(name) => (name.clone(), format!("start {name}")),
+        _ => (subject.tool.clone(), format!("call {}", subject.tool)),
+    };
+    PartReport {
+        text: escape_invisible(&text),
+        effects: vec![escape_invisible(&effect)],
+        decision,
+        rule,
+    }
+}
+
+/// What deny and ask rules say of a part.
+fn find_restricting_rule(
+    policy: &Policy,
+    subject: &CallSubject,
+    at: usize,
+    names: &[&str],
+) -> Option<(PermissionDecisionKind, Option<String>)> {
+    let find = |rules: &[Rule], does: RestrictionKind, wanted: MatchCertainty| {
+        rules.iter().find_map(|rule| {
+            let spoken = rule.match_call(subject, policy.cwd(), does, names)?;
+            let is_here = spoken.part.is_none_or(|part| part == at);
+            (is_here && spoken.certainty == wanted).then(|| rule.to_string())
+        })
+    };
+    if let Some(rule) = find(&policy.rules.deny, RestrictionKind::Deny, MatchCertainty::Yes) {
+        return Some((PermissionDecisionKind::Deny, Some(rule)));
+    }
+    let asks = find(&policy.rules.ask, RestrictionKind::Ask, MatchCertainty::Yes)
+        .or_else(|| find(&policy.rules.ask, RestrictionKind::Ask, MatchCertainty::Maybe))
+        .or_else(|| find(&policy.rules.deny, RestrictionKind::Deny, MatchCertainty::Maybe));
+    asks.map(|rule| (PermissionDecisionKind::Ask, Some(rule)))
+}
+
+/// Questions that no rule answers.
+fn find_unconditional_question(
+    policy: &Policy,
+    ground: &WorkspaceRoots<'_>,
+    part: &SimpleCommand,
+) -> Option<(PermissionDecisionKind, Option<String>)> {
+    let alone =
+        crate::shell_command::ParsedShellScript { parts: vec![part.clone()], ..Default::default() };
+    let is_critical =
+        find_critical_removal(&alone, &policy.directories, ground.file_system).is_some();
+    let is_protected = find_protected_argument(part).is_some();
+    (is_critical || is_protected).then_some((PermissionDecisionKind::Ask, None))
+}
+
+/// What a part would do, for people: only what is sure. A word that may be a file and may be text is
+/// judged as one, and not told as one.
+fn describe_effects(ground: &WorkspaceRoots<'_>, part: &SimpleCommand) -> Vec<String> {
+    let mut effects: Vec<String> =
+        part.assigns.iter().map(|assign| format!("set {}", assign.name)).collect();
+    if let Some(first) = part.words.first() {
+        let deed = if part.is_function { "call" } else { "run" };
+        effects.push(format!("{deed} {}", escape_invisible(&first.text)));
+    }
+    let (reads, writes) = find_certain_file_words(part);
+    let deeds = reads.into_iter().map(|word| ("read", word));
+    for (deed, word) in deeds.chain(writes.into_iter().map(|word| ("write", word))) {
+        if word.is_pipe() {
+            continue;
+        }
+        let known =
+            word.as_known().and_then(|text| ground.resolve_text(text, &part.working_directories));
+        let place = match known.as_deref() {
+            Some([meant, ..]) => meant.real.display().to_string(),
+            _ => word.text.clone(),
+        };
+        let effect = format!("{deed} {}", escape_invisible(&place));
+        if !effects.contains(&effect) {
+            effects.push(effect);
+        }
+    }
+    if part.words.first().is_some_and(|word: &ShellWord| word.text == "cd") {
+        effects.push("change directory".to_owned());
+    }
+    effects
+}

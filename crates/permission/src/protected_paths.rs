@@ -1,0 +1,83 @@
+//! Places whose files run or configure something later: writing there asks, whatever the rules.
+//!
+//! By name alone, so files that do not exist yet are covered too. Reading is not concerned.
+
+use std::path::{Component, Path};
+
+/// The name that makes a path protected.
+pub(crate) fn find_protected_name(path: &Path) -> Option<&'static str> {
+    let names: Vec<String> = path
+        .components()
+        .filter(|component| matches!(component, Component::Normal(_)))
+        .map(|component| component.as_os_str().to_string_lossy().to_lowercase())
+        .collect();
+    let follows = |at: usize, name: &str| names.get(at + 1).is_some_and(|next| next == name);
+    for (at, name) in names.iter().enumerate() {
+        let found = DIRECTORIES.iter().find(|directory| *directory == name);
+        match found {
+            Some(&".claude") if follows(at, "worktrees") => {}
+            Some(directory) => return Some(directory),
+            None if name == ".config" && follows(at, "git") => return Some(".config/git"),
+            None => {}
+        }
+    }
+    let last = names.last()?;
+    FILES.iter().copied().find(|file| file == last)
+}
+
+/// The same for a word of a command, which may be an option with a value.
+pub(crate) fn find_protected_name_in_word(word: &str) -> Option<&'static str> {
+    let value = word.split_once('=').map_or(word, |(_, value)| value);
+    find_protected_name(Path::new(value)).or_else(|| find_protected_name(Path::new(word)))
+}
+
+/// Directories, wherever they are: everything in them is protected.
+pub const DIRECTORIES: &[&str] = &[
+    ".git",
+    ".vscode",
+    ".idea",
+    ".husky",
+    ".cargo",
+    ".devcontainer",
+    ".yarn",
+    ".mvn",
+    ".claude",
+    ".windlass",
+    ".ssh",
+];
+
+/// Files, wherever they are.
+pub const FILES: &[&str] = &[
+    ".gitconfig",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zprofile",
+    ".zshenv",
+    ".zlogin",
+    ".zlogout",
+    ".envrc",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pip.conf",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    ".lefthook.toml",
+    ".lefthook.json",
+    "gradle-wrapper.properties",
+    "maven-wrapper.properties",
+    ".ripgreprc",
+    ".mcp.json",
+    ".claude.json",
+];

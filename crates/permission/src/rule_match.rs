@@ -1,0 +1,231 @@
+//! When a rule speaks of a call.
+//!
+//! As an allow it must cover the whole call, and everything must be understood. As a deny or an ask
+//! it speaks as soon as it might mean any part of the call.
+
+use serde_json::Value;
+
+use crate::call_subject::{CallSubject, CallSubjectKind, PathAccess};
+use crate::file_system_view::ResolvedPath;
+use crate::glob::matches_text;
+use crate::path_pattern::{MatchSense, PathPattern};
+use crate::rule::Rule;
+use crate::shell_command::{
+    CommandPattern, MatchCertainty, ParsedCommandLine, ShellWord, SimpleCommand,
+};
+use crate::workspace_roots::WorkspaceRoots;
+
+/// What a rule does when it speaks of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RestrictionKind {
+    Deny,
+    Ask,
+}
+
+/// That a rule speaks of a call, for certain or perhaps, and of what in it.
+#[derive(Debug)]
+pub(crate) struct RuleMatch {
+    pub(crate) certainty: MatchCertainty,
+    pub(crate) what: String,
+    /// The part of a command it speaks of; `None` means all.
+    pub(crate) part: Option<usize>,
+}
+
+impl RuleMatch {
+    fn certain(what: String) -> Option<Self> {
+        Some(Self { certainty: MatchCertainty::Yes, what, part: None })
+    }
+}
+
+impl Rule {
+    /// May the whole call run under this rule, as an allow rule? Everything must be understood and
+    /// covered. Commands with several parts may be covered by several rules; see `allows_part`.
+    pub(crate) fn allows(&self, subject: &CallSubject, cwd: Option<&str>) -> bool {
+        if self.explain_idle_allow().is_some()
+            || !self.names_tool(&subject.tool, MatchSense::Narrow)
+        {
+            return false;
+        }
+        let Some(content) = self.content.as_deref() else { return true };
+        match &subject.kind {
+            CallSubjectKind::Command(command) => {
+                content == command.text.trim() && !content.contains('*')
+            }
+            CallSubjectKind::File { path: meant, .. } => self.allows_path(meant, cwd),
+            CallSubjectKind::Address(target) => target.is_allowed_by(content),
+            CallSubjectKind::Name(name) => name == content,
+            CallSubjectKind::Other | CallSubjectKind::Unreadable => false,
+        }
+    }
+
+    /// May this part of a command run under this rule? Redirects are judged apart.
+    pub(crate) fn allows_part(&self, part: &SimpleCommand, ground: &WorkspaceRoots<'_>) -> bool {
+        let Some(content) = self.content.as_deref().filter(|_| self.tool == "Bash") else {
+            return false;
+        };
+        let leads_out =
+            |word: &ShellWord| ground.may_leave_workspace(word, &part.working_directories);
+        CommandPattern::new(content).allows(part, &leads_out)
+    }
+
+    /// May this path be touched under this rule, by whichever tool? Both readings must fit.
+    pub(crate) fn allows_path(&self, meant: &ResolvedPath, cwd: Option<&str>) -> bool {
+        let Some(content) = self.content.as_deref() else { return true };
+        let pattern = PathPattern::new(content, MatchSense::Narrow);
+        !meant.is_unresolvable && meant.both_paths().all(|path| pattern.matches(path, cwd))
+    }
+
+    /// Does the rule speak of any part of the call, as a deny or an ask rule? What is not
+    /// understood counts.
+    pub(crate) fn match_call(
+        &self,
+        subject: &CallSubject,
+        cwd: Option<&str>,
+        does: RestrictionKind,
+        names: &[&str],
+    ) -> Option<RuleMatch> {
+        if let (CallSubjectKind::Command(command), Some(content)) = (&subject.kind, &self.content)
+            && matches!(self.tool.as_str(), "Read" | "Edit" | "Write")
+        {
+            return self.match_files(command, content, cwd);
+        }
+        let is_write =
+            matches!(subject.kind, CallSubjectKind::File { access: PathAccess::Write, .. });
+        let blocks_reading = does == RestrictionKind::Deny && self.tool == "Read" && is_write;
+        if !blocks_reading && !self.names_tool(&subject.tool, MatchSense::Wide) {
+            return None;
+        }
+        let Some(content) = self.content.as_deref() else {
+            return RuleMatch::certain(subject.tool.clone());
+        };
+        if matches_field(content, subject) {
+            return RuleMatch::certain(content.to_owned());
+        }
+        match &subject.kind {
+            CallSubjectKind::Command(command) => match_command_line(content, command, names),
+            CallSubjectKind::File { path: meant, .. } => {
+                let pattern = PathPattern::new(content, MatchSense::Wide);
+                let path = meant.both_paths().find(|path| pattern.matches(path, cwd))?;
+                RuleMatch::certain(path.display().to_string())
+            }
+            CallSubjectKind::Address(target) => {
+                target.may_match(content).then(|| target.url.clone()).and_then(RuleMatch::certain)
+            }
+            CallSubjectKind::Name(name) => {
+                matches_text(content, name).then(|| name.clone()).and_then(RuleMatch::certain)
+            }
+            CallSubjectKind::Other if is_field(content) => None,
+            CallSubjectKind::Other | CallSubjectKind::Unreadable => {
+                RuleMatch::certain(subject.tool.clone())
+            }
+        }
+    }
+
+    /// Files that a command reads by a program known for it, or writes.
+    fn match_files(
+        &self,
+        command: &ParsedCommandLine,
+        content: &str,
+        cwd: Option<&str>,
+    ) -> Option<RuleMatch> {
+        let is_read = self.tool == "Read";
+        let wanted = if is_read { PathAccess::Read } else { PathAccess::Write };
+        let mut files = command.files.iter().filter(|file| file.access == wanted).peekable();
+        files.peek()?;
+        let is_near = PathPattern::may_match_any(content, &command.paths);
+        let mut globs = files.clone().flat_map(|file| &file.globs);
+        if !is_near && !globs.any(|glob| glob.may_match_pattern(content)) {
+            let open = files.find(|file| file.paths.is_empty())?;
+            let (what, part) = (open.text.clone(), Some(open.part));
+            return Some(RuleMatch { certainty: MatchCertainty::Maybe, what, part });
+        }
+        let pattern = PathPattern::new(content, MatchSense::Wide);
+        let mut perhaps = None;
+        for file in files {
+            let spoken = |touch| {
+                Some(RuleMatch { certainty: touch, what: file.text.clone(), part: Some(file.part) })
+            };
+            let mut readings = file.paths.iter().flat_map(ResolvedPath::both_paths);
+            if !file.globs.is_empty() {
+                if file.globs.iter().any(|glob| pattern.may_match_glob(glob, cwd)) {
+                    perhaps = perhaps.or_else(|| spoken(MatchCertainty::Maybe));
+                }
+            } else if file.paths.is_empty() {
+                perhaps = perhaps.or_else(|| spoken(MatchCertainty::Maybe));
+            } else if readings.any(|path| pattern.matches(path, cwd)) {
+                return spoken(MatchCertainty::Yes);
+            }
+        }
+        perhaps
+    }
+
+    /// Is this the tool the rule names? A rule for a family speaks of its members.
+    fn names_tool(&self, tool: &str, sense: MatchSense) -> bool {
+        let own = self.tool.as_str();
+        let family = match own {
+            "Edit" => matches!(tool, "Write" | "NotebookEdit" | "MultiEdit"),
+            "Read" => matches!(tool, "Glob" | "Grep" | "LS"),
+            "Task" => tool == "Agent",
+            "Agent" => tool == "Task",
+            _ => false,
+        };
+        let is_server = own.starts_with("mcp__")
+            && tool.strip_prefix(own).is_some_and(|rest| rest.starts_with("__"));
+        let by_star = own.contains('*') && matches_text(own, tool);
+        own == tool
+            || family
+            || is_server
+            || by_star
+            || (sense == MatchSense::Wide && own.eq_ignore_ascii_case(tool))
+    }
+}
+
+fn match_command_line(
+    content: &str,
+    command: &ParsedCommandLine,
+    names: &[&str],
+) -> Option<RuleMatch> {
+    let is_text = content.trim() == command.text.trim() && !content.contains('*');
+    if is_text {
+        return RuleMatch::certain(command.text.clone());
+    }
+    if !CommandPattern::may_match_names(content, names) {
+        return None;
+    }
+    let pattern = CommandPattern::new(content);
+    let mut perhaps = None;
+    for (at, part) in command.script.parts.iter().enumerate() {
+        let touch = pattern.match_command(part);
+        if touch == MatchCertainty::No {
+            continue;
+        }
+        let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
+        let spoken = RuleMatch { certainty: touch, what: words.join(" "), part: Some(at) };
+        if touch == MatchCertainty::Yes {
+            return Some(spoken);
+        }
+        perhaps = perhaps.or(Some(spoken));
+    }
+    perhaps
+}
+
+/// `field:value`: one scalar of the input.
+fn matches_field(content: &str, subject: &CallSubject) -> bool {
+    let Some((field, wanted)) = content.split_once(':') else { return false };
+    let primary = ["command", "file_path", "notebook_path", "path", "pattern", "content", "url"];
+    if primary.contains(&field) {
+        return false;
+    }
+    match subject.fields.get(field) {
+        Some(Value::String(text)) => matches_text(wanted, text),
+        Some(Value::Bool(value)) => matches_text(wanted, if *value { "true" } else { "false" }),
+        Some(Value::Number(number)) => matches_text(wanted, &number.to_string()),
+        _ => false,
+    }
+}
+
+fn is_field(content: &str) -> bool {
+    content.split_once(':').is_some_and(|(field, _)| {
+        field != "domain" && field.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}

@@ -1,0 +1,293 @@
+//! What a part does by itself: which variables, files and directories, and whether it may do more.
+
+use super::file_operands::find_file_operands;
+use super::parsed_script::{RedirectAccess, SimpleCommand};
+use super::read_only_command::{ReadOnlyWords, analyze_read_only_words};
+use super::rule_reach::writes_its_words;
+use super::sed_awk::{is_plain_sed, parse_sed_arguments};
+use super::shell_builtin::is_plain_declaration;
+use super::shell_variable::{is_harmless_variable, is_line_local_variable};
+use super::shell_word::ShellWord;
+use super::strip_wrappers::strip_wrappers;
+
+/// What a command comes to when it is looked at alone, redirects aside.
+#[derive(Debug)]
+pub(crate) enum CommandEffect<'p> {
+    /// It only reads.
+    Reads(ReadOnlyWords<'p>),
+    /// It changes these files and nothing else.
+    Edits(Vec<&'p ShellWord>),
+    /// It only sets variables of the line, or calls a function of the line.
+    ChangesShellState,
+    /// It may do anything.
+    Anything,
+}
+
+/// What the command comes to.
+pub(crate) fn classify_effect(part: &SimpleCommand) -> CommandEffect<'_> {
+    let Some(first) = part.words.first() else {
+        let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
+        return if is_own { CommandEffect::ChangesShellState } else { CommandEffect::Anything };
+    };
+    match first.as_certain() {
+        Some("export") => {
+            let is_fine = part.words.len() == 1 && sets_only_harmless_variables(part);
+            return if is_fine {
+                CommandEffect::ChangesShellState
+            } else {
+                CommandEffect::Anything
+            };
+        }
+        Some("declare" | "typeset" | "local" | "readonly" | "unset") => {
+            let is_own = part.assigns.iter().all(|assign| is_line_local_variable(&assign.name));
+            let is_fine = is_own && is_plain_declaration(&part.words);
+            return if is_fine {
+                CommandEffect::ChangesShellState
+            } else {
+                CommandEffect::Anything
+            };
+        }
+        _ => {}
+    }
+    // Set for the one builtin that splits words by it, it changes nothing else.
+    let is_for_read = first.as_certain() == Some("read")
+        && part.assigns.iter().all(|assign| assign.name == "IFS" && assign.value.is_some());
+    if !sets_only_harmless_variables(part) && !is_for_read {
+        return CommandEffect::Anything;
+    }
+    if part.is_function {
+        return CommandEffect::ChangesShellState;
+    }
+    let Some(words) = strip_wrappers(&part.words) else { return CommandEffect::Anything };
+    match analyze_read_only_words(words) {
+        Some(look) => CommandEffect::Reads(look),
+        None => find_edited_files(words).map_or(CommandEffect::Anything, CommandEffect::Edits),
+    }
+}
+
+/// Are all variables in front such that they cannot change what the command does?
+pub(crate) fn sets_only_harmless_variables(part: &SimpleCommand) -> bool {
+    part.assigns.iter().all(|assign| {
+        let value = assign.value.as_ref().and_then(ShellWord::as_certain);
+        is_harmless_variable(&assign.name) && value.is_some()
+    })
+}
+
+/// The files of a command that makes, moves, copies, removes or rewrites them.
+fn find_edited_files(words: &[ShellWord]) -> Option<Vec<&ShellWord>> {
+    let (first, arguments) = words.split_first()?;
+    match first.as_certain()? {
+        "mkdir" | "touch" | "rm" | "rmdir" | "mv" | "cp" => Some(arguments.iter().collect()),
+        "sed" => {
+            let (_, files) = parse_sed_arguments(arguments)?;
+            is_plain_sed(arguments).then_some(files)
+        }
+        _ => None,
+    }
+}
+
+/// Does the part read only, wherever its files lie? The second says whether it moves the shell.
+pub(crate) fn check_read_only(part: &SimpleCommand) -> Option<bool> {
+    let is_quiet = part.redirects.iter().all(|redirect| {
+        let target = redirect.target.as_known().map(std::path::Path::new);
+        redirect.access == RedirectAccess::Read
+            || target.is_some_and(crate::workspace_roots::is_harmless_device)
+    });
+    match classify_effect(part) {
+        CommandEffect::Reads(look) if is_quiet => Some(look.changes_directory),
+        CommandEffect::ChangesShellState if is_quiet => Some(false),
+        _ => None,
+    }
+}
+
+/// Words that may name files a part reads, as widely as they may be meant; `None` when it is not
+/// known to read any.
+pub(crate) fn find_read_words(part: &SimpleCommand) -> Vec<&ShellWord> {
+    let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Read);
+    let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
+    match analyze_read_only_words(stripped) {
+        Some(look) => words.extend(look.files),
+        None if !part.is_wrapper && find_file_operands(stripped).is_some() => {
+            words.extend(
+                find_file_operands(stripped).map(|touched| touched.reads).unwrap_or_default(),
+            );
+        }
+        None => {
+            let program = stripped.first().map(|word| super::base_name(&word.text));
+            let is_reader = program.is_some_and(|program| FILE_READERS.contains(&program));
+            if is_reader || part.is_wrapper {
+                // Some programs are mostly given text; what they are given must at least be seen.
+                let is_text = program.is_some_and(|program| TAKE_TEXT.contains(&program));
+                let words_of = stripped.iter().skip(1);
+                words.extend(words_of.filter(|word| !is_text || word.known.is_some()));
+            }
+        }
+    }
+    words
+}
+
+/// Words that may name files a part writes.
+pub(crate) fn find_written_words(part: &SimpleCommand) -> Vec<&ShellWord> {
+    let mut words: Vec<&ShellWord> = redirect_targets(part, RedirectAccess::Write);
+    let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
+    if !part.is_wrapper
+        && let Some(touched) = find_file_operands(stripped)
+    {
+        words.extend(touched.writes);
+        return words;
+    }
+    let writes = stripped.first().is_some_and(|word| writes_its_words(&word.text));
+    if writes || part.is_wrapper {
+        words.extend(stripped.iter().skip(1));
+    }
+    words
+}
+
+/// Words that are sure to name files, those read first, for people to see.
+pub(crate) fn find_certain_file_words(part: &SimpleCommand) -> (Vec<&ShellWord>, Vec<&ShellWord>) {
+    let (mut reads, mut writes) = (
+        redirect_targets(part, RedirectAccess::Read),
+        redirect_targets(part, RedirectAccess::Write),
+    );
+    let stripped = strip_wrappers(&part.words).unwrap_or(&part.words);
+    if let Some(look) = analyze_read_only_words(stripped) {
+        let is_option = |word: &&ShellWord| word.may_be_option() && word.known.is_some();
+        reads.extend(look.files.into_iter().filter(|word| !is_option(word)));
+    } else if let Some(touched) = find_file_operands(stripped).filter(|_| !part.is_wrapper) {
+        reads.extend(touched.reads);
+        writes.extend(touched.writes);
+    }
+    (reads, writes)
+}
+
+fn redirect_targets(part: &SimpleCommand, does: RedirectAccess) -> Vec<&ShellWord> {
+    let meant = part.redirects.iter().filter(|redirect| redirect.access == does);
+    meant.map(|redirect| &redirect.target).collect()
+}
+
+/// Programs whose words are text as often as files.
+const TAKE_TEXT: &[&str] = &[
+    "git", "curl", "wget", "python", "python3", "node", "perl", "ruby", "php", "lua", "openssl",
+    "nc", "socat", "tr", "dd", "env",
+];
+
+/// Programs that show what is in a file, beyond those that can do nothing else.
+const FILE_READERS: &[&str] = &[
+    "cat",
+    "head",
+    "tail",
+    "less",
+    "more",
+    "most",
+    "bat",
+    "batcat",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "rg",
+    "ag",
+    "ack",
+    "sed",
+    "awk",
+    "gawk",
+    "mawk",
+    "cut",
+    "sort",
+    "uniq",
+    "wc",
+    "diff",
+    "cmp",
+    "comm",
+    "xxd",
+    "od",
+    "hexdump",
+    "hd",
+    "strings",
+    "base64",
+    "base32",
+    "basenc",
+    "tac",
+    "nl",
+    "rev",
+    "paste",
+    "join",
+    "split",
+    "csplit",
+    "cp",
+    "mv",
+    "ln",
+    "tee",
+    "tar",
+    "zip",
+    "gzip",
+    "zcat",
+    "bzip2",
+    "xz",
+    "xzcat",
+    "curl",
+    "wget",
+    "scp",
+    "rsync",
+    "vim",
+    "vi",
+    "nvim",
+    "nano",
+    "emacs",
+    "view",
+    "ex",
+    "ed",
+    "jq",
+    "yq",
+    "python",
+    "python3",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "lua",
+    "openssl",
+    "source",
+    ".",
+    "bash",
+    "sh",
+    "zsh",
+    "dash",
+    "env",
+    "xargs",
+    "dd",
+    "git",
+    "column",
+    "fold",
+    "fmt",
+    "pr",
+    "tr",
+    "file",
+    "stat",
+    "readlink",
+    "install",
+    "mapfile",
+    "readarray",
+    "iconv",
+    "shuf",
+    "look",
+    "sum",
+    "cksum",
+    "md5sum",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "b2sum",
+    "gpg",
+    "pandoc",
+    "expand",
+    "unexpand",
+    "tsort",
+    "ptx",
+    "dos2unix",
+    "patch",
+    "sqlite3",
+    "nc",
+    "socat",
+    "busybox",
+];

@@ -1,0 +1,211 @@
+//! What a `Bash(…)` rule says, compared word by word.
+
+use super::parsed_script::SimpleCommand;
+use super::plain_words::parse_plain_words;
+use super::rule_reach::reaches_beyond_rule;
+use super::shell_variable::is_assignment;
+use super::shell_word::ShellWord;
+use super::strip_wrappers::strip_wrappers;
+use super::wrapper::{base_name, is_runner};
+use crate::glob::matches_text;
+
+/// The content of a `Bash` rule.
+#[derive(Debug)]
+pub(crate) struct CommandPattern<'a> {
+    /// As written.
+    text: &'a str,
+    words: Vec<String>,
+    /// More words may follow.
+    is_prefix: bool,
+}
+
+/// Options in front of a sub-command that are looked behind.
+const OPTIONS_MAX: usize = 32;
+
+/// Does a rule speak of a command?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MatchCertainty {
+    No,
+    /// Only at run time it will be known.
+    Maybe,
+    Yes,
+}
+
+impl<'a> CommandPattern<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let (body, is_prefix) = match text.strip_suffix(":*").or_else(|| text.strip_suffix(" *")) {
+            Some(body) => (body, true),
+            None => (text, false),
+        };
+        let words = parse_plain_words(body)
+            .unwrap_or_else(|| body.split_whitespace().map(str::to_owned).collect());
+        Self { text, words, is_prefix }
+    }
+
+    /// Could a rule with this text speak of a command with one of these names? Cheap, and wrong
+    /// only on the side of yes.
+    pub(crate) fn may_match_names(text: &str, names: &[&str]) -> bool {
+        let end = text.find([' ', ':', '*', '\'', '"', '\\', '=']).unwrap_or(text.len());
+        let (name, rest) = text.split_at_checked(end).unwrap_or((text, ""));
+        let is_plain = rest.is_empty() || rest.starts_with(' ') || rest.starts_with(":*");
+        !is_plain || names.iter().any(|other| other.eq_ignore_ascii_case(name))
+    }
+
+    /// May this command run under the rule? It must begin with the rule's words; and what follows
+    /// must not be a program of its own that the rule does not name.
+    pub(crate) fn allows(
+        &self,
+        part: &SimpleCommand,
+        leads_out: &dyn Fn(&ShellWord) -> bool,
+    ) -> bool {
+        let names_variables = self.words.first().is_some_and(|word| is_assignment(word));
+        let assigned: Vec<ShellWord> =
+            part.assigns.iter().map(|assign| ShellWord::literal(&assign.text)).collect();
+        let words = if names_variables {
+            [assigned, part.words.clone()].concat()
+        } else {
+            match strip_wrappers(&part.words) {
+                Some(words) if super::command_effect::sets_only_harmless_variables(part) => {
+                    words.to_vec()
+                }
+                _ => return false,
+            }
+        };
+        let Some(first) = words.first().and_then(ShellWord::as_certain) else { return false };
+        if !self.matches_words(&words) {
+            return false;
+        }
+        let names_all = !self.is_prefix && !self.text.contains('*');
+        if names_all {
+            return true;
+        }
+        let named = self.words.iter().take_while(|word| !word.contains('*')).count();
+        if is_runner(first) {
+            let what = words.get(1).map(|word| word.text.as_str()).unwrap_or_default();
+            return named >= 2 && !what.starts_with('-') && !what.contains('=');
+        }
+        if names_variables {
+            let skipped = words.iter().take_while(|word| is_assignment(&word.text)).count();
+            let rest = words.get(skipped..).unwrap_or_default();
+            return !reaches_beyond_rule(rest, named.saturating_sub(skipped), leads_out);
+        }
+        !reaches_beyond_rule(&words, named, leads_out)
+    }
+
+    /// Does the command begin with these words, whatever follows?
+    pub(crate) fn matches_prefix(&self, part: &SimpleCommand) -> bool {
+        let words = strip_wrappers(&part.words)
+            .filter(|_| super::command_effect::sets_only_harmless_variables(part));
+        words.is_some_and(|words| self.matches_words(words))
+    }
+
+    /// Does the rule speak of this command, by its name or by the last part of its path? Where it
+    /// runs another one, that may begin at any of its words.
+    pub(crate) fn match_command(&self, part: &SimpleCommand) -> MatchCertainty {
+        let reach = if part.is_wrapper { part.words.len() } else { 1 };
+        if self.has_star() {
+            return self.match_joined_text(part, reach);
+        }
+        let at = |at: usize| {
+            let words = part.words.get(at..).unwrap_or_default();
+            let plain =
+                self.match_words(words, |word| word).max(self.match_words(words, base_name));
+            if plain == MatchCertainty::Yes || self.words.len() < 2 {
+                return plain;
+            }
+            let short =
+                self.strip_options(words, false).map(|words| self.match_words(&words, base_name));
+            let shorter =
+                self.strip_options(words, true).map(|words| self.match_words(&words, base_name));
+            plain
+                .max(short.unwrap_or(MatchCertainty::No))
+                .max(shorter.unwrap_or(MatchCertainty::No))
+        };
+        (0..reach).map(at).max().unwrap_or(MatchCertainty::No)
+    }
+
+    /// As many words as the rule has, and one more, without the options in front of a sub-command,
+    /// which say how and not what. Whether an option takes the next word as its value is not known,
+    /// so both are tried.
+    fn strip_options(&self, words: &[ShellWord], take_values: bool) -> Option<Vec<ShellWord>> {
+        let (program, rest) = words.split_first()?;
+        let mut at = 0;
+        let is_option = |word: &&ShellWord| word.text.starts_with('-');
+        while let Some(word) = rest.get(at).filter(is_option).filter(|_| at < OPTIONS_MAX) {
+            let has_value = take_values && !word.text.contains('=');
+            at += if has_value { 2 } else { 1 };
+        }
+        let behind = rest.iter().skip(at).take(self.words.len());
+        (at > 0).then(|| std::iter::once(program).chain(behind).cloned().collect())
+    }
+
+    /// The rule's words, one by one; a word that is not certain may be any.
+    fn match_words(&self, given: &[ShellWord], name: fn(&str) -> &str) -> MatchCertainty {
+        let mut touch = MatchCertainty::Yes;
+        for (at, wanted) in self.words.iter().enumerate() {
+            let Some(word) = given.get(at) else { return MatchCertainty::No };
+            let text = if at == 0 { name(&word.text) } else { &word.text };
+            // On some systems letter case does not count in the name of a program.
+            let is_same = if at == 0 { text.eq_ignore_ascii_case(wanted) } else { text == wanted };
+            // A word that may be several, or none, shifts all that follow.
+            if word.is_split && word.known.is_none() {
+                return MatchCertainty::Maybe;
+            }
+            match (word.as_certain().is_some(), is_same) {
+                (true, false) => return MatchCertainty::No,
+                (false, _) => touch = MatchCertainty::Maybe,
+                (true, true) => {}
+            }
+        }
+        let is_longer = given.len() > self.words.len();
+        if is_longer && !self.is_prefix { MatchCertainty::No } else { touch }
+    }
+
+    /// A star may stand for several words, so the text is compared as a whole; it is put together
+    /// once, however many words it could begin at.
+    fn match_joined_text(&self, part: &SimpleCommand, reach: usize) -> MatchCertainty {
+        let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
+        let text = words.join(" ");
+        let mut at = 0;
+        let touches = words.iter().take(reach).any(|word| {
+            let from =
+                |at: usize| text.get(at..).is_some_and(|text| self.matches_joined_text(text));
+            let touches = from(at) || from(at + word.len() - base_name(word).len());
+            at += word.len() + 1;
+            touches
+        });
+        let may = || {
+            let literal = self.words.first().is_none_or(|word| word.contains('*'));
+            let is_named = words
+                .first()
+                .is_some_and(|name| self.words.first().is_some_and(|own| own == base_name(name)));
+            part.words.iter().any(|word| word.as_certain().is_none()) && (literal || is_named)
+        };
+        match touches {
+            true => MatchCertainty::Yes,
+            false if may() => MatchCertainty::Maybe,
+            false => MatchCertainty::No,
+        }
+    }
+
+    fn has_star(&self) -> bool {
+        self.words.iter().any(|word| word.contains('*'))
+    }
+
+    fn matches_words(&self, words: &[ShellWord]) -> bool {
+        if self.has_star() {
+            let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+            return self.matches_joined_text(&text.join(" "));
+        }
+        let begins = self.words.iter().enumerate().all(|(at, wanted)| {
+            words.get(at).and_then(ShellWord::as_certain) == Some(wanted.as_str())
+        });
+        begins && (self.is_prefix || words.len() == self.words.len())
+    }
+
+    fn matches_joined_text(&self, text: &str) -> bool {
+        let pattern = self.words.join(" ");
+        let is_longer = || matches_text(&format!("{pattern} *"), text);
+        matches_text(&pattern, text) || (self.is_prefix && is_longer())
+    }
+}

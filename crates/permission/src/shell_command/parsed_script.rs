@@ -1,0 +1,121 @@
+//! A shell line taken apart: every simple command in it, where it stands, and what is uncertain.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::shell_word::ShellWord;
+
+/// Everything found in a line.
+#[derive(Debug, Default)]
+pub(crate) struct ParsedShellScript {
+    /// Every command that could run, in the order they are written.
+    pub(crate) parts: Vec<SimpleCommand>,
+    /// What is not understood; empty when everything is.
+    pub(crate) doubts: Vec<ParseDoubt>,
+    /// A command whose name or text only exists at run time.
+    pub(crate) has_hidden: bool,
+    /// Words in code for other languages, in small letters.
+    pub(crate) mentions: BTreeSet<String>,
+    /// Removals found in such code; what is critical is asked wherever it stands.
+    pub(crate) removals: Vec<SimpleCommand>,
+}
+
+impl ParsedShellScript {
+    /// Is every bit of the line accounted for?
+    pub(crate) fn is_understood(&self) -> bool {
+        self.doubts.is_empty()
+    }
+}
+
+/// Something that is not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ParseDoubt {
+    /// Why.
+    pub(crate) why: &'static str,
+    /// The text in question.
+    pub(crate) text: String,
+}
+
+/// One simple command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SimpleCommand {
+    /// As written.
+    pub(crate) text: String,
+    /// The program and its arguments.
+    pub(crate) words: Vec<ShellWord>,
+    /// Variables set in front of it, or alone.
+    pub(crate) assigns: Vec<VariableAssignment>,
+    /// Files it is connected to.
+    pub(crate) redirects: Vec<ShellRedirect>,
+    /// Where it may be standing when it runs.
+    pub(crate) working_directories: PossibleDirectories,
+    /// It is run by another part, found among that one's words.
+    pub(crate) is_inner: bool,
+    /// Which of its words may begin another command that it runs.
+    pub(crate) is_wrapper: bool,
+    /// It calls a function of this very line, whose body is judged by itself.
+    pub(crate) is_function: bool,
+}
+
+/// `NAME=value` in front of a command or alone.
+#[derive(Clone, Debug)]
+pub(crate) struct VariableAssignment {
+    pub(crate) name: String,
+    /// `None` for an array.
+    pub(crate) value: Option<ShellWord>,
+    /// As written.
+    pub(crate) text: String,
+}
+
+/// A file a command is connected to.
+#[derive(Clone, Debug)]
+pub(crate) struct ShellRedirect {
+    pub(crate) access: RedirectAccess,
+    pub(crate) target: ShellWord,
+}
+
+/// What a redirect does to its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RedirectAccess {
+    Read,
+    Write,
+}
+
+/// Where a command may be standing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PossibleDirectories {
+    /// Anywhere.
+    #[default]
+    Unknown,
+    /// In one of these, as the shell spells them.
+    Known(Vec<PathBuf>),
+}
+
+/// Places kept apart before they count as anywhere.
+const PLACES_MAX: usize = 4;
+
+impl PossibleDirectories {
+    pub(crate) fn single(path: PathBuf) -> Self {
+        Self::Known(vec![path])
+    }
+
+    /// All places; none when they are not known.
+    pub(crate) fn as_slice(&self) -> &[PathBuf] {
+        match self {
+            Self::Unknown => &[],
+            Self::Known(places) => places,
+        }
+    }
+
+    pub(crate) fn union_with(self, other: Self) -> Self {
+        let (Self::Known(mut places), Self::Known(more)) = (self, other) else {
+            return Self::Unknown;
+        };
+        for place in more {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        if places.len() > PLACES_MAX { Self::Unknown } else { Self::Known(places) }
+    }
+}

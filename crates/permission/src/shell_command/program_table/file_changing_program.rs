@@ -1,0 +1,166 @@
+//! Programs that change the files they name, with every option they take: how their words divide
+//! into options, values and files.
+
+/// One program.
+#[derive(Debug)]
+pub(crate) struct FileChangingProgram {
+    pub(crate) program: &'static str,
+    /// Letters without a value.
+    pub(crate) flags: &'static str,
+    /// Letters whose value is the next word, and what it is.
+    pub(crate) values: &'static [(char, OptionValueUse)],
+    /// Long options without a value, or with an optional one behind an equals sign.
+    pub(crate) long: &'static [&'static str],
+    /// What its other words are.
+    pub(crate) layout: OperandLayout,
+}
+
+/// What the value of an option is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OptionValueUse {
+    Text,
+    /// A file that is read.
+    Read,
+    /// A file that is written, or a directory that is written to.
+    Write,
+}
+
+/// What the words are that are no options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OperandLayout {
+    /// All are written.
+    Written,
+    /// All are read.
+    Read,
+    /// The first is a mode or an owner, the others are written.
+    ModeThenWritten,
+    /// The last is written, or a directory an option names; the others are read.
+    Copied,
+    /// The same, and the others are gone afterwards.
+    Moved,
+    /// An archive, taken apart or put together.
+    Archive,
+}
+
+const NONE: FileChangingProgram = FileChangingProgram {
+    program: "",
+    flags: "",
+    values: &[],
+    long: &[],
+    layout: OperandLayout::Written,
+};
+
+/// The list.
+pub(crate) const FILE_CHANGING_PROGRAMS: &[FileChangingProgram] = &[
+    FileChangingProgram {
+        program: "rm",
+        flags: "rRfivdI",
+        long: &["--recursive", "--force", "--verbose", "--dir", "--one-file-system"],
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "rmdir",
+        flags: "pv",
+        long: &["--parents", "--verbose", "--ignore-fail-on-non-empty"],
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "mkdir",
+        flags: "pv",
+        values: &[('m', OptionValueUse::Text)],
+        long: &["--parents", "--verbose"],
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "touch",
+        flags: "acfhm",
+        values: &[
+            ('d', OptionValueUse::Text),
+            ('t', OptionValueUse::Text),
+            ('r', OptionValueUse::Read),
+        ],
+        long: &["--no-create", "--no-dereference"],
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "tee",
+        flags: "aip",
+        long: &["--append", "--ignore-interrupts"],
+        ..NONE
+    },
+    FileChangingProgram { program: "unlink", ..NONE },
+    FileChangingProgram {
+        program: "truncate",
+        flags: "co",
+        values: &[('s', OptionValueUse::Text), ('r', OptionValueUse::Read)],
+        long: &["--no-create", "--io-blocks"],
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "cp",
+        flags: "abdfiHLnPpRrTuvxZ",
+        values: &[('S', OptionValueUse::Text), ('t', OptionValueUse::Write)],
+        long: &["--archive", "--recursive", "--force", "--verbose", "--no-clobber", "--update"],
+        layout: OperandLayout::Copied,
+    },
+    FileChangingProgram {
+        program: "mv",
+        flags: "bfinTuvZ",
+        values: &[('S', OptionValueUse::Text), ('t', OptionValueUse::Write)],
+        long: &["--force", "--verbose", "--no-clobber", "--update", "--interactive"],
+        layout: OperandLayout::Moved,
+    },
+    FileChangingProgram {
+        program: "install",
+        flags: "bcCDpTvZ",
+        values: &[
+            ('m', OptionValueUse::Text),
+            ('o', OptionValueUse::Text),
+            ('g', OptionValueUse::Text),
+            ('S', OptionValueUse::Text),
+            ('t', OptionValueUse::Write),
+        ],
+        long: &["--verbose", "--preserve-timestamps"],
+        layout: OperandLayout::Copied,
+    },
+    FileChangingProgram {
+        program: "chmod",
+        flags: "Rcfv",
+        long: &["--recursive", "--verbose", "--changes", "--silent"],
+        layout: OperandLayout::ModeThenWritten,
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "chown",
+        flags: "RcfvhHLP",
+        long: &["--recursive", "--verbose", "--changes", "--no-dereference"],
+        layout: OperandLayout::ModeThenWritten,
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "chgrp",
+        flags: "RcfvhHLP",
+        long: &["--recursive", "--verbose", "--changes", "--no-dereference"],
+        layout: OperandLayout::ModeThenWritten,
+        ..NONE
+    },
+    FileChangingProgram {
+        program: "sort",
+        flags: "bcCdfghiMmnrRsuVz",
+        values: &[
+            ('k', OptionValueUse::Text),
+            ('t', OptionValueUse::Text),
+            ('S', OptionValueUse::Text),
+            ('o', OptionValueUse::Write),
+        ],
+        long: &["--unique", "--reverse", "--numeric-sort", "--stable"],
+        layout: OperandLayout::Read,
+    },
+    FileChangingProgram {
+        program: "tar",
+        flags: "xctzvjJpka",
+        values: &[('f', OptionValueUse::Text), ('C', OptionValueUse::Text)],
+        long: &["--gzip", "--verbose", "--extract", "--create", "--list"],
+        layout: OperandLayout::Archive,
+    },
+];

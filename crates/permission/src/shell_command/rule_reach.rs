@@ -1,0 +1,237 @@
+//! Does a command reach beyond what a rule says of it?
+//!
+//! A prefix rule speaks of a program, not of every program that program can be told to run. Where
+//! the words behind the rule name one, or write outside the working directories, the rule does not
+//! cover the call; nor where such a word cannot be ruled out.
+
+use super::interpreter::find_inline_code;
+use super::program_table::{RISKY_OPTION_LISTS, RiskyOptions, TEXT_VALUE_OPTIONS};
+use super::read_only_command::{is_abbreviation, is_cluster};
+use super::sed_awk::{is_plain_awk, is_plain_sed};
+use super::shell_word::ShellWord;
+use super::wrapper::base_name;
+
+/// Does a word behind the first `named` ones make it more than the rule says? `leads_out` tells
+/// whether a word may name something outside the working directories.
+pub(crate) fn reaches_beyond_rule(
+    words: &[ShellWord],
+    named: usize,
+    leads_out: &dyn Fn(&ShellWord) -> bool,
+) -> bool {
+    let Some(program) = words.first().and_then(ShellWord::as_certain) else { return true };
+    let program = base_name(program);
+    let rest = words.get(named..).unwrap_or_default();
+    let runs_what_it_finds = RUN_WHAT_THEY_FIND.contains(&program);
+    if (writes_its_words(program) || runs_what_it_finds) && rest.iter().any(leads_out) {
+        return true;
+    }
+    if find_output_words(words, named).any(leads_out) {
+        return true;
+    }
+    if program == "git" && (git_reaches_beyond_rule(words, named, leads_out)) {
+        return true;
+    }
+    if evaluates_names(program, rest) {
+        return true;
+    }
+    if find_inline_code(words)
+        .iter()
+        .any(|code| code.at >= named && code.has_effects() && !has_script_check(program))
+    {
+        return true;
+    }
+    let scripts_are_plain = match program {
+        "sed" => named > 1 || is_plain_sed(words.get(1..).unwrap_or_default()),
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            named > 1 || is_plain_awk(words.get(1..).unwrap_or_default())
+        }
+        _ => true,
+    };
+    !scripts_are_plain
+        || find_risky_options(program, words).any(|risk| risk.is_present(words, named))
+}
+
+/// Are its scripts read here more closely than by their words?
+fn has_script_check(program: &str) -> bool {
+    matches!(program, "sed" | "awk" | "gawk" | "mawk" | "nawk")
+}
+
+/// The lists that speak of this command.
+fn find_risky_options<'w>(
+    program: &'w str,
+    words: &'w [ShellWord],
+) -> impl Iterator<Item = &'static RiskyOptions> + 'w {
+    let arguments = words.get(1..).unwrap_or_default();
+    let sub = find_first_operand(program, arguments);
+    RISKY_OPTION_LISTS.iter().flat_map(|list| list.iter()).filter(move |risk| {
+        let is_sub = || match sub.map(|sub| &sub.known) {
+            Some(Some(sub)) => risk.subs.contains(&sub.as_str()),
+            Some(None) => true,
+            None => false,
+        };
+        risk.program == program && (risk.subs.is_empty() || is_sub())
+    })
+}
+
+/// The first word that is no option and no value of one.
+fn find_first_operand<'w>(program: &str, arguments: &'w [ShellWord]) -> Option<&'w ShellWord> {
+    let takes_value = |text: &str| program == "git" && matches!(text, "-C" | "-c");
+    let mut skip = false;
+    arguments.iter().find(|word| {
+        let is_value = std::mem::replace(&mut skip, takes_value(&word.text));
+        !is_value && !word.text.starts_with(['-', '+'])
+    })
+}
+
+impl RiskyOptions {
+    fn is_present(&self, words: &[ShellWord], named: usize) -> bool {
+        let arguments = words.get(1..).unwrap_or_default();
+        let behind = named.max(1) - 1;
+        let operand = find_first_operand(self.program, arguments);
+        let operand_at =
+            operand.and_then(|word| arguments.iter().position(|w| std::ptr::eq(w, word)));
+        let is_command = operand_at.is_some_and(|at| {
+            at >= behind
+                && operand.is_some_and(|word| match word.as_certain() {
+                    Some(text) => self.commands.contains(&text),
+                    None => !self.commands.is_empty(),
+                })
+        });
+        let mut before: Option<&ShellWord> = named.checked_sub(1).and_then(|at| words.get(at));
+        let mut is_ended = false;
+        is_command
+            || arguments.iter().skip(behind).any(|word| {
+                let is_value = before.is_some_and(|word| self.takes_text(&word.text));
+                is_ended |= word.text == "--" && ENDS_OPTIONS.contains(&self.program);
+                before = Some(word);
+                !is_value && !is_ended && self.may_name(word)
+            })
+    }
+
+    fn takes_text(&self, option: &str) -> bool {
+        TEXT_VALUE_OPTIONS
+            .iter()
+            .any(|(program, options)| *program == self.program && options.contains(&option))
+    }
+
+    fn may_name(&self, word: &ShellWord) -> bool {
+        let has_options = !self.long.is_empty() || !self.short.is_empty() || !self.words.is_empty();
+        match word.as_certain() {
+            Some(text) => self.is_named_by(text),
+            None => {
+                (has_options && (word.may_be_option() || word.is_split))
+                    || (word.is_choice && self.is_named_by(&word.text))
+            }
+        }
+    }
+
+    fn is_named_by(&self, word: &str) -> bool {
+        let by_word = |risky: &&str| {
+            word == *risky || risky.strip_suffix('=').is_some_and(|start| word.starts_with(start))
+        };
+        // Old tools take their first cluster without a dash.
+        let is_bare = self.program == "tar"
+            && word.len() < 12
+            && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let letters = if is_bare { word } else { word.get(1..).unwrap_or_default() };
+        is_abbreviation(word, self.long)
+            || ((is_cluster(word) || is_bare) && letters.chars().any(|c| self.short.contains(c)))
+            || self.words.iter().any(by_word)
+    }
+}
+
+/// Programs for which everything behind `--` is an operand.
+const ENDS_OPTIONS: &[&str] = &["git", "rg", "grep", "sort", "sed", "man", "tar"];
+
+/// What git can do by its global options and its addresses.
+fn git_reaches_beyond_rule(
+    words: &[ShellWord],
+    named: usize,
+    leads_out: &dyn Fn(&ShellWord) -> bool,
+) -> bool {
+    let mut before: Option<&str> = None;
+    let mut is_global = true;
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let text = word.text.as_str();
+        let is_value = matches!(before, Some("-C" | "-c"));
+        let is_new = at >= named;
+        if is_global && is_new && (text.starts_with("-c") || (is_value && leads_out(word))) {
+            return true;
+        }
+        is_global &= text.starts_with('-') || is_value;
+        // Addresses of the form `ext::…` run a program.
+        if is_new
+            && text.contains("::")
+            && word.as_certain().is_some_and(|t| {
+                t.split("::").next().is_some_and(|scheme| matches!(scheme, "ext" | "fd"))
+            })
+        {
+            return true;
+        }
+        before = Some(text);
+    }
+    false
+}
+
+/// Builtins that evaluate a subscript in a name they are given.
+fn evaluates_names(program: &str, rest: &[ShellWord]) -> bool {
+    let has = |option: &str| rest.iter().any(|word| word.text == option || word.known.is_none());
+    match program {
+        "let" => true,
+        "read" | "unset" | "mapfile" | "readarray" | "getopts" | "declare" | "typeset"
+        | "local" | "export" | "readonly" | "wait" => {
+            rest.iter().any(|word| word.known.is_none() || word.text.contains(['[', '-']))
+        }
+        "test" | "[" => has("-v") || has("-R"),
+        _ => false,
+    }
+}
+
+/// Words that are told where to write, in the spelling most programs share.
+fn find_output_words(words: &[ShellWord], named: usize) -> impl Iterator<Item = &ShellWord> {
+    let asks = |text: &str| {
+        matches!(text, "-o" | "--output" | "--out" | "--outfile" | "--out-dir" | "--output-dir")
+    };
+    let is_attached = |text: &str| text.starts_with("-o") || text.starts_with("--out");
+    words.iter().enumerate().skip(named.max(1)).filter_map(move |(at, word)| {
+        let before = words.get(at - 1).is_some_and(|before| asks(&before.text));
+        (before || is_attached(&word.text)).then_some(word)
+    })
+}
+
+/// Programs that run what the project in a directory tells them to.
+const RUN_WHAT_THEY_FIND: &[&str] = &[
+    "make",
+    "gmake",
+    "ninja",
+    "cargo",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "just",
+    "mvn",
+    "gradle",
+    "go",
+    "pytest",
+    "jest",
+    "cmake",
+    "eslint",
+    "tsc",
+    "prettier",
+    "docker-compose",
+    "tox",
+    "rake",
+];
+
+/// Is it a program that writes the files among its words?
+pub(crate) fn writes_its_words(program: &str) -> bool {
+    WRITERS.contains(&base_name(program))
+}
+
+const WRITERS: &[&str] = &[
+    "cp", "mv", "tee", "touch", "mkdir", "rm", "rmdir", "ln", "dd", "install", "rsync", "chmod",
+    "chown", "chgrp", "truncate", "shred", "sed", "tar", "unzip", "patch", "scp", "mkfifo",
+    "mknod", "split", "csplit", "unlink", "link", "gzip", "gunzip", "bzip2", "xz", "zip", "rename",
+    "cpio", "setfacl", "chattr", "sponge", "ex", "ed", "mktemp", "wget", "sqlite3",
+];

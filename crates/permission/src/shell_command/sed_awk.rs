@@ -1,0 +1,208 @@
+//! Programs written in an argument: scripts for `sed` and `awk` that do nothing but print.
+//!
+//! Both languages can run commands and write files. Only scripts made of known harmless pieces are
+//! taken for plain; the rest is not looked at more closely.
+
+use super::shell_word::ShellWord;
+
+/// Are all scripts among these arguments of `sed` plain?
+pub(crate) fn is_plain_sed(arguments: &[ShellWord]) -> bool {
+    let Some((scripts, _)) = parse_sed_arguments(arguments) else { return false };
+    !scripts.is_empty() && scripts.iter().all(|script| is_plain_sed_script(script))
+}
+
+/// The scripts and the files among the arguments of `sed`; `None` when an option is not known.
+pub(crate) fn parse_sed_arguments(arguments: &[ShellWord]) -> Option<(Vec<&str>, Vec<&ShellWord>)> {
+    let mut scripts = Vec::new();
+    let mut operands = Vec::new();
+    let mut is_script_next = false;
+    let mut has_option = false;
+    for word in arguments {
+        if is_script_next {
+            scripts.push(word.as_certain()?);
+            is_script_next = false;
+            continue;
+        }
+        match word.as_known() {
+            Some("-e" | "--expression") => {
+                is_script_next = true;
+                has_option = true;
+            }
+            Some("-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "-ne" | "-nE" | "-nr" | "-En")
+            | Some("--quiet" | "--silent" | "--regexp-extended" | "--separate" | "--posix") => {
+                is_script_next = word.text.ends_with('e') && !word.text.starts_with("--");
+                has_option |= is_script_next;
+            }
+            Some(text) if text == "-i" || text.starts_with("-i.") || text == "--in-place" => {}
+            Some(text) if text.starts_with("--expression=") => {
+                scripts.push(text.strip_prefix("--expression=")?);
+                has_option = true;
+            }
+            Some(text) if text.starts_with('-') && text.len() > 1 => return None,
+            _ if word.may_be_option() => return None,
+            _ => operands.push(word),
+        }
+    }
+    if !has_option {
+        if operands.is_empty() {
+            return None;
+        }
+        scripts.push(operands.remove(0).as_certain()?);
+    }
+    Some((scripts, operands))
+}
+
+/// Addresses, and the commands that print, delete, substitute, translate or quit.
+fn is_plain_sed_script(script: &str) -> bool {
+    let mut rest = script.trim_start();
+    while !rest.is_empty() {
+        let Some(after) = skip_sed_command(rest) else { return false };
+        rest = after.trim_start_matches([' ', '\t', '\n', ';', '}']);
+    }
+    true
+}
+
+/// One command; returns what follows it.
+fn skip_sed_command(text: &str) -> Option<&str> {
+    let mut rest = skip_sed_address(text)?;
+    if let Some(second) = rest.strip_prefix(',') {
+        rest = skip_sed_address(second.trim_start())?;
+    }
+    rest = rest.trim_start_matches([' ', '!']);
+    let command = rest.chars().next()?;
+    let after = rest.get(1..)?;
+    match command {
+        '{' => Some(after),
+        'p' | 'd' | 'D' | 'P' | 'h' | 'H' | 'g' | 'G' | 'x' | 'n' | 'N' | 'q' | 'Q' | '=' | 'l' => {
+            let end = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+            (end.is_empty() || end.starts_with([';', '\n', '}'])).then_some(end)
+        }
+        's' | 'y' => {
+            let delimiter =
+                after.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+            let body = after.get(1..)?;
+            let (_, body) = split_at_delimiter(body, delimiter)?;
+            let (_, flags) = split_at_delimiter(body, delimiter)?;
+            let end = flags.trim_start_matches(|c: char| "gpiI".contains(c) || c.is_ascii_digit());
+            let end = end.trim_start_matches(' ');
+            (end.is_empty() || end.starts_with([';', '\n', '}'])).then_some(end)
+        }
+        _ => None,
+    }
+}
+
+/// A line number, `$`, a regular expression, or nothing.
+fn skip_sed_address(text: &str) -> Option<&str> {
+    match text.chars().next()? {
+        '/' => {
+            let (_, rest) = split_at_delimiter(text.get(1..)?, '/')?;
+            Some(rest.trim_start_matches(['I']).trim_start())
+        }
+        '$' => Some(text.get(1..)?.trim_start()),
+        c if c.is_ascii_digit() || c == '+' => Some(
+            text.trim_start_matches(|c: char| c.is_ascii_digit() || "+~".contains(c)).trim_start(),
+        ),
+        _ => Some(text),
+    }
+}
+
+/// The text up to a delimiter that no backslash protects, and what follows.
+fn split_at_delimiter(text: &str, delimiter: char) -> Option<(&str, &str)> {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        if !is_escaped && c == delimiter {
+            return Some((text.get(..at)?, text.get(at + c.len_utf8()..)?));
+        }
+        is_escaped = c == '\\' && !is_escaped;
+        if c == '\n' {
+            return None;
+        }
+    }
+    None
+}
+
+/// Is the program among these arguments of `awk` one that only prints?
+pub(crate) fn is_plain_awk(arguments: &[ShellWord]) -> bool {
+    parse_awk_arguments(arguments).is_some_and(|(program, _)| is_plain_awk_program(program))
+}
+
+/// The program and the files among the arguments of `awk`.
+pub(crate) fn parse_awk_arguments(arguments: &[ShellWord]) -> Option<(&str, Vec<&ShellWord>)> {
+    let mut words = arguments.iter();
+    loop {
+        let word = words.next()?;
+        match word.as_certain()? {
+            "-F" | "-v" => {
+                words.next()?.as_certain()?;
+            }
+            text if text.starts_with("-F") || text.starts_with("-v") => {}
+            text if text.starts_with('-') => return None,
+            program => return Some((program, words.collect())),
+        }
+    }
+}
+
+/// Nothing that runs a command, reads another file or writes one. `>` and `|` may compare or choose,
+/// but are not told apart here.
+fn is_plain_awk_program(program: &str) -> bool {
+    let without_or = program.replace("||", "").replace(">=", "");
+    let is_quiet = !without_or.contains(['|', '>', '@', '`'])
+        && !["system", "getline", "close", "printf >", "ENVIRON", "PROCINFO", "fflush"]
+            .iter()
+            .any(|word| program.contains(word));
+    // A pipe inside of a string or a pattern is one character too many; such scripts are asked for.
+    is_quiet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_plain_awk_program, is_plain_sed_script};
+
+    #[test]
+    fn only_scripts_that_print_are_plain() {
+        for script in [
+            "p",
+            "1,5p",
+            "$d",
+            "/a/,/b/p",
+            "s/a/b/",
+            "s|a|b|g",
+            "s/a/b/;s/c/d/gp",
+            "/x/!d",
+            "1{p;q}",
+            "s/a\\/b/c/",
+            "10q",
+            "$!N",
+            "/^$/d",
+            "y/abc/def/",
+        ] {
+            assert!(is_plain_sed_script(script), "{script}");
+        }
+        for script in [
+            "e",
+            "1e rm x",
+            "s/a/b/e",
+            "s/a/b/w x",
+            "w x",
+            "r x",
+            "1w x",
+            "p;w x",
+            "s/a/b/ge",
+            "s/a/b/;e rm",
+            "{e}",
+            "a\\\ntext",
+            "s/a/b",
+            "W x",
+            "1,$w x",
+        ] {
+            assert!(!is_plain_sed_script(script), "{script}");
+        }
+        assert!(is_plain_awk_program("{print $1}"));
+        assert!(is_plain_awk_program("NR==1 || /x/ {print; exit}"));
+        for program in
+            ["BEGIN{system(\"x\")}", "{print | \"sh\"}", "{print > \"x\"}", "\"x\" | getline"]
+        {
+            assert!(!is_plain_awk_program(program), "{program}");
+        }
+    }
+}

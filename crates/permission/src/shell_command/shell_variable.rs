@@ -1,0 +1,210 @@
+//! Variables: which ones may be set in front of a command that is allowed, and which by themselves.
+
+/// Does this word set a variable when it stands in front of a command?
+pub(crate) fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split('[').next().unwrap_or(name);
+    is_variable_name(name)
+}
+
+/// Is this the name of a variable?
+pub(crate) fn is_variable_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// May it be set in front of a command without changing what that command is?
+pub(crate) fn is_harmless_variable(name: &str) -> bool {
+    name.starts_with("LC_") || HARMLESS.contains(&name)
+}
+
+/// May it be set for the rest of the line? Nothing that programs or the shell itself look at: a
+/// variable of the line's own is not even seen by programs.
+pub(crate) fn is_line_local_variable(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let is_looked_at = INFLUENTIAL.contains(&upper.as_str())
+        || INFLUENTIAL_STARTS.iter().any(|start| upper.starts_with(start))
+        || INFLUENTIAL_ENDS.iter().any(|end| upper.ends_with(end));
+    is_variable_name(name) && (is_harmless_variable(name) || !is_looked_at)
+}
+
+const HARMLESS: &[&str] = &[
+    "LANG",
+    "TZ",
+    "NO_COLOR",
+    "CLICOLOR",
+    "FORCE_COLOR",
+    "TERM",
+    "COLUMNS",
+    "LINES",
+    "CI",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "NODE_ENV",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+];
+
+const INFLUENTIAL: &[&str] = &[
+    "PATH",
+    "IFS",
+    "ENV",
+    "SHELL",
+    "SHELLOPTS",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+    "CDPATH",
+    "GLOBIGNORE",
+    "GLOBSORT",
+    "FIGNORE",
+    "FUNCNEST",
+    "EXECIGNORE",
+    "HOSTFILE",
+    "INPUTRC",
+    "MAILPATH",
+    "MAILCHECK",
+    "TMOUT",
+    "EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "CC",
+    "CXX",
+    "CPP",
+    "LD",
+    "AR",
+    "AS",
+    "GZIP",
+    "BZIP2",
+    "ZIPOPT",
+    "UNZIP",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "DISPLAY",
+    "WGETRC",
+    "TAPE",
+    "USER",
+    "LOGNAME",
+    "CLASSPATH",
+    "MANPATH",
+    "PRINTER",
+    "TERMINFO",
+    "TERMCAP",
+    "NLSPATH",
+    "LOCPATH",
+    "HISTFILE",
+    "POSIXLY_CORRECT",
+    "REPLY",
+    "OPTARG",
+    "OPTIND",
+    "COMP_WORDBREAKS",
+    "AUTO_RESUME",
+    "HISTCHARS",
+    "PIP",
+    "MAKEFILES",
+    "SUDO",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "LOCALDOMAIN",
+    "RES_OPTIONS",
+    "HOSTALIASES",
+];
+
+const INFLUENTIAL_STARTS: &[&str] = &[
+    "BASH",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "PROMPT",
+    "LD_",
+    "DYLD_",
+    "GIT",
+    "SSH",
+    "PYTHON",
+    "PIP_",
+    "NODE",
+    "NPM",
+    "YARN",
+    "PNPM",
+    "BUN_",
+    "DENO_",
+    "PERL",
+    "RUBY",
+    "GEM",
+    "BUNDLE",
+    "CARGO",
+    "RUST",
+    "GO",
+    "JAVA",
+    "_JAVA",
+    "JDK",
+    "JVM",
+    "MAVEN",
+    "MVN",
+    "GRADLE",
+    "DOCKER",
+    "KUBE",
+    "AWS",
+    "AZURE",
+    "GOOGLE",
+    "GCLOUD",
+    "OPENSSL",
+    "SSL",
+    "CURL",
+    "LESS",
+    "MAN",
+    "MORE",
+    "GREP",
+    "RIPGREP",
+    "RG_",
+    "FZF",
+    "FD_",
+    "TAR_",
+    "XZ_",
+    "RSYNC",
+    "MAKE",
+    "MFLAGS",
+    "GNUMAKE",
+    "CMAKE",
+    "CFLAGS",
+    "LUA",
+    "PHP",
+    "R_",
+    "JULIA",
+    "XDG",
+    "DBUS",
+    "ANTHROPIC",
+    "OPENAI",
+    "WINDLASS",
+    "CLAUDE",
+    "GPG",
+    "GNUPG",
+    "POETRY",
+    "UV_",
+    "VIRTUAL_ENV",
+    "CONDA",
+    "HOMEBREW",
+    "NIX",
+    "EMACS",
+    "VIM",
+    "NVIM",
+    "TMUX",
+    "SYSTEMD",
+    "MALLOC",
+    "GLIBC",
+    "ASAN",
+    "QT_",
+    "GTK",
+    "GIO",
+    "GDK",
+    "ELECTRON",
+    "DOTNET",
+    "COMPlus",
+];
+
+const INFLUENTIAL_ENDS: &[&str] =
+    &["PAGER", "EDITOR", "FLAGS", "_PROXY", "OPTS", "OPTIONS", "_PATH", "_COMMAND", "_CONFIG"];

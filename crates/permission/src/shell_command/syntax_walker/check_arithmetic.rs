@@ -1,0 +1,80 @@
+//! Arithmetic: `$((…))`, `((…))`, subscripts, and numbers that the shell works out.
+//!
+//! Bash evaluates a variable's text here, and a subscript in that text may run a command. So only
+//! numbers and variables that hold nothing else may stand here.
+
+use tree_sitter::Node;
+
+use super::{SyntaxWalker, children, named_children};
+
+/// Nodes that only put others together.
+const JOINTS: &[&str] = &[
+    "binary_expression",
+    "unary_expression",
+    "postfix_expression",
+    "ternary_expression",
+    "parenthesized_expression",
+    "arithmetic_expansion",
+    "compound_statement",
+    "expansion",
+    "simple_expansion",
+    "variable_assignment",
+];
+
+impl<'t> SyntaxWalker<'t, '_> {
+    /// Everything below this node is arithmetic.
+    pub(super) fn check_arithmetic(&mut self, node: Node<'t>) {
+        let source = self.source(node);
+        match node.kind() {
+            "number" if source.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') => {
+            }
+            "word" | "variable_name" | "special_variable_name" => {
+                let is_digits = source.bytes().all(|byte| byte.is_ascii_digit());
+                if !is_digits && !self.variables.is_number(source) {
+                    self.add_doubt("arithmetic evaluates what a variable holds", node);
+                }
+            }
+            "command_substitution" => {
+                self.add_doubt("arithmetic evaluates what a command prints", node);
+                self.walk_substitution(node);
+            }
+            "string" => {
+                for child in named_children(node) {
+                    self.descend(child, |walk| walk.check_arithmetic(child));
+                }
+            }
+            "string_content" if source.bytes().all(|byte| byte.is_ascii_digit()) => {}
+            kind if JOINTS.contains(&kind) => {
+                if source.contains("$[") || source.trim_start().starts_with("${!") {
+                    self.add_doubt("arithmetic of an older kind", node);
+                }
+                for child in named_children(node) {
+                    self.descend(child, |walk| walk.check_arithmetic(child));
+                }
+            }
+            _ => {
+                self.add_doubt("arithmetic that is not known", node);
+                for child in named_children(node) {
+                    self.descend(child, |walk| walk.collect_units(child, false, &mut Vec::new()));
+                }
+            }
+        }
+    }
+
+    /// `a[…]`.
+    pub(super) fn check_subscript(&mut self, node: Node<'t>) {
+        for child in children(node).into_iter().skip(1) {
+            let source = self.source(child);
+            match child.kind() {
+                "[" | "]" => {}
+                "word" if matches!(source, "@" | "*") => {}
+                _ => self.check_number(child),
+            }
+        }
+    }
+
+    /// A place where the shell works out a number.
+    pub(super) fn check_number(&mut self, node: Node<'t>) {
+        self.descend(node, |walk| walk.check_arithmetic(node));
+    }
+}

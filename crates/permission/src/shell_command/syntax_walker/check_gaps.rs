@@ -1,0 +1,137 @@
+//! What stands between the leaves of the tree.
+//!
+//! The grammar skips more than bash does: `\ ` and carriage returns count as blank there, and a
+//! line joined by a backslash falls apart into two words. Whatever is skipped must be blank to bash
+//! as well. This pass also finds every spot the grammar could not make sense of.
+
+use tree_sitter::{Node, TreeCursor};
+
+use super::{SyntaxWalker, children};
+
+impl SyntaxWalker<'_, '_> {
+    /// Looks at every leaf, in order.
+    pub(super) fn check_gaps(&mut self, root: Node<'_>) {
+        let mut cursor = root.walk();
+        let mut last_end = 0;
+        loop {
+            let node = cursor.node();
+            if node.is_error() || node.is_missing() {
+                self.add_doubt("the grammar cannot make sense of this", node);
+            }
+            self.check_single_line(node);
+            let is_opaque = matches!(node.kind(), "raw_string" | "ansi_c_string");
+            if !is_opaque && cursor.goto_first_child() {
+                continue;
+            }
+            self.check_leaf(&cursor, last_end);
+            last_end = node.end_byte();
+            if !move_to_next_leaf(&mut cursor) {
+                break;
+            }
+        }
+        let rest = self.text.get(last_end..).unwrap_or_default();
+        if !is_blank(rest) {
+            self.add_doubt("something is left over", root);
+        }
+    }
+
+    /// A line end ends a command, whatever the grammar thinks; only behind an operator it does not.
+    fn check_single_line(&mut self, node: Node<'_>) {
+        let is_operator = |child: &Node<'_>| !child.is_named();
+        let every = ONE_LINE.contains(&node.kind())
+            || (node.kind() == "test_command" && self.source(node).starts_with("[ "));
+        if !every && !matches!(node.kind(), "pipeline" | "list") {
+            return;
+        }
+        let mut last_end = node.start_byte();
+        for child in children(node) {
+            let gap = self.text.get(last_end..child.start_byte()).unwrap_or_default();
+            let is_broken = gap.replace("\\\n", "").contains('\n');
+            if is_broken && (every || is_operator(&child)) && child.kind() != "heredoc_body" {
+                self.add_doubt("a command that goes on behind the end of its line", child);
+            }
+            last_end = child.end_byte();
+        }
+    }
+
+    fn check_leaf(&mut self, cursor: &TreeCursor<'_>, last_end: usize) {
+        let node = cursor.node();
+        let mut above = cursor.clone();
+        let parent = if above.goto_parent() { Some(above.node()) } else { None };
+        let parent_kind = parent.map_or("", |parent| parent.kind());
+        let opens = parent.is_some_and(|parent| parent.start_byte() == node.start_byte());
+        // Inside of quotes and documents everything is text; these are read letter by letter.
+        let is_text = (parent_kind == "string" && !opens)
+            || parent_kind == "heredoc_body"
+            || matches!(node.kind(), "heredoc_body" | "heredoc_content" | "heredoc_end")
+            || is_inside_quotes(&mut above);
+        if node.kind() == "comment" && !self.begins_word(node.start_byte()) {
+            self.add_doubt("a comment that is none to bash", node);
+        }
+        let behind = self.text.get(node.end_byte()..).unwrap_or_default();
+        if matches!(node.kind(), "<" | ">") && behind.starts_with('(') {
+            self.add_doubt("a substitution the grammar took for an operator", node);
+        }
+        if node.kind() == "{"
+            && parent_kind == "compound_statement"
+            && !behind.starts_with([' ', '\t', '\n'])
+        {
+            self.add_doubt("a brace that opens nothing", node);
+        }
+        let gap = self.text.get(last_end..node.start_byte()).unwrap_or_default();
+        if !is_text && !is_blank(gap) {
+            self.add_doubt("blank to the grammar but not to bash", node);
+        }
+    }
+
+    /// Does a new word begin here?
+    fn begins_word(&self, at: usize) -> bool {
+        let before = self.text.get(..at).and_then(|before| before.chars().next_back());
+        before.is_none_or(|c| " \t\n;&|()".contains(c))
+    }
+}
+
+/// Nodes that bash reads within one line.
+const ONE_LINE: &[&str] = &[
+    "command",
+    "redirected_statement",
+    "file_redirect",
+    "herestring_redirect",
+    "declaration_command",
+    "unset_command",
+    "variable_assignment",
+    "variable_assignments",
+    "negated_command",
+];
+
+/// The first leaf of an expansion inside of quotes: what stands before it is text as well.
+fn is_inside_quotes(above: &mut TreeCursor<'_>) -> bool {
+    let node = above.node();
+    let start = node.start_byte();
+    let is_expansion = matches!(
+        node.kind(),
+        "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion"
+    );
+    is_expansion
+        && above.goto_parent()
+        && matches!(above.node().kind(), "string" | "heredoc_body")
+        && start >= above.node().start_byte()
+}
+
+fn move_to_next_leaf(cursor: &mut TreeCursor<'_>) -> bool {
+    loop {
+        if cursor.goto_next_sibling() {
+            return true;
+        }
+        if !cursor.goto_parent() {
+            return false;
+        }
+    }
+}
+
+/// Blanks, line ends, and lines joined where a blank stands beside the joint.
+fn is_blank(gap: &str) -> bool {
+    let without_joints = gap.replace("\\\n", "");
+    let is_plain = without_joints.chars().all(|c| matches!(c, ' ' | '\t' | '\n'));
+    is_plain && (without_joints.len() == gap.len() || !without_joints.is_empty())
+}

@@ -1,0 +1,175 @@
+//! Variables of a line and what is certain about them, found before the walk.
+//!
+//! Arithmetic evaluates the text of a variable, subscripts and all, so a variable may only stand
+//! there when every value it is given in this line is a number. And a variable that is only ever
+//! given certain texts can be put in its place. The order of commands is not considered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tree_sitter::Node;
+
+/// What is known of the variables of a line.
+#[derive(Debug, Default)]
+pub(super) struct LineVariables {
+    /// Given something else than a number somewhere.
+    texts: BTreeSet<String>,
+    /// Given a number somewhere.
+    numbers: BTreeSet<String>,
+    /// Certain values, each written in the line; missing when any value is not certain.
+    pub(super) values: BTreeMap<String, Vec<String>>,
+    /// Functions defined anywhere in the line.
+    pub(super) functions: BTreeSet<String>,
+}
+
+/// Numbers to the shell, whatever is done.
+const ALWAYS_NUMBERS: &[&str] = &[
+    "RANDOM",
+    "SECONDS",
+    "LINENO",
+    "EPOCHSECONDS",
+    "BASHPID",
+    "PPID",
+    "UID",
+    "EUID",
+    "SHLVL",
+    "SRANDOM",
+];
+
+impl LineVariables {
+    pub(super) fn collect(root: Node<'_>, text: &str) -> Self {
+        let mut names = Self::default();
+        let mut uncertain = BTreeSet::new();
+        let mut cursor = root.walk();
+        loop {
+            names.visit_node(cursor.node(), text, &mut uncertain);
+            if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    names.values.retain(|name, _| !uncertain.contains(name));
+                    return names;
+                }
+            }
+        }
+    }
+
+    fn visit_node(&mut self, node: Node<'_>, text: &str, uncertain: &mut BTreeSet<String>) {
+        let source = |node: Node<'_>| text.get(node.byte_range()).unwrap_or_default();
+        match node.kind() {
+            "variable_assignment" => {
+                let Some(name) = node.child_by_field_name("name") else { return };
+                let value = node.child_by_field_name("value");
+                let is_added = node.child(1).is_some_and(|child| child.kind() == "+=");
+                let name_text = source(name).split('[').next().unwrap_or_default().to_owned();
+                if name.kind() != "variable_name" || is_added {
+                    uncertain.insert(name_text.clone());
+                    self.texts.insert(name_text);
+                    return;
+                }
+                self.assign_value(
+                    &name_text,
+                    value.map(|value| (value.kind(), source(value))),
+                    uncertain,
+                );
+            }
+            "for_statement" => {
+                let Some(name) = node.child_by_field_name("variable") else { return };
+                let values: Vec<_> =
+                    node.children_by_field_name("value", &mut node.walk()).collect();
+                if values.is_empty() {
+                    self.assign_value(source(name), Some(("unknown", "")), uncertain);
+                }
+                for value in values {
+                    self.assign_value(source(name), Some((value.kind(), source(value))), uncertain);
+                }
+            }
+            "function_definition" => {
+                let name = node.child_by_field_name("name").map(source).unwrap_or_default();
+                self.functions.insert(name.to_owned());
+            }
+            "command" => {
+                let name = node.child_by_field_name("name").map(source);
+                let sets = ["read", "mapfile", "readarray", "printf", "getopts", "let", "wait"];
+                if name.is_some_and(|name| !sets.contains(&name) && !WRAPPED.contains(&name)) {
+                    return;
+                }
+                for argument in node.children_by_field_name("argument", &mut node.walk()) {
+                    self.assign_value(source(argument), Some(("unknown", "")), uncertain);
+                }
+            }
+            "declaration_command" | "unset_command" => {
+                let mut walk = node.walk();
+                for child in node.named_children(&mut walk) {
+                    let child = child.child_by_field_name("name").unwrap_or(child);
+                    self.assign_value(source(child), Some(("unknown", "")), uncertain);
+                }
+            }
+            // `${x:=y}` gives a value as well.
+            "expansion" if source(node).contains('=') => {
+                let name = source(node).trim_start_matches("${");
+                let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+                let name = name.get(..end.unwrap_or(0)).unwrap_or_default();
+                self.assign_value(name, Some(("unknown", "")), uncertain);
+            }
+            _ => {}
+        }
+    }
+
+    fn assign_value(
+        &mut self,
+        name: &str,
+        value: Option<(&str, &str)>,
+        uncertain: &mut BTreeSet<String>,
+    ) {
+        let name = name.trim_matches(['\'', '"']).to_owned();
+        let (kind, source) = value.unwrap_or(("word", ""));
+        let is_number = matches!(kind, "arithmetic_expansion" | "brace_expression")
+            || (matches!(kind, "number" | "word")
+                && source.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_number {
+            self.numbers.insert(name.clone());
+        } else {
+            self.texts.insert(name.clone());
+        }
+        match to_plain_value(kind, source) {
+            Some(text) => self.values.entry(name).or_default().push(text.to_owned()),
+            None => {
+                uncertain.insert(name);
+            }
+        }
+    }
+
+    /// Is it given a value anywhere in the line?
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.texts.contains(name) || self.numbers.contains(name)
+    }
+
+    /// May this variable stand in arithmetic?
+    pub(super) fn is_number(&self, name: &str) -> bool {
+        let is_special = name.chars().all(|c| "#?$!".contains(c)) && !name.is_empty();
+        is_special
+            || ALWAYS_NUMBERS.contains(&name)
+            || (self.numbers.contains(name) && !self.texts.contains(name))
+    }
+}
+
+/// Commands that may hide one of those that set variables.
+const WRAPPED: &[&str] = &["builtin", "command", "eval", "time"];
+
+/// The text of a value without anything the shell would change.
+fn to_plain_value<'t>(kind: &str, source: &'t str) -> Option<&'t str> {
+    let (inner, is_quoted) = match kind {
+        "raw_string" => (source.strip_prefix('\'')?.strip_suffix('\'')?, true),
+        "string" => (source.strip_prefix('"')?.strip_suffix('"')?, true),
+        "word" | "number" => (source, false),
+        _ => return None,
+    };
+    let is_letter = |c: char| {
+        c.is_alphanumeric()
+            || "_-./,:=+@%".contains(c)
+            || (is_quoted && c == ' ')
+            || (!is_quoted && matches!(c, '*' | '?'))
+    };
+    inner.chars().all(is_letter).then_some(inner)
+}

@@ -1,0 +1,171 @@
+//! From the grammar's tree to the commands of a line, taking only what is known.
+//!
+//! The walk visits the tree once. A kind of node it does not know, a gap that is not blank, a word
+//! with a letter the shell would treat specially: each is a doubt, and a line with a doubt is never
+//! allowed by itself. What can be found in a doubtful line is still found, for deny rules.
+
+mod check_arithmetic;
+mod check_gaps;
+mod known_values;
+mod line_variables;
+mod walk_command;
+mod walk_condition;
+mod walk_declaration;
+mod walk_expansion;
+mod walk_redirect;
+mod walk_statement;
+mod word_units;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use tree_sitter::Node;
+
+use super::bash_grammar::parse_bash;
+use super::parsed_script::{ParseDoubt, ParsedShellScript, PossibleDirectories};
+use super::wrapper;
+use crate::file_system_view::FileSystemView;
+use line_variables::LineVariables;
+
+/// Tree levels followed; deeper ones are a doubt.
+const DEPTH_MAX: usize = 120;
+
+/// Shells within shells followed.
+pub(super) const NESTED_MAX: u8 = 8;
+
+/// Doubts kept; the first says enough.
+const DOUBTS_MAX: usize = 8;
+
+/// Parts kept; a line with more is not understood.
+const PARTS_MAX: usize = 50_000;
+
+/// What a line is read against.
+#[derive(Clone, Copy)]
+pub(crate) struct ScriptContext<'a> {
+    /// Where the shell stands.
+    pub(crate) cwd: Option<&'a Path>,
+    /// What lies where.
+    pub(crate) file_system: &'a dyn FileSystemView,
+    /// How deep in the trees of other lines this one is found.
+    pub(crate) depth: usize,
+}
+
+/// Takes a line apart.
+pub(crate) fn parse_script(text: &str, scene: ScriptContext<'_>) -> ParsedShellScript {
+    let places = scene
+        .cwd
+        .map_or(PossibleDirectories::Unknown, |cwd| PossibleDirectories::single(cwd.to_path_buf()));
+    let mut script = ParsedShellScript::default();
+    parse_script_at(text, scene, places, 0, &mut script);
+    if text.contains('\0') {
+        push_doubt(&mut script, "a letter no command can hold", text);
+    }
+    script
+}
+
+/// The same for text inside a line, whose shell stands elsewhere.
+pub(super) fn parse_script_at(
+    text: &str,
+    scene: ScriptContext<'_>,
+    places: PossibleDirectories,
+    nested: u8,
+    script: &mut ParsedShellScript,
+) {
+    let Some(tree) = parse_bash(text).filter(|_| nested <= NESTED_MAX) else {
+        push_doubt(script, "too long or too deep to take apart", text);
+        script.has_hidden = true;
+        return;
+    };
+    let root = tree.root_node();
+    let from = script.parts.len();
+    let mut walk = SyntaxWalker {
+        text,
+        context: scene,
+        nested,
+        depth: scene.depth,
+        variables: LineVariables::collect(root, text),
+        functions: BTreeSet::new(),
+        input_texts: Vec::new(),
+        substitutions: 0,
+        directories: PossibleDirectories::Unknown,
+        may_have_moved: false,
+        function_bodies: Vec::new(),
+        script,
+    };
+    walk.check_gaps(root);
+    walk.walk_statement(root, places);
+    if walk.may_have_moved {
+        for body in std::mem::take(&mut walk.function_bodies) {
+            walk.forget_directories(body);
+        }
+    }
+    let documents = std::mem::take(&mut walk.input_texts);
+    wrapper::parse_shell_input(from, &documents, scene, nested, script);
+}
+
+fn push_doubt(script: &mut ParsedShellScript, why: &'static str, text: &str) {
+    if script.doubts.len() < DOUBTS_MAX {
+        let text = text.chars().take(60).collect();
+        script.doubts.push(ParseDoubt { why, text });
+    }
+}
+
+struct SyntaxWalker<'t, 's> {
+    text: &'t str,
+    context: ScriptContext<'t>,
+    nested: u8,
+    depth: usize,
+    variables: LineVariables,
+    /// Functions that are certain to be defined by now.
+    functions: BTreeSet<String>,
+    /// Texts given to commands as input.
+    input_texts: Vec<String>,
+    /// Substitutions around what is being read.
+    substitutions: usize,
+    /// Where the statement being read stands.
+    directories: PossibleDirectories,
+    /// Something in what was read may have moved the shell.
+    may_have_moved: bool,
+    /// The parts of functions, which run wherever they are called.
+    function_bodies: Vec<Range<usize>>,
+    script: &'s mut ParsedShellScript,
+}
+
+impl<'t> SyntaxWalker<'t, '_> {
+    fn source(&self, node: Node<'_>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    fn add_doubt(&mut self, why: &'static str, node: Node<'_>) {
+        let text = self.source(node);
+        push_doubt(self.script, why, text);
+    }
+
+    /// Where these parts stand cannot be told.
+    fn forget_directories(&mut self, parts: Range<usize>) {
+        let parts = self.script.parts.get_mut(parts).unwrap_or_default();
+        parts.iter_mut().for_each(|part| part.working_directories = PossibleDirectories::Unknown);
+    }
+
+    /// Goes one level down, if that is not too deep.
+    fn descend<T>(&mut self, node: Node<'_>, go: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth >= DEPTH_MAX || self.script.parts.len() >= PARTS_MAX {
+            self.add_doubt("nested too deep", node);
+            self.script.has_hidden = true;
+            return None;
+        }
+        self.depth += 1;
+        let result = go(self);
+        self.depth -= 1;
+        Some(result)
+    }
+}
+
+fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    node.children(&mut node.walk()).collect()
+}
+
+fn named_children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    node.named_children(&mut node.walk()).filter(|child| child.kind() != "comment").collect()
+}

@@ -1,0 +1,271 @@
+//! Statements: which commands run, and where the shell stands when they do.
+//!
+//! A statement has two outcomes, because `cd x && y` only runs `y` in `x`, while `cd x; y` may run
+//! it in either place.
+
+use tree_sitter::Node;
+
+use super::{SyntaxWalker, children, named_children};
+use crate::shell_command::parsed_script::{PossibleDirectories, SimpleCommand};
+
+/// Where the shell stands after a statement that succeeded, and after one that failed.
+#[derive(Clone, Debug)]
+pub(super) struct StatementDirectories {
+    pub(super) on_success: PossibleDirectories,
+    pub(super) on_failure: PossibleDirectories,
+}
+
+impl StatementDirectories {
+    pub(super) fn same_for_both(places: PossibleDirectories) -> Self {
+        Self { on_failure: places.clone(), on_success: places }
+    }
+
+    fn either(self) -> PossibleDirectories {
+        self.on_success.union_with(self.on_failure)
+    }
+}
+
+impl<'t> SyntaxWalker<'t, '_> {
+    /// One statement of any kind.
+    pub(super) fn walk_statement(
+        &mut self,
+        node: Node<'t>,
+        places: PossibleDirectories,
+    ) -> StatementDirectories {
+        let stay = StatementDirectories::same_for_both(places.clone());
+        self.set_directories(&places);
+        self.descend(node, |walk| walk.walk_statement_kind(node, places)).unwrap_or(stay)
+    }
+
+    fn walk_statement_kind(
+        &mut self,
+        node: Node<'t>,
+        places: PossibleDirectories,
+    ) -> StatementDirectories {
+        match node.kind() {
+            "program" | "do_group" | "else_clause" | "elif_clause" => {
+                StatementDirectories::same_for_both(self.walk_sequence(node, places))
+            }
+            "compound_statement" if node.child(0).is_some_and(|child| child.kind() == "((") => {
+                self.walk_condition(node);
+                StatementDirectories::same_for_both(places)
+            }
+            "compound_statement" => {
+                StatementDirectories::same_for_both(self.walk_sequence(node, places))
+            }
+            "subshell" => {
+                self.walk_sequence(node, places.clone());
+                StatementDirectories::same_for_both(places)
+            }
+            "list" => self.walk_list(node, places),
+            "pipeline" => {
+                let from = self.script.parts.len();
+                for child in named_children(node) {
+                    self.walk_statement(child, places.clone());
+                }
+                self.collect_printed_text(from);
+                StatementDirectories::same_for_both(places)
+            }
+            "negated_command" => {
+                let inner = named_children(node)
+                    .first()
+                    .map(|child| self.walk_statement(*child, places.clone()));
+                let inner = inner.unwrap_or(StatementDirectories::same_for_both(places));
+                StatementDirectories { on_success: inner.on_failure, on_failure: inner.on_success }
+            }
+            "command" => self.walk_command(node, places),
+            "redirected_statement" => self.walk_redirected_statement(node, places),
+            "if_statement" => StatementDirectories::same_for_both(self.walk_sequence(node, places)),
+            "while_statement" | "for_statement" | "c_style_for_statement" => {
+                self.walk_loop(node, places)
+            }
+            "case_statement" => self.walk_case(node, places),
+            "function_definition" => {
+                self.walk_function(node, &places);
+                StatementDirectories::same_for_both(places)
+            }
+            "test_command" => {
+                self.walk_condition(node);
+                StatementDirectories::same_for_both(places)
+            }
+            "variable_assignment" | "variable_assignments" => {
+                self.walk_assignments(node, &places);
+                StatementDirectories::same_for_both(places)
+            }
+            "declaration_command" | "unset_command" => {
+                self.walk_declaration(node, &places);
+                StatementDirectories::same_for_both(places)
+            }
+            "comment" => StatementDirectories::same_for_both(places),
+            _ => {
+                self.add_doubt("a kind of statement that is not known", node);
+                StatementDirectories::same_for_both(self.walk_sequence(node, places))
+            }
+        }
+    }
+
+    /// What a pipe carries, as far as it is plainly printed, may be read by a shell at its end.
+    fn collect_printed_text(&mut self, from: usize) {
+        for part in self.script.parts.get(from..).unwrap_or_default() {
+            let words: Vec<&str> = part.words.iter().map(|word| word.text.as_str()).collect();
+            if let ["echo" | "printf", texts @ ..] = words.as_slice() {
+                self.input_texts.push(texts.join(" "));
+            }
+        }
+    }
+
+    /// Statements one after the other. A branch may or may not be taken, so every place counts.
+    pub(super) fn walk_sequence(
+        &mut self,
+        node: Node<'t>,
+        places: PossibleDirectories,
+    ) -> PossibleDirectories {
+        let branches = matches!(node.kind(), "if_statement" | "elif_clause" | "else_clause");
+        let all = children(node);
+        let mut standing = places.clone();
+        for (at, child) in all.iter().enumerate() {
+            if !child.is_named() || matches!(child.kind(), "comment" | "heredoc_body") {
+                continue;
+            }
+            let outcome = self.walk_statement(*child, standing.clone());
+            let is_behind = all.get(at + 1).is_some_and(|next| next.kind() == "&");
+            if is_behind {
+                continue;
+            }
+            let after = outcome.either();
+            standing = if branches { standing.union_with(after) } else { after };
+        }
+        if branches { standing.union_with(places) } else { standing }
+    }
+
+    fn walk_list(&mut self, node: Node<'t>, places: PossibleDirectories) -> StatementDirectories {
+        let all = children(node);
+        let mut outcome = StatementDirectories::same_for_both(places);
+        let mut operator = ";";
+        for child in all {
+            if !child.is_named() {
+                operator = child.kind();
+                continue;
+            }
+            if child.kind() == "comment" {
+                continue;
+            }
+            outcome = match operator {
+                "&&" => {
+                    let right = self.walk_statement(child, outcome.on_success.clone());
+                    StatementDirectories {
+                        on_success: right.on_success,
+                        on_failure: outcome.on_failure.union_with(right.on_failure),
+                    }
+                }
+                "||" => {
+                    let right = self.walk_statement(child, outcome.on_failure.clone());
+                    StatementDirectories {
+                        on_success: outcome.on_success.union_with(right.on_success),
+                        on_failure: right.on_failure,
+                    }
+                }
+                ";" => self.walk_statement(child, outcome.either()),
+                _ => {
+                    self.add_doubt("an operator that is not known", node);
+                    self.walk_statement(child, PossibleDirectories::Unknown)
+                }
+            };
+        }
+        outcome
+    }
+
+    /// A loop: when it moves the shell, the second round begins elsewhere.
+    fn walk_loop(&mut self, node: Node<'t>, places: PossibleDirectories) -> StatementDirectories {
+        let inside = places.clone();
+        let from = self.script.parts.len();
+        let has_moved = std::mem::take(&mut self.may_have_moved);
+        self.set_directories(&inside);
+        for child in children(node) {
+            let kind = child.kind();
+            match kind {
+                "do_group" | "compound_statement" => {
+                    self.walk_statement(child, inside.clone());
+                }
+                _ if node.kind() == "c_style_for_statement" && child.is_named() => {
+                    self.descend(child, |walk| walk.check_arithmetic(child));
+                }
+                "variable_name" | "comment" => {}
+                _ if node.kind() == "for_statement" && child.is_named() => {
+                    self.parse_words(child);
+                }
+                _ if child.is_named() => {
+                    self.walk_statement(child, inside.clone());
+                }
+                "select" => self.add_doubt("a menu waits for somebody", node),
+                _ => {}
+            }
+        }
+        if let Some(name) = node.child_by_field_name("variable") {
+            self.add_loop_variable(name, &inside);
+        }
+        let moves = std::mem::replace(&mut self.may_have_moved, true);
+        if moves {
+            self.forget_directories(from..self.script.parts.len());
+            return StatementDirectories::same_for_both(PossibleDirectories::Unknown);
+        }
+        self.may_have_moved = has_moved;
+        StatementDirectories::same_for_both(places)
+    }
+
+    fn walk_case(&mut self, node: Node<'t>, places: PossibleDirectories) -> StatementDirectories {
+        let mut after = places.clone();
+        for child in named_children(node) {
+            if child.kind() != "case_item" {
+                self.parse_words(child);
+                continue;
+            }
+            let is_value = |part: &Node<'t>| {
+                child.children_by_field_name("value", &mut child.walk()).any(|value| value == *part)
+            };
+            let mut standing = after.clone();
+            for part in named_children(child) {
+                if is_value(&part) {
+                    match part.kind() {
+                        "extglob_pattern" | "regex" => self.check_inert(part),
+                        _ => drop(self.parse_words(part)),
+                    }
+                } else {
+                    standing =
+                        standing.clone().union_with(self.walk_statement(part, standing).either());
+                }
+            }
+            after = after.union_with(standing);
+        }
+        StatementDirectories::same_for_both(after.union_with(places))
+    }
+
+    /// A function: its body is judged where it is written, for wherever it may be called.
+    fn walk_function(&mut self, node: Node<'t>, places: &PossibleDirectories) {
+        let inside = places.clone();
+        let from = self.script.parts.len();
+        let is_certain = node.parent().is_some_and(|parent| parent.kind() == "program");
+        if let Some(name) = node.child_by_field_name("name") {
+            let name_text = self.source(name).to_owned();
+            let is_plain = name_text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            if !is_plain {
+                self.add_doubt("a function with an odd name", name);
+            }
+            if is_certain && is_plain && node.next_sibling().is_none_or(|next| next.kind() != "&") {
+                self.functions.insert(name_text);
+            }
+        }
+        for body in node.children_by_field_name("body", &mut node.walk()) {
+            self.walk_statement(body, inside.clone());
+        }
+        let mut part = SimpleCommand { working_directories: inside, ..SimpleCommand::default() };
+        for redirect in node.children_by_field_name("redirect", &mut node.walk()) {
+            self.walk_redirect(redirect, &mut part);
+        }
+        if !part.redirects.is_empty() {
+            part.text = self.source(node).to_owned();
+            self.add_command(part);
+        }
+        self.function_bodies.push(from..self.script.parts.len());
+    }
+}

@@ -1,0 +1,164 @@
+//! Cassettes on disk: read whole, or written one exchange at a time, never half.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::exchange::RecordedExchange;
+use super::format;
+
+/// Recorded traffic: exchanges in the order they were asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cassette {
+    exchanges: Vec<RecordedExchange>,
+}
+
+/// Why a cassette cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CassetteError {
+    /// The system does not give it out.
+    #[error("cannot read the cassette {}: {source}", path.display())]
+    Read {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("{} holds no recording; a cassette is a file, or a folder of files, named *.jsonl", path.display())]
+    Empty {
+        /// Which file or folder.
+        path: PathBuf,
+    },
+    /// It is not what a recorder writes.
+    #[error("{}, line {line}: {problem}; record it again", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// Which line; 1 is the first.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It is more than anybody would record.
+    #[error("{} is too large: at most {FILES_MAX} files and {BYTES_MAX} bytes are read", path.display())]
+    TooLarge {
+        /// Which file or folder.
+        path: PathBuf,
+    },
+}
+
+impl Cassette {
+    /// Reads a file, or all files of a folder that are named `*.jsonl`, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, holds nothing, or a line of it is not as a recorder writes it.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, CassetteError> {
+        let path = path.as_ref();
+        let failed = |source| CassetteError::Read { path: path.to_owned(), source };
+        let files = if fs::metadata(path).map_err(failed)?.is_dir() {
+            list_recordings(path).map_err(failed)?
+        } else {
+            vec![path.to_owned()]
+        };
+        if files.len() > FILES_MAX {
+            return Err(CassetteError::TooLarge { path: path.to_owned() });
+        }
+        let mut left = BYTES_MAX;
+        let mut exchanges = Vec::new();
+        for file in files {
+            let text = read_recording(&file, &mut left)?;
+            let wrong = |(line, problem)| CassetteError::Line { path: file.clone(), line, problem };
+            exchanges.extend(format::parse_exchanges(&text).map_err(wrong)?);
+        }
+        if exchanges.is_empty() {
+            return Err(CassetteError::Empty { path: path.to_owned() });
+        }
+        Ok(Self { exchanges })
+    }
+
+    /// A cassette of these.
+    #[must_use]
+    pub fn new(exchanges: Vec<RecordedExchange>) -> Self {
+        Self { exchanges }
+    }
+
+    /// Its exchanges, in the order they were asked.
+    #[must_use]
+    pub fn exchanges(&self) -> &[RecordedExchange] {
+        &self.exchanges
+    }
+
+    pub(crate) fn into_exchanges(self) -> Vec<RecordedExchange> {
+        self.exchanges
+    }
+}
+
+/// Several cassettes as one, one after the other.
+impl FromIterator<Self> for Cassette {
+    fn from_iter<T: IntoIterator<Item = Self>>(cassettes: T) -> Self {
+        let exchanges = cassettes.into_iter().flat_map(|cassette| cassette.exchanges);
+        Self { exchanges: exchanges.collect() }
+    }
+}
+
+/// The recordings in a folder, in the order of their names.
+pub(crate) fn list_recordings(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Writes one exchange under its number: first beside its place, then moved there, so that nobody
+/// ever sees half of it. What is already there is left alone.
+pub(crate) fn write_recording(folder: &Path, number: usize, text: &str) -> io::Result<()> {
+    let path = folder.join(format!("{number:04}.jsonl"));
+    let beside = folder.join(format!(".{number:04}.part"));
+    // What was said to a model is its user's business: other accounts need not read it.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    let written = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(
+            |()| if path.exists() { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) },
+        )
+        .and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        // The first error is the one to tell; a part left behind is not read by anybody.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn read_recording(path: &Path, left: &mut u64) -> Result<String, CassetteError> {
+    let failed = |source| CassetteError::Read { path: path.to_owned(), source };
+    // A pipe or a device would be read for ever.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
+    }
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let read = file.take(left.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    *left = left
+        .checked_sub(u64::try_from(read).unwrap_or(u64::MAX))
+        .ok_or_else(|| CassetteError::TooLarge { path: path.to_owned() })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        let problem = "this is not UTF-8".to_owned();
+        CassetteError::Line { path: path.to_owned(), line, problem }
+    })
+}
+
+/// Files of one cassette, and exchanges of one recording.
+pub(crate) const FILES_MAX: usize = 9_999;
+/// Bytes of one cassette, and of one recording.
+pub(crate) const BYTES_MAX: u64 = 1024 * 1024 * 1024;

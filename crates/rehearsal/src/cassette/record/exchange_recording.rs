@@ -1,0 +1,139 @@
+//! What is heard of one exchange while it passes, within bounds.
+//!
+//! Holds everything in memory until the exchange is over, because a secret may be cut in two by any
+//! boundary and only the whole can be scrubbed. Does not scrub or write itself.
+
+use std::time::Instant;
+
+use super::summary::UnrecordedReason;
+use crate::cassette::exchange::{
+    ExchangeEnd, RecordedChunk, RecordedExchange, RecordedRequest, RecordedResponseHead,
+};
+use crate::server;
+
+/// One exchange as it passes.
+pub(super) struct ExchangeRecording {
+    pub(super) number: usize,
+    exchange: RecordedExchange,
+    began: Instant,
+    is_ended: bool,
+    /// How much more may be held.
+    bytes_left: usize,
+    /// Why it cannot be recorded, once that is known.
+    refusal: Option<UnrecordedReason>,
+}
+
+impl ExchangeRecording {
+    /// Begins with the request.
+    pub(super) fn new(number: usize, request: &server::HttpRequest, bytes_max: usize) -> Self {
+        let mut tape = Self {
+            number,
+            exchange: RecordedExchange {
+                request: RecordedRequest {
+                    method: request.method.clone(),
+                    path: request.target.clone(),
+                    ..RecordedRequest::default()
+                },
+                head: None,
+                chunks: Vec::new(),
+                end: ExchangeEnd::Unfinished,
+                end_millis: 0,
+            },
+            began: Instant::now(),
+            is_ended: false,
+            bytes_left: bytes_max,
+            refusal: None,
+        };
+        if is_compressed(&request.headers) {
+            tape.refuse(UnrecordedReason::Compressed);
+        }
+        if tape.reserve_bytes(request.body.len()) {
+            tape.exchange.request.headers = request.headers.clone();
+            tape.exchange.request.body = request.body.clone();
+        }
+        tape
+    }
+
+    /// The head of the answer came.
+    pub(super) fn record_head(
+        &mut self,
+        status: u16,
+        headers: &[(String, String)],
+        length: Option<u64>,
+    ) {
+        if is_compressed(headers) {
+            self.refuse(UnrecordedReason::Compressed);
+        }
+        let millis = self.elapsed_millis();
+        let headers = headers.to_vec();
+        self.exchange.head = Some(RecordedResponseHead { status, headers, length, millis });
+    }
+
+    /// A piece of the answer came.
+    pub(super) fn record_chunk(&mut self, bytes: &[u8]) {
+        if self.reserve_bytes(bytes.len()) {
+            let millis = self.elapsed_millis();
+            self.exchange.chunks.push(RecordedChunk { millis, bytes: bytes.to_vec() });
+        }
+    }
+
+    /// The answer ended.
+    pub(super) fn record_end(&mut self, end: ExchangeEnd) {
+        self.exchange.end = end;
+        self.exchange.end_millis = self.elapsed_millis();
+        self.is_ended = true;
+    }
+
+    /// It is not to be recorded. What was held is let go.
+    pub(super) fn refuse(&mut self, why: UnrecordedReason) {
+        self.refusal.get_or_insert(why);
+        self.exchange.chunks = Vec::new();
+        self.exchange.request.body = Vec::new();
+        self.bytes_left = 0;
+    }
+
+    pub(super) fn path(&self) -> &str {
+        &self.exchange.request.path
+    }
+
+    pub(super) fn method(&self) -> &str {
+        &self.exchange.request.method
+    }
+
+    /// Nothing more will be heard. An answer that has not ended is one that somebody gave up on.
+    pub(super) fn finish(&mut self) {
+        if !self.is_ended {
+            self.record_end(ExchangeEnd::Unfinished);
+        }
+    }
+
+    /// What was heard, or why it is not to be recorded.
+    pub(super) fn into_exchange(self) -> Result<RecordedExchange, UnrecordedReason> {
+        match self.refusal {
+            Some(why) => Err(why),
+            None => Ok(self.exchange),
+        }
+    }
+
+    fn reserve_bytes(&mut self, bytes: usize) -> bool {
+        if self.refusal.is_some() {
+            return false;
+        }
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => self.bytes_left = left,
+            None => self.refuse(UnrecordedReason::TooLarge),
+        }
+        self.refusal.is_none()
+    }
+
+    fn elapsed_millis(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+fn is_compressed(headers: &[(String, String)]) -> bool {
+    headers.iter().any(|(name, value)| {
+        name.eq_ignore_ascii_case("content-encoding")
+            && !value.trim().eq_ignore_ascii_case("identity")
+    })
+}

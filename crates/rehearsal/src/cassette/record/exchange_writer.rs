@@ -1,0 +1,149 @@
+//! From what was heard to a file: choose the headers, scrub, look again, write. In this order, and
+//! nothing reaches the disk any other way.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::exchange_recording::ExchangeRecording;
+use super::summary::{RecordSummary, UnrecordedExchange, UnrecordedReason};
+use crate::cassette::cassette_file::{BYTES_MAX, FILES_MAX, write_recording};
+use crate::cassette::exchange::{RecordedExchange, RecordedRequest};
+use crate::cassette::format;
+use crate::cassette::scrub::{CassetteScrubber, ScrubFailure};
+
+/// Writes exchanges down.
+#[derive(Debug)]
+pub(super) struct ExchangeWriter {
+    pub(super) folder: PathBuf,
+    pub(super) scrubber: CassetteScrubber,
+    /// Headers to keep besides those that always are; names in lower case.
+    pub(super) extra_headers: Vec<String>,
+    summary: Mutex<RecordSummary>,
+    /// How many exchanges are begun and not yet written or given up.
+    open_exchanges: watch::Sender<usize>,
+}
+
+/// Counts one exchange as begun until it is dropped.
+pub(super) struct OpenExchangeGuard(Arc<ExchangeWriter>);
+
+impl Drop for OpenExchangeGuard {
+    fn drop(&mut self) {
+        self.0.open_exchanges.send_modify(|open| *open -= 1);
+    }
+}
+
+impl ExchangeWriter {
+    pub(super) fn new(folder: PathBuf, scrubber: CassetteScrubber, headers: &[String]) -> Self {
+        Self {
+            folder,
+            scrubber,
+            extra_headers: headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            summary: Mutex::default(),
+            open_exchanges: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn begin_exchange(self: &Arc<Self>) -> OpenExchangeGuard {
+        self.open_exchanges.send_modify(|open| *open += 1);
+        OpenExchangeGuard(Arc::clone(self))
+    }
+
+    pub(super) fn watch_open_exchanges(&self) -> watch::Receiver<usize> {
+        self.open_exchanges.subscribe()
+    }
+
+    pub(super) fn summary(&self) -> RecordSummary {
+        self.lock_summary().clone()
+    }
+
+    /// Writes an exchange down, or notes why not. Takes as long as a disk takes.
+    pub(super) fn save(&self, tape: ExchangeRecording) {
+        let number = tape.number;
+        let request = RecordedRequest {
+            method: tape.method().to_owned(),
+            path: tape.path().to_owned(),
+            ..RecordedRequest::default()
+        };
+        if let Err(why) = self.try_save(number, tape) {
+            let (request, _) = self.scrubber.scrub_request(request);
+            let request = format!("{} {}", request.method, request.path);
+            self.lock_summary().add_unrecorded(UnrecordedExchange { number, request, reason: why });
+        }
+    }
+
+    fn try_save(&self, number: usize, tape: ExchangeRecording) -> Result<(), UnrecordedReason> {
+        let mut exchange = tape.into_exchange()?;
+        self.scrubber.learn(
+            &exchange.request.headers,
+            &exchange.request.path,
+            &exchange.request.body,
+        );
+        if let Some(head) = &exchange.head {
+            self.scrubber.learn_headers(&head.headers);
+        }
+        self.filter_headers(&mut exchange);
+        let (exchange, scrubbed) = self.scrubber.scrub(exchange);
+        let text = format::serialize_exchange(&exchange)
+            .map_err(|error| UnrecordedReason::Disk(error.to_string()))?;
+        self.scrubber.check_clean(&exchange, &text).map_err(|unfit| match unfit {
+            ScrubFailure::Leaks => UnrecordedReason::StillSecret,
+            ScrubFailure::TooManySecrets => UnrecordedReason::TooManySecrets,
+        })?;
+        let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let has_room = self.lock_summary().bytes.saturating_add(bytes) <= BYTES_MAX;
+        if number > FILES_MAX || !has_room {
+            return Err(UnrecordedReason::Full);
+        }
+        write_recording(&self.folder, number, &text)
+            .map_err(|error| UnrecordedReason::Disk(error.to_string()))?;
+        let mut summary = self.lock_summary();
+        summary.exchanges += 1;
+        summary.bytes += bytes;
+        summary.scrubbed += scrubbed;
+        Ok(())
+    }
+
+    /// A header nobody thought of may hold anything, so only those thought of are kept.
+    fn filter_headers(&self, exchange: &mut RecordedExchange) {
+        let asked = |name: &str| {
+            self.extra_headers.iter().any(|kept| kept == name)
+                && !format::FRAMING_HEADERS.contains(&name)
+        };
+        let request = &mut exchange.request;
+        request
+            .headers
+            .retain(|(name, _)| RECORDED_REQUEST_HEADERS.contains(&name.as_str()) || asked(name));
+        if let Some(head) = &mut exchange.head {
+            let is_kept = |name: &str| {
+                RECORDED_RESPONSE_HEADERS.contains(&name) || name.contains("ratelimit")
+            };
+            head.headers.retain(|(name, _)| is_kept(name) || asked(name));
+        }
+    }
+
+    /// The summary is consistent after every statement, so a panic elsewhere cannot have spoilt it.
+    fn lock_summary(&self) -> MutexGuard<'_, RecordSummary> {
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Headers of a request that say what kind of request it is.
+const RECORDED_REQUEST_HEADERS: [&str; 6] = [
+    "content-type",
+    "accept",
+    "anthropic-version",
+    "anthropic-beta",
+    "openai-beta",
+    "x-windlass-source",
+];
+/// Headers of an answer that a client acts on, besides the limits of its rate.
+const RECORDED_RESPONSE_HEADERS: [&str; 6] = [
+    "content-type",
+    "content-language",
+    "cache-control",
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+];

@@ -1,0 +1,224 @@
+//! When two requests are the same, and where they first differ.
+//!
+//! The same method, the same path with its query, and the same body: JSON by value, anything else by
+//! the byte. Both have been scrubbed, and the numbers of placeholders are taken off. Headers are not
+//! compared.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::cassette::exchange::RecordedRequest;
+use crate::cassette::scrub::{CassetteScrubber, strip_placeholder_numbers};
+
+/// A request as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NormalizedRequest {
+    pub(super) method: String,
+    pub(super) path: String,
+    body: NormalizedBody,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum NormalizedBody {
+    Json(Value),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// Where two requests first differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RequestDifference {
+    /// A JSON pointer into the body, or what else it is.
+    place: String,
+    expected: String,
+    got: String,
+}
+
+impl fmt::Display for RequestDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, expected, got } = self;
+        write!(f, "the first difference is at {place}: expected {expected}, got {got}")
+    }
+}
+
+impl NormalizedRequest {
+    pub(super) fn new(scrubber: &CassetteScrubber, request: RecordedRequest) -> Self {
+        let (request, _) = scrubber.scrub_request(request);
+        let body = match serde_json::from_slice(&request.body) {
+            Ok(mut value) => {
+                strip_numbers_in_value(&mut value);
+                NormalizedBody::Json(value)
+            }
+            Err(_) => match String::from_utf8(request.body) {
+                Ok(text) => NormalizedBody::Text(strip_placeholder_numbers(&text)),
+                Err(error) => NormalizedBody::Bytes(error.into_bytes()),
+            },
+        };
+        Self { method: request.method, path: strip_placeholder_numbers(&request.path), body }
+    }
+
+    /// Where `got` differs from what was expected.
+    pub(super) fn find_difference(&self, got: &Self) -> Option<RequestDifference> {
+        let words = |place: &str, expected: &str, got: &str| RequestDifference {
+            place: place.to_owned(),
+            expected: expected.to_owned(),
+            got: got.to_owned(),
+        };
+        if self.method != got.method {
+            return Some(words("the method", &self.method, &got.method));
+        }
+        if self.path != got.path {
+            let (expected, got) = excerpt_around_difference(&self.path, &got.path);
+            return Some(words("the path", &expected, &got));
+        }
+        match (&self.body, &got.body) {
+            (expected, got) if expected == got => None,
+            (NormalizedBody::Json(expected), NormalizedBody::Json(got)) => {
+                diff_values(expected, got, &mut String::new())
+            }
+            (NormalizedBody::Text(expected), NormalizedBody::Text(got)) => {
+                let (expected, got) = excerpt_around_difference(expected, got);
+                Some(words("the body", &expected, &got))
+            }
+            (expected, got) => Some(words("the body", &expected.describe(), &got.describe())),
+        }
+    }
+}
+
+impl NormalizedBody {
+    fn describe(&self) -> String {
+        match self {
+            Self::Json(value) => format!("JSON {}", shorten_text(&value.to_string())),
+            Self::Text(text) => format!("text {}", quote(text)),
+            Self::Bytes(bytes) => format!("{} bytes that are no text", bytes.len()),
+        }
+    }
+}
+
+fn strip_numbers_in_value(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains('<') => *text = strip_placeholder_numbers(text),
+        Value::Array(list) => list.iter_mut().for_each(strip_numbers_in_value),
+        Value::Object(fields) => fields.values_mut().for_each(strip_numbers_in_value),
+        _ => {}
+    }
+}
+
+/// The first difference in the order of the lists and the alphabet of the keys.
+fn diff_values(expected: &Value, got: &Value, place: &mut String) -> Option<RequestDifference> {
+    if expected == got {
+        return None;
+    }
+    let here = place.len();
+    match (expected, got) {
+        (Value::Object(expected), Value::Object(got)) => {
+            let mut keys: Vec<&String> = expected.keys().chain(got.keys()).collect();
+            keys.sort();
+            keys.dedup();
+            for key in keys {
+                place.push('/');
+                place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                let found = diff_members(expected.get(key), got.get(key), place);
+                if found.is_some() {
+                    return found;
+                }
+                place.truncate(here);
+            }
+            None
+        }
+        (Value::Array(expected), Value::Array(got)) => {
+            for index in 0..expected.len().max(got.len()) {
+                place.push_str(&format!("/{index}"));
+                let found = diff_members(expected.get(index), got.get(index), place);
+                if found.is_some() {
+                    return found;
+                }
+                place.truncate(here);
+            }
+            None
+        }
+        (Value::String(expected), Value::String(got)) => {
+            let (expected, got) = excerpt_around_difference(expected, got);
+            Some(difference_at(place, expected, got))
+        }
+        _ => Some(difference_at(
+            place,
+            shorten_text(&expected.to_string()),
+            shorten_text(&got.to_string()),
+        )),
+    }
+}
+
+fn diff_members(
+    expected: Option<&Value>,
+    got: Option<&Value>,
+    place: &mut String,
+) -> Option<RequestDifference> {
+    match (expected, got) {
+        (Some(expected), Some(got)) => diff_values(expected, got, place),
+        (None, None) => None,
+        (expected, got) => {
+            let shown = |value: Option<&Value>| {
+                value.map_or_else(|| "nothing".to_owned(), |value| shorten_text(&value.to_string()))
+            };
+            Some(difference_at(place, shown(expected), shown(got)))
+        }
+    }
+}
+
+fn difference_at(place: &str, expected: String, got: String) -> RequestDifference {
+    let place = if place.is_empty() { "the whole body".to_owned() } else { place.to_owned() };
+    RequestDifference { place, expected, got }
+}
+
+/// Two texts from a little before their first difference.
+fn excerpt_around_difference(expected: &str, got: &str) -> (String, String) {
+    let same = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
+    let from = same.saturating_sub(CONTEXT_CHARS);
+    let window = |text: &str| {
+        let begin = if from > 0 { "…" } else { "" };
+        let rest: String = text.chars().skip(from).collect();
+        quote(&format!("{begin}{rest}"))
+    };
+    (window(expected), window(got))
+}
+
+fn quote(text: &str) -> String {
+    format!("{:?}", shorten_text(text))
+}
+
+fn shorten_text(text: &str) -> String {
+    crate::server::shorten(text)
+}
+
+/// Characters shown before a difference.
+const CONTEXT_CHARS: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::diff_values;
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let long = "x".repeat(100);
+        for (expected, got, wanted) in [
+            (json!({"a": [1, 2]}), json!({"a": [1, 3]}), "/a/1: expected 2, got 3"),
+            (json!({"a": 1}), json!({"a": 1, "b": null}), "/b: expected nothing, got null"),
+            (json!({"a/b": {"~": 1}}), json!({"a/b": {}}), "/a~1b/~0: expected 1, got nothing"),
+            (json!([1]), json!([1, "x"]), "/1: expected nothing, got \"x\""),
+            (json!(1), json!("1"), "the whole body: expected 1, got \"1\""),
+            (
+                json!(format!("{long}a")),
+                json!(format!("{long}b")),
+                &format!("the whole body: expected \"…{0}a\", got \"…{0}b\"", "x".repeat(20)),
+            ),
+        ] {
+            let found = diff_values(&expected, &got, &mut String::new()).expect("a difference");
+            assert_eq!(found.to_string(), format!("the first difference is at {wanted}"));
+        }
+        assert_eq!(diff_values(&Value::Null, &Value::Null, &mut String::new()), None);
+    }
+}

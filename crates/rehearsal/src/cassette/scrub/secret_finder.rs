@@ -1,0 +1,101 @@
+//! Finds what must not be written down, in a text. Values known from headers first, then whatever
+//! is shaped like a key. What replaces it is not decided here.
+
+use std::ops::Range;
+
+use super::secret_pattern;
+
+/// What something found is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SecretKind {
+    /// Opens a door.
+    Secret,
+    /// Tells who somebody is.
+    Identity,
+    /// An e-mail address.
+    Email,
+    /// The value of a stand-in, by its place in the list.
+    StandIn(usize),
+}
+
+/// A value to look for.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct SecretLiteral {
+    pub(super) value: Vec<u8>,
+    pub(super) kind: SecretKind,
+}
+
+/// Something found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SecretMatch {
+    pub(super) range: Range<usize>,
+    pub(super) kind: SecretKind,
+}
+
+/// What is looked for.
+pub(super) struct SecretFinder {
+    /// Longest first, so that a value inside of another does not hide it.
+    literals: Vec<SecretLiteral>,
+    emails: bool,
+    /// Bytes with which something sought may begin.
+    first_bytes: [bool; 256],
+}
+
+impl SecretFinder {
+    pub(super) fn new(mut literals: Vec<SecretLiteral>, emails: bool) -> Self {
+        literals.retain(|literal| !literal.value.is_empty());
+        literals.sort_by_key(|literal| std::cmp::Reverse(literal.value.len()));
+        let mut first_bytes = [false; 256];
+        let begins = literals.iter().filter_map(|literal| literal.value.first().copied());
+        for byte in begins.chain(secret_pattern::first_bytes()).chain(emails.then_some(b'@')) {
+            if let Some(may) = first_bytes.get_mut(usize::from(byte)) {
+                *may = true;
+            }
+        }
+        Self { literals, emails, first_bytes }
+    }
+
+    /// Everything found, in order and without overlaps.
+    pub(super) fn find(&self, text: &[u8]) -> Vec<SecretMatch> {
+        let mut all: Vec<SecretMatch> = Vec::new();
+        let mut at = 0;
+        let mut taken = 0;
+        while let Some(byte) = text.get(at) {
+            let may = self.first_bytes.get(usize::from(*byte)).is_some_and(|may| *may);
+            match may.then(|| self.match_at(text, at, taken)).flatten() {
+                Some(found) => {
+                    at = found.range.end.max(at + 1);
+                    taken = found.range.end;
+                    all.push(found);
+                }
+                None => at += 1,
+            }
+        }
+        all
+    }
+
+    fn match_at(&self, text: &[u8], at: usize, taken: usize) -> Option<SecretMatch> {
+        let rest = text.get(at..)?;
+        for SecretLiteral { value, kind } in &self.literals {
+            let range = at..at + value.len();
+            let is_whole = !matches!(kind, SecretKind::StandIn(_)) || is_whole_word(text, &range);
+            if rest.starts_with(value) && is_whole {
+                return Some(SecretMatch { range, kind: *kind });
+            }
+        }
+        if let Some(range) = secret_pattern::match_secret(text, at) {
+            return Some(SecretMatch { range, kind: SecretKind::Secret });
+        }
+        if let Some(range) = secret_pattern::match_identity(text, at) {
+            return Some(SecretMatch { range, kind: SecretKind::Identity });
+        }
+        let range = self.emails.then(|| secret_pattern::match_email(text, at, taken)).flatten()?;
+        Some(SecretMatch { range, kind: SecretKind::Email })
+    }
+}
+
+/// `/home/me` is not part of `/home/merlin`.
+fn is_whole_word(text: &[u8], range: &Range<usize>) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    secret_pattern::is_word_start(text, range.start) && !text.get(range.end).is_some_and(is_name)
+}

@@ -1,0 +1,270 @@
+//! What keys look like. Written for no false calm: a word too many that is replaced costs little,
+//! because what is sent and what is recorded are replaced alike; a key too few is a key published.
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// A key that begins with something of its own.
+struct KeyPattern {
+    prefix: &'static str,
+    /// Letters that must follow at least.
+    min: usize,
+    /// Must it have a digit or a capital, because words begin like this too?
+    must_be_mixed: bool,
+}
+
+const fn key_pattern(prefix: &'static str, min: usize) -> KeyPattern {
+    KeyPattern { prefix, min, must_be_mixed: false }
+}
+
+const fn mixed_key_pattern(prefix: &'static str, min: usize) -> KeyPattern {
+    KeyPattern { prefix, min, must_be_mixed: true }
+}
+
+/// Longer prefixes before the shorter ones they begin with.
+const KEY_PATTERNS: &[KeyPattern] = &[
+    mixed_key_pattern("sk-", 16),
+    key_pattern("sk_live_", 12),
+    key_pattern("sk_test_", 12),
+    key_pattern("rk_live_", 12),
+    key_pattern("AIza", 30),
+    key_pattern("ghp_", 20),
+    key_pattern("gho_", 20),
+    key_pattern("ghu_", 20),
+    key_pattern("ghs_", 20),
+    key_pattern("ghr_", 20),
+    key_pattern("github_pat_", 20),
+    key_pattern("glpat-", 16),
+    key_pattern("xoxa-", 10),
+    key_pattern("xoxb-", 10),
+    key_pattern("xoxp-", 10),
+    key_pattern("xoxr-", 10),
+    key_pattern("xoxs-", 10),
+    key_pattern("xapp-", 16),
+    mixed_key_pattern("hf_", 20),
+    mixed_key_pattern("gsk_", 20),
+    mixed_key_pattern("xai-", 20),
+    mixed_key_pattern("pplx-", 20),
+    mixed_key_pattern("nvapi-", 20),
+    mixed_key_pattern("npm_", 30),
+    mixed_key_pattern("pypi-", 30),
+    mixed_key_pattern("r8_", 30),
+    mixed_key_pattern("GOCSPX-", 16),
+    mixed_key_pattern("whsec_", 20),
+    mixed_key_pattern("dop_v1_", 20),
+    mixed_key_pattern("AGE-SECRET-KEY-", 20),
+    mixed_key_pattern("ya29.", 20),
+    mixed_key_pattern("SG.", 30),
+];
+
+/// Bytes with which a secret or an identity may begin.
+pub(super) fn first_bytes() -> impl Iterator<Item = u8> {
+    let keys = KEY_PATTERNS.iter().filter_map(|key| key.prefix.bytes().next());
+    keys.chain(*b"A-:eBbaSspo")
+}
+
+/// The secret that begins here, or that is announced here.
+pub(super) fn match_secret(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    if rest.starts_with(b"-----BEGIN ") {
+        return match_private_key(rest).map(|len| at..at + len);
+    }
+    if rest.starts_with(b"://") {
+        return match_url_password(rest).map(|found| at + found.start..at + found.end);
+    }
+    if !is_word_start(text, at) {
+        return None;
+    }
+    let len = match_prefixed_key(rest)
+        .or_else(|| match_access_key(rest))
+        .or_else(|| match_web_token(rest));
+    if let Some(len) = len {
+        return Some(at..at + len);
+    }
+    let found = match_announced_secret(rest)?;
+    Some(at + found.start..at + found.end)
+}
+
+/// The name of an organisation or a project that begins here.
+pub(super) fn match_identity(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    let prefix =
+        ["org-", "proj_"].into_iter().find(|prefix| rest.starts_with(prefix.as_bytes()))?;
+    let len = count_matching(rest, prefix.len(), |byte| byte.is_ascii_alphanumeric());
+    let name = rest.get(prefix.len()..prefix.len() + len)?;
+    let is_name = len >= 20 && name.iter().any(u8::is_ascii_digit) && is_word_start(text, at);
+    is_name.then(|| at..at + prefix.len() + len)
+}
+
+/// The e-mail address around the `@` that stands here. Nothing before `from` is taken.
+pub(super) fn match_email(text: &[u8], at: usize, from: usize) -> Option<Range<usize>> {
+    let is_local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
+    let local = text.get(from..at)?.iter().rev().take_while(|byte| is_local(byte)).count();
+    let rest = text.get(at..)?.strip_prefix(b"@")?;
+    let mut domain =
+        count_matching(rest, 0, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+    // A full stop after an address is the sentence's.
+    while rest.get(..domain)?.ends_with(b".") {
+        domain -= 1;
+    }
+    let top = rest.get(..domain)?.rsplit(|byte| *byte == b'.').next()?;
+    let is_domain = top.len() < domain && top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic);
+    // `git@host` is how repositories are named, and nobody's address.
+    let is_address = local > 0 && is_domain && text.get(at - local..at) != Some(b"git");
+    is_address.then(|| at - local..at + 1 + domain)
+}
+
+/// Does a word begin here? An escape before it, of JSON or of an address, is no part of it.
+pub(super) fn is_word_start(text: &[u8], at: usize) -> bool {
+    let before = text.get(at.saturating_sub(6)..at).unwrap_or_default();
+    match before {
+        [.., last] if !last.is_ascii_alphanumeric() => true,
+        [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+        [b'\\', b'u', a, b, c, d] => [a, b, c, d].into_iter().all(u8::is_ascii_hexdigit),
+        [.., b'%', high, low] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+        [] => true,
+        _ => false,
+    }
+}
+
+fn match_prefixed_key(rest: &[u8]) -> Option<usize> {
+    KEY_PATTERNS.iter().find_map(|key| {
+        let prefix = key.prefix.len();
+        rest.starts_with(key.prefix.as_bytes()).then_some(())?;
+        // A key with a stop in its beginning has stops inside too.
+        let has_stops = key.prefix.ends_with('.');
+        let is_letter = |byte: u8| {
+            byte.is_ascii_alphanumeric() || b"_-".contains(&byte) || has_stops && byte == b'.'
+        };
+        // Judged by its beginning: were it judged whole, a long line of beginnings that are no keys
+        // would be read again and again.
+        let begin = rest.get(prefix..rest.len().min(prefix + BEGIN_MAX))?;
+        let begin = begin.get(..count_matching(begin, 0, is_letter))?;
+        let is_key = begin.len() >= key.min && (!key.must_be_mixed || is_mixed(begin));
+        is_key.then(|| prefix + count_matching(rest, prefix, is_letter))
+    })
+}
+
+fn is_mixed(body: &[u8]) -> bool {
+    body.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+}
+
+/// The public half of a pair, which is a secret by company.
+fn match_access_key(rest: &[u8]) -> Option<usize> {
+    let is_one = rest.starts_with(b"AKIA") || rest.starts_with(b"ASIA");
+    let len = count_matching(rest, 0, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    (is_one && len == 20 && !rest.get(20).is_some_and(u8::is_ascii_alphanumeric)).then_some(20)
+}
+
+/// Three parts, the first of which is JSON in base64.
+fn match_web_token(rest: &[u8]) -> Option<usize> {
+    let rest = rest.get(..rest.len().min(WEB_TOKEN_MAX)).unwrap_or_default();
+    let part = |from| {
+        count_matching(rest, from, |byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let begin = rest.get(..rest.len().min(BEGIN_MAX)).unwrap_or_default();
+    let stop = rest.starts_with(b"eyJ").then(|| find_bytes(begin, b"."))??;
+    let first = Some(part(0)).filter(|len| *len >= 12 && *len == stop)?;
+    let second = first + 1 + part(first + 1);
+    let is_token = second >= first + 9 && rest.get(second) == Some(&b'.');
+    is_token.then(|| second + 1 + part(second + 1))
+}
+
+/// What follows a word that says a secret follows.
+fn match_announced_secret(rest: &[u8]) -> Option<Range<usize>> {
+    let begins = |word: &str| {
+        rest.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let token = |from| {
+        count_matching(rest, from, |byte| {
+            byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte)
+        })
+    };
+    if begins("bearer ") {
+        let (from, len) = (7, token(7));
+        let has_digit = rest.get(from..from + len)?.iter().any(u8::is_ascii_digit);
+        return (len >= 16 && has_digit || len >= 32).then(|| from..from + len);
+    }
+    if begins("basic ") {
+        let (from, len) = (6, token(6));
+        let decoded = STANDARD.decode(rest.get(from..from + len)?).ok()?;
+        return (len >= 8 && decoded.contains(&b':')).then(|| from..from + len);
+    }
+    let names =
+        ["aws_secret_access_key", "secret_access_key", "secretaccesskey", "aws_session_token"];
+    let name = names.into_iter().find(|name| begins(name))?;
+    let between = count_matching(rest, name.len(), |byte| b" \t:='\"\\".contains(&byte)).min(8);
+    let from = name.len() + between;
+    let len = if between > 0 { token(from) } else { 0 };
+    (len >= 30).then(|| from..from + len)
+}
+
+/// `://user:password@`: the password.
+fn match_url_password(rest: &[u8]) -> Option<Range<usize>> {
+    let is_part = |byte: u8| byte.is_ascii_graphic() && !b"/@:'\"\\<>`".contains(&byte);
+    let user = 3 + count_matching(rest, 3, is_part);
+    (rest.get(user) == Some(&b':')).then_some(())?;
+    let from = user + 1;
+    let end = from + count_matching(rest, from, |byte| is_part(byte) || byte == b':');
+    // A variable is the name of a secret and not the secret.
+    let is_written = end > from && !matches!(rest.get(from), Some(b'$' | b'{'));
+    (is_written && rest.get(end) == Some(&b'@')).then_some(from..end)
+}
+
+/// A private key in armour, to its end or as far as it goes.
+fn match_private_key(rest: &[u8]) -> Option<usize> {
+    let label = rest.get(11..75.min(rest.len()))?;
+    let end = find_bytes(label, b"-----")?;
+    find_bytes(label.get(..end)?, b"PRIVATE KEY")?;
+    let begun = 11 + end + 5;
+    let body = rest.get(begun..rest.len().min(begun + ARMOUR_MAX))?;
+    // There are no five strokes in a key, so the next ones end it or have nothing to do with it.
+    let strokes = find_bytes(body, b"-----");
+    let after = strokes.and_then(|at| Some((at, body.get(at..)?.strip_prefix(b"-----END ")?)));
+    if let Some((footer, after)) = after {
+        let close = find_bytes(after.get(..after.len().min(64))?, b"-----");
+        return Some(begun + footer + 9 + close.map_or(0, |close| close + 5));
+    }
+    Some(begun + count_armoured_bytes(body))
+}
+
+/// The lines of base64 at the beginning of some text; newlines may be escaped.
+fn count_armoured_bytes(body: &[u8]) -> usize {
+    let mut taken = 0;
+    let mut at = 0;
+    loop {
+        while let [byte, rest @ ..] = body.get(at..).unwrap_or_default() {
+            match (byte, rest.first()) {
+                (b'\\', Some(b'n' | b'r')) => at += 2,
+                (b'\\' | b' ' | b'\n' | b'\r' | b'\t', _) => at += 1,
+                _ => break,
+            }
+        }
+        let len =
+            count_matching(body, at, |byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+        at += len;
+        if len == 0 || len < 16 && at < body.len() {
+            return taken;
+        }
+        taken = at;
+    }
+}
+
+/// How many bytes from here on are such bytes.
+fn count_matching(text: &[u8], from: usize, is_such: impl Fn(u8) -> bool) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    rest.iter().take_while(|byte| is_such(**byte)).count()
+}
+
+fn find_bytes(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+/// What decides whether something is a key.
+const BEGIN_MAX: usize = 512;
+/// The longest token of three parts looked for.
+const WEB_TOKEN_MAX: usize = 16 * 1024;
+/// The longest private key looked for.
+const ARMOUR_MAX: usize = 64 * 1024;

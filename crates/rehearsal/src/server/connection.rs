@@ -1,0 +1,82 @@
+//! One connection: request, response, request again, until one side has had enough.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::http::{self, HttpRequestError};
+use super::loopback_server::wait_for_stop;
+use super::request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
+
+/// One connection.
+pub(super) struct LoopbackConnection<H> {
+    socket: ClientSocket,
+    responder: Arc<H>,
+}
+
+impl<H: RequestResponder> LoopbackConnection<H> {
+    pub(super) fn new(
+        stream: TcpStream,
+        responder: Arc<H>,
+        stopped: watch::Receiver<bool>,
+    ) -> Self {
+        Self { socket: ClientSocket { stream, buffer: Vec::new(), stopped }, responder }
+    }
+
+    /// Serves it to its end.
+    pub(super) async fn serve(mut self) {
+        // A server that waits to fill packets would blur every pause. Failure costs only that.
+        let _ = self.socket.stream.set_nodelay(true);
+        loop {
+            let line = &mut self.socket;
+            let read = tokio::select! {
+                read = http::read_request(&mut line.stream, &mut line.buffer) => read,
+                () = wait_for_stop(&mut line.stopped) => return,
+            };
+            let (after, wants_close) = match read {
+                Ok(request) => {
+                    let wants_close = request.wants_close();
+                    (self.responder.answer_request(request, line).await, wants_close)
+                }
+                Err(HttpRequestError::Gone) => return,
+                Err(HttpRequestError::Refused(status, why)) => {
+                    (self.refuse(status, why).await, true)
+                }
+            };
+            // An error means that the client left, which is its right.
+            if wants_close || !matches!(after, Ok(ConnectionDisposition::KeepOpen)) {
+                return;
+            }
+        }
+    }
+
+    /// Says why and closes. What the client is still sending is taken in for a moment, because
+    /// closing on it would destroy the explanation on its way.
+    async fn refuse(&mut self, status: u16, why: &str) -> io::Result<ConnectionDisposition> {
+        let body = format!("{}: {why}\n", H::NAME);
+        let headers = [
+            ("content-type".to_owned(), "text/plain".to_owned()),
+            ("content-length".to_owned(), body.len().to_string()),
+            ("connection".to_owned(), "close".to_owned()),
+        ];
+        let mut bytes = http::encode_response_head(status, &headers);
+        bytes.extend_from_slice(body.as_bytes());
+        let stream = &mut self.socket.stream;
+        let said = async {
+            stream.write_all(&bytes).await?;
+            stream.shutdown().await?;
+            let mut ignored = vec![0; 64 * 1024];
+            while stream.read(&mut ignored).await? > 0 {}
+            io::Result::Ok(())
+        };
+        let _ = timeout(LINGER_TIMEOUT, said).await;
+        Ok(ConnectionDisposition::Close)
+    }
+}
+
+const LINGER_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,0 +1,243 @@
+//! HTTP/1.1, as much as model clients speak: a request with a body in, a head out.
+//!
+//! Written by hand over the socket because a rehearsal must be able to break every rule at a byte
+//! of its choosing, which a server library exists to prevent.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// One request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HttpRequest {
+    pub(crate) method: String,
+    /// With its query.
+    pub(crate) target: String,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why there is no request.
+#[derive(Debug)]
+pub(crate) enum HttpRequestError {
+    /// The client left, or was silent for too long.
+    Gone,
+    /// Not something to answer with the script; answer with this status and close.
+    Refused(u16, &'static str),
+}
+
+impl From<io::Error> for HttpRequestError {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+impl HttpRequest {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.target.split_once('?').map_or(self.target.as_str(), |(path, _)| path)
+    }
+
+    fn header_contains(&self, name: &str, word: &str) -> bool {
+        self.header(name).is_some_and(|value| value.to_ascii_lowercase().contains(word))
+    }
+
+    pub(crate) fn wants_close(&self) -> bool {
+        self.header_contains("connection", "close")
+    }
+}
+
+/// Reads one request. `buffer` holds what came too early and is left for the next one.
+pub(crate) async fn read_request(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> Result<HttpRequest, HttpRequestError> {
+    if buffer.is_empty() {
+        timeout(IDLE_TIMEOUT, read_more(stream, buffer))
+            .await
+            .map_err(|_| HttpRequestError::Gone)??;
+    }
+    timeout(ARRIVAL_TIMEOUT, read_started_request(stream, buffer))
+        .await
+        .map_err(|_| HttpRequestError::Gone)?
+}
+
+async fn read_started_request(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> Result<HttpRequest, HttpRequestError> {
+    let mut request = loop {
+        match parse_head(buffer)? {
+            Some((head_bytes, request)) if head_bytes <= HEAD_MAX => {
+                buffer.drain(..head_bytes);
+                break request;
+            }
+            None if buffer.len() <= HEAD_MAX => read_more(stream, buffer).await?,
+            _ => return Err(HEAD_TOO_LARGE),
+        }
+    };
+    let chunked = request.header_contains("transfer-encoding", "chunked");
+    let announced = match request.header("content-length") {
+        Some(text) => text
+            .parse::<usize>()
+            .map_err(|_| HttpRequestError::Refused(400, "content-length is not a number"))?,
+        None => 0,
+    };
+    if announced > BODY_MAX {
+        return Err(BODY_TOO_LARGE);
+    }
+    if request.header_contains("expect", "100-continue") {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+    }
+    request.body = if chunked {
+        read_chunked_body(stream, buffer).await?
+    } else {
+        read_exactly(stream, buffer, announced).await?
+    };
+    Ok(request)
+}
+
+/// The head, if it is complete: its length and the request without its body.
+fn parse_head(buffer: &[u8]) -> Result<Option<(usize, HttpRequest)>, HttpRequestError> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let bytes = match parsed.parse(buffer) {
+        Ok(httparse::Status::Complete(bytes)) => bytes,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(HttpRequestError::Refused(400, "this is not an HTTP/1.1 request")),
+    };
+    if parsed.version != Some(1) {
+        return Err(HttpRequestError::Refused(505, "only HTTP/1.1 is served"));
+    }
+    let headers = parsed.headers.iter().map(|header| {
+        let value = String::from_utf8_lossy(header.value).into_owned();
+        (header.name.to_ascii_lowercase(), value)
+    });
+    let request = HttpRequest {
+        method: parsed.method.unwrap_or_default().to_owned(),
+        target: parsed.path.unwrap_or_default().to_owned(),
+        headers: headers.collect(),
+        body: Vec::new(),
+    };
+    Ok(Some((bytes, request)))
+}
+
+async fn read_exactly(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+    bytes: usize,
+) -> Result<Vec<u8>, HttpRequestError> {
+    while buffer.len() < bytes {
+        read_more(stream, buffer).await?;
+    }
+    let rest = buffer.split_off(bytes);
+    Ok(std::mem::replace(buffer, rest))
+}
+
+async fn read_chunked_body(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> Result<Vec<u8>, HttpRequestError> {
+    let mut body = Vec::new();
+    loop {
+        let (line, size) = loop {
+            match httparse::parse_chunk_size(buffer) {
+                Ok(httparse::Status::Complete(found)) => break found,
+                Ok(httparse::Status::Partial) if buffer.len() < CHUNK_LINE_MAX => {
+                    read_more(stream, buffer).await?;
+                }
+                _ => return Err(HttpRequestError::Refused(400, "a chunk size is not a number")),
+            }
+        };
+        let size = usize::try_from(size).map_err(|_| BODY_TOO_LARGE)?;
+        if size > BODY_MAX.saturating_sub(body.len()) {
+            return Err(BODY_TOO_LARGE);
+        }
+        buffer.drain(..line);
+        if size == 0 {
+            skip_trailer(stream, buffer).await?;
+            return Ok(body);
+        }
+        body.append(&mut read_exactly(stream, buffer, size).await?);
+        if read_exactly(stream, buffer, 2).await? != b"\r\n" {
+            return Err(HttpRequestError::Refused(400, "a chunk is longer than it said"));
+        }
+    }
+}
+
+/// Lines after the last chunk, up to an empty one. Nobody needs them.
+async fn skip_trailer(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> Result<(), HttpRequestError> {
+    loop {
+        if let Some(end) = buffer.windows(2).position(|two| two == b"\r\n") {
+            buffer.drain(..end + 2);
+            if end == 0 {
+                return Ok(());
+            }
+        } else if buffer.len() > HEAD_MAX {
+            return Err(HttpRequestError::Refused(431, "the trailer is longer than 64 KiB"));
+        } else {
+            read_more(stream, buffer).await?;
+        }
+    }
+}
+
+async fn read_more(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<(), HttpRequestError> {
+    buffer.reserve(READ_AT_ONCE);
+    match stream.read_buf(buffer).await? {
+        0 => Err(HttpRequestError::Gone),
+        _ => Ok(()),
+    }
+}
+
+/// The head of a response. What would break out of a header line is left out.
+pub(crate) fn encode_response_head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
+    let reason = match status {
+        200 => "OK",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        413 => "Content Too Large",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        529 => "Overloaded",
+        _ => "Rehearsed",
+    };
+    let mut head = format!("HTTP/1.1 {status} {reason}\r\n");
+    for (name, value) in headers {
+        let line: String =
+            format!("{name}: {value}").chars().filter(|char| !char.is_control()).collect();
+        head.push_str(&line);
+        head.push_str("\r\n");
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+const HEAD_TOO_LARGE: HttpRequestError =
+    HttpRequestError::Refused(431, "the request head is longer than 64 KiB");
+const BODY_TOO_LARGE: HttpRequestError =
+    HttpRequestError::Refused(413, "the body is longer than 64 MiB");
+const BODY_MAX: usize = 64 * 1024 * 1024;
+const HEAD_MAX: usize = 64 * 1024;
+const HEADERS_MAX: usize = 100;
+const READ_AT_ONCE: usize = 16 * 1024;
+const CHUNK_LINE_MAX: usize = 1024;
+/// A kept connection may rest this long.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// A request that has begun must have arrived within this time.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);

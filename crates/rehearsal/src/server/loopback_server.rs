@@ -1,0 +1,61 @@
+//! Takes connections in, and sees them out when the server stops.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::connection::LoopbackConnection;
+use super::request_responder::RequestResponder;
+
+/// A server about to run.
+pub(super) struct LoopbackServer<H> {
+    pub(super) listener: TcpListener,
+    pub(super) responder: Arc<H>,
+    pub(super) stopped: watch::Receiver<bool>,
+    /// Dropped when all is over.
+    pub(super) finished: watch::Sender<()>,
+}
+
+impl<H: RequestResponder> LoopbackServer<H> {
+    /// Serves until told to stop.
+    pub(super) async fn run(self) {
+        let Self { listener, responder: host, mut stopped, finished } = self;
+        let mut connections = JoinSet::new();
+        loop {
+            let room = connections.len() < CONNECTIONS_MAX;
+            tokio::select! {
+                () = wait_for_stop(&mut stopped) => break,
+                Some(_) = connections.join_next(), if !connections.is_empty() => {}
+                accepted = listener.accept(), if room => match accepted {
+                    Ok((stream, _)) => {
+                        let connection = LoopbackConnection::new(stream, Arc::clone(&host), stopped.clone());
+                        connections.spawn(connection.serve());
+                    }
+                    // Out of files, or a client that left at once. Not a reason to stop, and the
+                    // pause keeps the loop from spinning until files are free again.
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                },
+            }
+        }
+        drop(listener);
+        let all = async { while connections.join_next().await.is_some() {} };
+        if timeout(GRACE, all).await.is_err() {
+            connections.shutdown().await;
+        }
+        host.finish().await;
+        drop(finished);
+    }
+}
+
+/// Returns when the server is to stop: told so, or its handle is gone.
+pub(crate) async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+const CONNECTIONS_MAX: usize = 256;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+const GRACE: Duration = Duration::from_secs(1);

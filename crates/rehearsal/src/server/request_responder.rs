@@ -1,0 +1,48 @@
+//! What a server on loopback needs from whoever answers: one method.
+//!
+//! Listening, reading requests and closing connections are the same for a script, a recorder and a
+//! replay; only what is said differs. It does not know any of the three.
+
+use std::io;
+
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::http::HttpRequest;
+
+/// Whoever answers.
+pub(crate) trait RequestResponder: Send + Sync + 'static {
+    /// What it calls itself when it must refuse something that is no request.
+    const NAME: &'static str;
+
+    /// Answers one request on the socket. An error means that the client left.
+    fn answer_request(
+        &self,
+        request: HttpRequest,
+        line: &mut ClientSocket,
+    ) -> impl Future<Output = io::Result<ConnectionDisposition>> + Send;
+
+    /// Called once when every connection is closed: the last chance to finish something. Must end
+    /// in bounded time.
+    fn finish(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+}
+
+/// The socket of one connection.
+pub(crate) struct ClientSocket {
+    pub(crate) stream: TcpStream,
+    /// What the client sent too early; it belongs to its next request.
+    pub(crate) buffer: Vec<u8>,
+    /// Says when the server is to stop.
+    pub(crate) stopped: watch::Receiver<bool>,
+}
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionDisposition {
+    /// The answer is complete; the next request may come.
+    KeepOpen,
+    /// Nothing more can be said on it.
+    Close,
+}

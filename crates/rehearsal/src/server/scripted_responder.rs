@@ -1,0 +1,39 @@
+//! The script as a host: what `respond` decides is sent here.
+
+use std::io;
+
+use super::http::{self, HttpRequest};
+use super::plan_runner::SocketPlanRunner;
+use super::request_responder::{ClientSocket, ConnectionDisposition, RequestResponder};
+use super::response_planner::{PlannedResponse, plan_response};
+use super::script_player::ScriptPlayer;
+
+impl RequestResponder for ScriptPlayer {
+    const NAME: &'static str = "rehearsal";
+
+    async fn answer_request(
+        &self,
+        request: HttpRequest,
+        line: &mut ClientSocket,
+    ) -> io::Result<ConnectionDisposition> {
+        match plan_response(self, &request) {
+            PlannedResponse::Whole { status, mut headers, body } => {
+                headers.push(("content-length".to_owned(), body.len().to_string()));
+                let mut bytes = http::encode_response_head(status, &headers);
+                bytes.extend_from_slice(&body);
+                SocketPlanRunner::new(line, bytes).run(Vec::new()).await
+            }
+            PlannedResponse::Actions { mut headers, acts } => {
+                headers.push(("transfer-encoding".to_owned(), "chunked".to_owned()));
+                let head = http::encode_response_head(200, &headers);
+                SocketPlanRunner::new(line, head).run(acts).await
+            }
+            PlannedResponse::Drop { reset } => {
+                if reset {
+                    line.stream.set_zero_linger()?;
+                }
+                Ok(ConnectionDisposition::Close)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Two processes that make sure nothing is left behind where there is no namespace to do it.
+//!
+//! The front stands in the caller's process group and may be killed at any moment. The keeper
+//! stands in a session of its own and adopts whatever the command abandons; when the command ends,
+//! or the front does, it stops all of its descendants, so that none can start another, and ends
+//! them. Neither has a deadline of its own: the caller's ends the front.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+
+use super::entry_arguments::EntryArguments;
+use super::exit_code;
+
+/// How long the end may take; what is left then is stuck in the kernel.
+const KILL_DEADLINE: Duration = Duration::from_secs(4);
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// Starts the keeper and tells what it tells.
+pub(super) fn run_parent(before: &[OsString], order: &EntryArguments) -> Result<i32, String> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("no death signal: {error}"))?;
+    // It may have died before that.
+    if rustix::process::getppid() != order.parent_pid.and_then(Pid::from_raw) {
+        return Err("whoever started this is gone".into());
+    }
+    let us = rustix::process::getpid().as_raw_nonzero().get();
+    let mut keeper =
+        respawn_self(before, "keep", &EntryArguments { parent_pid: Some(us), ..order.clone() })?;
+    keeper.wait().map(exit_code).map_err(|error| error.to_string())
+}
+
+/// Starts the command and stays until everything that came from it is gone.
+pub(super) fn run_reaper(before: &[OsString], order: &EntryArguments) -> Result<i32, String> {
+    rustix::process::setsid().map_err(|error| format!("no session: {error}"))?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| format!("cannot adopt: {error}"))?;
+    let parent = order.parent_pid.and_then(Pid::from_raw).ok_or("there is no front")?;
+    let front = rustix::process::pidfd_open(parent, PidfdFlags::empty())
+        .map_err(|error| format!("the front is gone: {error}"))?;
+    // Only its child can be sure that this is still that process.
+    if rustix::process::getppid() != Some(parent) {
+        return Err("the front is gone".into());
+    }
+    let mut child = respawn_self(before, "stage", order)?;
+    let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("no process id")?;
+    let command = rustix::process::pidfd_open(id, PidfdFlags::empty())
+        .map_err(|error| format!("the command cannot be watched: {error}"))?;
+    loop {
+        let mut wanted = [PollFd::new(&front, PollFlags::IN), PollFd::new(&command, PollFlags::IN)];
+        match rustix::event::poll(&mut wanted, None) {
+            Ok(_) => break,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    let status = child.try_wait().ok().flatten();
+    kill_descendants();
+    if let Some(directory) = &order.remove {
+        // If it cannot, whoever made it will try again.
+        let _ = std::fs::remove_dir_all(directory);
+    }
+    Ok(status.map_or(super::EXIT_NOT_ENTERED, exit_code))
+}
+
+/// This program once more, in another role. By this name it is found even when its file has been
+/// replaced since it started.
+fn respawn_self(before: &[OsString], role: &str, order: &EntryArguments) -> Result<Child, String> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(before).arg(role).args(order.to_arguments());
+    command.spawn().map_err(|error| format!("cannot start itself: {error}"))
+}
+
+/// Stops all descendants until no new one turns up, then ends them.
+fn kill_descendants() {
+    let deadline = Instant::now() + KILL_DEADLINE;
+    let mut stopped = Vec::new();
+    while reap_has_children() && Instant::now() < deadline {
+        let found = list_descendants();
+        let fresh: Vec<Pid> = found.iter().copied().filter(|pid| !stopped.contains(pid)).collect();
+        if fresh.is_empty() {
+            for pid in found {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        for pid in fresh {
+            let _ = rustix::process::kill_process(pid, Signal::STOP);
+            stopped.push(pid);
+        }
+    }
+}
+
+/// Takes leave of the dead, and says whether any are alive.
+fn reap_has_children() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
+
+fn list_descendants() -> Vec<Pid> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let parents: BTreeMap<i32, i32> =
+        ids.filter_map(|id: i32| Some((id, read_parent_pid(id)?))).collect();
+    let us = rustix::process::getpid().as_raw_nonzero().get();
+    let comes_from_us = |id: &i32| {
+        let mut above = parents.get(id);
+        // A chain cannot be longer than there are processes.
+        for _ in 0..parents.len() {
+            match above {
+                Some(parent) if *parent == us => return true,
+                Some(parent) => above = parents.get(parent),
+                None => return false,
+            }
+        }
+        false
+    };
+    parents.keys().filter(|id| comes_from_us(id)).filter_map(|id| Pid::from_raw(*id)).collect()
+}
+
+/// The second field after the name, which may contain anything.
+fn read_parent_pid(id: i32) -> Option<i32> {
+    let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&stat);
+    let (_, after) = text.rsplit_once(')')?;
+    after.split_whitespace().nth(1)?.parse().ok()
+}

@@ -1,0 +1,85 @@
+//! A port inside the network namespace that leads to the proxy's socket outside.
+//!
+//! Programs speak to proxies over TCP, and nothing but a file reaches out of the namespace. This
+//! process stays beside the command, carries bytes both ways, and ends with it.
+
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::entry_arguments::EntryArguments;
+use super::exit_code;
+use super::restricted_process::set_environment;
+use crate::linux::process_limits::set_limits;
+
+/// Two threads each.
+const CONNECTIONS_MAX: usize = 64;
+
+/// Opens the port, runs the command with its address, and tells how it ended.
+pub(super) fn run_with_proxy_bridge(order: &EntryArguments) -> Result<i32, String> {
+    let (Some(socket), Some((program, arguments))) = (&order.socket, order.command.split_first())
+    else {
+        return Err("no socket or no command".into());
+    };
+    if let Some(limits) = &order.limits {
+        set_limits(limits, 0)?;
+    }
+    let no_port = |error: io::Error| format!("no port for the proxy: {error}");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_port)?;
+    let port = listener.local_addr().map_err(no_port)?.port();
+    let socket: Arc<Path> = socket.as_path().into();
+    std::thread::Builder::new()
+        .name("bridge".into())
+        .spawn(move || serve(&listener, &socket))
+        .map_err(|error| format!("no thread for the proxy: {error}"))?;
+    let address = format!("http://127.0.0.1:{port}");
+    let mut command = Command::new(program);
+    command.args(arguments);
+    set_environment(&mut command, order);
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+    {
+        command.env(name, &address);
+    }
+    for name in ["NO_PROXY", "no_proxy"] {
+        command.env(name, "localhost,127.0.0.1,::1");
+    }
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("`{}` cannot be started: {error}", program.display()))?;
+    child.wait().map(exit_code).map_err(|error| error.to_string())
+}
+
+fn serve(listener: &TcpListener, socket: &Arc<Path>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for inside in listener.incoming().flatten() {
+        if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+            open.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (socket, open) = (Arc::clone(socket), Arc::clone(&open));
+        let carried = std::thread::Builder::new().spawn(move || {
+            // A connection that breaks is closed; whoever opened it will notice.
+            let _ = copy_both_ways(inside, &socket);
+            open.fetch_sub(1, Ordering::Relaxed);
+        });
+        drop(carried);
+    }
+}
+
+fn copy_both_ways(mut inside: TcpStream, socket: &Path) -> io::Result<()> {
+    let mut outside = UnixStream::connect(socket)?;
+    let (mut from_outside, mut to_inside) = (outside.try_clone()?, inside.try_clone()?);
+    let back = std::thread::Builder::new().spawn(move || {
+        let _ = io::copy(&mut from_outside, &mut to_inside);
+        let _ = to_inside.shutdown(Shutdown::Write);
+    })?;
+    let _ = io::copy(&mut inside, &mut outside);
+    let _ = outside.shutdown(Shutdown::Write);
+    // The other direction ends when the proxy closes it, which it does in bounded time.
+    let _ = back.join();
+    Ok(())
+}

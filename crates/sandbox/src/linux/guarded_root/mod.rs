@@ -1,0 +1,296 @@
+//! What must not change at the top of a writable root, and taking it back when it did.
+//!
+//! Mounts hold what exists. They cannot hold what does not exist yet without leaving empty files
+//! in people's projects, and Landlock cannot hold anything inside a directory it lets be written.
+//! So the rest is compared when the command and all its children are gone, before its result is
+//! given to anyone: what is new or different is moved aside, and what was there is put back.
+//!
+//! Commands that overlap share one comparison, made when the first of them started; otherwise the
+//! second would take what the first has planted for the way things were.
+
+mod saved_entry;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags};
+
+use crate::error::SandboxPlanRefused;
+use crate::protected_names::{self, PROTECTED_IN_GIT};
+use saved_entry::{CaptureBudget, SavedEntry};
+
+/// Something that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevertedProtectedFile {
+    /// What changed.
+    pub path: PathBuf,
+    /// Where the changed version is now.
+    pub moved_to: Option<PathBuf>,
+    /// Is what was there before there again? Otherwise it was too large to keep.
+    pub is_restored: bool,
+}
+
+/// How a backend holds what exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardMethod {
+    /// By a mount.
+    Mounts,
+    /// Not at all: it is compared like everything else.
+    Nothing,
+}
+
+/// The guarded paths of one root, as they were.
+#[derive(Debug)]
+pub(crate) struct GuardedRoot {
+    root: PathBuf,
+    directory: OwnedFd,
+    git: GitEntryKind,
+    /// The directory itself, to find it again wherever it was moved.
+    repository: Option<OwnedFd>,
+    mounted: Vec<PathBuf>,
+    /// By path below the root; parents first.
+    originals: BTreeMap<PathBuf, SavedEntry>,
+    is_bare: bool,
+    revert_lock: Mutex<()>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GitEntryKind {
+    None,
+    Directory,
+    Other,
+}
+
+/// The comparisons under way.
+#[derive(Debug, Default)]
+pub(crate) struct GuardedRoots {
+    roots: Mutex<BTreeMap<PathBuf, Weak<GuardedRoot>>>,
+}
+
+impl GuardedRoots {
+    /// The comparison of a root: the one under way, or a new one. One that is not to be settled is
+    /// not shared with others.
+    pub(crate) fn guard(
+        &self,
+        root: &Path,
+        more: &[PathBuf],
+        holding: GuardMethod,
+        is_shared: bool,
+    ) -> Result<Arc<GuardedRoot>, SandboxPlanRefused> {
+        let mut roots = lock(&self.roots);
+        roots.retain(|_, watched| watched.strong_count() > 0);
+        if let Some(watched) = roots.get(root).and_then(Weak::upgrade) {
+            return Ok(watched);
+        }
+        let watched = GuardedRoot::capture_root(root, more, holding).map_err(|error| {
+            SandboxPlanRefused::new(format!("`{}` cannot be looked at: {error}", root.display()))
+        })?;
+        let watched = Arc::new(watched);
+        if is_shared {
+            roots.insert(root.to_path_buf(), Arc::downgrade(&watched));
+        }
+        Ok(watched)
+    }
+}
+
+impl GuardedRoot {
+    fn capture_root(
+        root: &Path,
+        more: &[PathBuf],
+        holding: GuardMethod,
+    ) -> rustix::io::Result<Self> {
+        let directory = open_path(&CWD, root)?;
+        let git = match SavedEntry::read_kind(&directory, OsStr::new(".git"))? {
+            None => GitEntryKind::None,
+            Some(kind) if kind.is_dir() => GitEntryKind::Directory,
+            Some(_) => GitEntryKind::Other,
+        };
+        let repository =
+            (git == GitEntryKind::Directory).then(|| open_path(&directory, ".git")).transpose()?;
+        let mut paths: Vec<PathBuf> = protected_names::list_protected_names()
+            .filter(|name| {
+                !(protected_names::is_git_directory(name) && git == GitEntryKind::Directory)
+            })
+            .map(PathBuf::from)
+            .collect();
+        paths.extend(more.iter().filter_map(|path| Some(path.strip_prefix(root).ok()?.into())));
+        if git == GitEntryKind::Directory {
+            paths.extend(PROTECTED_IN_GIT.iter().map(|name| Path::new(".git").join(name)));
+        }
+        let (mut held, mut before) = (Vec::new(), BTreeMap::new());
+        for path in paths {
+            let saved = capture_path(&directory, &path, holding)?;
+            match saved {
+                SavedEntry::Mounted => held.push(root.join(&path)),
+                saved => {
+                    before.insert(path, saved);
+                }
+            }
+        }
+        let is_bare = is_bare(&directory);
+        let root = root.to_path_buf();
+        let turn = Mutex::new(());
+        Ok(Self {
+            root,
+            directory,
+            git,
+            repository,
+            mounted: held,
+            originals: before,
+            is_bare,
+            revert_lock: turn,
+        })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn is_git_directory(&self) -> bool {
+        self.git == GitEntryKind::Directory
+    }
+
+    /// What exists and is no link, for a mount to hold.
+    pub(crate) fn mounted_paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.mounted.iter().cloned()
+    }
+
+    /// Compares, and takes back what changed. To be called when nothing of the command runs.
+    pub(crate) fn revert_changes(&self) -> Vec<RevertedProtectedFile> {
+        let _turn = lock(&self.revert_lock);
+        let mut taken = Vec::new();
+        taken.extend(self.repository.as_ref().and_then(|git| self.restore_git_directory(git)));
+        for (path, before) in &self.originals {
+            let Ok(now) = capture_path(&self.directory, path, GuardMethod::Nothing) else {
+                continue;
+            };
+            if now != *before {
+                taken.extend(self.revert_path(path, before));
+            }
+        }
+        // Four names at the top make any directory a repository, with a configuration of its own.
+        if !self.is_bare && is_bare(&self.directory) {
+            taken.extend(self.revert_path(Path::new("HEAD"), &SavedEntry::Absent));
+        }
+        taken
+    }
+
+    /// Puts the directory of git where it was, and what stands there instead aside.
+    fn restore_git_directory(&self, git: &OwnedFd) -> Option<RevertedProtectedFile> {
+        let name = OsStr::new(".git");
+        let is_there = || {
+            let there =
+                rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let before = rustix::fs::fstat(git).ok()?;
+            Some((there.st_dev, there.st_ino) == (before.st_dev, before.st_ino))
+        };
+        if is_there() == Some(true) {
+            return None;
+        }
+        let kept = saved_entry::move_aside(&self.directory, name);
+        // The kernel knows where it is now; one that was removed has no such path.
+        let now = std::fs::read_link(format!("/proc/self/fd/{}", git.as_raw_fd())).ok()?;
+        let _ = rustix::fs::renameat_with(CWD, &now, &self.directory, name, RenameFlags::NOREPLACE);
+        Some(RevertedProtectedFile {
+            path: self.root.join(name),
+            moved_to: kept.map(|kept| self.root.join(kept)),
+            is_restored: is_there() == Some(true),
+        })
+    }
+
+    /// Moves what is there out of the way and puts back what was.
+    fn revert_path(&self, path: &Path, before: &SavedEntry) -> Option<RevertedProtectedFile> {
+        let name = path.file_name()?;
+        let parent = open_parent(&self.directory, path).ok()??;
+        let kept = saved_entry::move_aside(&parent, name);
+        let is_restored = before.restore(&parent, name);
+        let kept_as = kept.map(|kept| self.root.join(path).with_file_name(kept));
+        Some(RevertedProtectedFile { path: self.root.join(path), moved_to: kept_as, is_restored })
+    }
+}
+
+/// A directory to reach others through, and not a link to one.
+fn open_path(at: &impl AsFd, path: impl AsRef<Path>) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(at, path.as_ref(), flags, Mode::empty())
+}
+
+/// The directory that holds a path below a root, without following any link. `None` when it is
+/// not there, so nothing is in it.
+fn open_parent<'a>(
+    root: &'a OwnedFd,
+    path: &Path,
+) -> rustix::io::Result<Option<GuardedParent<'a>>> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => return Ok(Some(GuardedParent::Root(root))),
+    };
+    let opened = rustix::fs::openat2(
+        root,
+        parent,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    );
+    match opened {
+        Ok(parent) => Ok(Some(GuardedParent::Below(parent))),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Most guarded paths are at the top, which is open already.
+enum GuardedParent<'a> {
+    Root(&'a OwnedFd),
+    Below(OwnedFd),
+}
+
+impl AsFd for GuardedParent<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Root(root) => root.as_fd(),
+            Self::Below(parent) => parent.as_fd(),
+        }
+    }
+}
+
+/// With a budget of its own for each path, so that two looks at the same thing are alike.
+fn capture_path(
+    root: &OwnedFd,
+    path: &Path,
+    holding: GuardMethod,
+) -> rustix::io::Result<SavedEntry> {
+    let Some(name) = path.file_name() else {
+        return Ok(SavedEntry::Absent);
+    };
+    let Some(parent) = open_parent(root, path)? else {
+        return Ok(SavedEntry::Absent);
+    };
+    let Some(kind) = SavedEntry::read_kind(&parent, name)? else {
+        return Ok(SavedEntry::Absent);
+    };
+    if holding == GuardMethod::Mounts && (kind.is_dir() || kind.is_file()) {
+        return Ok(SavedEntry::Mounted);
+    }
+    let spared: Option<OsString> = (Path::new(protected_names::WRITABLE_IN_PROTECTED).parent()
+        == Some(path))
+    .then(|| Path::new(protected_names::WRITABLE_IN_PROTECTED).file_name().map(OsStr::to_os_string))
+    .flatten();
+    SavedEntry::capture(&parent, name, spared.as_deref(), &mut CaptureBudget::for_one_path())
+}
+
+fn is_bare(root: &OwnedFd) -> bool {
+    ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| matches!(SavedEntry::read_kind(&root.as_fd(), OsStr::new(name)), Ok(Some(_))))
+}
+
+/// Nothing is left half-done under these locks, so a poisoned one is as good as new.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,157 @@
+//! A plan as places: what each path of the machine is to the command, checked against the disk.
+//!
+//! The most specific path decides, so the list is kept in path order, parents first, which is also
+//! the order in which mounts must be made. Paths are resolved here, once; a link inside a root is
+//! never followed, because whoever may write there could have put it there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::guarded_root::GuardedRoot;
+use super::host_sockets;
+use crate::error::SandboxPlanRefused;
+use crate::plan::{SandboxNetwork, SandboxPlan};
+use crate::protected_names;
+
+/// What a path is to the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MountAccess {
+    Read,
+    Write,
+    /// A directory with nothing of the host in it.
+    Empty,
+    /// A file that cannot be opened.
+    Nothing,
+}
+
+/// The places of one plan.
+#[derive(Clone, Debug)]
+pub(crate) struct MountLayout {
+    /// Where the command starts.
+    pub(crate) directory: PathBuf,
+    /// Roots and scratch directories.
+    pub(crate) writable: Vec<PathBuf>,
+    /// What must stay unseen and exists.
+    pub(crate) hidden: Vec<PathBuf>,
+    /// Parents before children.
+    pub(crate) mounts: BTreeMap<PathBuf, MountAccess>,
+}
+
+/// Where programs leave sockets for each other, and where everybody may write.
+const HOST_DIRECTORIES: &[&str] = &["/run", "/var/run", "/tmp", "/var/tmp"];
+
+/// Small files below `/run` that others are links to, and the system of a distribution that lives
+/// there.
+const READABLE_IN_RUN: &[&str] = &[
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/systemd/resolve/resolv.conf",
+];
+
+impl MountLayout {
+    /// Checks a plan against the disk.
+    pub(crate) fn from_plan(plan: &SandboxPlan) -> Result<Self, SandboxPlanRefused> {
+        let directory = canonicalize_absolute(&plan.directory)?;
+        let mut writable = Vec::new();
+        for root in plan.roots.iter().chain(&plan.scratch) {
+            let root = canonicalize_absolute(root)?;
+            if root == Path::new("/") {
+                return Err(SandboxPlanRefused::new(
+                    "`/` as a writable directory would leave nothing to hold",
+                ));
+            }
+            writable.push(root);
+        }
+        // Most of the usual places do not exist, which is faster to find out than where they are.
+        let exist = plan.hidden.iter().filter(|path| std::fs::symlink_metadata(path).is_ok());
+        let hidden: Vec<PathBuf> =
+            exist.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        if let Some(root) = writable.iter().find(|root| hidden.contains(root)) {
+            let words = format!("`{}` is to be written and to be hidden", root.display());
+            return Err(SandboxPlanRefused::new(words));
+        }
+        Ok(Self { directory, writable, hidden, mounts: BTreeMap::new() })
+    }
+
+    /// Adds what only mounts can express: the host's sockets out of reach, protected files that
+    /// exist read-only, hidden ones empty.
+    pub(crate) fn with_mounts(mut self, plan: &SandboxPlan, watched: &[Arc<GuardedRoot>]) -> Self {
+        let places = &mut self.mounts;
+        places.insert("/".into(), MountAccess::Read);
+        for path in HOST_DIRECTORIES.iter().map(Path::new).filter(|path| is_directory(path)) {
+            places.insert(path.into(), MountAccess::Empty);
+        }
+        for path in READABLE_IN_RUN.iter().map(Path::new).filter(|path| path.exists()) {
+            places.insert(path.into(), MountAccess::Read);
+        }
+        for path in plan.readable.iter().filter_map(|path| std::fs::canonicalize(path).ok()) {
+            places.insert(path, MountAccess::Read);
+        }
+        for path in &self.writable {
+            places.insert(path.clone(), MountAccess::Write);
+        }
+        for one in watched {
+            if one.is_git_directory() {
+                places.insert(one.root().join(".git"), MountAccess::Write);
+            }
+            for path in one.mounted_paths() {
+                places.insert(path, MountAccess::Read);
+            }
+            let inside = one.root().join(protected_names::WRITABLE_IN_PROTECTED);
+            if inside.parent().is_some_and(is_directory) && is_directory(&inside) {
+                places.insert(inside, MountAccess::Write);
+            }
+        }
+        for path in plan.protected.iter().filter_map(|path| std::fs::canonicalize(path).ok()) {
+            places.insert(path, MountAccess::Read);
+        }
+        for path in &self.hidden {
+            let nothing = if path.is_dir() { MountAccess::Empty } else { MountAccess::Nothing };
+            places.insert(path.clone(), nothing);
+        }
+        for socket in host_sockets::list_host_sockets() {
+            if plan.readable.contains(&socket) {
+                // The user names it.
+                continue;
+            }
+            if self.access(&socket) != MountAccess::Empty {
+                self.mounts.insert(socket, MountAccess::Nothing);
+            }
+        }
+        if let SandboxNetwork::ViaProxy(socket) = &plan.network {
+            self.mounts.insert(socket.clone(), MountAccess::Read);
+        }
+        self
+    }
+
+    /// Makes a file of ours visible, if it is not.
+    pub(crate) fn make_visible(&mut self, path: PathBuf) {
+        if self.access(&path) == MountAccess::Empty {
+            self.mounts.insert(path, MountAccess::Read);
+        }
+    }
+
+    /// What a path is: as the nearest place above it says.
+    fn access(&self, path: &Path) -> MountAccess {
+        let nearest = path.ancestors().find_map(|above| self.mounts.get(above));
+        nearest.copied().unwrap_or(MountAccess::Read)
+    }
+}
+
+fn canonicalize_absolute(path: &Path) -> Result<PathBuf, SandboxPlanRefused> {
+    if !path.is_absolute() {
+        return Err(SandboxPlanRefused::new(format!(
+            "`{}` is not an absolute path",
+            path.display()
+        )));
+    }
+    std::fs::canonicalize(path)
+        .map_err(|error| SandboxPlanRefused::new(format!("`{}`: {error}", path.display())))
+}
+
+/// A directory itself, not a link to one.
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}

@@ -1,0 +1,115 @@
+//! The first process of a command's namespace: when it is gone, all are.
+//!
+//! Bubblewrap says who it is and in which namespace. It is looked up only when the command is to be
+//! settled, and believed only if that process is in that namespace still: numbers are used again.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+/// What it tells has under 300 bytes.
+const WORDS_MAX: usize = 4096;
+
+/// What bubblewrap has told of a namespace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NamespaceStatus {
+    first_pid: Option<Pid>,
+    namespace: Option<u64>,
+    /// It told of the command's end, so it had begun.
+    pub(super) has_ended: bool,
+}
+
+impl NamespaceStatus {
+    /// Reads what is there. The launcher has ended, so there will not be more.
+    pub(super) fn read(from: &OwnedFd) -> Self {
+        let mut words = Vec::new();
+        while words.len() < WORDS_MAX && wait_readable(from, Instant::now()) {
+            let mut chunk = [0; 512];
+            match rustix::io::read(from, &mut chunk) {
+                Ok(read) if read > 0 => words.extend_from_slice(chunk.get(..read).unwrap_or(&[])),
+                _ => break,
+            }
+        }
+        Self::parse(&String::from_utf8_lossy(&words))
+    }
+
+    fn parse(words: &str) -> Self {
+        let pid =
+            parse_number_after(words, "\"child-pid\"").and_then(|pid| i32::try_from(pid).ok());
+        Self {
+            first_pid: pid.and_then(Pid::from_raw),
+            namespace: parse_number_after(words, "\"pid-namespace\""),
+            has_ended: parse_number_after(words, "\"exit-code\"").is_some(),
+        }
+    }
+
+    /// Ends what is left in the namespace, and waits until it is gone. Says whether it is.
+    pub(super) fn kill(self, within: Duration) -> bool {
+        let Some(pid) = self.first_pid else {
+            // It ended before it came so far, and said why on its standard error.
+            return true;
+        };
+        let Ok(process) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else {
+            return true;
+        };
+        let link = format!("/proc/{}/ns/pid", pid.as_raw_nonzero());
+        // One that has just died has no namespace to show, and is all the sooner gone.
+        let is_another = std::fs::metadata(link)
+            .is_ok_and(|found| self.namespace.is_some_and(|inode| inode != found.ino()));
+        if is_another {
+            return true;
+        }
+        if self.namespace.is_some() {
+            let _ = rustix::process::pidfd_send_signal(&process, Signal::KILL);
+        }
+        wait_readable(&process, Instant::now() + within)
+    }
+}
+
+/// Waits until there is something to read, or the other end is gone.
+pub(super) fn wait_readable(descriptor: &impl AsFd, deadline: Instant) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let seconds = i64::try_from(left.as_secs()).unwrap_or(i64::MAX);
+        let left = Timespec { tv_sec: seconds, tv_nsec: left.subsec_nanos().into() };
+        let mut wanted = [PollFd::new(descriptor, PollFlags::IN)];
+        match rustix::event::poll(&mut wanted, Some(&left)) {
+            Ok(count) => return count > 0,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn parse_number_after(words: &str, name: &str) -> Option<u64> {
+    let (_, after) = words.split_once(name)?;
+    let value = after.trim_start_matches([':', ' ']);
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    value.get(..end)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_is_read_from_what_bubblewrap_says() {
+        let start = "{ \"child-pid\": 16734, \"pid-namespace\": 4026532297 }\n";
+        let told = NamespaceStatus::parse(start);
+        assert_eq!(told.first_pid, Pid::from_raw(16734));
+        assert_eq!(told.namespace, Some(4_026_532_297));
+        assert!(
+            !told.has_ended
+                && NamespaceStatus::parse(&format!("{start}{{ \"exit-code\": 0 }}\n")).has_ended
+        );
+        assert_eq!(NamespaceStatus::parse(""), NamespaceStatus::default());
+        assert_eq!(NamespaceStatus::parse("{ \"child-pid\": x }"), NamespaceStatus::default());
+        assert_eq!(
+            NamespaceStatus::parse("{ \"child-pid\": 99999999999999999999 }"),
+            NamespaceStatus::default()
+        );
+    }
+}

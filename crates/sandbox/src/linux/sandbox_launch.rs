@@ -1,0 +1,187 @@
+//! One command on its way: started by the caller, bounded and ended here.
+//!
+//! The caller keeps its own pipes, process group and deadline; it gives a function that starts a
+//! prepared `Command` in whatever way it likes. Descriptors that the launcher needs are inheritable
+//! only while that function runs, and only one command is started at a time, so that none of them
+//! reaches another sandbox. After the end, [`Launch::settle`] waits until nothing of it runs.
+
+use std::ffi::OsString;
+use std::io::{self, Seek as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::io::FdFlags;
+use rustix::pipe::PipeFlags;
+
+use super::cgroup::CgroupLease;
+use super::guarded_root::{GuardedRoot, RevertedProtectedFile};
+use super::namespace_status::{self, NamespaceStatus};
+
+/// How long what was killed may take to be gone.
+const EXIT_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How the launcher is started.
+#[derive(Debug)]
+pub(super) enum SandboxLaunchMethod {
+    /// Bubblewrap, with this program for the kernel.
+    Bubblewrap { filter: Arc<[u8]> },
+    /// Our own entry, which restricts itself.
+    Entry,
+}
+
+/// A command that is ready to be started, and then to be settled.
+#[derive(Debug)]
+pub struct SandboxLaunch {
+    pub(super) launcher: SandboxLaunchMethod,
+    pub(super) program: PathBuf,
+    /// Before the descriptors, and after them.
+    pub(super) arguments: (Vec<OsString>, Vec<OsString>),
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) directory: PathBuf,
+    pub(super) cgroup: Option<CgroupLease>,
+    pub(super) guarded_roots: Vec<Arc<GuardedRoot>>,
+    /// Made for this command alone.
+    pub(super) scratch: Option<PathBuf>,
+    pub(super) pending_end: SandboxPendingEnd,
+}
+
+/// What is left to wait for.
+#[derive(Debug, Default)]
+pub(super) enum SandboxPendingEnd {
+    #[default]
+    Nothing,
+    /// For the first process of the namespace that bubblewrap tells of here.
+    Namespace(OwnedFd),
+    /// For the end of everybody who holds the other end of this pipe.
+    Pipe(OwnedFd),
+}
+
+/// What came of a command besides its own result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxCleanup {
+    /// Protected files that it made or changed, and that are no longer where they were.
+    pub reverted: Vec<RevertedProtectedFile>,
+    /// What could not be ended.
+    pub problem: Option<String>,
+    /// Did the command come to an end, as far as the launcher tells? If not, and nobody killed the
+    /// launcher, it never began, and may be prepared and tried once more.
+    pub has_ended: bool,
+}
+
+/// Descriptors are inheritable for one start at a time.
+static SPAWN_LOCK: Mutex<()> = Mutex::new(());
+
+impl SandboxLaunch {
+    /// Starts it: `start` is given a command with program, arguments, environment and directory
+    /// set, adds its own pipes and process group, and spawns it.
+    ///
+    /// The thread that calls this must outlive the command: the kernel ends it with that thread.
+    /// Whatever else this process has open is marked to be closed in every program it starts.
+    ///
+    /// # Errors
+    ///
+    /// Whatever `start` returns, or what went wrong in making the pipes.
+    pub fn spawn<T>(&mut self, start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments.0).env_clear().current_dir(&self.directory);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let _turn = SPAWN_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ours, theirs) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        let mut theirs = vec![("--json-status-fd", theirs)];
+        if let SandboxLaunchMethod::Bubblewrap { filter } = &self.launcher {
+            theirs.push(("--seccomp", create_sealed_file(filter)?));
+        }
+        // Whatever else is open here, ours or left by whoever started us, is not the command's.
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
+        for (option, descriptor) in &theirs {
+            if matches!(self.launcher, SandboxLaunchMethod::Bubblewrap { .. }) {
+                command.arg(option).arg(descriptor.as_raw_fd().to_string());
+            }
+            rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
+        }
+        command.args(&self.arguments.1);
+        let inside = self.cgroup.as_ref().map(CgroupLease::enter).transpose()?;
+        let started = start(command)?;
+        drop(inside);
+        self.pending_end = match self.launcher {
+            SandboxLaunchMethod::Bubblewrap { .. } => SandboxPendingEnd::Namespace(ours),
+            SandboxLaunchMethod::Entry => SandboxPendingEnd::Pipe(ours),
+        };
+        Ok(started)
+    }
+
+    /// To be called when the launcher has ended or was killed, with its whole process group. Ends
+    /// whatever is left of the command, waits until that is gone, and takes back what it did to
+    /// protected files. Blocks for at most a few seconds, usually for none.
+    #[must_use]
+    pub fn clean_up(mut self) -> SandboxCleanup {
+        self.finish()
+    }
+
+    /// It will go on running beside other work after all: protected files that did not exist when
+    /// it started are then left alone. Says no where that is all that holds them; it must be ended
+    /// instead.
+    #[must_use]
+    pub fn allow_background(&mut self) -> bool {
+        let may = matches!(self.launcher, SandboxLaunchMethod::Bubblewrap { .. });
+        if may {
+            self.guarded_roots.clear();
+        }
+        may
+    }
+
+    fn finish(&mut self) -> SandboxCleanup {
+        let (is_gone, has_ended) = match std::mem::take(&mut self.pending_end) {
+            SandboxPendingEnd::Nothing => (true, false),
+            SandboxPendingEnd::Namespace(told) => {
+                let told = NamespaceStatus::read(&told);
+                (told.kill(EXIT_DEADLINE), told.has_ended)
+            }
+            SandboxPendingEnd::Pipe(pipe) => {
+                (drain_until_closed(&pipe, Instant::now() + EXIT_DEADLINE), true)
+            }
+        };
+        let problem = (!is_gone).then(|| "a process of the command could not be ended".to_owned());
+        let taken_back =
+            self.guarded_roots.drain(..).flat_map(|watched| watched.revert_changes()).collect();
+        if let Some(scratch) = self.scratch.take() {
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+        self.cgroup = None;
+        SandboxCleanup { reverted: taken_back, problem, has_ended }
+    }
+}
+
+impl Drop for SandboxLaunch {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// A program in a file that nobody can change.
+fn create_sealed_file(program: &[u8]) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("rules", flags)?);
+    file.write_all(program)?;
+    file.rewind()?;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file.into())
+}
+
+/// Reads, and forgets, until every other end is closed.
+fn drain_until_closed(pipe: &OwnedFd, deadline: Instant) -> bool {
+    let mut chunk = [0; 512];
+    while namespace_status::wait_readable(pipe, deadline) {
+        match rustix::io::read(pipe, &mut chunk) {
+            Ok(0) => return true,
+            Ok(_) if Instant::now() < deadline => {}
+            _ => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,25 @@
+//! Which names at the top of a writable root stay as they are.
+//!
+//! The list is `permission`'s own: what asks there is held here. This file only adds what `git`
+//! reads inside its directory.
+
+use windlass_permission::{PROTECTED_DIRECTORIES, PROTECTED_FILES};
+
+/// What makes `git` run or read something else, inside `.git`. The rest of it is written by every
+/// commit. `commondir` sends git to another directory for its configuration, and `modules` holds
+/// the same files once more for each submodule.
+pub(crate) const PROTECTED_IN_GIT: &[&str] =
+    &["hooks", "config", "config.worktree", "info", "commondir", "modules"];
+
+/// A directory inside a protected one that is written nevertheless, as `permission` has it.
+pub(crate) const WRITABLE_IN_PROTECTED: &str = ".claude/worktrees";
+
+/// Every name, `.git` among them.
+pub(crate) fn list_protected_names() -> impl Iterator<Item = &'static str> {
+    PROTECTED_DIRECTORIES.iter().chain(PROTECTED_FILES).copied()
+}
+
+/// The one that is written with exceptions.
+pub(crate) fn is_git_directory(name: &str) -> bool {
+    name == ".git"
+}

@@ -1,0 +1,139 @@
+//! Where there is no sandbox yet: everything that needs one is refused.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{SandboxPlanRefused, SandboxUnavailable};
+use crate::failure::SandboxFailure;
+use crate::plan::SandboxPlan;
+use crate::probe_options::{SandboxBackend, SandboxProbeOptions};
+
+/// A sandbox that works on this machine: there is none.
+#[derive(Debug)]
+pub struct Sandbox {
+    never: Infallible,
+}
+
+/// A command that is ready to be started: there is none.
+#[derive(Debug)]
+pub struct SandboxLaunch {
+    never: Infallible,
+}
+
+/// What came of a command besides its own result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxCleanup {
+    /// Protected files that it made or changed.
+    pub reverted: Vec<RevertedProtectedFile>,
+    /// Why the sandbox did not let it start.
+    pub problem: Option<String>,
+    /// Did the command come to an end?
+    pub has_ended: bool,
+}
+
+/// Something that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevertedProtectedFile {
+    /// What changed.
+    pub path: PathBuf,
+    /// Where the changed version is now.
+    pub moved_to: Option<PathBuf>,
+    /// Is what was there before there again?
+    pub is_restored: bool,
+}
+
+impl Sandbox {
+    /// Finds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn probe(_wanted: &SandboxProbeOptions) -> Result<Self, SandboxUnavailable> {
+        Err(SandboxUnavailable::new(
+            "There is no sandbox for this system yet; there is one for Linux.",
+        ))
+    }
+
+    /// Which one it is.
+    #[must_use]
+    pub fn backend(&self) -> SandboxBackend {
+        match self.never {}
+    }
+
+    /// Which one, why, and what it does not cover.
+    #[must_use]
+    pub fn report(&self) -> &str {
+        match self.never {}
+    }
+
+    /// Prepares a command.
+    ///
+    /// # Errors
+    ///
+    /// When this plan cannot be held here.
+    pub fn prepare_command<A: AsRef<OsStr>>(
+        &self,
+        _plan: &SandboxPlan,
+        _program: impl AsRef<OsStr>,
+        _arguments: impl IntoIterator<Item = A>,
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+        match self.never {}
+    }
+
+    /// Prepares a shell command.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sandbox::prepare_command`].
+    pub fn prepare_shell(
+        &self,
+        _: &SandboxPlan,
+        _: &Path,
+        _: &OsStr,
+    ) -> Result<SandboxLaunch, SandboxPlanRefused> {
+        match self.never {}
+    }
+
+    /// Did a command fail because of the sandbox?
+    #[must_use]
+    pub fn explain_failure(
+        &self,
+        _: &SandboxPlan,
+        _: Option<i32>,
+        _: &str,
+    ) -> Option<SandboxFailure> {
+        match self.never {}
+    }
+}
+
+impl SandboxLaunch {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever `start` returns.
+    pub fn spawn<T>(&mut self, _start: impl FnOnce(Command) -> io::Result<T>) -> io::Result<T> {
+        match self.never {}
+    }
+
+    /// May it go on running beside other work after all?
+    #[must_use]
+    pub fn allow_background(&mut self) -> bool {
+        match self.never {}
+    }
+
+    /// Ends whatever is left of it.
+    #[must_use]
+    pub fn clean_up(self) -> SandboxCleanup {
+        match self.never {}
+    }
+}
+
+/// There is nothing to enter.
+pub(crate) fn enter(_arguments: &[OsString]) -> i32 {
+    eprintln!("windlass sandbox: there is none for this system");
+    125
+}

@@ -1,0 +1,186 @@
+//! Adds rules to a settings file, as "don't ask again" does. Everything else in the file stays as it
+//! is, byte for byte: order, spaces, keys nobody knows.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::atomic_edit::AtomicEdit;
+use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+
+/// Which list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleList {
+    /// These run without a question.
+    Allow,
+    /// These always ask.
+    Ask,
+    /// These never run.
+    Deny,
+}
+
+impl RuleList {
+    /// All of them, in the order in which they count.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    /// Its name in a file.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// A file could not be written; what was there is still there.
+#[derive(Debug, thiserror::Error)]
+#[error("{} was not changed: {why}", path.display())]
+pub struct SettingsWriteError {
+    path: PathBuf,
+    why: String,
+}
+
+impl SettingsWriteError {
+    pub(crate) fn new(path: &Path, why: impl fmt::Display) -> Self {
+        Self { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+/// Adds rules that are not there yet. `copy` is where the last good copy is kept.
+///
+/// # Errors
+/// The file is not settings, is a link, or could not be written.
+pub fn append_rules(
+    path: &Path,
+    list: RuleList,
+    rules: &[String],
+    copy: Option<&Path>,
+) -> Result<(), SettingsWriteError> {
+    edit_settings_file(path, copy, |old| append_to_text(old, list.key(), rules))
+}
+
+/// Changes a settings file; `Err` is why that cannot be done. One that is a link is left alone.
+pub(crate) fn edit_settings_file(
+    path: &Path,
+    copy: Option<&Path>,
+    change: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<(), SettingsWriteError> {
+    if is_link(path) || path.parent().is_some_and(is_link) {
+        return Err(SettingsWriteError::new(path, "it is a link, and may lead anywhere"));
+    }
+    AtomicEdit { path, mode: 0o644, backup: copy }.apply(|old| {
+        let old = old.unwrap_or("{}\n");
+        let new = change(old).map_err(|why| SettingsWriteError::new(path, why))?;
+        Ok((new != old).then_some(new))
+    })
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
+fn append_to_text(text: &str, list: &str, rules: &[String]) -> Result<String, String> {
+    let Ok(Value::Object(mut settings)) = serde_json::from_str(text) else {
+        return Err("it holds no settings; mend it first".to_owned());
+    };
+    let node = JsonSpanNode::parse(text).ok_or("it holds no settings; mend it first")?;
+    if let Some((key, _)) = node.find_duplicate_key() {
+        return Err(format!("the key `{key}` is written twice; mend it first"));
+    }
+    let permissions = settings.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
+    let permissions = permissions.as_object_mut().ok_or("`permissions` is not an object")?;
+    let known = permissions.entry(list).or_insert_with(|| json!([]));
+    let known =
+        known.as_array_mut().ok_or_else(|| format!("`permissions.{list}` is not a list"))?;
+    let mut missing: Vec<&String> = Vec::new();
+    for rule in rules {
+        if !known.iter().any(|known| known == rule) && !missing.contains(&rule) {
+            missing.push(rule);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(text.to_owned());
+    }
+    known.extend(missing.iter().map(|rule| Value::from(rule.as_str())));
+    let texts: Vec<String> =
+        missing.iter().map(|rule| Value::from(rule.as_str()).to_string()).collect();
+    let new = match node.member("permissions").map(|member| &member.value) {
+        None => insert_entry(
+            text,
+            &node,
+            &format!("\"permissions\": {{\"{list}\": [{}]}}", texts.join(", ")),
+        ),
+        Some(permissions) => match permissions.member(list).map(|member| &member.value) {
+            None => insert_entry(text, permissions, &format!("\"{list}\": [{}]", texts.join(", "))),
+            Some(list) => insert_entries(text, list, &texts),
+        },
+    };
+    // What is on the disk must be what was meant, whatever the text looked like.
+    let is_meant = new.as_deref().is_some_and(|new| {
+        serde_json::from_str::<Value>(new).is_ok_and(|new| new == Value::Object(settings))
+    });
+    new.filter(|_| is_meant).ok_or_else(|| "nothing can be added to it as it is written".to_owned())
+}
+
+pub(crate) fn insert_entry(text: &str, into: &JsonSpanNode, entry: &str) -> Option<String> {
+    insert_entries(text, into, &[entry.to_owned()])
+}
+
+/// The text with entries at the end of an object or a list, spaced as its last one is.
+fn insert_entries(text: &str, into: &JsonSpanNode, entries: &[String]) -> Option<String> {
+    let last = match &into.kind {
+        JsonSpanKind::Object(members) => members.last().map(|last| (last.at, last.value.span.end)),
+        JsonSpanKind::Array(items) => items.last().map(|last| (last.span.start, last.span.end)),
+        JsonSpanKind::Scalar => return None,
+    };
+    let (at, inserted) = match last {
+        None => (into.span.start + 1, entries.join(", ")),
+        Some((start, end)) => {
+            let before = text.get(..start)?;
+            let space = before.get(before.trim_end().len()..)?;
+            let space = if space.is_empty() { " " } else { space };
+            (end, entries.iter().map(|entry| format!(",{space}{entry}")).collect())
+        }
+    };
+    Some(format!("{}{inserted}{}", text.get(..at)?, text.get(at..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_else_stays_as_it_was() {
+        let cases = [
+            ("{}", r#"{"permissions": {"allow": ["B", "C"]}}"#),
+            (r#"{"z":1}"#, r#"{"z":1, "permissions": {"allow": ["B", "C"]}}"#),
+            (
+                "{\n  \"z\": [1],\n  \"a\": {}\n}\n",
+                "{\n  \"z\": [1],\n  \"a\": {},\n  \"permissions\": {\"allow\": [\"B\", \"C\"]}\n}\n",
+            ),
+            (
+                "{\n\t\"permissions\": {\n\t\t\"deny\": [\"X\"],\n\t\t\"allow\": [\n\t\t\t\"A\"\n\t\t]\n\t},\n\t\"model\": \"x\"\n}",
+                "{\n\t\"permissions\": {\n\t\t\"deny\": [\"X\"],\n\t\t\"allow\": [\n\t\t\t\"A\",\n\t\t\t\"B\",\n\t\t\t\"C\"\n\t\t]\n\t},\n\t\"model\": \"x\"\n}",
+            ),
+            (r#"{"permissions":{"allow":["B"]}}"#, r#"{"permissions":{"allow":["B", "C"]}}"#),
+            (r#"{"permissions":{"allow":["C","B"]}}"#, r#"{"permissions":{"allow":["C","B"]}}"#),
+            (r#"{"permissions":{}}"#, r#"{"permissions":{"allow": ["B", "C"]}}"#),
+        ];
+        let rules = ["B".to_owned(), "C".to_owned(), "B".to_owned()];
+        for (old, new) in cases {
+            assert_eq!(append_to_text(old, "allow", &rules).unwrap(), new, "{old}");
+        }
+        for old in [
+            "[]",
+            "{",
+            r#"{"permissions": 1}"#,
+            r#"{"permissions":{"allow":{}}}"#,
+            r#"{"a":1,"a":1}"#,
+        ] {
+            assert!(append_to_text(old, "allow", &rules).is_err(), "{old}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What was read, put together: the settings in force, and everything worth knowing about them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use windlass_permission::permission_layer::SettingsSource;
+use windlass_permission::{Rule, Rules};
+use windlass_vocabulary::PermissionMode;
+
+use crate::settings::SettingsFile;
+use crate::settings_key;
+use crate::settings_problem::SettingsProblem;
+use crate::settings_watcher::SettingsFileStamp;
+use crate::trust::ProjectTrust;
+
+/// A value with the layer it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourcedValue<T> {
+    /// The layer.
+    pub source: SettingsSource,
+    /// The file, or the flag.
+    pub name: String,
+    /// The value.
+    pub value: T,
+}
+
+/// The settings in force. What the user has not trusted is not in here, except in `trust`.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedSettings {
+    /// All layers together. `permissions` and `hooks` are empty: see below.
+    pub settings: SettingsFile,
+    /// The rules of all layers.
+    pub rules: Rules,
+    /// What the administrator denies and asks about: nobody takes it back.
+    pub managed: Rules,
+    /// The mode to start in, if a layer says.
+    pub mode: Option<PermissionMode>,
+    /// Nobody may wave everything through.
+    pub forbids_bypass: bool,
+    /// More directories to work in, absolute; whether they are there was not looked at.
+    pub directories: Vec<SourcedValue<PathBuf>>,
+    /// The `hooks` of each layer as written, lowest first; those that may run.
+    pub hooks: Vec<SourcedValue<Map<String, Value>>>,
+    /// The `mcpServers` of each file as written, lowest first; those that may be started. The
+    /// project's `.mcp.json` is [`SettingsSource::Project`]; of `~/.claude.json`, what it holds for all
+    /// projects is [`SettingsSource::User`] and what it holds for this one [`SettingsSource::Local`].
+    pub mcp_servers: Vec<SourcedValue<Map<String, Value>>>,
+    /// Everything that was looked for, lowest first.
+    pub files: Vec<SettingsFileRead>,
+    /// What is wrong.
+    pub problems: Vec<SettingsProblem>,
+    /// What the project wants that needs the user's trust.
+    pub trust: ProjectTrust,
+    pub(crate) origins: BTreeMap<String, Vec<String>>,
+    pub(crate) rule_origins: Vec<(LoadedRuleList, Rule, String)>,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadedRuleList {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl LoadedSettings {
+    /// The files a value came from, by its key: `model`, `env.NAME`, `sandbox.network.allowedDomains`.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> &[String] {
+        self.origins.get(key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Did the administrator set this value?
+    #[must_use]
+    pub fn is_managed(&self, key: &str) -> bool {
+        let last = self.origin(key).last();
+        let files = self.files.iter().filter(|file| file.source == SettingsSource::Managed);
+        last.is_some_and(|last| files.into_iter().any(|file| file.name == *last))
+    }
+
+    /// Every value that is in force, by its key, and the files it came from.
+    pub fn origins(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.origins.iter().map(|(key, names)| (key.as_str(), names.as_slice()))
+    }
+
+    /// Where a rule stands, as a report of a decision names it: `file:line`.
+    #[must_use]
+    pub fn rule_origin(&self, rule: &str) -> Option<&str> {
+        let found = self.rule_origins.iter().find(|(_, known, _)| known.to_string() == rule);
+        found.map(|(_, _, place)| place.as_str())
+    }
+
+    /// The variables to set.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, String)> {
+        let variables = self.settings.env.iter().flatten();
+        variables.map(|(name, value)| (name.as_str(), value.to_string()))
+    }
+
+    /// Does something come of a value, by its key?
+    #[must_use]
+    pub fn has_effect(key: &str) -> bool {
+        settings_key::has_effect(key)
+    }
+
+    /// Is a file of settings broken, so that everything asks?
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.files.iter().any(|file| file.state == SettingsFileState::Broken)
+    }
+}
+
+/// A file that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsFileRead {
+    /// Its layer.
+    pub source: SettingsSource,
+    /// The file, or the flag.
+    pub name: String,
+    /// Was it there?
+    pub state: SettingsFileState,
+    /// The keys that count in it.
+    pub keys: Vec<String>,
+    /// What was taken to be in it, if it could be read.
+    pub(crate) text: Option<String>,
+    /// What the file was like before it was read.
+    pub(crate) stamp: Option<SettingsFileStamp>,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsFileState {
+    /// There is none.
+    Absent,
+    /// It was read.
+    Read,
+    /// It could not be read.
+    Broken,
+}

@@ -1,0 +1,144 @@
+//! MCP servers where people keep them: the project's `.mcp.json`, and the file in which other programs
+//! keep the user's. As written; what a server is, is known to those who start it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use windlass_permission::permission_layer::SettingsSource;
+
+use crate::bounded_file;
+use crate::loaded_settings::SourcedValue;
+use crate::settings_location::SettingsRequest;
+use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct McpJsonFile {
+    #[serde(default)]
+    mcp_servers: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaudeJsonFile {
+    #[serde(default)]
+    mcp_servers: Option<Map<String, Value>>,
+    #[serde(default)]
+    projects: Option<BTreeMap<String, ClaudeJsonProject>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaudeJsonProject {
+    #[serde(default)]
+    mcp_servers: Option<Map<String, Value>>,
+}
+
+/// The servers of every file, lowest first: the user's, the project's, the user's for this project.
+pub(crate) fn read_mcp_servers(
+    request: &SettingsRequest,
+    root: &Path,
+    problems: &mut Vec<SettingsProblem>,
+) -> Vec<SourcedValue<Map<String, Value>>> {
+    let mut found = Vec::new();
+    if request.only_restricts {
+        return found;
+    }
+    let mut add = |source, name: &str, value: Map<String, Value>| {
+        if !value.is_empty() {
+            found.push(SourcedValue { source, name: name.to_owned(), value });
+        }
+    };
+    let (user, own) = match &request.locations.claude_json {
+        Some(path) => read_claude_json(path, request, root, problems),
+        None => (Map::new(), Map::new()),
+    };
+    let name = request.locations.claude_json.as_ref().map(|path| path.display().to_string());
+    let name = name.unwrap_or_default();
+    if request.sources.user {
+        add(SettingsSource::User, &name, user);
+    }
+    if request.sources.project {
+        let mut folders = vec![root, &request.cwd];
+        folders.dedup();
+        for path in folders.into_iter().map(|folder| folder.join(".mcp.json")) {
+            add(
+                SettingsSource::Project,
+                &path.display().to_string(),
+                read_mcp_json(&path, problems),
+            );
+        }
+    }
+    if request.sources.local {
+        add(SettingsSource::Local, &name, own);
+    }
+    found
+}
+
+fn read_mcp_json(path: &Path, problems: &mut Vec<SettingsProblem>) -> Map<String, Value> {
+    let mut problem = |place: Option<TextPosition>, why: String| {
+        problems.push(SettingsProblem {
+            source: Some(SettingsSource::Project),
+            name: path.display().to_string(),
+            position: place,
+            what: format!("{why}; its servers are left out"),
+            severity: ProblemSeverity::Entry,
+        });
+        Map::new()
+    };
+    match bounded_file::read_bounded(path) {
+        Ok(None) => Map::new(),
+        Err(why) => problem(None, why),
+        Ok(Some(text)) => match serde_json::from_str::<McpJsonFile>(&text) {
+            Ok(servers) => servers.mcp_servers,
+            Err(error) => {
+                let place = TextPosition { line: error.line(), column: error.column().max(1) };
+                let words = error.to_string();
+                let words = words.split(" at line ").next().unwrap_or_default().to_owned();
+                problem(Some(place), words)
+            }
+        },
+    }
+}
+
+/// For all projects, and for this one. The file belongs to another program and holds much else.
+fn read_claude_json(
+    path: &Path,
+    request: &SettingsRequest,
+    root: &Path,
+    problems: &mut Vec<SettingsProblem>,
+) -> (Map<String, Value>, Map<String, Value>) {
+    let Ok(opened) = File::open(path) else { return Default::default() };
+    if !opened.metadata().is_ok_and(|found| found.is_file()) {
+        return Default::default();
+    }
+    let mut bytes = Vec::new();
+    let read = opened.take(BYTES_MAX).read_to_end(&mut bytes);
+    let kept = read.map_err(|error| error.to_string()).and_then(|_| {
+        serde_json::from_slice::<ClaudeJsonFile>(&bytes).map_err(|error| error.to_string())
+    });
+    match kept {
+        Ok(kept) => {
+            let mut projects = kept.projects.unwrap_or_default();
+            let mut of = |path: &Path| path.to_str().and_then(|path| projects.remove(path));
+            let own = of(root).or_else(|| of(&request.cwd)).unwrap_or_default();
+            (kept.mcp_servers.unwrap_or_default(), own.mcp_servers.unwrap_or_default())
+        }
+        Err(why) => {
+            problems.push(SettingsProblem {
+                source: Some(SettingsSource::User),
+                name: path.display().to_string(),
+                position: None,
+                what: format!("{why}; its servers are left out"),
+                severity: ProblemSeverity::Entry,
+            });
+            Default::default()
+        }
+    }
+}
+
+const BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -1,0 +1,348 @@
+//! Rules as they are written, file by file, and how one is added or taken out. Everything else in a
+//! file stays as it is, byte for byte. Files of the administrator's and the command line are only read.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use windlass_permission::permission_layer::SettingsSource;
+
+use crate::append_rules::{RuleList, SettingsWriteError, append_rules, edit_settings_file};
+use crate::bounded_file;
+use crate::json_spans::{JsonSpanKind, JsonSpanNode};
+use crate::load_settings::{find_candidates, load_settings};
+use crate::settings_location::{CommandLineSettings, SettingsRequest, find_project_root};
+use crate::sha256;
+use crate::trust::{ALLOW_RULES_KEY, ProjectTrust, TrustItem, TrustState, TrustStore};
+
+/// A rule where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenRule {
+    /// The layer.
+    pub source: SettingsSource,
+    /// The file, or the flag.
+    pub name: String,
+    /// Its line there.
+    pub line: usize,
+    /// What it does.
+    pub list: RuleList,
+    /// As it is written.
+    pub rule: String,
+}
+
+/// A rule that comes or goes.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleChange<'a> {
+    /// Of which layer.
+    pub source: SettingsSource,
+    /// To which list.
+    pub list: RuleList,
+    /// The rule, as it is written.
+    pub rule: &'a str,
+}
+
+/// All rules that stand in files and flags, the highest layer first. What cannot be read has none:
+/// [`load_settings`] says so.
+#[must_use]
+pub fn list_written_rules(request: &SettingsRequest) -> Vec<WrittenRule> {
+    let mut found = Vec::new();
+    for candidate in find_candidates(request).into_iter().rev() {
+        let text = match &candidate.content {
+            CommandLineSettings::Text(text) => Some(text.clone()),
+            CommandLineSettings::File(path) => bounded_file::read_bounded(path).ok().flatten(),
+        };
+        let Some(text) = text else { continue };
+        for list in RuleList::ALL {
+            for (at, rule) in find_rules(&text, list) {
+                let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+                let (source, name) = (candidate.source, candidate.name.clone());
+                found.push(WrittenRule { source, name, line, list, rule });
+            }
+        }
+    }
+    found
+}
+
+/// Where a rule of this layer would be written; nothing for a layer that is not ours to write.
+#[must_use]
+pub fn rule_file_path(request: &SettingsRequest, source: SettingsSource) -> Option<PathBuf> {
+    let request = &with_real_path(request);
+    match source {
+        SettingsSource::User => Some(request.locations.user.first()?.join("settings.json")),
+        SettingsSource::Project => Some(request.cwd.join(".claude/settings.json")),
+        SettingsSource::Local => {
+            Some(find_project_root(&request.cwd).join(".claude/settings.local.json"))
+        }
+        SettingsSource::Flag | SettingsSource::Managed => None,
+    }
+}
+
+/// Adds a rule, and keeps the user's trust in the project if nothing else changed. Gives the file.
+///
+/// # Errors
+/// The layer is not ours to write, or its file could not be changed.
+pub fn add_rule(
+    request: &SettingsRequest,
+    change: RuleChange<'_>,
+) -> Result<PathBuf, SettingsWriteError> {
+    let path = rule_file_path(request, change.source).ok_or_else(|| {
+        SettingsWriteError::new(&request.cwd, "rules of this kind are not written here")
+    })?;
+    let rules = [change.rule.to_owned()];
+    let name = path.display().to_string();
+    edit_keeping_trust(request, &[name], change, true, || {
+        append_rules(&path, change.list, &rules, backup_path(request, &path).as_deref())
+    })?;
+    Ok(path)
+}
+
+/// "Don't ask again": allow rules for this project on this machine. Gives the file.
+///
+/// # Errors
+/// The file could not be changed, or trust could not be written down.
+pub fn add_local_allow_rules(
+    request: &SettingsRequest,
+    rules: &[String],
+) -> Result<PathBuf, SettingsWriteError> {
+    let (source, list) = (SettingsSource::Local, RuleList::Allow);
+    let file = rule_file_path(request, source);
+    let mut path =
+        file.ok_or_else(|| SettingsWriteError::new(&request.cwd, "there is no such file"))?;
+    for rule in rules {
+        path = add_rule(request, RuleChange { source, list, rule })?;
+    }
+    Ok(path)
+}
+
+/// Takes a rule out of every file of the layer that has it. Gives the files.
+///
+/// # Errors
+/// No file of the layer has it, the layer is not ours to write, or a file could not be changed.
+pub fn remove_rule(
+    request: &SettingsRequest,
+    change: RuleChange<'_>,
+) -> Result<Vec<PathBuf>, SettingsWriteError> {
+    let refused = |why: &str| SettingsWriteError::new(&request.cwd, why);
+    if rule_file_path(request, change.source).is_none() {
+        return Err(refused("rules of this kind are not written here"));
+    }
+    let is_meant = |written: &WrittenRule| {
+        let (source, list) = (written.source, written.list);
+        (source, list, written.rule.as_str()) == (change.source, change.list, change.rule)
+    };
+    let mut names: Vec<String> = list_written_rules(request)
+        .into_iter()
+        .filter(is_meant)
+        .map(|written| written.name)
+        .collect();
+    names.dedup();
+    if names.is_empty() {
+        return Err(refused("the rule is not there any more"));
+    }
+    edit_keeping_trust(request, &names, change, false, || {
+        for path in names.iter().map(Path::new) {
+            let copy = backup_path(request, path);
+            remove_rule_from_file(path, change.list, change.rule, copy.as_deref())?;
+        }
+        Ok(())
+    })?;
+    Ok(names.into_iter().map(PathBuf::from).collect())
+}
+
+/// As settings are loaded: by the real path.
+fn with_real_path(request: &SettingsRequest) -> SettingsRequest {
+    let cwd = request.cwd.canonicalize().unwrap_or_else(|_| request.cwd.clone());
+    SettingsRequest { cwd, ..request.clone() }
+}
+
+/// Where the last good copy of a file is kept.
+fn backup_path(request: &SettingsRequest, path: &Path) -> Option<PathBuf> {
+    let state = request.locations.state.as_ref()?;
+    let name = sha256::sha256_hex(path.as_os_str().as_encoded_bytes());
+    Some(state.join("backup").join(format!("{name}.json")))
+}
+
+fn remove_rule_from_file(
+    path: &Path,
+    list: RuleList,
+    rule: &str,
+    copy: Option<&Path>,
+) -> Result<(), SettingsWriteError> {
+    edit_settings_file(path, copy, |old| {
+        let why = || "nothing can be taken out of it; mend it first".to_owned();
+        remove_rule_text(old, list, rule).ok_or_else(why)
+    })
+}
+
+/// The rules of a list and where each stands.
+fn find_rules(text: &str, list: RuleList) -> Vec<(usize, String)> {
+    let found = || {
+        let settings: Value = serde_json::from_str(text).ok()?;
+        let rules = settings.get("permissions")?.get(list.key())?.as_array()?.clone();
+        let node = JsonSpanNode::parse(text)?;
+        let at = |index: usize| node.find_offset(&format!("/permissions/{}/{index}", list.key()));
+        let rule = |(index, rule): (usize, &Value)| Some((at(index), rule.as_str()?.to_owned()));
+        Some(rules.iter().enumerate().filter_map(rule).collect())
+    };
+    found().unwrap_or_default()
+}
+
+/// The text without a rule, however often it stands in the list.
+fn remove_rule_text(text: &str, list: RuleList, rule: &str) -> Option<String> {
+    let mut meant: Value = serde_json::from_str(text).ok()?;
+    let mut text = text.to_owned();
+    let rules = meant.get_mut("permissions")?.get_mut(list.key())?.as_array_mut()?;
+    while let Some(index) = rules.iter().position(|known| known == rule) {
+        rules.remove(index);
+        let root = JsonSpanNode::parse(&text)?;
+        let node = &root.member("permissions")?.value.member(list.key())?.value;
+        let JsonSpanKind::Array(items) = &node.kind else { return None };
+        let item = items.get(index)?;
+        // A comma goes with it: the one behind it, or the one before the last.
+        let before = index.checked_sub(1).and_then(|index| items.get(index));
+        let (start, end) = match (before, items.get(index + 1)) {
+            (_, Some(after)) => (item.span.start, after.span.start),
+            (Some(before), None) => (before.span.end, item.span.end),
+            (None, None) => (item.span.start, item.span.end),
+        };
+        text = format!("{}{}", text.get(..start)?, text.get(end..)?);
+    }
+    // What is on the disk must be what was meant, whatever the text looked like.
+    (serde_json::from_str::<Value>(&text).ok()? == meant).then_some(text)
+}
+
+/// Changes files of a project; whoever trusted it trusts it with the change, and with nothing that came
+/// in meanwhile.
+fn edit_keeping_trust(
+    request: &SettingsRequest,
+    names: &[String],
+    change: RuleChange<'_>,
+    is_new: bool,
+    write: impl FnOnce() -> Result<(), SettingsWriteError>,
+) -> Result<(), SettingsWriteError> {
+    let before = load_settings(request).trust;
+    write()?;
+    let was_fine = matches!(before.state, TrustState::NotNeeded | TrustState::Given);
+    if let (true, Some(state)) = (was_fine, &request.locations.state) {
+        let after = load_settings(request).trust;
+        let meant = expected_trust_items(&before, names, change, is_new);
+        if meant == sorted_item_texts(&after.items) && !after.items.is_empty() {
+            TrustStore::new(state).accept(&after)?;
+        }
+    }
+    Ok(())
+}
+
+/// What needs trust once the change is made.
+fn expected_trust_items(
+    before: &ProjectTrust,
+    names: &[String],
+    change: RuleChange<'_>,
+    is_new: bool,
+) -> Vec<String> {
+    let mut items = before.items.clone();
+    let needs_trust = matches!(change.source, SettingsSource::Project | SettingsSource::Local);
+    for name in names.iter().filter(|_| needs_trust && change.list == RuleList::Allow) {
+        let place = items.iter().position(|item| item.name == *name && item.key == ALLOW_RULES_KEY);
+        let place = place.unwrap_or_else(|| {
+            let (name, key) = (name.clone(), ALLOW_RULES_KEY.to_owned());
+            items.push(TrustItem { source: change.source, name, key, value: json!([]) });
+            items.len() - 1
+        });
+        let Some(Value::Array(list)) = items.get_mut(place).map(|item| &mut item.value) else {
+            continue;
+        };
+        match is_new {
+            true if list.iter().any(|known| known == change.rule) => {}
+            true => list.push(Value::from(change.rule)),
+            false => list.retain(|known| known != change.rule),
+        }
+        if list.is_empty() {
+            items.remove(place);
+        }
+    }
+    sorted_item_texts(&items)
+}
+
+fn sorted_item_texts(items: &[TrustItem]) -> Vec<String> {
+    let mut texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+    texts.sort();
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings_location::SettingsLocations;
+
+    #[test]
+    fn a_rule_goes_and_the_rest_stays_as_it_is_written() {
+        let list = RuleList::Allow;
+        for (old, new) in [
+            (r#"{"permissions":{"allow":["A"]}}"#, r#"{"permissions":{"allow":[]}}"#),
+            (r#"{"permissions":{"allow":["A", "B"]}}"#, r#"{"permissions":{"allow":["B"]}}"#),
+            (r#"{"permissions":{"allow":["B", "A"]}}"#, r#"{"permissions":{"allow":["B"]}}"#),
+            (r#"{"permissions":{"allow":["A","B","A"]}}"#, r#"{"permissions":{"allow":["B"]}}"#),
+            (
+                "{\n \"z\": 1,\n \"permissions\": {\n  \"allow\": [\n   \"B\",\n   \"A\"\n  ]\n }\n}\n",
+                "{\n \"z\": 1,\n \"permissions\": {\n  \"allow\": [\n   \"B\"\n  ]\n }\n}\n",
+            ),
+        ] {
+            assert_eq!(remove_rule_text(old, list, "A").as_deref(), Some(new), "{old}");
+        }
+        for old in ["[]", "{", "{}", r#"{"permissions":{"allow":{}}}"#] {
+            assert_eq!(remove_rule_text(old, list, "A"), None, "{old}");
+        }
+    }
+
+    #[test]
+    fn rules_come_and_go_and_trust_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let request = SettingsRequest {
+            locations: SettingsLocations {
+                user: vec![root.join("home")],
+                managed: vec![root.join("managed")],
+                state: Some(root.join("state")),
+                ..SettingsLocations::default()
+            },
+            cwd: root.join("project"),
+            ..SettingsRequest::default()
+        };
+        std::fs::create_dir_all(&request.cwd).unwrap();
+        std::fs::create_dir_all(root.join("managed")).unwrap();
+        let managed = root.join("managed/managed-settings.json");
+        std::fs::write(managed, r#"{"permissions":{"deny":["WebFetch"]}}"#).unwrap();
+        let change = |source, list| RuleChange { source, list, rule: "Bash(ls:*)" };
+        for (source, list) in [
+            (SettingsSource::Local, RuleList::Allow),
+            (SettingsSource::Project, RuleList::Allow),
+            (SettingsSource::User, RuleList::Deny),
+        ] {
+            add_rule(&request, change(source, list)).unwrap();
+        }
+        assert!(load_settings(&request).trust.is_given(), "what a person adds, a person trusts");
+        let all: Vec<_> = list_written_rules(&request)
+            .into_iter()
+            .map(|written| (written.source, written.list, written.line))
+            .collect();
+        let expected = [
+            (SettingsSource::Managed, RuleList::Deny, 1),
+            (SettingsSource::Local, RuleList::Allow, 1),
+            (SettingsSource::Project, RuleList::Allow, 1),
+            (SettingsSource::User, RuleList::Deny, 1),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(load_settings(&request).rules.allow.len(), 2);
+        for (source, list) in
+            [(SettingsSource::Project, RuleList::Allow), (SettingsSource::User, RuleList::Deny)]
+        {
+            remove_rule(&request, change(source, list)).unwrap();
+            assert!(remove_rule(&request, change(source, list)).is_err(), "it is gone");
+        }
+        assert!(load_settings(&request).trust.is_given());
+        assert_eq!(load_settings(&request).rules.allow.len(), 1);
+        let managed =
+            RuleChange { rule: "WebFetch", ..change(SettingsSource::Managed, RuleList::Deny) };
+        assert!(remove_rule(&request, managed).is_err() && add_rule(&request, managed).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! One layer as it was found: its text, what of it fits the types, and what is wrong with it.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use windlass_permission::Rule;
+use windlass_permission::permission_layer::SettingsSource;
+
+use crate::bounded_file::{self, SETTINGS_BYTES_MAX};
+use crate::json_spans::{JsonSpanKind, JsonSpanNode, line_and_column};
+use crate::loaded_settings::SettingsFileState;
+use crate::prune::{self, PrunedEntry};
+use crate::settings_location::{CommandLineSettings, SettingsCandidate};
+use crate::settings_problem::{ProblemSeverity, SettingsProblem, TextPosition};
+use crate::settings_watcher::{FileOverrides, SettingsFileStamp};
+
+/// A layer.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingsLayer {
+    pub(crate) source: SettingsSource,
+    pub(crate) name: String,
+    pub(crate) root: PathBuf,
+    /// Empty when it is broken, which is no JSON either.
+    pub(crate) text: String,
+    node: Option<JsonSpanNode>,
+    /// What of it fits the types.
+    pub(crate) settings: Map<String, Value>,
+    pub(crate) state: SettingsFileState,
+    /// May everybody write to it? Then it may forbid, and nothing else.
+    pub(crate) is_world_writable: bool,
+    pub(crate) problems: Vec<SettingsProblem>,
+    /// What the file was like before it was read.
+    pub(crate) stamp: Option<SettingsFileStamp>,
+}
+
+impl SettingsLayer {
+    /// Reads it, or takes it to say what is held.
+    pub(crate) fn read(candidate: SettingsCandidate, held: &FileOverrides) -> Self {
+        let SettingsCandidate { source, content: given, name, root } = candidate;
+        let (is_everybodys, stamp, held) = match &given {
+            CommandLineSettings::File(path) => (
+                bounded_file::is_world_writable(path),
+                SettingsFileStamp::read(path),
+                held.get(path),
+            ),
+            CommandLineSettings::Text(_) => (false, None, None),
+        };
+        let text = match given {
+            CommandLineSettings::Text(text) => {
+                let is_long =
+                    u64::try_from(text.len()).is_ok_and(|length| length > SETTINGS_BYTES_MAX);
+                if is_long { Err("it is over 2 MiB".to_owned()) } else { Ok(Some(text)) }
+            }
+            CommandLineSettings::File(_) if held.is_some() => Ok(held.cloned().flatten()),
+            CommandLineSettings::File(path) => match bounded_file::read_bounded(&path) {
+                // A file that was named must be there.
+                Ok(None) if source == SettingsSource::Flag => {
+                    Err("there is no such file".to_owned())
+                }
+                other => other,
+            },
+        };
+        let mut layer = Self {
+            source,
+            name,
+            root,
+            text: String::new(),
+            node: None,
+            settings: Map::new(),
+            state: SettingsFileState::Absent,
+            is_world_writable: is_everybodys,
+            problems: Vec::new(),
+            stamp,
+        };
+        match text {
+            Ok(None) => {}
+            Ok(Some(text)) => layer.parse_text(text),
+            Err(why) => layer.mark_broken(None, &why),
+        }
+        // A project's files are not believed anyway, and one that was named is meant.
+        if is_everybodys && matches!(source, SettingsSource::User | SettingsSource::Managed) {
+            let what = "everybody on this machine may write to it, so it may only forbid; take that \
+                        right away: chmod o-w";
+            layer.push_problem(None, what.to_owned(), ProblemSeverity::Entry);
+        }
+        layer
+    }
+
+    fn parse_text(&mut self, text: String) {
+        let settings = match serde_json::from_str::<Value>(&text) {
+            Ok(Value::Object(settings)) => settings,
+            Ok(_) => return self.mark_broken(Some((1, 1)), "settings must be a JSON object"),
+            Err(error) => {
+                let place = (error.line(), error.column().max(1));
+                // Its own words repeat the place.
+                let words = error.to_string();
+                let words = words.split(" at line ").next().unwrap_or_default();
+                return self.mark_broken(Some(place), &format!("not JSON: {words}"));
+            }
+        };
+        let Some(node) = JsonSpanNode::parse(&text) else {
+            return self.mark_broken(None, "it cannot be read");
+        };
+        if let Some((key, at)) = node.find_duplicate_key() {
+            let what = format!("the key `{key}` is written twice");
+            return self.mark_broken(Some(line_and_column(&text, at)), &what);
+        }
+        let (settings, cuts) = prune::prune(&settings);
+        (self.text, self.node, self.settings) = (text, Some(node), settings);
+        self.state = SettingsFileState::Read;
+        for PrunedEntry { pointer, what, severity } in cuts {
+            // What does not fit among the rules is told where rules are read.
+            let is_rule = pointer.starts_with("/permissions") && severity == ProblemSeverity::Entry;
+            if !is_rule {
+                self.add_problem_at(&pointer, what, severity);
+            }
+        }
+        self.report_idle_rules();
+        self.problems
+            .sort_by_key(|problem| problem.position.map(|place| (place.line, place.column)));
+    }
+
+    /// Allow rules that would never allow anything.
+    fn report_idle_rules(&mut self) {
+        let allow = self.settings.get("permissions").and_then(|all| all.get("allow"));
+        let rules = allow.and_then(Value::as_array).cloned().unwrap_or_default();
+        for (index, rule) in rules.iter().enumerate() {
+            let rule = rule.as_str().and_then(|rule| Rule::parse(rule).ok());
+            if let Some((rule, why)) =
+                rule.and_then(|rule| Some((rule.to_string(), rule.explain_idle_allow()?)))
+            {
+                let what = format!("`{rule}` never allows anything: {why}");
+                self.add_problem_at(
+                    &format!("/permissions/allow/{index}"),
+                    what,
+                    ProblemSeverity::Idle,
+                );
+            }
+        }
+    }
+
+    /// Tells a problem at what a pointer names.
+    pub(crate) fn add_problem_at(
+        &mut self,
+        pointer: &str,
+        what: String,
+        severity: ProblemSeverity,
+    ) {
+        let place =
+            self.node.as_ref().map(|node| line_and_column(&self.text, node.find_offset(pointer)));
+        self.push_problem(place, what, severity);
+    }
+
+    /// The lines of the rules in a list, of those that are rules.
+    pub(crate) fn find_rule_lines(&self, list: &str) -> Vec<usize> {
+        let permissions = self.node.as_ref().and_then(|node| node.member("permissions"));
+        let list = permissions.and_then(|member| member.value.member(list));
+        let Some(JsonSpanKind::Array(items)) = list.map(|member| &member.value.kind) else {
+            return Vec::new();
+        };
+        let (mut line, mut seen, mut lines) = (1, 0, Vec::new());
+        for item in items {
+            let between = self.text.get(seen..item.span.start).unwrap_or_default();
+            (line, seen) = (line + between.matches('\n').count(), item.span.start);
+            let text = self.text.get(item.span.clone()).unwrap_or_default();
+            if serde_json::from_str::<String>(text).is_ok_and(|rule| Rule::parse(&rule).is_ok()) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+
+    fn mark_broken(&mut self, place: Option<(usize, usize)>, why: &str) {
+        self.state = SettingsFileState::Broken;
+        let what =
+            format!("{why}; until it is mended, everything asks, for what it forbids is lost");
+        self.push_problem(place, what, ProblemSeverity::File);
+    }
+
+    fn push_problem(
+        &mut self,
+        place: Option<(usize, usize)>,
+        what: String,
+        severity: ProblemSeverity,
+    ) {
+        let (source, name) = (Some(self.source), self.name.clone());
+        self.problems.push(SettingsProblem {
+            source,
+            name,
+            position: place.map(TextPosition::from),
+            what,
+            severity,
+        });
+    }
+}

@@ -1,0 +1,239 @@
+//! Where settings lie, and what was asked for on the command line. Names only; nothing is read here.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use windlass_permission::permission_layer::SettingsSource;
+
+/// Folders and files, as the caller's system has them. All absolute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingsLocations {
+    /// Folders of the administrator's, the later one winning.
+    pub managed: Vec<PathBuf>,
+    /// Folders of the user's that hold a `settings.json`, the later one winning.
+    pub user: Vec<PathBuf>,
+    /// The file in which other programs keep servers for each project.
+    pub claude_json: Option<PathBuf>,
+    /// The home directory.
+    pub home: Option<PathBuf>,
+    /// Where our own state is kept.
+    pub state: Option<PathBuf>,
+}
+
+impl SettingsLocations {
+    /// Where administrators put settings on this system.
+    #[must_use]
+    pub fn system_managed_folders() -> Vec<PathBuf> {
+        let ours = if cfg!(target_os = "macos") {
+            "/Library/Application Support/Windlass"
+        } else {
+            "/etc/windlass"
+        };
+        let theirs = if cfg!(target_os = "macos") {
+            "/Library/Application Support/ClaudeCode"
+        } else {
+            "/etc/claude-code"
+        };
+        vec![theirs.into(), ours.into()]
+    }
+}
+
+/// Which of the files that can be left out are read. All by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnabledSources {
+    /// The user's.
+    pub user: bool,
+    /// The project's.
+    pub project: bool,
+    /// The machine's own of the project.
+    pub local: bool,
+}
+
+impl Default for EnabledSources {
+    fn default() -> Self {
+        Self { user: true, project: true, local: true }
+    }
+}
+
+impl EnabledSources {
+    /// A list such as `user,project`; empty is none.
+    ///
+    /// # Errors
+    /// The word that is no source.
+    pub fn parse(list: &str) -> Result<Self, String> {
+        let mut sources = Self { user: false, project: false, local: false };
+        for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match word {
+                "user" => sources.user = true,
+                "project" => sources.project = true,
+                "local" => sources.local = true,
+                other => return Err(other.to_owned()),
+            }
+        }
+        Ok(sources)
+    }
+
+    pub(crate) fn includes(self, source: SettingsSource) -> bool {
+        match source {
+            SettingsSource::User => self.user,
+            SettingsSource::Project => self.project,
+            SettingsSource::Local => self.local,
+            SettingsSource::Flag | SettingsSource::Managed => true,
+        }
+    }
+}
+
+/// Settings given on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandLineSettings {
+    /// As JSON.
+    Text(String),
+    /// In a file.
+    File(PathBuf),
+}
+
+impl CommandLineSettings {
+    /// What begins like an object is JSON; the rest is a path.
+    #[must_use]
+    pub fn parse(value: &str) -> Self {
+        match value.trim_start().starts_with('{') {
+            true => Self::Text(value.to_owned()),
+            false => Self::File(PathBuf::from(value)),
+        }
+    }
+}
+
+/// What to read.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsRequest {
+    /// Where things lie.
+    pub locations: SettingsLocations,
+    /// Where we are; absolute.
+    pub cwd: PathBuf,
+    /// Which files.
+    pub sources: EnabledSources,
+    /// Settings of the command line.
+    pub command_line: Option<CommandLineSettings>,
+    /// Managed settings of whoever started us, as JSON; below those of the machine.
+    pub command_line_managed: Option<String>,
+    /// The user trusts the project for this run.
+    pub is_trusted: bool,
+    /// The user's and the project's files may only forbid: nothing else of them is wanted.
+    pub only_restricts: bool,
+}
+
+/// A file or flag that may hold settings.
+#[derive(Clone, Debug)]
+pub(crate) struct SettingsCandidate {
+    pub(crate) source: SettingsSource,
+    pub(crate) content: CommandLineSettings,
+    /// What to call it.
+    pub(crate) name: String,
+    /// What `/x` in its path rules is relative to.
+    pub(crate) root: PathBuf,
+}
+
+/// All of them, lowest first. `project` is the root of the project we are in.
+pub(crate) fn list_candidates(request: &SettingsRequest, project: &Path) -> Vec<SettingsCandidate> {
+    let mut all = Vec::new();
+    let mut add = |source, path: PathBuf, root: &Path| {
+        let name = path.display().to_string();
+        let root = root.to_owned();
+        all.push(SettingsCandidate {
+            source,
+            content: CommandLineSettings::File(path),
+            name,
+            root,
+        });
+    };
+    for folder in &request.locations.user {
+        add(SettingsSource::User, folder.join("settings.json"), folder);
+    }
+    for folder in [".claude", ".windlass"] {
+        let path = request.cwd.join(folder).join("settings.json");
+        // In the home directory the user's own file is not a project's.
+        let is_users = request
+            .locations
+            .user
+            .iter()
+            .any(|own| is_same_file(&own.join("settings.json"), &path));
+        if !is_users {
+            add(SettingsSource::Project, path, &request.cwd);
+        }
+    }
+    for folder in [".claude", ".windlass"] {
+        let path = project.join(folder).join("settings.local.json");
+        add(SettingsSource::Local, path, &request.cwd);
+    }
+    if let Some(given) = &request.command_line {
+        let name = match given {
+            CommandLineSettings::Text(_) => "--settings".to_owned(),
+            CommandLineSettings::File(path) => path.display().to_string(),
+        };
+        let (given, root) = (given.clone(), request.cwd.clone());
+        all.push(SettingsCandidate { source: SettingsSource::Flag, content: given, name, root });
+    }
+    if let Some(text) = &request.command_line_managed {
+        all.push(SettingsCandidate {
+            source: SettingsSource::Managed,
+            content: CommandLineSettings::Text(text.clone()),
+            name: "--managed-settings".to_owned(),
+            root: request.cwd.clone(),
+        });
+    }
+    for folder in &request.locations.managed {
+        for path in list_managed_files(folder) {
+            let name = path.display().to_string();
+            let (source, root) = (SettingsSource::Managed, folder.clone());
+            all.push(SettingsCandidate {
+                source,
+                content: CommandLineSettings::File(path),
+                name,
+                root,
+            });
+        }
+    }
+    all.retain(|candidate| request.sources.includes(candidate.source));
+    all
+}
+
+/// The file of a folder, then those of its drop-in folder by name.
+fn list_managed_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = vec![folder.join("managed-settings.json")];
+    let more = folder.join("managed-settings.d");
+    let entries = match more.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return files;
+        }
+        // What it forbids is not known: read as a file it is broken, and says so.
+        Err(_) => {
+            files.push(more);
+            return files;
+        }
+    };
+    let mut more: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter(|path| {
+            !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+        })
+        .collect();
+    more.sort();
+    files.extend(more);
+    files
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}
+
+/// The directory that holds `.git`, from here upwards; where we are, if there is none.
+pub(crate) fn find_project_root(cwd: &Path) -> PathBuf {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(cwd).to_owned()
+}

@@ -1,0 +1,68 @@
+//! Something in a layer that could not be used: where it stands, what is wrong, what comes of it.
+
+use std::fmt;
+
+use windlass_permission::permission_layer::SettingsSource;
+
+/// What comes of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProblemSeverity {
+    /// Nothing; but whoever wrote it may expect something.
+    Idle,
+    /// The entry is left out, or a tool asks.
+    Entry,
+    /// The whole file is left out, and everything asks.
+    File,
+}
+
+impl ProblemSeverity {
+    /// One word for programs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Entry => "entry",
+            Self::File => "file",
+        }
+    }
+}
+
+/// Line and column, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPosition {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+}
+
+impl From<(usize, usize)> for TextPosition {
+    fn from((line, column): (usize, usize)) -> Self {
+        Self { line, column }
+    }
+}
+
+/// A problem in a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsProblem {
+    /// The layer; none for what belongs to no layer.
+    pub source: Option<SettingsSource>,
+    /// The file, or the flag.
+    pub name: String,
+    /// Where in it.
+    pub position: Option<TextPosition>,
+    /// What is wrong, and what happens because of it.
+    pub what: String,
+    /// What comes of it.
+    pub severity: ProblemSeverity,
+}
+
+impl fmt::Display for SettingsProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(TextPosition { line, column }) = self.position {
+            write!(f, ", line {line}, column {column}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}

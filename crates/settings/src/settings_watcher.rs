@@ -1,0 +1,187 @@
+//! Files that change while a session goes on: which did, and what is in force then.
+//!
+//! Nothing is watched. Whoever asks is told, by what the file system says of each file, and what comes of
+//! it goes through the same door as at the start. Two things never get looser by it: a file that cannot
+//! be read any more goes on saying what it said last, and a project that was trusted for one run is
+//! trusted for what it was at the start of it.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use windlass_permission::permission_layer::SettingsSource;
+
+use crate::load_settings;
+use crate::loaded_settings::{LoadedSettings, SettingsFileRead, SettingsFileState};
+use crate::settings_location::{CommandLineSettings, SettingsRequest};
+use crate::settings_problem::ProblemSeverity;
+use crate::trust::TrustStore;
+
+/// What the files of a session were like when they were last looked at.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsWatcher {
+    files: BTreeMap<PathBuf, SeenSettingsFile>,
+    /// Files that go on saying something that they no longer hold.
+    overrides: FileOverrides,
+    /// What the project wanted at the start: what is trusted, if it is trusted for one run.
+    initial_digest: String,
+    trust_store_stamp: Option<SettingsFileStamp>,
+}
+
+/// What files are taken to say, in the place of what is in them; nothing is a file that is not there.
+pub(crate) type FileOverrides = BTreeMap<PathBuf, Option<String>>;
+
+/// A file when it was last looked at.
+#[derive(Clone, Debug)]
+struct SeenSettingsFile {
+    source: SettingsSource,
+    stamp: Option<SettingsFileStamp>,
+    /// What of it counts; empty, if it cannot be read.
+    text: Option<String>,
+}
+
+/// By this a file is known to be as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SettingsFileStamp {
+    device_and_inode: (u64, u64),
+    size: u64,
+    mode: u32,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl SettingsFileStamp {
+    /// Of a file; nothing, if there is none.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self {
+            device_and_inode: (found.dev(), found.ino()),
+            size: found.len(),
+            mode: found.mode(),
+            written: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
+/// A file that is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsFileChanged {
+    /// Its layer.
+    pub source: SettingsSource,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl SettingsWatcher {
+    /// From what was read at the start.
+    #[must_use]
+    pub fn new(request: &SettingsRequest, loaded: &LoadedSettings) -> Self {
+        let mut watch =
+            Self { initial_digest: loaded.trust.digest_without_local_rules(), ..Self::default() };
+        watch.remember_files(request, &loaded.files);
+        watch
+    }
+
+    /// Is anything not as it was? Cheap.
+    #[must_use]
+    pub fn is_stale(&self, request: &SettingsRequest) -> bool {
+        self.trust_store_stamp != trust_store_stamp(request)
+            || !self.find_changed_files(request).is_empty()
+    }
+
+    /// The files that are not as they were.
+    #[must_use]
+    pub fn find_changed_files(&self, request: &SettingsRequest) -> Vec<SettingsFileChanged> {
+        let mut changed: Vec<SettingsFileChanged> = Vec::new();
+        let candidates = load_settings::find_candidates(request);
+        for candidate in &candidates {
+            let CommandLineSettings::File(path) = &candidate.content else { continue };
+            let before = self.files.get(path).and_then(|seen| seen.stamp);
+            if before != SettingsFileStamp::read(path) {
+                changed.push(SettingsFileChanged { source: candidate.source, path: path.clone() });
+            }
+        }
+        // One that nobody would look for any more is gone.
+        for (path, seen) in self.files.iter().filter(|(_, seen)| seen.stamp.is_some()) {
+            let is_candidate = candidates
+                .iter()
+                .any(|candidate| matches!(&candidate.content, CommandLineSettings::File(known) if known == path));
+            if !is_candidate {
+                changed.push(SettingsFileChanged { source: seen.source, path: path.clone() });
+            }
+        }
+        changed
+    }
+
+    /// What is in force from now on, and one line for each file that cannot be read any more. What
+    /// somebody refused to let change stays as it was until it changes again.
+    pub fn reload(
+        &mut self,
+        request: &SettingsRequest,
+        refused: &[PathBuf],
+    ) -> (LoadedSettings, Vec<String>) {
+        for SettingsFileChanged { path, .. } in self.find_changed_files(request) {
+            match refused.contains(&path) {
+                true => drop(self.overrides.insert(path.clone(), self.last_text(&path))),
+                false => drop(self.overrides.remove(&path)),
+            }
+        }
+        let mut loaded = self.load_current(request);
+        let mut lines = Vec::new();
+        for problem in
+            loaded.problems.iter().filter(|problem| problem.severity == ProblemSeverity::File)
+        {
+            let path = PathBuf::from(&problem.name);
+            let good = self.last_text(&path).filter(|text| !text.is_empty());
+            let Some(text) = good.filter(|_| !self.overrides.contains_key(&path)) else { continue };
+            let what = problem.what.split("; until it is mended").next().unwrap_or_default();
+            let mut told = problem.clone();
+            told.what = format!("{what}; until it is mended, what it said before holds");
+            lines.push(told.to_string());
+            self.overrides.insert(path, Some(text));
+        }
+        if !lines.is_empty() {
+            loaded = self.load_current(request);
+        }
+        self.remember_files(request, &loaded.files);
+        (loaded, lines)
+    }
+
+    fn load_current(&self, request: &SettingsRequest) -> LoadedSettings {
+        let mut request = request.clone();
+        let is_trusted = std::mem::take(&mut request.is_trusted);
+        let mut loaded = load_settings::load_with_overrides(&request, &self.overrides);
+        // Trust for one run is trust in what was there when it was given.
+        if is_trusted && self.initial_digest == loaded.trust.digest_without_local_rules() {
+            request.is_trusted = true;
+            loaded = load_settings::load_with_overrides(&request, &self.overrides);
+        }
+        loaded
+    }
+
+    fn last_text(&self, path: &Path) -> Option<String> {
+        self.files.get(path)?.text.clone()
+    }
+
+    fn remember_files(&mut self, request: &SettingsRequest, files: &[SettingsFileRead]) {
+        self.files.clear();
+        for file in files {
+            let text = match file.state {
+                SettingsFileState::Absent => None,
+                SettingsFileState::Read => file.text.clone(),
+                // Which is as broken as it was.
+                SettingsFileState::Broken => Some(String::new()),
+            };
+            let seen = SeenSettingsFile { source: file.source, stamp: file.stamp, text };
+            self.files.insert(PathBuf::from(&file.name), seen);
+        }
+        self.trust_store_stamp = trust_store_stamp(request);
+    }
+}
+
+/// Where the user's trust is kept, which counts like a file of settings.
+fn trust_store_stamp(request: &SettingsRequest) -> Option<SettingsFileStamp> {
+    let state = request.locations.state.as_ref()?;
+    SettingsFileStamp::read(TrustStore::new(state).path())
+}

@@ -1,0 +1,126 @@
+//! Parts what a project may say at once from what needs trust. Pure.
+
+use serde_json::{Map, Value};
+
+use crate::settings_key;
+
+/// What applies at once, and what needs trust by its key. Keys that nothing comes of are in neither.
+///
+/// Rules are not parted here: whoever reads them knows which of them forbid. `is_strict` says whether
+/// the user starts in a mode that any other would loosen.
+pub(crate) fn split_by_trust(
+    settings: &Map<String, Value>,
+    is_strict: bool,
+) -> (Map<String, Value>, Vec<(String, Value)>) {
+    let (mut harmless, mut held) = (Map::new(), Vec::new());
+    for (key, value) in settings {
+        match (key.as_str(), value) {
+            ("permissions", Value::Object(permissions)) => {
+                held.extend(find_granting_keys(permissions, is_strict));
+            }
+            ("sandbox", Value::Object(sandbox)) => {
+                let holding = settings_key::keep_restricting_sandbox_keys(sandbox);
+                if holding != *sandbox {
+                    held.push((key.clone(), value.clone()));
+                }
+                if !holding.is_empty() {
+                    harmless.insert(key.clone(), Value::Object(holding));
+                }
+            }
+            _ if settings_key::is_harmless(key, value) => {
+                harmless.insert(key.clone(), value.clone());
+            }
+            _ if settings_key::is_used(key) && !is_empty_value(value) => {
+                held.push((key.clone(), value.clone()))
+            }
+            _ => {}
+        }
+    }
+    (harmless, held)
+}
+
+fn find_granting_keys(permissions: &Map<String, Value>, is_strict: bool) -> Vec<(String, Value)> {
+    let is_granting = |key: &str, value: &Value| match key {
+        "allow" | "additionalDirectories" => !is_empty_value(value),
+        "defaultMode" => {
+            let harmless = ["default", "manual", "plan", "dontAsk"];
+            is_strict || !value.as_str().is_some_and(|mode| harmless.contains(&mode))
+        }
+        _ => false,
+    };
+    let granting = permissions.iter().filter(|(key, value)| is_granting(key, value));
+    granting.map(|(key, value)| (format!("permissions.{key}"), value.clone())).collect()
+}
+
+fn is_empty_value(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_that_runs_grants_or_moves_an_endpoint_passes() {
+        // (what a project says, what of it applies at once, which keys need trust)
+        let cases = [
+            (json!({"hooks": {"Stop": []}}), json!({}), vec!["hooks"]),
+            (json!({"hooks": {}}), json!({}), vec![]),
+            (json!({"env": {"ANTHROPIC_BASE_URL": "http://evil"}}), json!({}), vec!["env"]),
+            (json!({"apiKeyHelper": "x"}), json!({}), vec!["apiKeyHelper"]),
+            (json!({"model": "opus"}), json!({"model": "opus"}), vec![]),
+            (json!({"model": "claude-x"}), json!({"model": "claude-x"}), vec![]),
+            (json!({"model": "other/claude-x"}), json!({}), vec!["model"]),
+            (json!({"model": "claude-/x"}), json!({}), vec!["model"]),
+            (json!({"fallbackModel": ["gpt"]}), json!({}), vec!["fallbackModel"]),
+            (
+                json!({"enableAllProjectMcpServers": true}),
+                json!({}),
+                vec!["enableAllProjectMcpServers"],
+            ),
+            (json!({"disableAllHooks": true}), json!({}), vec!["disableAllHooks"]),
+            (json!({"disableAllHooks": false}), json!({}), vec![]),
+            (json!({"outputStyle": "x"}), json!({"outputStyle": "x"}), vec![]),
+            (
+                json!({"permissions": {"deny": ["Bash"], "ask": ["Edit"], "defaultMode": "plan"}}),
+                json!({}),
+                vec![],
+            ),
+            (
+                json!({"permissions": {"allow": ["Bash"], "defaultMode": "acceptEdits",
+                    "additionalDirectories": ["/"]}}),
+                json!({}),
+                vec![
+                    "permissions.additionalDirectories",
+                    "permissions.allow",
+                    "permissions.defaultMode",
+                ],
+            ),
+            (
+                json!({"sandbox": {"enabled": true, "filesystem": {"denyRead": ["x"]}}}),
+                json!({"sandbox": {"enabled": true, "filesystem": {"denyRead": ["x"]}}}),
+                vec![],
+            ),
+            (
+                json!({"sandbox": {"enabled": true, "excludedCommands": ["docker"],
+                    "filesystem": {"allowWrite": ["/"], "denyWrite": ["y"]}}}),
+                json!({"sandbox": {"enabled": true, "filesystem": {"denyWrite": ["y"]}}}),
+                vec!["sandbox"],
+            ),
+            (json!({"sandbox": {"enabled": false}}), json!({}), vec!["sandbox"]),
+        ];
+        for (said, applies, waits) in cases {
+            let (harmless, held) = split_by_trust(said.as_object().unwrap(), false);
+            assert_eq!(Value::Object(harmless), applies, "{said}");
+            let keys: Vec<&str> = held.iter().map(|(key, _)| key.as_str()).collect();
+            assert_eq!(keys, waits, "{said}");
+        }
+    }
+}

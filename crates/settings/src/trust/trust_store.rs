@@ -1,0 +1,157 @@
+//! Which projects the user trusted, and with which contents. A file of ours alone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{ProjectTrust, TrustState};
+use crate::append_rules::SettingsWriteError;
+use crate::atomic_edit::AtomicEdit;
+use crate::bounded_file;
+
+/// Where yeses are kept.
+#[derive(Clone, Debug)]
+pub struct TrustStore {
+    path: PathBuf,
+}
+
+/// The record cannot be read: nothing is trusted.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be used: {why}; mend or remove it, until then no project is trusted", path.display())]
+pub struct TrustError {
+    path: PathBuf,
+    why: String,
+}
+
+/// A project that is trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedProject {
+    /// The real path of its root.
+    pub root: PathBuf,
+    /// How many states of it were trusted.
+    pub states: usize,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct TrustRecord {
+    version: u32,
+    #[serde(default)]
+    projects: BTreeMap<String, TrustRecordProject>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct TrustRecordProject {
+    /// Digests of what was trusted, the newest last.
+    accepted: Vec<String>,
+}
+
+impl TrustStore {
+    /// The record in this folder, whether or not it is there.
+    #[must_use]
+    pub fn new(state: &Path) -> Self {
+        Self { path: state.join("trust.json") }
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says where a project stands.
+    pub(crate) fn evaluate(&self, trust: &mut ProjectTrust) -> Result<(), TrustError> {
+        let record = self.read()?;
+        let project = trust.root.to_str().and_then(|root| record.projects.get(root));
+        trust.state = match project {
+            Some(project) if project.accepted.contains(&trust.digest) => TrustState::Given,
+            Some(_) => TrustState::Changed,
+            None => TrustState::Never,
+        };
+        Ok(())
+    }
+
+    /// The user said yes to exactly what this holds.
+    ///
+    /// # Errors
+    /// It could not be written down.
+    pub fn accept(&self, trust: &ProjectTrust) -> Result<(), SettingsWriteError> {
+        let Some(root) = trust.root.to_str().map(str::to_owned) else {
+            return Err(SettingsWriteError::new(&self.path, "the project's path is not UTF-8"));
+        };
+        self.change(|record| {
+            let accepted = &mut record.projects.entry(root).or_default().accepted;
+            accepted.retain(|known| *known != trust.digest);
+            accepted.push(trust.digest.clone());
+            let surplus = accepted.len().saturating_sub(STATES_MAX);
+            accepted.drain(..surplus);
+            true
+        })
+    }
+
+    /// Takes a yes back. Says whether there was one.
+    ///
+    /// # Errors
+    /// It could not be written down.
+    pub fn forget(&self, root: &Path) -> Result<bool, SettingsWriteError> {
+        let mut was_known = false;
+        self.change(|record| {
+            was_known = root.to_str().is_some_and(|root| record.projects.remove(root).is_some());
+            was_known
+        })?;
+        Ok(was_known)
+    }
+
+    /// All projects that are trusted.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn list(&self) -> Result<Vec<TrustedProject>, TrustError> {
+        let projects = self.read()?.projects.into_iter();
+        let trusted = |(root, project): (String, TrustRecordProject)| TrustedProject {
+            root: PathBuf::from(root),
+            states: project.accepted.len(),
+        };
+        Ok(projects.map(trusted).collect())
+    }
+
+    fn read(&self) -> Result<TrustRecord, TrustError> {
+        let failed = |why: String| TrustError { path: self.path.clone(), why };
+        match bounded_file::read_bounded(&self.path).map_err(failed)? {
+            None => Ok(TrustRecord { version: VERSION, projects: BTreeMap::new() }),
+            Some(text) => parse_record(&text).map_err(failed),
+        }
+    }
+
+    fn change(
+        &self,
+        change: impl FnOnce(&mut TrustRecord) -> bool,
+    ) -> Result<(), SettingsWriteError> {
+        let copy = self.path.with_extension("json.last");
+        AtomicEdit { path: &self.path, mode: 0o600, backup: Some(&copy) }.apply(|old| {
+            let mut record = match old {
+                None => TrustRecord { version: VERSION, projects: BTreeMap::new() },
+                Some(text) => {
+                    parse_record(text).map_err(|why| SettingsWriteError::new(&self.path, why))?
+                }
+            };
+            if !change(&mut record) {
+                return Ok(None);
+            }
+            let text = serde_json::to_string_pretty(&record);
+            text.map(|text| Some(text + "\n"))
+                .map_err(|why| SettingsWriteError::new(&self.path, why))
+        })
+    }
+}
+
+fn parse_record(text: &str) -> Result<TrustRecord, String> {
+    let record: TrustRecord = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match record.version {
+        VERSION => Ok(record),
+        other => Err(format!("version {other} was written by a newer program")),
+    }
+}
+
+const VERSION: u32 = 1;
+/// States of one project that are remembered: branches come and go.
+const STATES_MAX: usize = 16;

@@ -1,0 +1,103 @@
+//! Images that are dragged into a terminal arrive as a paste: their paths, quoted in one way or
+//! another. Here a paste is recognised as such, or not. Whether the files are there is seen later.
+
+/// The paths of the images that a paste is; none, if it is anything else.
+pub(crate) fn parse_image_paths(pasted: &str) -> Vec<String> {
+    if pasted.len() > PASTE_MAX {
+        return Vec::new();
+    }
+    let text = pasted.trim();
+    let words = split_shell_words(text);
+    let paths: Vec<String> = words.iter().filter_map(|word| parse_image_path(word)).collect();
+    if paths.len() == words.len() {
+        return paths;
+    }
+    // Some terminals quote nothing: then one path is the whole paste.
+    let is_bare = !text.contains(['\n', '\\', '\'', '"']);
+    parse_image_path(text).filter(|_| is_bare).into_iter().collect()
+}
+
+/// Words as a shell reads them, so far as terminals write them.
+fn split_shell_words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            (sign, Some(open)) if sign == open => quote = None,
+            ('\\', None | Some('"')) => word.extend(letters.next()),
+            ('\'' | '"', None) => quote = Some(letter),
+            (blank, None) if blank.is_whitespace() => {
+                words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+            }
+            (letter, _) => word.push(letter),
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+/// The path of one image.
+fn parse_image_path(word: &str) -> Option<String> {
+    let path = match word.strip_prefix("file://") {
+        Some(rest) => percent_decode(rest.strip_prefix("localhost").unwrap_or(rest))?,
+        None => word.to_owned(),
+    };
+    let (_, end) = path.rsplit_once('.')?;
+    let is_image = IMAGE_EXTENSIONS.iter().any(|known| end.eq_ignore_ascii_case(known));
+    let is_path = path.starts_with(['/', '~', '.']) && path.len() < PATH_MAX;
+    // A quote would end the name where it is mentioned.
+    let is_plain = !path.contains(['\n', '"']);
+    (is_image && is_path && is_plain).then_some(path)
+}
+
+/// An address without its percent signs.
+fn percent_decode(address: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = address.bytes();
+    while let Some(byte) = rest.next() {
+        let byte = match byte {
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                u8::try_from(digit(rest.next()?)? * 16 + digit(rest.next()?)?).ok()?
+            }
+            byte => byte,
+        };
+        bytes.push(byte);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+const IMAGE_EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
+const PATH_MAX: usize = 1_000;
+const PASTE_MAX: usize = 8 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_terminals_write_for_an_image_is_its_path() {
+        let cases: &[(&str, &[&str])] = &[
+            ("/home/me/cat.png", &["/home/me/cat.png"]),
+            ("'/home/me/cat.png' ", &["/home/me/cat.png"]),
+            ("/home/me/my cat.JPG", &["/home/me/my cat.JPG"]),
+            ("/home/me/my\\ cat\\ \\(1\\).png", &["/home/me/my cat (1).png"]),
+            ("\"/home/me/my cat.png\"", &["/home/me/my cat.png"]),
+            ("'/a/it'\\''s.png'", &["/a/it's.png"]),
+            ("file:///home/me/my%20cat.png\n", &["/home/me/my cat.png"]),
+            ("file://localhost/a/%C3%A9.webp", &["/a/é.webp"]),
+            ("/a/1.png /a/2.gif", &["/a/1.png", "/a/2.gif"]),
+            ("'/a b/1.png' '/a b/2.png'", &["/a b/1.png", "/a b/2.png"]),
+            ("file:///a/1.png\nfile:///a/2.png\n", &["/a/1.png", "/a/2.png"]),
+            ("look at /a/1.png", &[]),
+            ("/a/1.png is nice", &[]),
+            ("/a/notes.txt", &[]),
+            ("file:///a/%zz.png", &[]),
+            ("words and words.png", &[]),
+            ("", &[]),
+        ];
+        for (pasted, paths) in cases {
+            assert_eq!(parse_image_paths(pasted), *paths, "{pasted}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! An answer under way, block by block: thoughts folded into a line, text as it comes. What no longer
+//! fits the screen is handed over in order; what the answer becomes in the end is compared with that,
+//! so that nothing is shown twice and nothing is left out. Pure.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use windlass_vocabulary::{ContentBlock, Delta};
+
+use crate::markdown_stream::MarkdownStream;
+use crate::styled_line::{StyledLine, TextStyle};
+use crate::text;
+
+/// The blocks so far.
+#[derive(Debug, Default)]
+pub struct StreamingAnswer {
+    blocks: VecDeque<StreamingBlock>,
+    /// What the blocks say that were handed over whole, in short.
+    shown_hashes: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+enum StreamingBlock {
+    /// A thought in one line, and what it says in short.
+    Thought(StyledLine, u64),
+    /// A text.
+    Text(MarkdownStream),
+}
+
+impl StreamingAnswer {
+    /// A piece of it, on a screen of this width.
+    pub fn push_delta(&mut self, delta: &Delta, width: usize) {
+        match delta {
+            Delta::Text(text) => self.with_open_text(|draft| draft.push(text)),
+            Delta::Block(ContentBlock::Text(text)) if !text.trim().is_empty() => {
+                self.with_open_text(|draft| complete_stream(draft, text));
+            }
+            Delta::Block(ContentBlock::Thinking(thinking)) if !thinking.text.trim().is_empty() => {
+                let line = render_folded_thought(&thinking.text, width);
+                self.blocks.push_back(StreamingBlock::Thought(line, hash_text(&thinking.text)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Does something with the text that goes on.
+    fn with_open_text(&mut self, change: impl FnOnce(&mut MarkdownStream)) {
+        if let Some(StreamingBlock::Text(draft)) = self.blocks.back_mut()
+            && !draft.is_complete()
+        {
+            return change(draft);
+        }
+        let mut draft = MarkdownStream::default();
+        change(&mut draft);
+        self.blocks.push_back(StreamingBlock::Text(draft));
+    }
+
+    /// Is there no text yet?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.blocks.iter().any(|part| matches!(part, StreamingBlock::Text(_)))
+    }
+
+    /// Draws what is new.
+    pub fn draw(&mut self, width: usize) {
+        for part in &mut self.blocks {
+            if let StreamingBlock::Text(draft) = part {
+                draft.draw(width);
+            }
+        }
+    }
+
+    /// Was everything drawn that is there?
+    #[must_use]
+    pub fn is_fully_drawn(&self) -> bool {
+        self.blocks.iter().all(|part| match part {
+            StreamingBlock::Text(draft) => draft.is_fully_drawn(),
+            StreamingBlock::Thought(..) => true,
+        })
+    }
+
+    /// Its lines, as drawn.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &StyledLine> {
+        static EMPTY_LINE: StyledLine = StyledLine { spans: Vec::new() };
+        let last = self.blocks.len().saturating_sub(1);
+        self.blocks.iter().enumerate().flat_map(move |(number, part)| {
+            let (thought, draft) = match part {
+                StreamingBlock::Thought(line, _) => (Some(line), None),
+                StreamingBlock::Text(draft) => (None, Some(draft)),
+            };
+            let text = draft.into_iter().flat_map(MarkdownStream::lines);
+            thought.into_iter().chain(text).chain((number < last).then_some(&EMPTY_LINE))
+        })
+    }
+
+    /// Hands over the first lines, so that so many are left.
+    pub fn take_overflow(&mut self, keep: usize) -> Vec<StyledLine> {
+        let mut over = self.lines().count().saturating_sub(keep);
+        let mut lines = Vec::new();
+        while over > 0 {
+            let is_last = self.blocks.len() == 1;
+            let before = lines.len();
+            let said = match self.blocks.front_mut() {
+                None => break,
+                Some(StreamingBlock::Thought(line, said)) => {
+                    lines.push(std::mem::take(line));
+                    *said
+                }
+                Some(StreamingBlock::Text(draft)) => {
+                    lines.extend(draft.take_overflow(0, over));
+                    if is_last || draft.lines().next().is_some() || !draft.is_fully_drawn() {
+                        break;
+                    }
+                    hash_text(draft.text())
+                }
+            };
+            self.shown_hashes.push_back(said);
+            self.blocks.pop_front();
+            lines.push(StyledLine::new());
+            over = over.saturating_sub(lines.len() - before);
+        }
+        lines
+    }
+
+    /// A text of the finished answer: what is left to show of it, if anything.
+    pub fn finish_text(&mut self, text: &str) -> Option<MarkdownStream> {
+        if self.take_if_shown(text) {
+            return None;
+        }
+        let mut draft = match self.blocks.front() {
+            Some(StreamingBlock::Text(_)) => match self.blocks.pop_front() {
+                Some(StreamingBlock::Text(draft)) => draft,
+                _ => MarkdownStream::default(),
+            },
+            _ => MarkdownStream::default(),
+        };
+        complete_stream(&mut draft, text);
+        Some(draft)
+    }
+
+    /// A thought of the finished answer: its line, if it is not shown yet.
+    pub fn finish_thought(&mut self, text: &str, width: usize) -> Option<StyledLine> {
+        if self.take_if_shown(text) {
+            return None;
+        }
+        if matches!(self.blocks.front(), Some(StreamingBlock::Thought(..))) {
+            self.blocks.pop_front();
+        }
+        Some(render_folded_thought(text, width))
+    }
+
+    fn take_if_shown(&mut self, text: &str) -> bool {
+        let is_over = self.shown_hashes.front().is_some_and(|over| *over == hash_text(text));
+        if is_over {
+            self.shown_hashes.pop_front();
+        }
+        is_over
+    }
+}
+
+/// Makes a draft the draft of this whole text. What came of it so far is drawn already, unless pieces
+/// of it never came.
+fn complete_stream(draft: &mut MarkdownStream, text: &str) {
+    match text.strip_prefix(draft.text()) {
+        Some(rest) => draft.push(rest),
+        None => {
+            draft.clear();
+            draft.push(text);
+        }
+    }
+    draft.finish();
+}
+
+/// A thought in one line.
+fn render_folded_thought(thought: &str, width: usize) -> StyledLine {
+    let begin = thought.get(..thought.floor_char_boundary(THOUGHT_BYTES_MAX)).unwrap_or(thought);
+    let line = StyledLine::from_text(format!("∴ {}", text::to_one_line(begin)), TextStyle::Italic);
+    line.truncate_to_width(width.saturating_sub(UNFOLD_HINT.len()))
+        .with_span(UNFOLD_HINT, TextStyle::Dim)
+}
+
+fn hash_text(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+const THOUGHT_BYTES_MAX: usize = 4 * 1024;
+const UNFOLD_HINT: &str = "  Ctrl-O";
+
+#[cfg(test)]
+mod tests {
+    use windlass_vocabulary::ThinkingBlock;
+
+    use super::*;
+
+    fn thought(text: &str) -> ContentBlock {
+        ContentBlock::Thinking(ThinkingBlock { text: text.to_owned(), signature: None })
+    }
+
+    /// Whatever the size of the screen and however the pieces come: everything once, in order.
+    #[test]
+    fn everything_is_shown_once_and_in_order() {
+        let first: String = (0..40).map(|number| format!("first {number}\n\n")).collect();
+        let second: String = (0..40).map(|number| format!("second {number}\n\n")).collect();
+        let blocks =
+            [thought("hm"), ContentBlock::Text(first), thought("so"), ContentBlock::Text(second)];
+        let whole: Vec<String> = std::iter::once("∴ hm  Ctrl-O".to_owned())
+            .chain((0..40).map(|number| format!("first {number}")))
+            .chain(["∴ so  Ctrl-O".to_owned()])
+            .chain((0..40).map(|number| format!("second {number}")))
+            .collect();
+        for (rows, cut, tells_ends) in
+            [(5, 10, true), (30, 7, true), (500, 10, true), (5, 10, false), (20, 999_999, true)]
+        {
+            let (mut answer, mut shown) = (StreamingAnswer::default(), Vec::new());
+            for block in &blocks {
+                if let ContentBlock::Text(text) = block {
+                    for piece in text.as_bytes().chunks(cut) {
+                        let piece = String::from_utf8_lossy(piece).into_owned();
+                        answer.push_delta(&Delta::Text(piece), 40);
+                        answer.draw(40);
+                        shown.extend(answer.take_overflow(rows));
+                    }
+                }
+                if tells_ends {
+                    answer.push_delta(&Delta::Block(block.clone()), 40);
+                }
+            }
+            let most = rows.max(3);
+            assert!(answer.lines().count() <= most || rows > 400, "{rows} {cut}");
+            for block in &blocks {
+                match block {
+                    ContentBlock::Text(text) => {
+                        let Some(mut draft) = answer.finish_text(text) else { continue };
+                        while !draft.is_fully_drawn() || draft.lines().next().is_some() {
+                            draft.draw(40);
+                            shown.extend(draft.take_overflow(0, usize::MAX));
+                        }
+                    }
+                    ContentBlock::Thinking(thinking) => {
+                        shown.extend(answer.finish_thought(&thinking.text, 40));
+                    }
+                    _ => {}
+                }
+            }
+            let words: Vec<String> = shown
+                .iter()
+                .map(StyledLine::plain_text)
+                .filter(|words| !words.is_empty())
+                .collect();
+            if tells_ends {
+                assert_eq!(words, whole, "{rows} {cut}");
+            } else {
+                // Without the ends of blocks the two texts are one, and pieces may be shown again.
+                assert!(words.iter().any(|words| words == "second 39"), "{words:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Lines of styled text, and how they are cut to a width. Pure: which colour a role has is the
+//! painter's to say.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// What a piece of text is, which decides how it looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TextStyle {
+    /// Words.
+    #[default]
+    Plain,
+    /// Words of less weight.
+    Dim,
+    /// Words of more weight.
+    Bold,
+    /// Words spoken with a slant.
+    Italic,
+    /// A heading.
+    Heading,
+    /// Code, a command, a name.
+    Code,
+    /// Where a link leads.
+    Link,
+    /// What the user said.
+    User,
+    /// The sign of something under way.
+    Busy,
+    /// It went well; lines that were added.
+    Success,
+    /// It went wrong; lines that were taken away.
+    Failure,
+    /// A word that was added.
+    AddedWord,
+    /// A word that was taken away.
+    RemovedWord,
+    /// Something needs attention.
+    Warning,
+    /// The part of a command that is asked about.
+    NeedsPermission,
+    /// What is chosen.
+    Selected,
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StyledSpan {
+    /// What it says, without anything that steers a terminal.
+    pub text: String,
+    /// What it is.
+    pub style: TextStyle,
+}
+
+/// A line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StyledLine {
+    /// Its pieces, from left to right.
+    pub spans: Vec<StyledSpan>,
+}
+
+impl StyledLine {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One piece.
+    #[must_use]
+    pub fn from_text(text: impl Into<String>, role: TextStyle) -> Self {
+        Self::new().with_span(text, role)
+    }
+
+    /// With one more piece.
+    #[must_use]
+    pub fn with_span(mut self, text: impl Into<String>, role: TextStyle) -> Self {
+        self.push(text, role);
+        self
+    }
+
+    /// Adds a piece.
+    pub fn push(&mut self, text: impl Into<String>, role: TextStyle) {
+        let text = text.into();
+        match self.spans.last_mut() {
+            Some(last) if last.style == role => last.text.push_str(&text),
+            _ if text.is_empty() => {}
+            _ => self.spans.push(StyledSpan { text, style: role }),
+        }
+    }
+
+    /// Cells it takes.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(|span| span.text.width()).sum()
+    }
+
+    /// Its words alone.
+    #[must_use]
+    pub fn plain_text(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    /// Cut to a width, with a sign where something is missing.
+    #[must_use]
+    pub fn truncate_to_width(&self, width: usize) -> Self {
+        if self.width() <= width {
+            return self.clone();
+        }
+        let (mut cut, mut left) = (Self::new(), width.saturating_sub(1));
+        'spans: for span in &self.spans {
+            for cell in span.text.graphemes(true) {
+                let Some(rest) = left.checked_sub(cell.width()) else { break 'spans };
+                left = rest;
+                cut.push(cell, span.style);
+            }
+        }
+        if width > 0 {
+            cut.push("…", TextStyle::Dim);
+        }
+        cut
+    }
+
+    /// Broken at blanks into lines of at most this width; all but the first begin with so many
+    /// blanks. A word that is wider than a line is broken where the line ends.
+    #[must_use]
+    pub fn wrap(&self, width: usize, indent: usize) -> Vec<Self> {
+        let width = width.max(1);
+        let indent = if indent + 8 > width { 0 } else { indent };
+        let mut wrapping =
+            LineWrapper { lines: Vec::new(), line: Self::new(), at: 0, width, indent };
+        for span in &self.spans {
+            for word in span.text.split_word_bounds() {
+                wrapping.push_word(word, span.style);
+            }
+        }
+        wrapping.lines.push(wrapping.line);
+        wrapping.lines
+    }
+}
+
+struct LineWrapper {
+    lines: Vec<StyledLine>,
+    line: StyledLine,
+    at: usize,
+    width: usize,
+    indent: usize,
+}
+
+impl LineWrapper {
+    fn push_word(&mut self, word: &str, role: TextStyle) {
+        let cells = word.width();
+        let is_blank = word.chars().all(char::is_whitespace);
+        if self.at + cells > self.width && !self.is_at_line_start() {
+            self.start_next_line();
+            if is_blank {
+                return;
+            }
+        }
+        if self.at + cells <= self.width {
+            self.line.push(word, role);
+            self.at += cells;
+            return;
+        }
+        for cell in word.graphemes(true) {
+            if self.at + cell.width() > self.width && !self.is_at_line_start() {
+                self.start_next_line();
+            }
+            self.line.push(cell, role);
+            self.at += cell.width();
+        }
+    }
+
+    /// Does nothing stand on the line yet but its indent?
+    fn is_at_line_start(&self) -> bool {
+        self.at == 0 || (!self.lines.is_empty() && self.at == self.indent)
+    }
+
+    fn start_next_line(&mut self) {
+        let next = StyledLine::from_text(" ".repeat(self.indent), TextStyle::Plain);
+        self.lines.push(std::mem::replace(&mut self.line, next));
+        self.at = self.indent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain_texts(lines: &[StyledLine]) -> Vec<String> {
+        lines.iter().map(StyledLine::plain_text).collect()
+    }
+
+    #[test]
+    fn lines_are_broken_at_blanks_and_never_wider_than_told() {
+        let line = StyledLine::from_text("the quick ", TextStyle::Plain)
+            .with_span("brown fox", TextStyle::Bold);
+        assert_eq!(plain_texts(&line.wrap(10, 0)), ["the quick ", "brown fox"]);
+        assert_eq!(plain_texts(&line.wrap(15, 2)), ["the quick brown", "  fox"]);
+        assert_eq!(
+            plain_texts(&StyledLine::from_text("abcdefgh", TextStyle::Code).wrap(3, 0)),
+            ["abc", "def", "gh"]
+        );
+        assert_eq!(
+            plain_texts(&StyledLine::from_text("日本語です", TextStyle::Plain).wrap(4, 0)),
+            ["日本", "語で", "す"]
+        );
+        for width in 1..30 {
+            let text = "wide 日本語 and e\u{301}acute words, a-very-long-one/with/slashes and more";
+            for line in StyledLine::from_text(text, TextStyle::Plain).wrap(width, 2) {
+                assert!(line.width() <= width.max(2), "{width}: {line:?}");
+            }
+            assert!(
+                StyledLine::from_text(text, TextStyle::Plain).truncate_to_width(width).width()
+                    <= width
+            );
+        }
+        assert_eq!(StyledLine::new().wrap(5, 0), [StyledLine::new()]);
+        assert_eq!(
+            StyledLine::from_text("abc", TextStyle::Plain).truncate_to_width(3).plain_text(),
+            "abc"
+        );
+        assert_eq!(
+            StyledLine::from_text("abcd", TextStyle::Plain).truncate_to_width(3).plain_text(),
+            "ab…"
+        );
+    }
+}

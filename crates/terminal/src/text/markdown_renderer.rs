@@ -1,0 +1,265 @@
+//! Walks through Markdown and writes it down block by block.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::code_highlight;
+use super::markdown_table::MarkdownTable;
+use crate::styled_line::{StyledLine, TextStyle};
+
+/// The lines of a text.
+pub(super) fn render_blocks(text: &str, width: usize) -> Vec<StyledLine> {
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut scribe = MarkdownRenderer::new(width.max(1));
+    for event in Parser::new_ext(text, options) {
+        scribe.handle_event(event);
+    }
+    scribe.end_line();
+    while scribe.lines.last().is_some_and(|line| line.spans.is_empty()) {
+        scribe.lines.pop();
+    }
+    scribe.lines
+}
+
+struct MarkdownRenderer {
+    width: usize,
+    lines: Vec<StyledLine>,
+    line: StyledLine,
+    /// What stands before each line: quote signs, and the sign of a list on its first line.
+    prefix: Vec<LinePrefix>,
+    styles: Vec<TextStyle>,
+    lists: Vec<Option<u64>>,
+    code: Option<(String, String)>,
+    link: Option<String>,
+    table: Option<MarkdownTable>,
+}
+
+#[derive(Clone, Debug)]
+struct LinePrefix {
+    first: String,
+    rest: String,
+    is_used: bool,
+}
+
+impl MarkdownRenderer {
+    fn new(width: usize) -> Self {
+        Self {
+            width,
+            lines: Vec::new(),
+            line: StyledLine::new(),
+            prefix: Vec::new(),
+            styles: Vec::new(),
+            lists: Vec::new(),
+            code: None,
+            link: None,
+            table: None,
+        }
+    }
+
+    fn handle_event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start_tag(tag),
+            Event::End(tag) => self.end_tag(tag),
+            Event::Text(text) => self.push_text(&text),
+            Event::Code(text) => self.push_styled(&text, TextStyle::Code),
+            Event::Html(text) | Event::InlineHtml(text) => self.push_text(&text),
+            Event::SoftBreak => self.push_styled(" ", TextStyle::Plain),
+            Event::HardBreak => self.end_line(),
+            Event::Rule => {
+                self.add_gap();
+                self.push_styled(&"─".repeat(self.width.min(40)), TextStyle::Dim);
+                self.end_line();
+            }
+            Event::TaskListMarker(done) => {
+                self.push_styled(if done { "[x] " } else { "[ ] " }, TextStyle::Dim);
+            }
+            Event::FootnoteReference(name) => {
+                self.push_styled(&format!("[{name}]"), TextStyle::Dim)
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.push_styled(&text, TextStyle::Code)
+            }
+        }
+    }
+
+    fn start_tag(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => self.add_gap(),
+            Tag::Heading { level, .. } => {
+                self.add_gap();
+                self.styles.push(match level {
+                    HeadingLevel::H1 | HeadingLevel::H2 => TextStyle::Heading,
+                    _ => TextStyle::Bold,
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.add_gap();
+                self.push_prefix("▌ ", "▌ ");
+            }
+            Tag::CodeBlock(kind) => {
+                self.add_gap();
+                let language = match kind {
+                    CodeBlockKind::Fenced(language) => language.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((language, String::new()));
+            }
+            Tag::List(first) => {
+                if self.lists.is_empty() {
+                    self.add_gap();
+                }
+                self.end_line();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.end_line();
+                let sign = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    _ => "• ".to_owned(),
+                };
+                let blank = " ".repeat(sign.chars().count());
+                self.push_prefix(&sign, &blank);
+            }
+            Tag::Emphasis => self.styles.push(TextStyle::Italic),
+            Tag::Strong => self.styles.push(TextStyle::Bold),
+            Tag::Strikethrough => self.styles.push(TextStyle::Dim),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.link = Some(dest_url.to_string());
+                self.styles.push(TextStyle::Link);
+            }
+            Tag::Table(_) => {
+                self.add_gap();
+                self.table = Some(MarkdownTable::default());
+            }
+            Tag::TableRow | Tag::TableHead => {
+                if let Some(table) = &mut self.table {
+                    table.start_row();
+                }
+            }
+            Tag::TableCell => {
+                if let Some(table) = &mut self.table {
+                    table.start_cell();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_tag(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph => self.end_line(),
+            TagEnd::Heading(_) => {
+                self.end_line();
+                self.styles.pop();
+            }
+            TagEnd::BlockQuote(_) | TagEnd::Item => {
+                self.end_line();
+                self.prefix.pop();
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+            }
+            TagEnd::CodeBlock => {
+                if let Some((language, text)) = self.code.take() {
+                    for line in code_highlight::highlight_code(&language, &text) {
+                        self.line = line;
+                        self.end_line();
+                    }
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => {
+                self.styles.pop();
+                if let Some(link) = self.link.take()
+                    && !self.line.plain_text().ends_with(&link)
+                {
+                    self.push_styled(&format!(" ({link})"), TextStyle::Dim);
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    for line in table.render(self.width.saturating_sub(self.prefix_width())) {
+                        self.line = line;
+                        self.end_line();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn push_text(&mut self, text: &str) {
+        if let Some((_, code)) = &mut self.code {
+            code.push_str(text);
+            return;
+        }
+        let role = self.styles.last().copied().unwrap_or_default();
+        let mut parts = text.split('\n');
+        if let Some(first) = parts.next() {
+            self.push_styled(first, role);
+        }
+        for part in parts {
+            self.end_line();
+            self.push_styled(part, role);
+        }
+    }
+
+    fn push_styled(&mut self, text: &str, role: TextStyle) {
+        let role = if role == TextStyle::Plain {
+            self.styles.last().copied().unwrap_or_default()
+        } else {
+            role
+        };
+        match &mut self.table {
+            Some(table) => table.push_text(text, role),
+            None => self.line.push(text, role),
+        }
+    }
+
+    fn push_prefix(&mut self, first: &str, rest: &str) {
+        self.prefix.push(LinePrefix {
+            first: first.to_owned(),
+            rest: rest.to_owned(),
+            is_used: false,
+        });
+    }
+
+    /// An empty line between blocks, but not at the beginning and not inside a tight list.
+    fn add_gap(&mut self) {
+        self.end_line();
+        let follows_words = self.lines.last().is_some_and(|line| !line.spans.is_empty());
+        let opens_item = self.prefix.last().is_some_and(|prefix| !prefix.is_used);
+        if follows_words && !opens_item && self.lists.is_empty() {
+            self.lines.push(StyledLine::new());
+        }
+    }
+
+    fn prefix_width(&self) -> usize {
+        self.prefix.iter().map(|prefix| prefix.rest.chars().count()).sum()
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if line.spans.is_empty() {
+            return;
+        }
+        let width = self.width.saturating_sub(self.prefix_width()).max(8);
+        for broken in line.wrap(width, 0) {
+            let mut whole = StyledLine::new();
+            for prefix in &mut self.prefix {
+                let sign = if prefix.is_used { &prefix.rest } else { &prefix.first };
+                whole.push(sign.as_str(), TextStyle::Dim);
+                prefix.is_used = true;
+            }
+            for span in broken.spans {
+                whole.push(span.text, span.style);
+            }
+            self.lines.push(whole);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A line to write in that says at every key what it would mean. Pure, as far as whoever says it is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use windlass_permission::sanitize;
+
+use crate::composer::{Composer, CursorMove};
+use crate::input::InputKey;
+use crate::styled_line::{StyledLine, TextStyle};
+use crate::text;
+
+/// What is said of what is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InputFeedback {
+    /// In a few lines.
+    pub message: String,
+    /// It may be sent.
+    pub is_valid: bool,
+}
+
+/// Says it. Asked at every key, so it must be quick.
+pub type InputValidator = Arc<dyn Fn(&str) -> InputFeedback + Send + Sync>;
+
+/// A line that is being written.
+pub struct ValidatedInput {
+    title: String,
+    /// What stands before the words in the prompt that they become.
+    prompt_prefix: String,
+    composer: Composer,
+    validator: InputValidator,
+    feedback: InputFeedback,
+}
+
+/// What came of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValidatedInputOutcome {
+    /// Nothing yet.
+    Pending,
+    /// Nothing is wanted.
+    Cancelled,
+    /// This prompt.
+    Submitted(String),
+}
+
+impl ValidatedInput {
+    /// An empty line, which becomes a prompt with this before it.
+    pub fn new(
+        title: impl Into<String>,
+        lead: impl Into<String>,
+        validator: InputValidator,
+    ) -> Self {
+        let feedback = validator("");
+        let (title, prompt_prefix, composer) = (title.into(), lead.into(), Composer::default());
+        Self { title, prompt_prefix, composer, validator, feedback }
+    }
+
+    /// A key was pressed.
+    pub fn handle_key(&mut self, key: &InputKey) -> ValidatedInputOutcome {
+        match key {
+            InputKey::Escape | InputKey::Cancel => return ValidatedInputOutcome::Cancelled,
+            InputKey::Enter if self.feedback.is_valid => {
+                return ValidatedInputOutcome::Submitted(format!(
+                    "{}{}",
+                    self.prompt_prefix,
+                    self.composer.text().trim()
+                ));
+            }
+            InputKey::Char(letter) => self.composer.insert(letter.encode_utf8(&mut [0; 4])),
+            InputKey::Paste(text) => self.composer.insert(&text::to_one_line(text)),
+            InputKey::Backspace => self.composer.backspace(),
+            InputKey::Delete => self.composer.delete(),
+            InputKey::DeleteWord => self.composer.delete_word(),
+            InputKey::DeleteToHome => self.composer.delete_to_home(),
+            InputKey::DeleteToEnd => self.composer.delete_to_end(),
+            InputKey::Move(CursorMove::Up | CursorMove::Down) => {}
+            InputKey::Move(to) => self.composer.move_cursor(*to),
+            _ => {}
+        }
+        self.feedback = (self.validator)(self.composer.text().trim());
+        ValidatedInputOutcome::Pending
+    }
+
+    /// What is shown, in at most so many rows.
+    #[must_use]
+    pub fn render(&self, width: usize, rows: usize) -> Vec<StyledLine> {
+        let mut lines = vec![
+            StyledLine::from_text(self.title.clone(), TextStyle::Heading).truncate_to_width(width),
+        ];
+        let (before, after) = self.composer.text().split_at(self.composer.cursor_offset());
+        let words = sanitize::escape_invisible(&format!("> {before}▏{after}"));
+        lines.extend(text::render_plain(&words, TextStyle::Plain, width));
+        let role = match (self.feedback.is_valid, self.composer.is_empty()) {
+            (true, _) => TextStyle::Success,
+            (false, true) => TextStyle::Dim,
+            (false, false) => TextStyle::Warning,
+        };
+        let mut remark = text::render_plain(&self.feedback.message, role, width);
+        remark.truncate(rows.saturating_sub(lines.len() + 1).max(1));
+        lines.extend(remark);
+        lines.push(
+            StyledLine::from_text("Enter takes it · Esc leaves it", TextStyle::Dim)
+                .truncate_to_width(width),
+        );
+        lines
+    }
+}
+
+impl fmt::Debug for ValidatedInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field").field("lead", &self.prompt_prefix).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_good_is_taken() {
+        let check: InputValidator = Arc::new(|text| InputFeedback {
+            message: format!("{} letters", text.len()),
+            is_valid: text.len() == 3,
+        });
+        let mut field = ValidatedInput::new("Three letters", "/take ", check);
+        let mut typed = |keys: &[InputKey]| keys.iter().map(|key| field.handle_key(key)).last();
+        let letter = |letter| InputKey::Char(letter);
+        assert_eq!(
+            typed(&[letter('a'), letter('b'), InputKey::Enter]),
+            Some(ValidatedInputOutcome::Pending)
+        );
+        let taken = typed(&[letter('c'), InputKey::Enter]);
+        assert_eq!(taken, Some(ValidatedInputOutcome::Submitted("/take abc".to_owned())));
+        assert_eq!(
+            typed(&[InputKey::Backspace, InputKey::Enter]),
+            Some(ValidatedInputOutcome::Pending)
+        );
+        assert_eq!(typed(&[InputKey::Escape]), Some(ValidatedInputOutcome::Cancelled));
+        for width in [8, 40] {
+            let lines = field.render(width, 6);
+            assert!(lines.iter().all(|line| line.width() <= width));
+            assert!(lines.iter().any(|line| line.plain_text().contains('2')));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What is being typed, broken at the width of the screen, and where the cursor stands in it.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+use windlass_permission::sanitize;
+
+use crate::app::App;
+use crate::composer::Composer;
+use crate::painter::Cursor;
+use crate::styled_line::{StyledLine, TextStyle};
+
+/// The lines, and the cursor.
+pub(super) fn render_composer(app: &App, rows: usize) -> (Vec<StyledLine>, Cursor) {
+    let sign = match &app.vim {
+        Some(vim) if vim.is_normal => "∙ ",
+        _ if app.composer.text().starts_with('!') => "! ",
+        _ => "> ",
+    };
+    if app.composer.is_empty() {
+        let words = match app.is_busy {
+            true => "type to steer it at its next step; Esc stops it".to_owned(),
+            false if !app.suggested_prompt.is_empty() => format!("{} (Tab)", app.suggested_prompt),
+            false => "ask for something; /help shows what else there is".to_owned(),
+        };
+        let line = StyledLine::from_text(sign, TextStyle::User)
+            .with_span(words, TextStyle::Dim)
+            .truncate_to_width(app.width);
+        return (vec![line], Cursor { row: 0, column: 2 });
+    }
+    let selected = app.vim.as_ref().and_then(|vim| vim.selected_range(&app.composer));
+    let (broken, at) = break_lines(&app.composer, selected.as_ref(), app.width.saturating_sub(2));
+    let signs = std::iter::once(sign).chain(std::iter::repeat("  "));
+    let all: Vec<StyledLine> = signs
+        .zip(broken)
+        .map(|(sign, line)| {
+            let whole = StyledLine::from_text(sign, TextStyle::User);
+            line.spans.into_iter().fold(whole, |whole, span| whole.with_span(span.text, span.style))
+        })
+        .collect();
+    // Of a long text the lines around the cursor are shown.
+    let room = (rows / 2).max(1);
+    let first = at.row.saturating_sub(room.saturating_sub(1));
+    let shown: Vec<StyledLine> = all.into_iter().skip(first).take(room).collect();
+    (shown, Cursor { row: at.row - first, column: at.column + 2 })
+}
+
+/// The text in lines of at most this width, and where its place stands.
+fn break_lines(
+    composer: &Composer,
+    selected: Option<&Range<usize>>,
+    width: usize,
+) -> (Vec<StyledLine>, Cursor) {
+    let (text, place) = (composer.text(), composer.cursor_offset());
+    let width = width.max(2);
+    let (mut lines, mut line, mut cells) = (Vec::new(), StyledLine::new(), 0);
+    let mut cursor = Cursor::default();
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let shown = match grapheme {
+            "\n" | "\r\n" => String::new(),
+            "\t" => "    ".to_owned(),
+            other => sanitize::escape_invisible(other),
+        };
+        if cells + shown.width() > width {
+            lines.push(std::mem::take(&mut line));
+            cells = 0;
+        }
+        if at == place {
+            cursor = Cursor { row: lines.len(), column: cells };
+        }
+        if grapheme == "\n" || grapheme == "\r\n" {
+            lines.push(std::mem::take(&mut line));
+            cells = 0;
+            continue;
+        }
+        cells += shown.width();
+        let is_selected = selected.is_some_and(|range| range.contains(&at));
+        line.push(shown, if is_selected { TextStyle::Selected } else { TextStyle::Plain });
+    }
+    if place >= text.len() {
+        if cells >= width {
+            lines.push(std::mem::take(&mut line));
+            cells = 0;
+        }
+        cursor = Cursor { row: lines.len(), column: cells };
+    }
+    lines.push(line);
+    (lines, cursor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_stands_where_the_next_letter_goes() {
+        for (text, place, lines, at) in [
+            ("abc", 3, &["abc"][..], (0, 3)),
+            ("abcdef", 6, &["abcd", "ef"], (1, 2)),
+            ("abcd", 4, &["abcd", ""], (1, 0)),
+            ("ab\ncd", 3, &["ab", "cd"], (1, 0)),
+            ("日本語", 6, &["日本", "語"], (1, 0)),
+            ("日本語", 9, &["日本", "語"], (1, 2)),
+            ("e\u{301}x", 3, &["e\u{301}x"], (0, 1)),
+            ("", 0, &[""], (0, 0)),
+        ] {
+            let mut composer = Composer::default();
+            composer.insert(text);
+            composer.set_cursor(place);
+            let (broken, cursor) = break_lines(&composer, None, 4);
+            let broken: Vec<String> = broken.iter().map(StyledLine::plain_text).collect();
+            assert_eq!(broken, lines, "{text}");
+            assert_eq!((cursor.row, cursor.column), at, "{text}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What fills the window, as a picture: one cell for each hundredth of it, in the colour of what
+//! fills it, and a line for each colour.
+
+use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
+
+use crate::styled_line::{StyledLine, TextStyle};
+
+/// What a part is called here, and how it looks.
+fn label_component(component: &ContextComponent) -> (&'static str, TextStyle) {
+    match component {
+        ContextComponent::System => ("system prompt", TextStyle::Heading),
+        ContextComponent::Tools => ("tools on offer", TextStyle::Code),
+        ContextComponent::Memory | ContextComponent::Pins => {
+            ("instructions and pins", TextStyle::Link)
+        }
+        ContextComponent::Summaries => ("summaries", TextStyle::Warning),
+        ContextComponent::Requests => ("what was asked", TextStyle::User),
+        ContextComponent::Answers | ContextComponent::Reasoning => {
+            ("what was answered", TextStyle::Success)
+        }
+        ContextComponent::Results(_) => ("results of tools", TextStyle::Busy),
+    }
+}
+
+/// Parts by what they are called, in the order they are first met.
+fn group_by_label(inventory: &ContextUsage) -> Vec<(&'static str, TextStyle, u64)> {
+    let mut groups: Vec<(&'static str, TextStyle, u64)> = Vec::new();
+    for part in &inventory.parts {
+        let (name, role) = label_component(&part.component);
+        match groups.iter_mut().find(|(own, ..)| *own == name) {
+            Some((.., tokens)) => *tokens += part.tokens.0,
+            None => groups.push((name, role, part.tokens.0)),
+        }
+    }
+    groups
+}
+
+/// So many signs, each in the colour of what it stands for.
+#[must_use]
+pub fn allot_cells(inventory: &ContextUsage, count: usize) -> Vec<TextStyle> {
+    let groups = group_by_label(inventory);
+    let total: u64 = groups.iter().map(|(.., tokens)| tokens).sum();
+    let wide = u64::try_from(count).unwrap_or(u64::MAX);
+    let at = |sign: u64| {
+        sign.saturating_mul(total).saturating_mul(2).saturating_add(total) / (2 * wide.max(1))
+    };
+    (0..wide)
+        .map(|sign| {
+            let mut left = at(sign);
+            let found = groups.iter().find(|(.., tokens)| {
+                let is_here = left < *tokens;
+                left = left.saturating_sub(*tokens);
+                is_here
+            });
+            found.map_or(TextStyle::Dim, |(_, role, _)| *role)
+        })
+        .collect()
+}
+
+/// The picture.
+#[must_use]
+pub fn render_context_chart(inventory: &ContextUsage, width: usize) -> Vec<StyledLine> {
+    let window = inventory.window.0.max(1);
+    let percent = inventory.total.0.saturating_mul(100) / window;
+    let head = format!(
+        "{}: {} of {} tokens ({percent} %)",
+        inventory.model,
+        format_thousands(inventory.total.0),
+        format_thousands(inventory.window.0)
+    );
+    let mut lines = StyledLine::from_text(head, TextStyle::Bold).wrap(width, 2);
+    let full =
+        usize::try_from(percent.min(100)).unwrap_or(100).max(usize::from(inventory.total.0 > 0));
+    let reserved = usize::try_from(inventory.reserved.0.saturating_mul(100) / window).unwrap_or(0);
+    let kept = reserved.min(100 - full);
+    let mut cells: Vec<ChartCell> =
+        allot_cells(inventory, full).into_iter().map(|role| ("■", role)).collect();
+    cells.resize(100 - kept, ("·", TextStyle::Dim));
+    cells.resize(100, ("▒", TextStyle::Dim));
+    let mut legend: Vec<ChartLegendEntry> = group_by_label(inventory)
+        .into_iter()
+        .map(|(name, role, tokens)| (format!("■ {name}"), role, tokens))
+        .collect();
+    legend.push(("· free".to_owned(), TextStyle::Dim, inventory.free_tokens().0));
+    legend.push(("▒ kept for the answer".to_owned(), TextStyle::Dim, inventory.reserved.0));
+    match width < BESIDE_MIN {
+        true => render_legend_below(&cells, &legend, width, &mut lines),
+        false => render_legend_beside(&cells, &legend, width, &mut lines),
+    }
+    lines
+}
+
+/// What the signs mean, to the right of them.
+fn render_legend_beside(
+    cells: &[ChartCell],
+    legend: &[ChartLegendEntry],
+    width: usize,
+    lines: &mut Vec<StyledLine>,
+) {
+    for row in 0..legend.len().max(10) {
+        let mut line = StyledLine::from_text("  ", TextStyle::Plain);
+        match cells.get(row * 10..row * 10 + 10) {
+            Some(ten) => ten.iter().for_each(|(sign, role)| line.push(format!("{sign} "), *role)),
+            None => line.push(" ".repeat(20), TextStyle::Plain),
+        }
+        if let Some((name, role, tokens)) = legend.get(row) {
+            line.push(format!(" {name:<24}"), *role);
+            line.push(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain);
+        }
+        lines.push(line.truncate_to_width(width));
+    }
+}
+
+/// What the signs mean, below them: for narrow screens.
+fn render_legend_below(
+    cells: &[ChartCell],
+    legend: &[ChartLegendEntry],
+    width: usize,
+    lines: &mut Vec<StyledLine>,
+) {
+    for row in cells.chunks(25) {
+        let mut line = StyledLine::from_text("  ", TextStyle::Plain);
+        row.iter().for_each(|(sign, role)| line.push(*sign, *role));
+        lines.push(line.truncate_to_width(width));
+    }
+    for (name, role, tokens) in legend {
+        let line = StyledLine::from_text(format!("  {name:<24}"), *role);
+        lines.push(
+            line.with_span(format!("{:>9}", format_thousands(*tokens)), TextStyle::Plain)
+                .truncate_to_width(width),
+        );
+    }
+}
+
+/// A number with commas between the thousands.
+fn format_thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A sign of the picture.
+type ChartCell = (&'static str, TextStyle);
+/// What a sign means, and how many tokens that are.
+type ChartLegendEntry = (String, TextStyle, u64);
+
+/// From this width on there is room beside the picture.
+const BESIDE_MIN: usize = 58;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windlass_vocabulary::Tokens;
+    use windlass_vocabulary::context_usage::ContextUsagePart;
+
+    #[test]
+    fn every_number_is_there_however_narrow_it_is() {
+        let part =
+            |component, tokens| ContextUsagePart { component, tokens: Tokens(tokens), count: 1 };
+        let inventory = ContextUsage {
+            model: "a-model-with-a-long-name".into(),
+            window: Tokens(200_000),
+            total: Tokens(61_234),
+            reserved: Tokens(20_000),
+            threshold: Tokens(180_000),
+            parts: vec![
+                part(ContextComponent::System, 12_000),
+                part(ContextComponent::Requests, 49_234),
+            ],
+            levels: Default::default(),
+            losses: Vec::new(),
+        };
+        for width in [40, 57, 58, 80, 200] {
+            let lines = render_context_chart(&inventory, width);
+            assert!(lines.iter().all(|line| line.width() <= width), "{width}");
+            let words: Vec<String> = lines.iter().map(StyledLine::plain_text).collect();
+            let words = words.join("\n");
+            for number in ["61,234", "12,000", "49,234", "20,000", "30 %"] {
+                assert!(words.contains(number), "{width}: {number}:\n{words}");
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! An agent in the background: no process, but known like a command, so that it can be waited for,
+//! looked at and ended by the same tools.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{BackgroundKind, BackgroundOutcome, BackgroundRecord};
+use crate::tool_session_context::ToolSessionContext;
+
+/// Bytes kept of what an agent does.
+const OUTPUT_BYTES_MAX: usize = 16 << 20;
+
+/// Held by whoever runs an agent in the background. Dropped before [`BackgroundAgent::finish`], it counts as
+/// lost.
+#[derive(Debug)]
+pub struct BackgroundAgent {
+    record: Arc<BackgroundRecord>,
+    end_signal: Arc<Notify>,
+    file: Option<File>,
+    bytes_left: usize,
+}
+
+impl ToolSessionContext {
+    /// An agent goes on beside the session under this name. It has to end when the token says so:
+    /// the one given, or the one of [`BackgroundAgent::cancel_token`], which is its child.
+    ///
+    /// # Errors
+    /// When what it does cannot be kept on disk.
+    pub fn start_background_agent(
+        &self,
+        id: &str,
+        told: &str,
+        cancel: &CancellationToken,
+    ) -> io::Result<BackgroundAgent> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.spill_directory)?;
+        let output = self.new_spill_path("agent");
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create_new(true).mode(0o600).open(&output)?;
+        let mut task = BackgroundRecord::new(BackgroundKind::Agent, id.to_owned(), told, output);
+        task.cancel = cancel.child_token();
+        let (task, ends) = (self.background().add_agent(task), self.background().end_signal());
+        Ok(BackgroundAgent {
+            record: task,
+            end_signal: ends,
+            file: Some(file),
+            bytes_left: OUTPUT_BYTES_MAX,
+        })
+    }
+}
+
+impl BackgroundAgent {
+    /// Where everything it does is written.
+    #[must_use]
+    pub fn output_path(&self) -> &Path {
+        &self.record.output_path
+    }
+
+    /// Tells it to end.
+    #[must_use]
+    pub fn cancel_token(&self) -> CancellationToken {
+        self.record.cancel.clone()
+    }
+
+    /// Writes down what it does. What does not fit or cannot be written is left out.
+    pub fn write(&mut self, text: &str) {
+        let text = text.get(..text.floor_char_boundary(self.bytes_left)).unwrap_or_default();
+        self.bytes_left -= text.len();
+        if let Some(file) = &mut self.file
+            && file.write_all(text.as_bytes()).is_err()
+        {
+            self.file = None;
+        }
+        self.record.update_signal.notify_waiters();
+    }
+
+    /// It has ended, in these words; its answer is told to the model.
+    pub fn finish(self, words: String, is_failure: bool, answer: Option<String>) {
+        self.record.set_outcome(BackgroundOutcome { summary: words, is_failure, answer });
+    }
+}
+
+impl Drop for BackgroundAgent {
+    fn drop(&mut self) {
+        if self.record.outcome().is_none() {
+            self.record
+                .set_outcome(BackgroundOutcome::without_answer("It was lost.".to_owned(), true));
+        }
+        self.end_signal.notify_waiters();
+    }
+}

@@ -1,0 +1,79 @@
+//! Agents that a call waits for: they are no part of the background, but may be ended by name like
+//! those that are, and may be told to go there.
+
+use std::sync::{Arc, Mutex};
+
+use tokio_util::sync::CancellationToken;
+
+use super::BackgroundTasks;
+use crate::tool_session_context::{ToolSessionContext, lock};
+
+/// All of them.
+pub(super) type ForegroundAgents = Arc<Mutex<Vec<ForegroundAgent>>>;
+
+#[derive(Debug)]
+pub(super) struct ForegroundAgent {
+    id: String,
+    call_id: String,
+    stop: CancellationToken,
+    background_request: CancellationToken,
+}
+
+/// Held while a call waits for an agent.
+#[derive(Debug)]
+pub struct ForegroundAgentGuard {
+    agents: ForegroundAgents,
+    id: String,
+    /// It has to end when this says so.
+    pub stop: CancellationToken,
+    /// It is waited for no longer when this says so, and goes on in the background.
+    pub background_request: CancellationToken,
+}
+
+impl Drop for ForegroundAgentGuard {
+    fn drop(&mut self) {
+        lock(&self.agents).retain(|waited| waited.id != self.id);
+    }
+}
+
+impl ToolSessionContext {
+    /// A call waits for an agent of this name, until this token or the one it is given says so.
+    #[must_use]
+    pub fn register_foreground_agent(
+        &self,
+        id: &str,
+        call: &str,
+        cancel: &CancellationToken,
+    ) -> ForegroundAgentGuard {
+        let (stop, leave) = (cancel.child_token(), CancellationToken::new());
+        let list = self.background().foreground_agents();
+        lock(&list).push(ForegroundAgent {
+            id: id.to_owned(),
+            call_id: call.to_owned(),
+            stop: stop.clone(),
+            background_request: leave.clone(),
+        });
+        ForegroundAgentGuard { agents: list, id: id.to_owned(), stop, background_request: leave }
+    }
+}
+
+impl BackgroundTasks {
+    /// Ends the agent of this name that a call waits for. Says whether there is one.
+    #[must_use]
+    pub fn stop_foreground_agent(&self, id: &str) -> bool {
+        let list = self.foreground_agents();
+        let waited = lock(&list);
+        let found = waited.iter().find(|waited| waited.id == id);
+        found.inspect(|waited| waited.stop.cancel()).is_some()
+    }
+
+    /// Sends agents that calls wait for into the background: that of one call, or all of them. Says
+    /// whether there is one.
+    #[must_use]
+    pub fn move_agents_to_background(&self, call: Option<&str>) -> bool {
+        let list = self.foreground_agents();
+        let waited = lock(&list);
+        let meant = waited.iter().filter(|waited| call.is_none_or(|call| waited.call_id == call));
+        meant.inspect(|waited| waited.background_request.cancel()).count() > 0
+    }
+}

@@ -1,0 +1,265 @@
+//! What runs in the background of a session, and what a driver may ask about it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::{BackgroundKind, BackgroundRecord};
+use crate::tool_session_context::lock;
+
+/// Ended ones that are remembered; older ones are forgotten first.
+const ENDED_MAX: usize = 64;
+
+/// A tree is asked, given two seconds, and killed; an agent has to end all of its own. This lies
+/// above.
+const STOP_WAIT_MAX: Duration = Duration::from_secs(6);
+
+/// Bytes of an agent's answer that are told.
+const ANSWER_BYTES_MAX: usize = 20_000;
+
+/// The background commands and agents of a session. Kills all of them when dropped; [`BackgroundTasks::close`] asks
+/// them first.
+#[derive(Debug, Default)]
+pub struct BackgroundTasks {
+    records: Mutex<BackgroundRecords>,
+    end_signal: Arc<Notify>,
+    foreground_agents: super::foreground_agent::ForegroundAgents,
+}
+
+#[derive(Debug, Default)]
+struct BackgroundRecords {
+    list: Vec<Arc<BackgroundRecord>>,
+    started_count: u64,
+}
+
+/// One background command or agent, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundTask {
+    /// Its name, for Monitor and TaskStop.
+    pub id: String,
+    /// What was run, or what it was told to do.
+    pub command: String,
+    /// Where everything it writes is.
+    pub output_path: PathBuf,
+    /// How it ended, in words; `None` while it runs.
+    pub end_summary: Option<String>,
+    /// It ended badly, or was stopped.
+    pub has_failed: bool,
+    /// It is an agent, and no command.
+    pub is_agent: bool,
+    /// The model knows that it ended.
+    pub is_end_reported: bool,
+}
+
+/// The end of a background command or agent, to be told to the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundEndNotice {
+    /// Which.
+    pub task: BackgroundTask,
+    /// A sentence for the model.
+    pub note: String,
+}
+
+impl BackgroundTasks {
+    /// All that are known, in the order they were started.
+    #[must_use]
+    pub fn list_tasks(&self) -> Vec<BackgroundTask> {
+        lock(&self.records).list.iter().map(|task| build_snapshot(task)).collect()
+    }
+
+    /// Commands that have ended without the model being told so yet; each is given once.
+    #[must_use]
+    pub fn take_end_notices(&self) -> Vec<BackgroundEndNotice> {
+        let tasks = lock(&self.records).list.clone();
+        let told = tasks.iter().filter(|task| task.mark_end_reported());
+        told.map(|task| BackgroundEndNotice {
+            task: build_snapshot(task),
+            note: render_end_note(task),
+        })
+        .collect()
+    }
+
+    /// Waits until one more command has ended. Waits for ever if none does.
+    pub async fn wait_for_next_end(&self) {
+        self.end_signal.notified().await;
+    }
+
+    /// Waits until not so many have ended any more, but more of them.
+    pub async fn wait_until_ended_count_changes(&self, count: usize) {
+        loop {
+            let bell = self.end_signal.notified();
+            let tasks = lock(&self.records).list.clone();
+            if tasks.iter().filter(|task| task.outcome().is_some()).count() != count {
+                return;
+            }
+            bell.await;
+        }
+    }
+
+    /// Asks all of them to end; they are killed when they do not.
+    pub fn stop_all(&self) {
+        for task in &lock(&self.records).list {
+            task.cancel.cancel();
+        }
+    }
+
+    /// Asks all of them to end and waits until they have. Takes at most about three seconds.
+    pub async fn close(&self) {
+        self.stop_all();
+        loop {
+            let ended = self.end_signal.notified();
+            if self.running_count() == 0 {
+                return;
+            }
+            let patience = Duration::from_secs(3);
+            if tokio::time::timeout(patience, ended).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Ends one with everything it started and waits until it is gone. Gives what it was, and whether
+    /// it had ended before.
+    ///
+    /// # Errors
+    /// There is none of this name, or it is still there after a while; in words.
+    pub async fn stop(&self, id: &str) -> Result<(BackgroundTask, bool), String> {
+        let task = self.find(id)?;
+        let had_ended = task.outcome().is_some();
+        task.cancel.cancel();
+        let gone = async {
+            loop {
+                let bell = task.update_signal.notified();
+                if task.outcome().is_some() {
+                    return;
+                }
+                bell.await;
+            }
+        };
+        if tokio::time::timeout(STOP_WAIT_MAX, gone).await.is_err() {
+            return Err(format!("`{}` was told to end but is still there.", task.id));
+        }
+        task.mark_end_reported();
+        Ok((build_snapshot(&task), had_ended))
+    }
+
+    /// How many are running.
+    #[must_use]
+    pub fn running_count(&self) -> usize {
+        lock(&self.records).list.iter().filter(|task| task.outcome().is_none()).count()
+    }
+
+    pub(super) fn foreground_agents(&self) -> super::foreground_agent::ForegroundAgents {
+        Arc::clone(&self.foreground_agents)
+    }
+
+    pub(super) fn end_signal(&self) -> Arc<Notify> {
+        Arc::clone(&self.end_signal)
+    }
+
+    pub(super) fn add_command(
+        &self,
+        command: &str,
+        output: PathBuf,
+        running_max: usize,
+    ) -> Result<Arc<BackgroundRecord>, String> {
+        let mut tasks = lock(&self.records);
+        let is_running = |task: &&Arc<BackgroundRecord>| {
+            task.kind == BackgroundKind::Command && task.outcome().is_none()
+        };
+        let running = tasks.list.iter().filter(is_running).count();
+        if running >= running_max {
+            return Err(format!(
+                "{running} commands run in the background already, which is the most there may \
+                 be. End one with TaskStop first."
+            ));
+        }
+        tasks.started_count += 1;
+        let id = format!("b{}", tasks.started_count);
+        Ok(tasks.push(BackgroundRecord::new(BackgroundKind::Command, id, command, output)))
+    }
+
+    pub(super) fn add_agent(&self, task: BackgroundRecord) -> Arc<BackgroundRecord> {
+        lock(&self.records).push(task)
+    }
+
+    pub(super) fn remove(&self, id: &str) {
+        lock(&self.records).list.retain(|task| task.id != id);
+    }
+
+    /// The task of that name, or what there is instead.
+    pub(super) fn find(&self, id: &str) -> Result<Arc<BackgroundRecord>, String> {
+        let tasks = lock(&self.records);
+        if let Some(task) = tasks.list.iter().find(|task| task.id == id) {
+            return Ok(Arc::clone(task));
+        }
+        let known: Vec<&str> = tasks.list.iter().map(|task| task.id.as_str()).collect();
+        Err(match known.is_empty() {
+            true => format!("There is no task `{id}`: nothing runs in the background."),
+            false => format!("There is no task `{id}`. There are: {}.", known.join(", ")),
+        })
+    }
+}
+
+impl BackgroundRecords {
+    /// One more; the oldest of too many that have ended is forgotten.
+    fn push(&mut self, task: BackgroundRecord) -> Arc<BackgroundRecord> {
+        let ended = self.list.iter().filter(|task| task.outcome().is_some()).count();
+        if ended > ENDED_MAX
+            && let Some(at) = self.list.iter().position(|task| task.outcome().is_some())
+        {
+            self.list.remove(at);
+        }
+        let task = Arc::new(task);
+        self.list.push(Arc::clone(&task));
+        task
+    }
+}
+
+impl Drop for BackgroundTasks {
+    /// Whoever supervises them may never run again, so there is no time to ask.
+    fn drop(&mut self) {
+        for task in &lock(&self.records).list {
+            task.kill();
+        }
+    }
+}
+
+fn build_snapshot(task: &BackgroundRecord) -> BackgroundTask {
+    BackgroundTask {
+        id: task.id.clone(),
+        command: task.command.clone(),
+        output_path: task.output_path.clone(),
+        has_failed: task.outcome().is_some_and(|end| end.is_failure),
+        end_summary: task.outcome().map(|end| end.summary),
+        is_agent: task.kind == BackgroundKind::Agent,
+        is_end_reported: task.is_end_reported(),
+    }
+}
+
+/// How it ended, for the model; an agent's answer goes with it.
+fn render_end_note(task: &BackgroundRecord) -> String {
+    let BackgroundRecord { id, command, output_path: output, .. } = task;
+    let end = task.outcome();
+    let words = ensure_full_stop(end.as_ref().map_or("", |end| &end.summary));
+    let kind = match task.kind {
+        BackgroundKind::Command => "command",
+        BackgroundKind::Agent => "agent",
+    };
+    let begin = format!("The background {kind} `{id}` ({command}) has ended: {words}");
+    match end.and_then(|end| end.answer) {
+        Some(answer) => {
+            let cut = answer.floor_char_boundary(ANSWER_BYTES_MAX);
+            let shown = answer.get(..cut).unwrap_or_default();
+            let more = if cut < answer.len() { " (its beginning)" } else { "" };
+            format!("{begin} All it did is in {}. Its answer{more}:\n{shown}", output.display())
+        }
+        None => format!("{begin} What it wrote is in {}.", output.display()),
+    }
+}
+
+fn ensure_full_stop(words: &str) -> String {
+    if words.ends_with('.') { words.to_owned() } else { format!("{words}.") }
+}

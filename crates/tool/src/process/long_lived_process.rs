@@ -1,0 +1,90 @@
+//! A process that stays beside a session and is spoken to over its standard streams.
+//!
+//! Started through the same door as every other process, so whatever confines those confines this
+//! one. What it says, and what that means, is the caller's affair; here it is only ended as one with
+//! everything it started.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use super::launch::{LaunchExit, ProgramSpec, SpawnedProcess, spawn_in_environment};
+use crate::tool_session_context::ToolSessionContext;
+
+/// What is to be started.
+#[derive(Clone, Debug)]
+pub struct LongLivedProgram {
+    /// The program, absolute.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Its environment, complete.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// A process that stays. Dropped, it is killed with everything it started.
+#[derive(Debug)]
+pub struct LongLivedProcess {
+    process: SpawnedProcess,
+}
+
+impl LongLivedProcess {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started, or cannot be held as it must be.
+    pub fn start(program: LongLivedProgram, surroundings: &ToolSessionContext) -> io::Result<Self> {
+        let LongLivedProgram { path, arguments, directory, environment } = program;
+        let program = ProgramSpec {
+            path,
+            arguments,
+            directory,
+            is_leaf_program: false,
+            is_long_lived: true,
+            is_unconfined: false,
+            is_excluded: false,
+        };
+        let process = spawn_in_environment(&program, surroundings, environment, Stdio::piped)?;
+        Ok(Self { process })
+    }
+
+    /// Its standard streams, once.
+    pub fn take_streams(&mut self) -> Option<(ChildStdin, ChildStdout, ChildStderr)> {
+        let child = &mut self.process.child;
+        Some((child.stdin.take()?, child.stdout.take()?, child.stderr.take()?))
+    }
+
+    /// Waits for its exit: the code, or `None` when a signal ended it.
+    pub async fn wait_for_exit(&mut self) -> Option<i32> {
+        self.process.child.wait().await.ok().and_then(|status| status.code())
+    }
+
+    /// Ends it: waits for it to go by itself, asks it, kills it. Its input has to be closed before.
+    /// Takes at most three times `grace`.
+    pub async fn shut_down(mut self, grace: Duration) {
+        let mut code = timeout(grace, self.wait_for_exit()).await;
+        if code.is_err() {
+            self.process.tree.terminate();
+            code = timeout(grace, self.wait_for_exit()).await;
+        }
+        self.process.tree.kill();
+        if code.is_err() {
+            self.process.tree.kill_leader();
+            code = timeout(grace, self.wait_for_exit()).await;
+        }
+        self.process.tree.wait_until_gone().await;
+        if let Some(prepared) = self.process.prepared.take() {
+            let end = LaunchExit { code: code.ok().flatten(), stderr: String::new() };
+            // It may have to wait for a moment, which must not hold up the thread.
+            let _ = tokio::task::spawn_blocking(move || prepared.finish(&end)).await;
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A program that is told something and says something: input in, output out, one deadline.
+//!
+//! For programs of the user's own that answer the engine: no launcher stands before them. Output is
+//! kept up to a cap and drained beyond it, so a program that writes too much still comes to its end.
+//! What is said, and what it means, is not known here.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::process::ChildStdin;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::launch::{ProgramSpec, spawn_in_environment};
+use super::supervisor::{
+    FirstLineReporter, ProcessEndCause, SuperviseOptions, SuperviseOutputOptions, supervise,
+};
+use crate::process_output::{HeadAndTail, OutputSpill};
+use crate::tool::ProgressSender;
+use crate::tool_session_context::{ToolLimits, ToolSessionContext};
+
+/// A program to be run to its end.
+#[derive(Clone, Debug)]
+pub struct OneShotCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Its environment, complete.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it is told on standard input.
+    pub input: Vec<u8>,
+    /// How long it may take; then its whole tree is ended.
+    pub timeout: Duration,
+    /// Bytes of each stream that are kept.
+    pub output_bytes_max: usize,
+    /// Ends it early, with its whole tree.
+    pub cancel: CancellationToken,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneShotResult {
+    /// By whose doing.
+    pub cause: OneShotEndCause,
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: CapturedStream,
+    /// What it wrote to standard error.
+    pub stderr: CapturedStream,
+}
+
+/// By whose doing it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneShotEndCause {
+    /// Its own.
+    Exited,
+    /// It took too long.
+    Deadline,
+    /// It was called off.
+    Cancelled,
+    /// It started processes without end.
+    TooManyProcesses,
+}
+
+/// What came through a pipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapturedStream {
+    /// The first bytes.
+    pub bytes: Vec<u8>,
+    /// How many there were in all.
+    pub total: u64,
+}
+
+impl CapturedStream {
+    /// Was there more than was kept?
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.total > self.bytes.len() as u64
+    }
+
+    fn from_head_and_tail(ends: HeadAndTail) -> Self {
+        Self { total: ends.total(), bytes: ends.into_head() }
+    }
+}
+
+impl OneShotCommand {
+    /// Runs it. Dropping the future ends the whole tree at once.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn run(self) -> io::Result<OneShotResult> {
+        self.run_inner(None).await
+    }
+
+    /// The same; the first line of standard output is told as soon as it is there.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn run_reporting_first_line(
+        self,
+        first: oneshot::Sender<String>,
+    ) -> io::Result<OneShotResult> {
+        self.run_inner(Some(FirstLineReporter::new(first))).await
+    }
+
+    async fn run_inner(self, first: Option<FirstLineReporter>) -> io::Result<OneShotResult> {
+        let program = ProgramSpec {
+            path: self.program,
+            arguments: self.arguments,
+            directory: self.directory,
+            is_leaf_program: false,
+            is_long_lived: false,
+            is_unconfined: true,
+            is_excluded: false,
+        };
+        // Without a launcher, whatever the session has: it is the user's own program.
+        let free = ToolSessionContext::new(&program.directory, &program.directory);
+        let mut process = spawn_in_environment(&program, &free, self.environment, Stdio::piped)?;
+        let stdin = process.child.stdin.take();
+        let order = SuperviseOptions {
+            timeout: self.timeout,
+            output: SuperviseOutputOptions {
+                spill: OutputSpill::discarding(),
+                inline_max: self.output_bytes_max,
+                processes_max: ToolLimits::default().processes_max,
+                update_signal: None,
+                first_line: first,
+            },
+            cancel: self.cancel,
+            progress: ProgressSender::default(),
+        };
+        let mut end = pin!(supervise(process, order));
+        let mut told = pin!(write_stdin(stdin, self.input));
+        let mut is_told = false;
+        let ended = loop {
+            tokio::select! {
+                ended = &mut end => break ended?,
+                () = &mut told, if !is_told => is_told = true,
+            }
+        };
+        Ok(OneShotResult {
+            cause: match ended.cause {
+                ProcessEndCause::Exited | ProcessEndCause::TooMuchOutput => OneShotEndCause::Exited,
+                ProcessEndCause::Deadline => OneShotEndCause::Deadline,
+                ProcessEndCause::Cancelled => OneShotEndCause::Cancelled,
+                ProcessEndCause::TooManyProcesses => OneShotEndCause::TooManyProcesses,
+            },
+            code: ended.status.and_then(|status| status.code()),
+            signal: ended.status.and_then(|status| status.signal()),
+            stdout: CapturedStream::from_head_and_tail(ended.stdout),
+            stderr: CapturedStream::from_head_and_tail(ended.stderr),
+        })
+    }
+}
+
+/// Many programs do not read what they are told; that is no mistake.
+async fn write_stdin(stdin: Option<ChildStdin>, input: Vec<u8>) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(&input).await;
+        let _ = stdin.shutdown().await;
+    }
+}

@@ -1,0 +1,138 @@
+//! The system's table of processes, as far as it is needed here.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rustix::process::Pid;
+
+/// One process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ProcessEntry {
+    pub(super) pid: i32,
+    pub(super) parent_pid: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    /// When it began, in ticks since the system did.
+    pub(super) start_time: u64,
+    /// It can still do something: not dead and waiting to be buried.
+    pub(super) is_alive: bool,
+}
+
+/// Bytes of an environment that are looked at.
+const ENVIRONMENT_BYTES_MAX: u64 = 256 * 1024;
+
+/// All processes that can be seen; `None` where they cannot be listed.
+pub(super) fn list_processes() -> Option<Vec<ProcessEntry>> {
+    let listed = std::fs::read_dir("/proc").ok()?.flatten();
+    let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let all: Vec<ProcessEntry> = ids.filter_map(read_process).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// All processes that may have begun after this one, and perhaps others; `None` where they cannot be
+/// listed. Numbers are given out in
+/// order, so as long as few have been since, only those need to be looked at.
+pub(super) fn list_processes_since(id: i32) -> Option<Vec<ProcessEntry>> {
+    match read_last_pid() {
+        Some(last) if (id..=id.saturating_add(PROBED_PIDS_MAX)).contains(&last) => {
+            Some((id..=last).filter_map(read_process).collect())
+        }
+        _ => list_processes(),
+    }
+}
+
+/// So many numbers are tried one by one; beyond, listing all processes is quicker.
+const PROBED_PIDS_MAX: i32 = 300;
+
+/// The number given out last.
+fn read_last_pid() -> Option<i32> {
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    load.split_ascii_whitespace().nth(4)?.parse().ok()
+}
+
+/// One process by its number.
+pub(super) fn read_process(id: i32) -> Option<ProcessEntry> {
+    let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    // The name in parentheses may hold anything, so the fields are counted from its end.
+    let after_name = stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(stat.get(after_name + 1..)?).ok()?;
+    let mut fields = fields.split_ascii_whitespace();
+    let lives = !matches!(fields.next()?, "Z" | "X" | "x");
+    let mut number = || fields.next()?.parse().ok();
+    let (parent, group, session) = (number()?, number()?, number()?);
+    let began = fields.nth(15)?.parse().ok()?;
+    Some(ProcessEntry {
+        pid: id,
+        parent_pid: parent,
+        group,
+        session,
+        start_time: began,
+        is_alive: lives,
+    })
+}
+
+/// How many processes and threads there are in all: one small file, whatever their number.
+pub(super) fn count_processes() -> Option<usize> {
+    let load = std::fs::read_to_string("/proc/loadavg").ok()?;
+    load.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+/// Was this process started with these words in its environment?
+pub(super) fn has_environment_mark(id: i32, mark: &str) -> bool {
+    let Ok(file) = std::fs::File::open(format!("/proc/{id}/environ")) else {
+        return false;
+    };
+    let mut environment = Vec::new();
+    let read = std::io::Read::read_to_end(
+        &mut std::io::Read::take(file, ENVIRONMENT_BYTES_MAX),
+        &mut environment,
+    );
+    read.is_ok() && memchr::memmem::find(&environment, mark.as_bytes()).is_some()
+}
+
+/// Does its output or its errors go into one of these pipes?
+pub(super) fn writes_to_pipe(id: i32, pipes: &[u64]) -> bool {
+    [1, 2].into_iter().any(|stream| {
+        let link = std::fs::read_link(Path::new(&format!("/proc/{id}/fd/{stream}")));
+        let number = link.ok().and_then(|link| {
+            link.to_str()?.strip_prefix("pipe:[")?.strip_suffix(']')?.parse::<u64>().ok()
+        });
+        number.is_some_and(|number| pipes.contains(&number))
+    })
+}
+
+/// The processes that descend from any of these, and these.
+pub(super) fn add_descendants(all: &[ProcessEntry], mut found: HashSet<i32>) -> HashSet<i32> {
+    loop {
+        let before = found.len();
+        for entry in all {
+            if found.contains(&entry.parent_pid) {
+                found.insert(entry.pid);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Sends a signal to exactly this process: not to another that has got its number meanwhile.
+pub(super) fn send_signal(entry: &ProcessEntry, signal: rustix::process::Signal) {
+    use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
+    let Some(id) = Pid::from_raw(entry.pid) else {
+        return;
+    };
+    let is_same = || read_process(entry.pid).is_some_and(|now| now.start_time == entry.start_time);
+    match pidfd_open(id, PidfdFlags::empty()) {
+        Ok(process) => {
+            if is_same() {
+                let _ = pidfd_send_signal(process, signal);
+            }
+        }
+        Err(_) => {
+            if is_same() {
+                let _ = kill_process(id, signal);
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A note on disk for each command that runs, so that the next start can end what a dead process
+//! left running.
+//!
+//! It names the command's process and ours, each with the moment it began, because numbers are used
+//! again. A command that is killed with us before its note is written is found by a name that all our
+//! calls carry: that name is written down before the first of them starts.
+
+use std::path::{Path, PathBuf};
+
+use super::launch::{self, SpawnedProcess};
+use crate::tool_session_context::ToolSessionContext;
+
+const NOTE_EXTENSION: &str = "running";
+const OWNER_PREFIX: &str = "owner";
+/// Notes looked at.
+const NOTES_MAX: usize = 1_000;
+const NOTE_BYTES_MAX: usize = 1_000;
+
+/// The note of a command that runs; gone when this is dropped.
+#[derive(Debug)]
+pub(crate) struct RunningNote(PathBuf);
+
+impl RunningNote {
+    /// Writes the note, beside the output if there is one. A command without a note runs all the
+    /// same.
+    pub(crate) fn write(
+        surroundings: &ToolSessionContext,
+        output: Option<&Path>,
+        process: &SpawnedProcess,
+    ) -> Option<Self> {
+        let us = launch::our_start_time()?;
+        let place = match output {
+            Some(output) => output.with_extension(NOTE_EXTENSION),
+            None => surroundings.new_spill_path("command").with_extension(NOTE_EXTENSION),
+        };
+        let note = format!("{} {us} {}", std::process::id(), process.identity());
+        if std::fs::write(&place, &note).is_err() {
+            std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
+            std::fs::write(&place, note).ok()?;
+        }
+        Some(Self(place))
+    }
+}
+
+impl RunningNote {
+    /// Says whose commands run in these surroundings, before the first of them starts.
+    pub(crate) fn write_owner(surroundings: &ToolSessionContext) -> Option<Self> {
+        let us = launch::our_start_time()?;
+        let place = surroundings.new_spill_path(OWNER_PREFIX).with_extension(NOTE_EXTENSION);
+        std::fs::create_dir_all(&surroundings.spill_directory).ok()?;
+        let note = format!("{} {us} 0 {us} {}", std::process::id(), launch::our_call_mark());
+        std::fs::write(&place, note).ok()?;
+        Some(Self(place))
+    }
+}
+
+impl Drop for RunningNote {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Ends every command whose owner is gone. Returns where the output of each is.
+pub(crate) fn end_orphaned_commands(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let notes = entries.flatten().map(|entry| entry.path());
+    let notes =
+        notes.filter(|path| path.extension().is_some_and(|ending| ending == NOTE_EXTENSION));
+    let is_owner = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OWNER_PREFIX))
+    };
+    // Owners last: their notes do not know where the output of a command is.
+    let (owners, notes): (Vec<PathBuf>, Vec<PathBuf>) = notes.take(NOTES_MAX).partition(is_owner);
+    let notes = notes.into_iter().chain(owners).filter(|note| end_noted_command(note));
+    notes.map(|note| note.with_extension("")).collect()
+}
+
+/// Says whether something had to be ended. A note of a living owner is left alone.
+fn end_noted_command(path: &Path) -> bool {
+    let Ok(note) = std::fs::read_to_string(path) else { return false };
+    let note = note.get(..NOTE_BYTES_MAX).unwrap_or(&note);
+    let mut words = note.splitn(3, ' ');
+    let owner = words.next().and_then(|id| id.parse().ok());
+    let began = words.next().and_then(|began| began.parse::<u64>().ok());
+    if owner.is_some_and(|owner| launch::process_start_time(owner) == began) {
+        return false;
+    }
+    let _ = std::fs::remove_file(path);
+    words.next().is_some_and(launch::end_process_tree)
+}

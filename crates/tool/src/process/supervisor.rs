@@ -1,0 +1,312 @@
+//! One child process from start to end: its pipes, its deadline, its whole tree.
+//!
+//! Returns when the main process has exited and its pipes are drained or 250 ms have passed, never
+//! waiting for an end of file that a grandchild holds back. Past the deadline, on cancel, or when
+//! it writes without end, the tree is asked to end and killed two seconds later; one that
+//! multiplies without end is killed at once.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::Child;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::fork_bomb_guard::ForkBombGuard;
+use super::launch::{LaunchExit, SpawnedProcess};
+use super::process_pipe::ProcessPipe;
+use super::process_tree::ProcessTree;
+use crate::process_output::{HeadAndTail, OutputSpill, SpillCapacity, SpillOutcome};
+use crate::tool::ProgressSender;
+
+const DRAIN_MAX: Duration = Duration::from_millis(250);
+const TERMINATE_GRACE: Duration = Duration::from_secs(2);
+const KILL_WAIT_MAX: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Bytes of standard error told to whoever started it.
+const STDERR_BYTES_REPORTED: usize = 8 * 1024;
+/// A longer first line is not told.
+const FIRST_LINE_MAX: usize = 4 * 1024;
+/// How often a tree is counted.
+const COUNT_EVERY: Duration = Duration::from_millis(100);
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
+/// Within which bounds a process runs.
+pub(crate) struct SuperviseOptions {
+    pub(crate) timeout: Duration,
+    pub(crate) output: SuperviseOutputOptions,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) progress: ProgressSender,
+}
+
+/// Where what it writes is kept.
+pub(crate) struct SuperviseOutputOptions {
+    pub(crate) spill: OutputSpill,
+    /// Bytes of either end of each stream kept in memory.
+    pub(crate) inline_max: usize,
+    /// Processes it may have at a time.
+    pub(crate) processes_max: usize,
+    /// Rung whenever something was written.
+    pub(crate) update_signal: Option<Arc<Notify>>,
+    /// Told the first line of standard output as soon as it is there.
+    pub(crate) first_line: Option<FirstLineReporter>,
+}
+
+/// Waits for the first line, as far as it is short.
+#[derive(Debug)]
+pub(crate) struct FirstLineReporter {
+    line: Vec<u8>,
+    sender: oneshot::Sender<String>,
+}
+
+impl FirstLineReporter {
+    pub(crate) fn new(sender: oneshot::Sender<String>) -> Self {
+        Self { line: Vec::new(), sender }
+    }
+
+    /// More came. Gives itself back while the line is not whole.
+    fn push(mut self, chunk: &[u8]) -> Option<Self> {
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        self.line.extend(chunk.iter().take(end.unwrap_or(chunk.len())));
+        if end.is_some() {
+            // Nobody wants to know any more if this fails.
+            let _ = self.sender.send(String::from_utf8_lossy(&self.line).into_owned());
+            return None;
+        }
+        (self.line.len() <= FIRST_LINE_MAX).then_some(self)
+    }
+}
+
+/// How it came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProcessEndCause {
+    Exited,
+    Deadline,
+    Cancelled,
+    TooMuchOutput,
+    TooManyProcesses,
+}
+
+/// What is left of a process.
+#[derive(Debug)]
+pub(crate) struct FinishedProcess {
+    /// `None` when it could not even be killed in time.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) cause: ProcessEndCause,
+    pub(crate) stdout: HeadAndTail,
+    pub(crate) stderr: HeadAndTail,
+    pub(crate) spill_outcome: SpillOutcome,
+    /// Other processes of its tree were still there and were killed.
+    pub(crate) had_leftovers: bool,
+    /// What whoever started it has to say.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Stays with a process to its end.
+pub(crate) async fn supervise(
+    process: SpawnedProcess,
+    order: SuperviseOptions,
+) -> io::Result<FinishedProcess> {
+    let SpawnedProcess { mut child, tree, is_leaf_program: is_plain, prepared } = process;
+    let mut watch = ProcessSupervisor {
+        stdout: ProcessPipe::new(child.stdout.take(), order.output.inline_max),
+        stderr: ProcessPipe::new(child.stderr.take(), order.output.inline_max),
+        spill: order.output.spill,
+        phase: SupervisionPhase::Running,
+        cause: ProcessEndCause::Exited,
+        tree,
+        last_progress: Instant::now(),
+        has_new_output: false,
+        cancel: order.cancel,
+        progress: order.progress,
+        update_signal: order.output.update_signal,
+        first_line: order.output.first_line,
+        fork_bomb_guard: ForkBombGuard::new(is_plain, order.output.processes_max),
+    };
+    let status = watch.run_until_end(&mut child, order.timeout).await?;
+    if status.is_none() {
+        watch.tree.kill_leader();
+    }
+    let left_over = watch.tree.is_alive();
+    if left_over {
+        watch.tree.kill();
+        watch.tree.wait_until_gone().await;
+    } else {
+        watch.tree.mark_gone();
+    }
+    let end = LaunchExit {
+        code: status.and_then(|status| status.code()),
+        stderr: watch.stderr.captured.render(STDERR_BYTES_REPORTED),
+    };
+    let notes = match prepared {
+        // It may have to wait for a moment, which must not hold up the thread.
+        Some(prepared) => tokio::task::spawn_blocking(move || prepared.finish(&end)).await,
+        None => Ok(Vec::new()),
+    };
+    Ok(FinishedProcess {
+        status,
+        notes: notes.unwrap_or_else(|_| vec!["What held the command broke down.".to_owned()]),
+        cause: watch.cause,
+        had_leftovers: left_over && watch.cause == ProcessEndCause::Exited,
+        stdout: watch.stdout.captured,
+        stderr: watch.stderr.captured,
+        spill_outcome: watch.spill.finish().await,
+    })
+}
+
+/// How far the end has come. The timer means something else in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SupervisionPhase {
+    /// Timer: the deadline.
+    Running,
+    /// It has exited. Timer: the pipes have had their time.
+    Draining,
+    /// It was asked to end. Timer: kill.
+    Terminating,
+    /// It was killed. Timer: give up on it.
+    Killed,
+}
+
+struct ProcessSupervisor {
+    stdout: ProcessPipe<tokio::process::ChildStdout>,
+    stderr: ProcessPipe<tokio::process::ChildStderr>,
+    spill: OutputSpill,
+    phase: SupervisionPhase,
+    cause: ProcessEndCause,
+    tree: ProcessTree,
+    last_progress: Instant,
+    /// Something was printed since.
+    has_new_output: bool,
+    cancel: CancellationToken,
+    progress: ProgressSender,
+    update_signal: Option<Arc<Notify>>,
+    first_line: Option<FirstLineReporter>,
+    fork_bomb_guard: ForkBombGuard,
+}
+
+impl ProcessSupervisor {
+    async fn run_until_end(
+        &mut self,
+        child: &mut Child,
+        limit: Duration,
+    ) -> io::Result<Option<ExitStatus>> {
+        let timer = tokio::time::sleep(limit);
+        tokio::pin!(timer);
+        let mut rounds = tokio::time::interval(COUNT_EVERY);
+        rounds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let cancel = self.cancel.clone();
+        let mut status = None;
+        loop {
+            if status.is_some()
+                && self.phase == SupervisionPhase::Terminating
+                && !self.tree.is_alive()
+            {
+                self.phase = SupervisionPhase::Draining;
+                timer.as_mut().reset(Instant::now() + DRAIN_MAX);
+            }
+            if status.is_some() && self.has_drained() {
+                return Ok(status);
+            }
+            let must_look = status.is_some() && self.phase == SupervisionPhase::Terminating;
+            tokio::select! {
+                read = self.stdout.read() => {
+                    self.stdout.accept_read(&read);
+                    self.first_line = self.first_line.take().and_then(|one| one.push(&self.stdout.chunk));
+                    let room = self.spill.push(&self.stdout.chunk).await;
+                    self.after_read(room, timer.as_mut());
+                }
+                read = self.stderr.read() => {
+                    self.stderr.accept_read(&read);
+                    let room = self.spill.push(&self.stderr.chunk).await;
+                    self.after_read(room, timer.as_mut());
+                }
+                exit = child.wait(), if status.is_none() => {
+                    status = Some(exit?);
+                    if self.phase == SupervisionPhase::Running {
+                        self.phase = SupervisionPhase::Draining;
+                        timer.as_mut().reset(Instant::now() + DRAIN_MAX);
+                    }
+                }
+                () = timer.as_mut() => {
+                    if !self.on_timer(timer.as_mut(), status.is_none()) {
+                        return Ok(status);
+                    }
+                }
+                () = cancel.cancelled(), if self.phase == SupervisionPhase::Running => {
+                    self.begin_termination(ProcessEndCause::Cancelled, timer.as_mut());
+                }
+                () = tokio::time::sleep(POLL_INTERVAL), if must_look => {}
+                // What is printed before a silence is said in it.
+                () = tokio::time::sleep_until(self.last_progress + PROGRESS_EVERY), if self.has_new_output => {
+                    self.report_progress();
+                }
+                _ = rounds.tick(), if self.phase == SupervisionPhase::Running && self.fork_bomb_guard.processes_before.is_some() => {
+                    if self.fork_bomb_guard.is_exceeded(&self.tree) {
+                        self.cause = ProcessEndCause::TooManyProcesses;
+                        self.kill(timer.as_mut(), status.is_none());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The main process is gone: is there anything left to wait for?
+    fn has_drained(&self) -> bool {
+        match self.phase {
+            SupervisionPhase::Running | SupervisionPhase::Draining => {
+                !self.stdout.is_open() && !self.stderr.is_open()
+            }
+            SupervisionPhase::Terminating => false,
+            SupervisionPhase::Killed => true,
+        }
+    }
+
+    fn begin_termination(&mut self, cause: ProcessEndCause, timer: std::pin::Pin<&mut Sleep>) {
+        self.cause = cause;
+        self.phase = SupervisionPhase::Terminating;
+        self.tree.terminate();
+        timer.reset(Instant::now() + TERMINATE_GRACE);
+    }
+
+    /// Says whether to go on.
+    fn on_timer(&mut self, timer: std::pin::Pin<&mut Sleep>, is_running: bool) -> bool {
+        match self.phase {
+            SupervisionPhase::Running => self.begin_termination(ProcessEndCause::Deadline, timer),
+            SupervisionPhase::Terminating => self.kill(timer, is_running),
+            SupervisionPhase::Draining | SupervisionPhase::Killed => return false,
+        }
+        true
+    }
+
+    fn kill(&mut self, timer: std::pin::Pin<&mut Sleep>, is_running: bool) {
+        self.phase = SupervisionPhase::Killed;
+        self.tree.kill();
+        if is_running {
+            self.tree.kill_leader();
+        }
+        timer.reset(Instant::now() + KILL_WAIT_MAX);
+    }
+
+    fn after_read(&mut self, room: SpillCapacity, timer: std::pin::Pin<&mut Sleep>) {
+        if let Some(bell) = &self.update_signal {
+            bell.notify_waiters();
+        }
+        if room == SpillCapacity::Exhausted && self.cause == ProcessEndCause::Exited {
+            self.begin_termination(ProcessEndCause::TooMuchOutput, timer);
+        }
+        self.has_new_output = true;
+        if self.last_progress.elapsed() >= PROGRESS_EVERY {
+            self.report_progress();
+        }
+    }
+
+    /// Says what was printed last.
+    fn report_progress(&mut self) {
+        (self.last_progress, self.has_new_output) = (Instant::now(), false);
+        let line = || self.stdout.captured.last_line().or_else(|| self.stderr.captured.last_line());
+        self.progress.report(|| line().unwrap_or_default());
+    }
+}

@@ -1,0 +1,237 @@
+//! Keeping what a process writes, in constant memory.
+//!
+//! Of each stream the first and the last bytes are held; once both streams together exceed what is
+//! shown, everything goes to one file in the order it arrived, up to a cap. Nothing here decides
+//! when a process is stopped.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+
+use crate::secrets::{Secrets, StreamRedactor};
+
+/// The first and the last bytes of a stream.
+#[derive(Debug)]
+pub(crate) struct HeadAndTail {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    end_bytes_max: usize,
+    total: u64,
+}
+
+impl HeadAndTail {
+    /// Holds at most `inline_max` bytes at either end.
+    pub(crate) fn new(inline_max: usize) -> Self {
+        Self { head: Vec::new(), tail: VecDeque::new(), end_bytes_max: inline_max, total: 0 }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.total = self.total.saturating_add(bytes.len() as u64);
+        let room = self.end_bytes_max.saturating_sub(self.head.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(first);
+        let rest = rest.get(rest.len().saturating_sub(self.end_bytes_max)..).unwrap_or(rest);
+        let over = (self.tail.len() + rest.len()).saturating_sub(self.end_bytes_max);
+        self.tail.drain(..over.min(self.tail.len()));
+        self.tail.extend(rest);
+    }
+
+    /// The first bytes.
+    pub(crate) fn into_head(self) -> Vec<u8> {
+        self.head
+    }
+
+    /// Bytes seen.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The last line that says something, for people who watch.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let bytes: Vec<u8> = if self.tail.is_empty() {
+            self.head.iter().rev().take(400).rev().copied().collect()
+        } else {
+            self.tail.iter().rev().take(400).rev().copied().collect()
+        };
+        let text = decode_lossy(&bytes);
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    }
+
+    /// The stream as text of at most `bytes_max` bytes; what is left out is said in the middle.
+    pub(crate) fn render(&self, bytes_max: usize) -> String {
+        let mut held = self.head.clone();
+        if self.total <= bytes_max as u64 {
+            held.extend(&self.tail);
+            return decode_lossy(&held);
+        }
+        let half = bytes_max / 2;
+        let first = trim_partial_char_at_end(held.get(..half).unwrap_or(&held));
+        let all: Vec<u8> = self.head.iter().chain(&self.tail).copied().collect();
+        let last =
+            trim_partial_char_at_start(all.get(all.len().saturating_sub(half)..).unwrap_or(&all));
+        let left_out = self.total.saturating_sub((first.len() + last.len()) as u64);
+        format!("{}\n[{left_out} bytes left out here]\n{}", decode_lossy(first), decode_lossy(last))
+    }
+}
+
+/// Text a model can be sent: invalid UTF-8 and NUL become the replacement character.
+pub(crate) fn decode_lossy(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text.into_owned() }
+}
+
+/// Without the first bytes of a character that was cut.
+fn trim_partial_char_at_end(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => {
+            bytes.get(..error.valid_up_to()).unwrap_or(bytes)
+        }
+        _ => bytes,
+    }
+}
+
+/// Without the last bytes of a character that was cut.
+fn trim_partial_char_at_start(bytes: &[u8]) -> &[u8] {
+    let cut = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+    bytes.get(cut..).unwrap_or(bytes)
+}
+
+/// Everything a process wrote, in the order it arrived: in memory while it is short, then on disk.
+#[derive(Debug)]
+pub(crate) struct OutputSpill {
+    path: PathBuf,
+    buffer: Vec<u8>,
+    buffer_bytes_max: usize,
+    bytes_max: u64,
+    file: Option<File>,
+    written: u64,
+    problem: Option<String>,
+    /// Somebody reads along.
+    is_live: bool,
+    redactor: StreamRedactor,
+}
+
+/// Whether more may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SpillCapacity {
+    /// Go on.
+    Available,
+    /// The cap is reached: stop the process.
+    Exhausted,
+}
+
+impl OutputSpill {
+    pub(crate) fn new(path: PathBuf, buffer_bytes_max: usize, bytes_max: u64) -> Self {
+        Self {
+            path,
+            buffer: Vec::new(),
+            buffer_bytes_max,
+            bytes_max,
+            file: None,
+            written: 0,
+            problem: None,
+            is_live: false,
+            redactor: StreamRedactor::default(),
+        }
+    }
+
+    /// One that keeps nothing and has no end.
+    pub(crate) fn discarding() -> Self {
+        let problem = Some("it is not kept".to_owned());
+        Self { problem, ..Self::new(PathBuf::new(), 0, u64::MAX) }
+    }
+
+    /// Without these keys in it.
+    pub(crate) fn with_redaction(mut self, secrets: &Secrets) -> Self {
+        self.redactor = secrets.redact_stream();
+        self
+    }
+
+    /// One that is on disk from the first byte, for whoever reads along. The file exists at once.
+    pub(crate) async fn create_live(path: PathBuf, bytes_max: u64) -> std::io::Result<Self> {
+        let file = Some(create_file(&path).await?);
+        Ok(Self { file, is_live: true, ..Self::new(path, 0, bytes_max) })
+    }
+
+    pub(crate) async fn push(&mut self, bytes: &[u8]) -> SpillCapacity {
+        let mut redaction = std::mem::take(&mut self.redactor);
+        let room = self.push_redacted(&redaction.redact_chunk(bytes)).await;
+        self.redactor = redaction;
+        room
+    }
+
+    async fn push_redacted(&mut self, bytes: &[u8]) -> SpillCapacity {
+        if self.file.is_none() && self.problem.is_none() {
+            if self.buffer.len() + bytes.len() <= self.buffer_bytes_max {
+                self.buffer.extend_from_slice(bytes);
+                return SpillCapacity::Available;
+            }
+            match create_file(&self.path).await {
+                Ok(file) => self.file = Some(file),
+                Err(error) => self.problem = Some(error.to_string()),
+            }
+            let early = std::mem::take(&mut self.buffer);
+            self.append(&early).await;
+        }
+        self.append(bytes).await;
+        if self.written >= self.bytes_max {
+            SpillCapacity::Exhausted
+        } else {
+            SpillCapacity::Available
+        }
+    }
+
+    /// Without a file the bytes are only counted, so that the cap holds either way.
+    async fn append(&mut self, bytes: &[u8]) {
+        let room = usize::try_from(self.bytes_max - self.written).unwrap_or(usize::MAX);
+        let bytes = bytes.get(..room).unwrap_or(bytes);
+        self.written += bytes.len() as u64;
+        if let Some(file) = &mut self.file {
+            let mut written = file.write_all(bytes).await;
+            if self.is_live && written.is_ok() {
+                written = file.flush().await;
+            }
+            if let Err(error) = written {
+                self.problem = Some(error.to_string());
+                self.file = None;
+            }
+        }
+    }
+
+    /// Where everything is, if it went to disk, or why it did not.
+    pub(crate) async fn finish(mut self) -> SpillOutcome {
+        let rest = self.redactor.take_rest();
+        if !rest.is_empty() {
+            self.push_redacted(&rest).await;
+        }
+        if let Some(mut file) = self.file.take()
+            && let Err(error) = file.flush().await
+        {
+            self.problem = Some(error.to_string());
+        } else if self.problem.is_none() && self.buffer.is_empty() && self.written > 0 {
+            return SpillOutcome::Saved { path: self.path, bytes: self.written };
+        }
+        match self.problem {
+            Some(problem) => SpillOutcome::Failed { path: self.path, problem },
+            None => SpillOutcome::NotNeeded,
+        }
+    }
+}
+
+/// What became of an output that may have been too long to show.
+#[derive(Debug)]
+pub(crate) enum SpillOutcome {
+    NotNeeded,
+    Saved { path: PathBuf, bytes: u64 },
+    Failed { path: PathBuf, problem: String },
+}
+
+async fn create_file(path: &Path) -> std::io::Result<File> {
+    if let Some(directory) = path.parent() {
+        tokio::fs::create_dir_all(directory).await?;
+    }
+    let mut options = tokio::fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path).await
+}

@@ -1,0 +1,128 @@
+//! Skills where they lie: folders with a `SKILL.md`, read in one place for everybody who asks.
+//!
+//! The file itself may not be a link: a project could make one that leads to somebody's secrets. A
+//! head that cannot be read is told of, and what can be read of it counts. What is in a plugin is
+//! called by the plugin's name too.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use serde_json::Value;
+
+use crate::file;
+use crate::front_matter::FrontMatter;
+
+/// A skill.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillDefinition {
+    /// By which it is asked for.
+    pub name: String,
+    /// What it says of itself, in one line.
+    pub description: String,
+    /// What may be written after its name.
+    pub argument_hint: Option<String>,
+    /// What it says.
+    pub body: String,
+    /// Where its files are, by its real path.
+    pub folder: PathBuf,
+    /// Where it was found.
+    pub listed_path: PathBuf,
+    /// What lies there is a link to it.
+    pub is_link: bool,
+    /// Only people may ask for it.
+    pub is_user_only: bool,
+    /// Only models may ask for it.
+    pub is_model_only: bool,
+    /// Programs that run as long as the session lives, once it is loaded.
+    pub hooks: Option<Value>,
+    /// What is wrong with its head.
+    pub problem: Option<String>,
+}
+
+/// All skills of these folders; where two have one name, the first folder's is meant. What is hidden
+/// is not read. May block on the file system.
+pub fn load_skills(folders: &[PathBuf], is_hidden: impl Fn(&Path) -> bool) -> Vec<SkillDefinition> {
+    let mut known: Vec<SkillDefinition> = Vec::new();
+    for folder in folders {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).take(SKILLS_MAX).collect();
+        paths.sort();
+        let plugin = read_plugin_name(folder);
+        for path in paths {
+            let Some(mut found) = read_skill(&path, &is_hidden) else { continue };
+            if let Some(plugin) = &plugin {
+                found.name = format!("{plugin}:{}", found.name);
+            }
+            if known.iter().all(|one| one.name != found.name) {
+                known.push(found);
+            }
+        }
+    }
+    known
+}
+
+/// The plugin a folder of skills belongs to, by the name it gives itself.
+fn read_plugin_name(folder: &Path) -> Option<String> {
+    let manifest = folder.parent()?.join(".claude-plugin/plugin.json");
+    let text = std::fs::read_to_string(manifest).ok()?;
+    let manifest: Value = serde_json::from_str(&text).ok()?;
+    manifest.get("name").and_then(Value::as_str).map(str::to_owned)
+}
+
+fn read_skill(listed: &Path, is_hidden: impl Fn(&Path) -> bool) -> Option<SkillDefinition> {
+    let folder = listed.canonicalize().ok()?;
+    let path = folder.join("SKILL.md");
+    if is_hidden(&path) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(&folder, flags, Mode::empty()).ok()?;
+    let file = file::open_beneath(&directory, Path::new("SKILL.md"), &path).ok()?;
+    let bytes = file::read_bounded(&file, SKILL_BYTES_MAX as u64).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let page = FrontMatter::parse(&text);
+    let problem = match &page {
+        Some(page) => page.problem().map(str::to_owned),
+        // It has no head, which is fine, or one that never ends.
+        None => text.starts_with("---\n").then(|| "the lines after `---` never end".to_owned()),
+    };
+    let body = page.as_ref().map_or(text.as_str(), |page| page.body.trim_start());
+    let said = |key: &str| page.as_ref().and_then(|page| page.text(key));
+    let flag = |key: &str| page.as_ref().and_then(|page| page.flag(key));
+    let about = said("description").unwrap_or_else(|| find_first_line(body));
+    let about = match said("when_to_use") {
+        Some(when) => format!("{about} {when}"),
+        None => about,
+    };
+    Some(SkillDefinition {
+        name: match said("name").filter(|name| is_valid_skill_name(name)) {
+            Some(name) => name,
+            None => folder.file_name()?.to_str()?.to_owned(),
+        },
+        description: about,
+        argument_hint: said("argument-hint"),
+        body: body.to_owned(),
+        is_user_only: flag("disable-model-invocation") == Some(true),
+        is_model_only: flag("user-invocable") == Some(false),
+        hooks: page.as_ref().and_then(|page| page.value("hooks")).cloned(),
+        listed_path: listed.to_owned(),
+        is_link: listed.is_symlink(),
+        folder,
+        problem,
+    })
+}
+
+/// Can a skill be called by this? What a broken head says cannot.
+fn is_valid_skill_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:".contains(c))
+}
+
+fn find_first_line(text: &str) -> String {
+    let line = text.lines().map(|line| line.trim_start_matches('#').trim());
+    line.into_iter().find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}
+
+/// Skills looked at in one folder.
+const SKILLS_MAX: usize = 256;
+/// A longer file is not a skill, and no more than this is handed over.
+pub(crate) const SKILL_BYTES_MAX: usize = 100_000;

@@ -1,0 +1,86 @@
+//! What a built-in tool is made of: an input type, a check, and what is done with it.
+//!
+//! Everything that would repeat from tool to tool is done here once: the schema, parsing,
+//! validation before and again when run, and the words for a failure. A tool from elsewhere
+//! implements [`Tool`] itself.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use windlass_permission::PermissionGrant;
+use windlass_vocabulary::{Json, ToolCall, ToolInspection, ToolOutcome, ToolSpec};
+
+use crate::input::{self, InputError};
+use crate::tool::{Tool, ToolCallContext, ToolFuture};
+
+/// What came of an action: an outcome, or a failure in words for the model.
+pub(crate) type TypedToolResult = Result<ToolOutcome, String>;
+
+/// An action under way.
+pub(crate) type TypedToolFuture<'a> = Pin<Box<dyn Future<Output = TypedToolResult> + Send + 'a>>;
+
+/// What one built-in tool does.
+pub(crate) trait TypedTool: Send + Sync + 'static {
+    /// What it is given.
+    type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
+
+    /// Its name, its description and the longest result it gives, in bytes.
+    fn describe(&self) -> (&str, &str, usize);
+
+    /// Looks at an input that has the right shape: what is known of the call, or what is wrong.
+    fn check_input(&self, input: &Self::Input) -> Result<ToolInspection, InputError>;
+
+    /// Does it.
+    fn run(&self, input: Self::Input, job: ToolCallContext) -> TypedToolFuture<'_>;
+}
+
+/// The tool that does this.
+pub(crate) fn into_tool(action: impl TypedTool) -> Arc<dyn Tool> {
+    Arc::new(TypedToolAdapter::new(action))
+}
+
+struct TypedToolAdapter<A> {
+    spec: ToolSpec,
+    tool: A,
+}
+
+impl<A: TypedTool> TypedToolAdapter<A> {
+    fn new(tool: A) -> Self {
+        let (name, description, result_bytes_max) = tool.describe();
+        let spec = input::build_spec::<A::Input>(name, description, result_bytes_max);
+        Self { spec, tool }
+    }
+
+    fn parse_and_check(&self, input: &Json) -> Result<(A::Input, ToolInspection), String> {
+        let name = self.spec.name.as_str();
+        let input = input::parse_input(name, &self.spec.input_schema, input)?;
+        let inspection = self.tool.check_input(&input).map_err(|wrong| wrong.to_message(name))?;
+        Ok((input, inspection))
+    }
+}
+
+impl<A: TypedTool> Tool for TypedToolAdapter<A> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn inspect(&self, input: &Json) -> ToolInspection {
+        match self.parse_and_check(input) {
+            Ok((_, inspection)) => inspection,
+            Err(problem) => ToolInspection::from_problem(problem),
+        }
+    }
+
+    fn run<'a>(&'a self, call: PermissionGrant<ToolCall>, job: ToolCallContext) -> ToolFuture<'a> {
+        Box::pin(async move {
+            let done = match self.parse_and_check(&call.get().input) {
+                Ok((input, _)) => self.tool.run(input, job).await,
+                Err(problem) => Err(problem),
+            };
+            done.unwrap_or_else(ToolOutcome::failure)
+        })
+    }
+}
