@@ -49,7 +49,7 @@ pub(crate) fn select_accepted_tools<'a>(
         }
         match normalize_tool_schema(spec.input_schema.as_str(), law) {
             Some(schema) => {
-                legal.push(AcceptedTool { name, description: &spec.description, schema })
+                legal.push(AcceptedTool { name, description: &spec.description, schema });
             }
             None => {
                 note(format!("the tool {name:?} was left out: its schema is not an object"));

@@ -93,7 +93,7 @@ fn what_is_shown_adds_up_to_what_counts() {
                     inputs.push(String::new());
                 }
                 DecodedEvent::CallInput(piece) => {
-                    inputs.last_mut().expect("a call").push_str(piece)
+                    inputs.last_mut().expect("a call").push_str(piece);
                 }
                 DecodedEvent::Call { call, problem } => {
                     assert_eq!(*problem, None, "{wire:?}");

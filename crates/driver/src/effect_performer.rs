@@ -115,7 +115,7 @@ impl EffectPerformer {
             }
             Effect::CancelTool { ticket } => self.tools.cancel(ticket),
             Effect::AskPermission { ticket, question } => {
-                self.ask_permission(ticket, question, policy)
+                self.ask_permission(ticket, question, policy);
             }
             Effect::RunHook { ticket, point, subject } => {
                 self.hooks.run_hooks(ticket, point, subject, policy);

@@ -74,7 +74,7 @@ impl Session {
     pub async fn wait_for_background_end(&self, known: usize) {
         match self.resources.tool_context.upgrade() {
             Some(surroundings) => {
-                surroundings.background().wait_until_ended_count_changes(known).await
+                surroundings.background().wait_until_ended_count_changes(known).await;
             }
             None => std::future::pending().await,
         }

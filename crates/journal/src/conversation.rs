@@ -93,7 +93,7 @@ impl ConversationExtractor {
             RecordItem::Note(_) => {}
             RecordItem::Event(event) => match event {
                 Event::UserSubmitted { content, .. } => {
-                    said.push(say(ConversationRole::User, join_block_texts(content)))
+                    said.push(say(ConversationRole::User, join_block_texts(content)));
                 }
                 Event::Adopted { messages } => push_adopted(messages, *seq, *at, said),
                 Event::Interrupted(_) => {

@@ -206,7 +206,7 @@ impl PermissionLayerReader<'_, '_> {
                     self.ask_everything(&pointer, &what);
                 }
                 Some(Err(error)) => {
-                    self.add_entry_problem(&pointer, &format!("{error}; it is ignored"))
+                    self.add_entry_problem(&pointer, &format!("{error}; it is ignored"));
                 }
                 None => {
                     let what = format!("`permissions.{name}` holds {entry}; it is ignored");

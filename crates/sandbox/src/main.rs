@@ -159,7 +159,7 @@ fn parse_options(arguments: &[OsString]) -> Result<SandboxRunOptions, String> {
         match word.to_str().unwrap_or_default() {
             "--backend" if value == "landlock" => wanted.backend = Some(SandboxBackend::Landlock),
             "--backend" if value == "bubblewrap" => {
-                wanted.backend = Some(SandboxBackend::Bubblewrap)
+                wanted.backend = Some(SandboxBackend::Bubblewrap);
             }
             "--bubblewrap" => wanted.bubblewrap = Some(value.into()),
             "--entry" => wanted.entry.program = value.into(),
@@ -170,7 +170,7 @@ fn parse_options(arguments: &[OsString]) -> Result<SandboxRunOptions, String> {
             "--protect" => plan.protected.push(value.into()),
             "--hide" => plan.hidden.push(value.into()),
             "--home" => {
-                plan.hidden.extend(windlass_sandbox::secrets::list_home_secrets(Path::new(value)))
+                plan.hidden.extend(windlass_sandbox::secrets::list_home_secrets(Path::new(value)));
             }
             "--env" => {
                 plan.environment.extend(std::env::var_os(value).map(|set| (value.clone(), set)));

@@ -105,10 +105,10 @@ impl Pager {
             InputKey::Char('n') => self.search_up(self.top, rows),
             InputKey::Char('N') => self.search_down(rows),
             InputKey::Move(CursorMove::Up) | InputKey::Char('k') => {
-                self.top = self.top.saturating_sub(1)
+                self.top = self.top.saturating_sub(1);
             }
             InputKey::Move(CursorMove::Down) | InputKey::Char('j') | InputKey::Enter => {
-                self.top += 1
+                self.top += 1;
             }
             InputKey::PageUp | InputKey::Char('b') => self.top = self.top.saturating_sub(page),
             InputKey::PageDown | InputKey::Char(' ') => self.top += page,
@@ -124,7 +124,7 @@ impl Pager {
     fn handle_search_key(&mut self, key: &InputKey, rows: usize) {
         match key {
             InputKey::Char(letter) if self.query.len() < QUERY_BYTES_MAX => {
-                self.query.push(*letter)
+                self.query.push(*letter);
             }
             InputKey::Backspace => {
                 self.query.pop();

@@ -73,7 +73,7 @@ impl Picker {
             }
             InputKey::Move(CursorMove::Up) => self.selected = self.selected.saturating_sub(1),
             InputKey::Move(CursorMove::Down) | InputKey::SearchHistory => {
-                self.selected = (self.selected + 1).min(last)
+                self.selected = (self.selected + 1).min(last);
             }
             InputKey::PageUp => self.selected = self.selected.saturating_sub(PAGE_ROWS),
             InputKey::PageDown => self.selected = (self.selected + PAGE_ROWS).min(last),

@@ -155,7 +155,7 @@ impl TranscriptEntry {
                             ));
                         }
                         ToolResultPart::Media(media) => {
-                            lines.push(tool_call_view::render_media(media))
+                            lines.push(tool_call_view::render_media(media));
                         }
                     }
                 }

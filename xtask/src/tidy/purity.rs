@@ -92,7 +92,7 @@ fn find_std_uses(code: &str) -> Vec<(usize, String)> {
         let path = after.strip_prefix("std::").unwrap_or(after);
         match path.strip_prefix('{') {
             Some(group) => {
-                parts.extend(parse_import_group(group).into_iter().map(|part| (line, part)))
+                parts.extend(parse_import_group(group).into_iter().map(|part| (line, part)));
             }
             None => parts.push((line, leading_word(path))),
         }

@@ -165,7 +165,7 @@ async fn expand_prompt(
                 used |= has_used;
             }
             PromptSegment::Command(_) if !hands.may_run_snippets => {
-                text.push_str(SNIPPETS_DISABLED)
+                text.push_str(SNIPPETS_DISABLED);
             }
             PromptSegment::Command(_) if !may_run => {
                 return Err(CommandError::failure(format!(

@@ -83,10 +83,10 @@ impl Dialect for AnthropicMessages {
         match (search.allowed.as_slice(), search.blocked.as_slice()) {
             ([], []) => {}
             ([], blocked) => {
-                tool.push_str(&format!(",\"blocked_domains\":{}", to_json_list(blocked)))
+                tool.push_str(&format!(",\"blocked_domains\":{}", to_json_list(blocked)));
             }
             (allowed, _) => {
-                tool.push_str(&format!(",\"allowed_domains\":{}", to_json_list(allowed)))
+                tool.push_str(&format!(",\"allowed_domains\":{}", to_json_list(allowed)));
             }
         }
         tool.push('}');

@@ -164,7 +164,7 @@ impl AnthropicStreamReader {
             InitialBlockContent::Text(text) => out.push(DecodedEvent::Text(text)),
             InitialBlockContent::Thinking(text) => out.push(DecodedEvent::Thinking(text)),
             InitialBlockContent::Call { id, name } => {
-                out.push(DecodedEvent::CallStarted { id, name })
+                out.push(DecodedEvent::CallStarted { id, name });
             }
         }
         self.open_block = Some((index, draft));

@@ -122,7 +122,7 @@ fn join_text_pieces(pieces: Vec<DecodedEvent>) -> Vec<DecodedEvent> {
             (Some(DecodedEvent::Text(tail)), DecodedEvent::Text(text))
             | (Some(DecodedEvent::Thinking(tail)), DecodedEvent::Thinking(text))
             | (Some(DecodedEvent::CallInput(tail)), DecodedEvent::CallInput(text)) => {
-                tail.push_str(&text)
+                tail.push_str(&text);
             }
             (_, piece) => out.push(piece),
         }

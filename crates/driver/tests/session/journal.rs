@@ -151,7 +151,7 @@ async fn what_follows_from_events_is_noted_beside_them() {
                 notes.push(note);
             }
             RecordItem::Event(Event::ToolEnded { .. }) => {
-                assert!(is_started, "the intent stands first")
+                assert!(is_started, "the intent stands first");
             }
             RecordItem::Event(_) => {}
         }

@@ -113,7 +113,7 @@ impl SessionSummary {
         while let Some(entry) = reader.next_entry()? {
             match entry {
                 Ok(JournalEntry::Head(head)) => {
-                    self.apply_line(JournalLine::Head(head), &mut count)
+                    self.apply_line(JournalLine::Head(head), &mut count);
                 }
                 Ok(JournalEntry::Record(record)) => {
                     self.updated = record.at;

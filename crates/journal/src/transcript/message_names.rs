@@ -23,7 +23,7 @@ impl MessageNames {
         match note {
             JournalNote::Named(name) if !is_inherited => self.next = Some(name.clone()),
             JournalNote::Lines(lines) if !is_inherited => {
-                self.adopted = lines.iter().cloned().collect()
+                self.adopted = lines.iter().cloned().collect();
             }
             JournalNote::Unqueued(place) => {
                 drop(self.queued.remove(usize::try_from(*place).unwrap_or(usize::MAX)));

@@ -187,7 +187,7 @@ impl Transcriber {
         match (message.role, message.origin) {
             (Role::Assistant, _) => self.transcribe_answer(message, names, at, &mut done),
             (Role::User, MessageOrigin::ToolResults) => {
-                self.transcribe_results(message, names, at, &mut done)
+                self.transcribe_results(message, names, at, &mut done);
             }
             (Role::User, MessageOrigin::Summary) => {
                 self.transcribe_boundary(message, at, &mut done);

@@ -102,7 +102,7 @@ impl ScenarioSetup {
     fn parse_model_setting(&mut self, key: &str, words: &mut TokenReader) -> Result<bool, String> {
         match key {
             "model" => {
-                self.settings.model.name = ModelName::from(words.expect_word("a name")?.as_str())
+                self.settings.model.name = ModelName::from(words.expect_word("a name")?.as_str());
             }
             "window" => self.settings.model.window = parse_tokens(words)?,
             "output" => {
@@ -200,7 +200,7 @@ impl ScenarioSetup {
             "pre_compact_hooks" => settings.hooks.pre_compact = parse_switch(words)?,
             "post_compact_hooks" => settings.hooks.post_compact = parse_switch(words)?,
             "post_tool_failure_hooks" => {
-                settings.hooks.post_tool_use_failure = parse_switch(words)?
+                settings.hooks.post_tool_use_failure = parse_switch(words)?;
             }
             "post_tool_batch_hooks" => settings.hooks.post_tool_batch = parse_switch(words)?,
             "stop_failure_hooks" => settings.hooks.stop_failure = parse_switch(words)?,
@@ -209,7 +209,7 @@ impl ScenarioSetup {
             "tool_labels" => settings.tool_labels = parse_switch(words)?,
             "prefetch" => settings.prefetch = parse_switch(words)?,
             "budget_usd" => {
-                settings.budget_max = Some(parse_dollars(&words.expect_word("an amount")?)?)
+                settings.budget_max = Some(parse_dollars(&words.expect_word("an amount")?)?);
             }
             "token_budget" => settings.token_budget = Some(parse_tokens(words)?),
             "jitter_seed" => settings.jitter_seed = words.expect_number("a seed")?,
@@ -274,10 +274,10 @@ impl ScenarioSetup {
             "media_count_max" => self.provider_rules.media_count_max = parse_small(words)?,
             "media_count_batch" => self.provider_rules.media_count_batch = parse_small(words)?,
             "media_item_bytes_max" => {
-                self.provider_rules.media_item_bytes_max = parse_small(words)?
+                self.provider_rules.media_item_bytes_max = parse_small(words)?;
             }
             "media_total_bytes_max" => {
-                self.provider_rules.media_total_bytes_max = parse_small(words)?
+                self.provider_rules.media_total_bytes_max = parse_small(words)?;
             }
             "without_reasoning" => self.without_reasoning = parse_switch(words)?,
             _ => return Ok(false),

@@ -44,7 +44,7 @@ impl SimCoverage {
     fn record_notice(&mut self, notice: &Notice) {
         match notice {
             Notice::Continued { transition, .. } => {
-                self.increment(&format!("transition {transition}"))
+                self.increment(&format!("transition {transition}"));
             }
             Notice::ContextShrunk { level, .. } => self.increment(&format!("level {level}")),
             Notice::Sealed { .. } => self.increment("sealed"),

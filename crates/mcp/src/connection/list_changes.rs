@@ -26,7 +26,7 @@ pub(super) async fn follow_list_changes(
             while let Ok(Some(change)) = subscription.next().await {
                 match change {
                     ServerNotification::ToolListChangedNotification(_) => {
-                        host.list_changed(McpListKind::Tools)
+                        host.list_changed(McpListKind::Tools);
                     }
                     ServerNotification::PromptListChangedNotification(_) => {
                         host.list_changed(McpListKind::Prompts);

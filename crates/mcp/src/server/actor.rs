@@ -275,7 +275,7 @@ impl McpServerActor {
             return;
         }
         self.update_snapshot(|now| {
-            (now.status, now.error) = (McpServerStatus::Pending, Some(reason))
+            (now.status, now.error) = (McpServerStatus::Pending, Some(reason));
         });
         let pause = self.context.timeouts.restart_pause * 2u32.pow(self.restarts - 1);
         let until = Instant::now() + pause;

@@ -56,7 +56,7 @@ pub(super) fn build_outcome(
                 long.push('\n');
             }
             McpContent::Text(text) => {
-                content.push(ToolResultPart::Text(text.replace('\0', "\u{fffd}")))
+                content.push(ToolResultPart::Text(text.replace('\0', "\u{fffd}")));
             }
             McpContent::Link { uri, name } => content.push(ToolResultPart::Text(format!(
                 "[{name}: {uri} can be read with ReadMcpResourceTool]"

@@ -35,7 +35,7 @@ impl<'a> SocketPlanRunner<'a> {
                 }
                 SocketAction::SendUnframed(bytes) => self.unsent.extend_from_slice(&bytes),
                 SocketAction::SendPartialChunk { announced, bytes } => {
-                    self.push_chunk_start(announced, &bytes)
+                    self.push_chunk_start(announced, &bytes);
                 }
                 SocketAction::Trickle(bytes, pause) => self.trickle(&bytes, pause).await?,
                 SocketAction::Pause(pause) => self.pause(pause).await?,

@@ -24,7 +24,7 @@ pub(super) fn parse_request(body: &Value) -> Result<IncomingModelRequest, String
         match message.get("content") {
             Some(Value::String(text)) => asked.add_text(text),
             Some(Value::Array(blocks)) => {
-                blocks.iter().for_each(|block| read_block(&mut asked, block))
+                blocks.iter().for_each(|block| read_block(&mut asked, block));
             }
             _ => {}
         }

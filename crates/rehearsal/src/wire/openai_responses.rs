@@ -30,7 +30,7 @@ fn read_item(asked: &mut IncomingModelRequest, item: &Value) {
             asked.add_text(&item.get("content").map(collect_text).unwrap_or_default());
         }
         ("message" | "", "assistant") | ("reasoning" | "function_call", _) => {
-            asked.clear_answered()
+            asked.clear_answered();
         }
         ("function_call_output", _) => {
             asked.add_tool_result(&item.get("output").map(collect_text).unwrap_or_default());

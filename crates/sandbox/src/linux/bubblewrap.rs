@@ -29,7 +29,7 @@ pub(crate) fn build_arguments(
         let path = path.as_os_str();
         match access {
             MountAccess::Read => {
-                list.extend(["--ro-bind".as_ref(), path, path].map(OsString::from))
+                list.extend(["--ro-bind".as_ref(), path, path].map(OsString::from));
             }
             MountAccess::Write => list.extend(["--bind".as_ref(), path, path].map(OsString::from)),
             MountAccess::Nothing => {

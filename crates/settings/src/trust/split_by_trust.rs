@@ -31,7 +31,7 @@ pub(crate) fn split_by_trust(
                 harmless.insert(key.clone(), value.clone());
             }
             _ if settings_key::is_used(key) && !is_empty_value(value) => {
-                held.push((key.clone(), value.clone()))
+                held.push((key.clone(), value.clone()));
             }
             _ => {}
         }

@@ -200,10 +200,11 @@ impl App {
             }
             InputKey::Enter => self.accept_suggestion(chosen),
             InputKey::Move(CursorMove::Down) => {
-                self.selected_suggestion = (self.selected_suggestion + 1).min(suggestions.len() - 1)
+                self.selected_suggestion =
+                    (self.selected_suggestion + 1).min(suggestions.len() - 1);
             }
             InputKey::Move(CursorMove::Up) => {
-                self.selected_suggestion = self.selected_suggestion.saturating_sub(1)
+                self.selected_suggestion = self.selected_suggestion.saturating_sub(1);
             }
             InputKey::Escape => self.dismiss_suggestions(),
             _ => return None,

@@ -41,7 +41,7 @@ impl App {
             }
             Notice::MessageAdded(message) => self.show_message(message),
             Notice::ToolStarted(call) => {
-                self.running_calls.push(RunningCall::new(call.clone(), self.now))
+                self.running_calls.push(RunningCall::new(call.clone(), self.now));
             }
             Notice::ToolProgressed { call, text } => {
                 if let Some(running) = self.find_running_call(call) {
@@ -114,7 +114,7 @@ impl App {
                 self.show_dim_line(&format!("{from} → {to}: {why}"));
             }
             Notice::Repaired { why } => {
-                self.show_dim_line(&format!("the request was repaired: {why}"))
+                self.show_dim_line(&format!("the request was repaired: {why}"));
             }
             Notice::ContextShrunk { freed, level, .. } => {
                 let what =
@@ -122,7 +122,7 @@ impl App {
                 self.show_dim_line(&format!("{what}: about {} tokens freed", freed.0));
             }
             Notice::HookMessage { name, text, .. } => {
-                self.show_dim_line(&format!("hook {name}: {text}"))
+                self.show_dim_line(&format!("hook {name}: {text}"));
             }
             Notice::PromptSuggested(words) => self.suggested_prompt = text::to_one_line(words),
             Notice::SideQuestionAnswered(Ok(words)) => {
@@ -130,11 +130,11 @@ impl App {
                 self.transcript.push(TranscriptEntry::Answer(words.clone()));
             }
             Notice::SideQuestionAnswered(Err(why)) => {
-                self.show_dim_line(&format!("not answered: {why}"))
+                self.show_dim_line(&format!("not answered: {why}"));
             }
             Notice::Warning(words) => self.show_text(&format!("! {words}"), TextStyle::Warning),
             Notice::Sealed { .. } => {
-                self.show_dim_line("the answer was cut; what was whole is kept")
+                self.show_dim_line("the answer was cut; what was whole is kept");
             }
             Notice::MaxTurnsReached { limit, .. } => {
                 self.show_dim_line(&format!("the limit of {limit} turns is reached"));
@@ -182,7 +182,7 @@ impl App {
                     self.transcript.push(TranscriptEntry::Thought(thinking.text.clone()));
                 }
                 ContentBlock::Media(media) => {
-                    self.push_scrollback([tool_call_view::render_media(media)])
+                    self.push_scrollback([tool_call_view::render_media(media)]);
                 }
                 _ => {}
             }

@@ -82,7 +82,7 @@ impl TuiEventLoop {
             match done {
                 Ok(()) => self.app.show_dim_line(&format!("{} was edited", path.display())),
                 Err(error) => {
-                    self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure)
+                    self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
                 }
             }
             self.renderer.reacquire_terminal()?;
@@ -91,7 +91,7 @@ impl TuiEventLoop {
         match done.and_then(|()| read_edited_file(&path)) {
             Ok(text) => self.app.composer.set_text(text.trim_end_matches('\n')),
             Err(error) => {
-                self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure)
+                self.app.show_text(&format!("the editor failed: {error}"), TextStyle::Failure);
             }
         }
         // Ours alone; what is left of it harms nobody.

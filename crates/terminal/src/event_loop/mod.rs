@@ -375,7 +375,7 @@ impl TuiEventLoop {
             AppAction::Submit(prompt) => self.submit_prompt(prompt),
             AppAction::SubmitChoice(prompt) => self.submit_choice(prompt),
             AppAction::AnswerPermission(ticket, answer) => {
-                self.show_send_error(self.session.answer(ticket, answer))
+                self.show_send_error(self.session.answer(ticket, answer));
             }
             AppAction::SaveRules(rules) => self.save_rules(rules),
             AppAction::SetMode(mode) => {

@@ -115,7 +115,7 @@ impl TuiEventLoop {
             }
             TuiTaskOutcome::RulesSaved(Ok(place)) => self.app.show_dim_line(&place),
             TuiTaskOutcome::RulesSaved(Err(problem)) => {
-                self.app.show_text(&problem, TextStyle::Failure)
+                self.app.show_text(&problem, TextStyle::Failure);
             }
             TuiTaskOutcome::ImageImported(Ok((name, path))) => {
                 self.app.composer.mention_image(&name, &path.to_string_lossy());
@@ -127,7 +127,7 @@ impl TuiEventLoop {
     fn perform_prompt_action(&mut self, order: Result<PromptAction, String>) {
         match order {
             Ok(PromptAction::SendToModel(submission)) => {
-                self.show_send_error(self.session.submit(submission))
+                self.show_send_error(self.session.submit(submission));
             }
             Ok(PromptAction::Compact(focus)) => self.show_send_error(self.session.compact(focus)),
             Ok(PromptAction::ShowText(words)) => self.app.show_text(&words, TextStyle::Plain),
@@ -144,7 +144,7 @@ impl TuiEventLoop {
                 self.app.inventory = Some(*inventory);
             }
             Ok(PromptAction::OpenPicker(picker)) => {
-                self.app.picker = Some((PickerPurpose::Command, picker))
+                self.app.picker = Some((PickerPurpose::Command, picker));
             }
             Ok(PromptAction::OpenInput(field)) => self.app.validated_input = Some(field),
             Ok(PromptAction::ShowResult(words, more)) => {

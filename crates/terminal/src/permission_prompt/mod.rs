@@ -151,7 +151,7 @@ impl PermissionPrompt {
                 InputKey::Escape | InputKey::Cancel => self.text_entry = None,
                 InputKey::Char(letter) => composer.insert(letter.encode_utf8(&mut [0; 4])),
                 InputKey::Paste(text) if writing == PromptTextKind::Command => {
-                    composer.insert(&text)
+                    composer.insert(&text);
                 }
                 InputKey::Paste(text) => composer.insert(&text::to_one_line(&text)),
                 InputKey::NewLine => composer.insert("\n"),
@@ -170,7 +170,7 @@ impl PermissionPrompt {
         match key {
             InputKey::Move(CursorMove::Up) => self.selected = self.selected.saturating_sub(1),
             InputKey::Move(CursorMove::Down) | InputKey::Tab => {
-                self.selected = (self.selected + 1).min(last)
+                self.selected = (self.selected + 1).min(last);
             }
             InputKey::Char(digit @ '1'..='9') => {
                 let number = usize::try_from(u32::from(digit) - u32::from('1')).unwrap_or(0);

@@ -74,10 +74,10 @@ impl MarkdownRenderer {
                 self.push_styled(if done { "[x] " } else { "[ ] " }, TextStyle::Dim);
             }
             Event::FootnoteReference(name) => {
-                self.push_styled(&format!("[{name}]"), TextStyle::Dim)
+                self.push_styled(&format!("[{name}]"), TextStyle::Dim);
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.push_styled(&text, TextStyle::Code)
+                self.push_styled(&text, TextStyle::Code);
             }
         }
     }

@@ -49,7 +49,7 @@ impl HtmlMarkdownWriter<'_> {
         }
         match name {
             _ if SKIPPED_ELEMENTS.contains(&name) => {
-                self.skipped_element = Some((name.to_owned(), 1))
+                self.skipped_element = Some((name.to_owned(), 1));
             }
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.break_lines(2);

@@ -23,7 +23,7 @@ impl RunCounters {
             Notice::ToolStarted(_) => self.tools += 1,
             Notice::Retracted { .. } => self.cut_streams += 1,
             Notice::RetryScheduled { failure, .. } if failure.status.is_some() => {
-                self.refused_requests += 1
+                self.refused_requests += 1;
             }
             _ => {}
         }

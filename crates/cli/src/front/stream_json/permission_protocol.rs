@@ -228,10 +228,10 @@ impl PermissionUpdate {
             PermissionUpdateKind::Remove(_, rules) => gone.extend(texts(rules)),
             PermissionUpdateKind::Replace(_, rules) => list = texts(rules),
             PermissionUpdateKind::AddDirectories(paths) => {
-                more.extend(paths.iter().cloned().map(Value::from))
+                more.extend(paths.iter().cloned().map(Value::from));
             }
             PermissionUpdateKind::RemoveDirectories(paths) => {
-                gone.extend(paths.iter().cloned().map(Value::from))
+                gone.extend(paths.iter().cloned().map(Value::from));
             }
         }
         list.retain(|entry| !gone.contains(entry));
@@ -257,10 +257,10 @@ impl PermissionUpdate {
                 list.extend(fresh);
             }
             PermissionUpdateKind::Replace(behavior, all) => {
-                *behavior.select_rules_mut(policy) = all
+                *behavior.select_rules_mut(policy) = all;
             }
             PermissionUpdateKind::Remove(behavior, gone) => {
-                behavior.select_rules_mut(policy).retain(|rule| !gone.contains(rule))
+                behavior.select_rules_mut(policy).retain(|rule| !gone.contains(rule));
             }
             PermissionUpdateKind::Mode(mode) => policy.mode = mode,
             PermissionUpdateKind::AddDirectories(more) => policy.directories.extend(more),

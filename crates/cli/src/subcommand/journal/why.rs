@@ -33,7 +33,7 @@ pub(crate) fn run(args: &WhyArgs, lookup: &impl EnvLookup) -> Result<String, Com
     let mut reasons: Vec<RunReason> = Vec::new();
     let mut at = WalkPosition { run: 0, turn: 1 };
     explain_journal(&journal, &fallback_settings(), |walked| {
-        at.collect_reasons(&walked, &mut reasons)
+        at.collect_reasons(&walked, &mut reasons);
     })
     .map_err(|error| journal_error(&error))?;
     if let Some(turn) = args.turn {

@@ -108,7 +108,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                 units.push(WordUnit::RuntimeText { is_quoted: false });
                 for child in named_children(node) {
                     self.descend(child, |walk| {
-                        walk.collect_units(child, is_quoted, &mut Vec::new())
+                        walk.collect_units(child, is_quoted, &mut Vec::new());
                     });
                 }
             }
@@ -223,7 +223,7 @@ impl<'t> SyntaxWalker<'t, '_> {
                 '\\' => match letters.next() {
                     Some('\n') => {}
                     Some(c) if "$`\\".contains(c) || closing.contains(c) => {
-                        push_quoted_char(c, units)
+                        push_quoted_char(c, units);
                     }
                     Some(c) => {
                         push_quoted_char('\\', units);

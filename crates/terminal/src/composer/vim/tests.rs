@@ -17,7 +17,7 @@ fn type_keys(before: &str, keys: &str) -> String {
         };
         match vim.handle_key(key, &mut composer) {
             VimKeyOutcome::Key(InputKey::Char(letter)) => {
-                composer.insert(letter.encode_utf8(&mut [0; 4]))
+                composer.insert(letter.encode_utf8(&mut [0; 4]));
             }
             VimKeyOutcome::Key(other) => panic!("{other:?} is nobody's"),
             VimKeyOutcome::Handled => {}

@@ -81,7 +81,7 @@ pub(super) fn set_thinking(desk: &mut EventLoop, request: &Value) -> Result<Valu
         None => {}
         Some(Some("omitted")) => require_session(desk)?.frame_builder.set_hidden_thinking(true),
         Some(None | Some("summarized")) => {
-            require_session(desk)?.frame_builder.set_hidden_thinking(false)
+            require_session(desk)?.frame_builder.set_hidden_thinking(false);
         }
         Some(Some(other)) => return Err(format!("`{other}` is not known here")),
     }

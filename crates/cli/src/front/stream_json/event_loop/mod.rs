@@ -234,13 +234,13 @@ impl EventLoop {
                 LoopEvent::SignalTimeout(signal) => break signal.exit(),
                 LoopEvent::Input(InputLine::Frame(line)) => self.on_incoming_frame(line).await,
                 LoopEvent::Input(InputLine::Invalid(number, problem)) => {
-                    report_invalid_line(number, &problem).await
+                    report_invalid_line(number, &problem).await;
                 }
                 LoopEvent::Input(InputLine::End) => self.on_input_end(),
                 LoopEvent::ClientChannel(question) => self.on_channel_event(question),
                 LoopEvent::RequestOverdue => self.expire_requests(),
                 LoopEvent::KeepAlive if self.frame_writer.is_empty() => {
-                    self.frame_writer.write_frame(&OutgoingFrame::KeepAlive)
+                    self.frame_writer.write_frame(&OutgoingFrame::KeepAlive);
                 }
                 LoopEvent::KeepAlive => {}
                 LoopEvent::Wakeup => {}
