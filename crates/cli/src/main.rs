@@ -1,42 +1,8 @@
 //! The windlass command: parse, compose, run, exit code.
 
-mod agents;
 mod args;
-mod assembly;
-mod browser;
-mod command_error;
-mod config;
-mod date;
-mod environment;
-mod exit;
-mod external_program;
-mod front;
-mod hooks;
-mod json_schema;
-mod keyring;
-mod limits;
-mod markdown_files;
-mod mcp;
-mod memory;
-mod model_choice;
-mod output_style;
-mod plugins;
-mod prompt_expansion;
-mod prompt_input;
-mod provider;
-mod random;
-mod rule_list;
-mod sandbox;
-mod session;
-mod session_overview;
-mod settings;
-mod signals;
-mod similar_name;
-mod skills;
-mod slash_command;
+mod run_display;
 mod subcommand;
-mod tool_selection;
-mod user_directories;
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -46,14 +12,21 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{CliArgs, CliCommand, OutputFormat, ResumeArgs, RunArgs};
-use command_error::CommandError;
-use exit::Exit;
-use front::run_blocking_unless_signalled;
-use signals::SignalListener;
+use windlass_assembly::options::RunOptions;
+use windlass_assembly::report::cost;
+use windlass_assembly::sandbox;
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+use windlass_host::signals::{SignalListener, run_blocking_unless_signalled};
+use windlass_host::{external_program, similar_name};
+use windlass_tui::interactive::{InteractiveOutcome, run_interactive};
+
+use args::{
+    CliArgs, CliCommand, DemoArgs, OutputFormatArg, ResumeArgs, RunArgs, clap_to_command_error,
+};
 use subcommand::{
-    bound, context, cost, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command,
-    models, permission, record, rehearse, rewind, sessions, stats, trust,
+    bound, context, demo, doctor, hooks as hooks_command, journal, key, mcp as mcp_command, models,
+    permission, record, rehearse, rewind, sessions, stats, trust,
 };
 
 fn main() -> ExitCode {
@@ -69,7 +42,7 @@ fn main() -> ExitCode {
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Ok(print_answer(&error.render().to_string()))
         }
-        Err(error) if error.use_stderr() => Err(CommandError::from_clap(&error)),
+        Err(error) if error.use_stderr() => Err(clap_to_command_error(&error)),
         // Help and version are answers, not errors.
         Err(answer) => Ok(print_answer(&answer.to_string())),
     };
@@ -117,7 +90,7 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
         }
         Some(CliCommand::Context(args)) => Ok(print_answer(&context::run(&args, &environment)?)),
         Some(CliCommand::Stats(args)) => Ok(print_answer(&stats::run(&args, &environment)?)),
-        Some(CliCommand::Cost(args)) => Ok(print_answer(&cost::run(&args, &environment)?)),
+        Some(CliCommand::Cost(args)) => Ok(print_answer(&cost::run(&args.into(), &environment)?)),
         Some(CliCommand::Permission(args)) => permission::run(&args, &environment),
         Some(CliCommand::Trust(args)) => Ok(print_answer(&trust::run(&args, &environment)?)),
         Some(CliCommand::Hooks(args)) => {
@@ -156,18 +129,24 @@ fn run_command(args: CliArgs) -> Result<Exit, CommandError> {
             }
         }),
         None if args.run.reads_stream_json()
-            && args.run.output_format != OutputFormat::StreamJson =>
+            && args.run.output_format != OutputFormatArg::StreamJson =>
         {
             Err(CommandError::usage(
                 "--input-format stream-json is answered in kind; add --output-format stream-json",
             ))
         }
         None if args.run.is_headless() => block_on_runtime(async {
-            front::stream_json::run(args.run, SignalListener::listen()?).await
+            let options = RunOptions::try_from(args.run)?;
+            windlass_stream_json::run(options, SignalListener::listen()?).await
         }),
-        None if is_interactive(&args.run) => {
-            block_on_runtime(front::terminal::run_interactive(args.run))
-        }
+        None if is_interactive(&args.run) => block_on_runtime(async {
+            match run_interactive(args.run.try_into()?).await? {
+                InteractiveOutcome::Exit(exit) => Ok(exit),
+                InteractiveOutcome::RunDemo => {
+                    demo::run(&DemoArgs { fast: false, keep: false }).await
+                }
+            }
+        }),
         None => Err(missing_prompt_error(&args.run)),
     }
 }
@@ -187,7 +166,7 @@ fn to_resume_args(args: ResumeArgs) -> Result<CliArgs, CommandError> {
     if !has_print {
         words.push("--print".into());
     }
-    CliArgs::try_parse_from(words).map_err(|error| CommandError::from_clap(&error))
+    CliArgs::try_parse_from(words).map_err(|error| clap_to_command_error(&error))
 }
 
 /// Is somebody there to talk to, who did not just mistype the name of a command?

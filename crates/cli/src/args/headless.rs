@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// How a program speaks with us.
+/// The shape of the stream-json protocol.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Driven by a program")]
-pub(crate) struct HeadlessArgs {
+pub(crate) struct StreamArgs {
     /// What standard input is: the prompt, or one JSON object a line, which implies -p.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
-    pub(crate) input_format: InputFormat,
+    pub(crate) input_format: InputFormatArg,
     /// With stream-json: also send answers piece by piece, as they come.
     #[arg(long)]
     pub(crate) include_partial_messages: bool,
@@ -28,6 +28,20 @@ pub(crate) struct HeadlessArgs {
     /// The answer must be one JSON object that this JSON Schema accepts.
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) json_schema: Option<String>,
+    /// Nothing begins before the program has sent `initialize`.
+    #[arg(long, hide = true)]
+    pub(crate) await_initialize: bool,
+    /// `omitted` leaves out what the model thought.
+    #[arg(long, value_name = "HOW", value_enum, hide = true)]
+    pub(crate) thinking_display: Option<ThinkingDisplayArg>,
+}
+
+/// How a program speaks with us.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Driven by a program")]
+pub(crate) struct HeadlessArgs {
+    #[command(flatten)]
+    pub(crate) stream: StreamArgs,
     /// Who is asked about calls that no rule fits: `stdio` is the program on our standard input,
     /// `mcp__server__tool` is a tool of an MCP server.
     #[arg(long, value_name = "WHO")]
@@ -53,9 +67,6 @@ pub(crate) struct HeadlessArgs {
     /// 0: the model does not think. More: it thinks as much as it finds right.
     #[arg(long, value_name = "N")]
     pub(crate) max_thinking_tokens: Option<u64>,
-    /// `omitted` leaves out what the model thought.
-    #[arg(long, value_name = "HOW", value_enum, hide = true)]
-    pub(crate) thinking_display: Option<ThinkingDisplay>,
     /// Tokens of output that the whole task should take; the model is told.
     #[arg(long, value_name = "N")]
     pub(crate) task_budget: Option<u64>,
@@ -65,9 +76,6 @@ pub(crate) struct HeadlessArgs {
     /// The same without its MCP servers.
     #[arg(long, value_name = "PATH")]
     pub(crate) plugin_dir_no_mcp: Vec<PathBuf>,
-    /// Nothing begins before the program has sent `initialize`.
-    #[arg(long, hide = true)]
-    pub(crate) await_initialize: bool,
     /// Tell on standard error what happens on the way, in every format. What stands after `=` is
     /// ignored: everything is told.
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, hide = true)]
@@ -75,29 +83,11 @@ pub(crate) struct HeadlessArgs {
     /// The same, into this file.
     #[arg(long, value_name = "PATH")]
     pub(crate) debug_file: Option<PathBuf>,
-    /// Somebody sits in front of it. No flag: a terminal says so.
-    #[arg(skip)]
-    pub(crate) is_attended: bool,
-}
-
-impl HeadlessArgs {
-    /// Is there a person or a program that answers questions about calls?
-    pub(crate) fn can_prompt_for_permission(&self) -> bool {
-        let is_client = self.input_format == InputFormat::StreamJson
-            && self.permission_prompt_tool.as_deref() == Some("stdio");
-        let is_somebody = is_client || self.permission_prompt_mcp_tool().is_some();
-        self.is_attended || self.permission_prompts.is_none() && is_somebody
-    }
-
-    /// The server and the tool that are asked about calls.
-    pub(crate) fn permission_prompt_mcp_tool(&self) -> Option<(&str, &str)> {
-        self.permission_prompt_tool.as_deref()?.strip_prefix("mcp__")?.split_once("__")
-    }
 }
 
 /// What standard input is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InputFormat {
+pub(crate) enum InputFormatArg {
     /// The prompt, or more of it.
     #[default]
     Text,
@@ -107,7 +97,7 @@ pub(crate) enum InputFormat {
 
 /// What is shown of what the model thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ThinkingDisplay {
+pub(crate) enum ThinkingDisplayArg {
     /// What the provider sends.
     Summarized,
     /// Nothing.

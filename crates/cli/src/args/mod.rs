@@ -7,6 +7,7 @@ mod hooks;
 mod key;
 mod mcp;
 mod model;
+mod options;
 mod permission;
 mod permission_command;
 mod rehearsal;
@@ -16,8 +17,9 @@ mod settings;
 use std::ffi::OsString;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use windlass_host::command_error::CommandError;
 
-pub(crate) use headless::{HeadlessArgs, InputFormat, ThinkingDisplay};
+pub(crate) use headless::{HeadlessArgs, InputFormatArg, StreamArgs, ThinkingDisplayArg};
 pub(crate) use hooks::{HooksArgs, HooksCommand, HooksListArgs, HooksTestArgs};
 pub(crate) use key::{KeyArgs, KeyCommand, KeyListArgs};
 pub(crate) use mcp::{
@@ -31,7 +33,7 @@ pub(crate) use permission_command::{
 };
 pub(crate) use rehearsal::{BoundArgs, DemoArgs, ModelsArgs, RecordArgs, RehearseArgs};
 pub(crate) use session::{
-    BugreportArgs, CostArgs, CostGrouping, ReplayArgs, ResumeArgs, RewindArgs, SessionArgs,
+    BugreportArgs, CostArgs, CostGroupingArg, ReplayArgs, ResumeArgs, RewindArgs, SessionArgs,
     SessionExportFormat, SessionsArgs, SessionsCommand, SessionsListArgs, SessionsSearchArgs,
     SingleSessionArgs, WhyArgs,
 };
@@ -180,7 +182,7 @@ pub(crate) struct RunArgs {
     /// What to print: the answer, one JSON object with everything about the run, or one object a line
     /// while it happens.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, help_heading = PROMPT_AND_OUTPUT_HEADING)]
-    pub(crate) output_format: OutputFormat,
+    pub(crate) output_format: OutputFormatArg,
     /// Tell on standard error what happens on the way.
     #[arg(long, help_heading = PROMPT_AND_OUTPUT_HEADING)]
     pub(crate) verbose: bool,
@@ -204,18 +206,18 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// Is nobody in front of it?
     pub(crate) fn is_headless(&self) -> bool {
-        self.print.is_some() || self.output_format == OutputFormat::StreamJson
+        self.print.is_some() || self.output_format == OutputFormatArg::StreamJson
     }
 
     /// Do prompts come line by line?
     pub(crate) fn reads_stream_json(&self) -> bool {
-        self.headless.input_format == InputFormat::StreamJson
+        self.headless.stream.input_format == InputFormatArg::StreamJson
     }
 }
 
 /// What to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
+pub(crate) enum OutputFormatArg {
     /// The final answer.
     #[default]
     Text,
@@ -227,6 +229,19 @@ pub(crate) enum OutputFormat {
 
 /// Where flags stand in the help that are neither about the model nor about limits.
 const PROMPT_AND_OUTPUT_HEADING: &str = "Prompt and output";
+
+/// Puts what clap found wrong into one line: the cause, then its advice.
+pub(crate) fn clap_to_command_error(error: &clap::Error) -> CommandError {
+    let text = error.to_string();
+    let words: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty())
+        .map(|line| line.trim_start_matches("error: ").trim_start_matches("tip: "))
+        .collect();
+    CommandError::usage(format!("{}; see windlass --help", words.join("; ")))
+}
 
 #[cfg(test)]
 mod tests {
@@ -253,8 +268,10 @@ mod tests {
                 assert!(line.chars().count() <= 100, "{line}");
                 let typed = line.trim().split("   ").next().unwrap();
                 let typed = typed.split(['|', '<', '>']).next().unwrap().trim();
-                CliArgs::try_parse_from(crate::prompt_expansion::split_arguments(typed))
-                    .unwrap_or_else(|error| panic!("{typed}: {error}"));
+                CliArgs::try_parse_from(windlass_assembly::prompt_expansion::split_arguments(
+                    typed,
+                ))
+                .unwrap_or_else(|error| panic!("{typed}: {error}"));
                 examples += 1;
             }
         }

@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 use windlass_vocabulary::{MicroUsd, Prices};
 
-use crate::config::dollars::parse_micro_dollars;
-use crate::config::model;
+use windlass_provider::config::dollars::parse_micro_dollars;
+use windlass_provider::config::model;
 
 /// Which model.
 #[derive(Clone, Debug, Default, clap::Args)]

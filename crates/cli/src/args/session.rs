@@ -162,7 +162,7 @@ pub(crate) struct CostArgs {
     pub(crate) all: bool,
     /// How the sum is divided.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
-    pub(crate) by: CostGrouping,
+    pub(crate) by: CostGroupingArg,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
@@ -170,7 +170,7 @@ pub(crate) struct CostArgs {
 
 /// How a sum is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CostGrouping {
+pub(crate) enum CostGroupingArg {
     /// Each model.
     #[default]
     Model,

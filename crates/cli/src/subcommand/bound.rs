@@ -3,22 +3,26 @@
 
 use serde_json::json;
 use windlass_driver::{Bound, Settings, bound};
+use windlass_provider::model_options::ModelOptions;
 use windlass_vocabulary::MicroUsd;
 
 use crate::args::BoundArgs;
-use crate::command_error::CommandError;
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::front::dollars_json::dollars_to_json;
-use crate::front::human_format::{self, format_count};
-use crate::limits::build_engine_settings;
-use crate::model_choice::{self, ChosenModel};
+use windlass_assembly::limits::build_engine_settings;
+use windlass_host::command_error::CommandError;
+use windlass_host::display::dollars_json::dollars_to_json;
+use windlass_host::display::human_format;
+use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
+use windlass_provider::config::Config;
+use windlass_provider::model_choice;
+use windlass_provider::model_choice::ChosenModel;
 
 /// What to print.
 pub(crate) fn run(args: &BoundArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
     let config = Config::load(lookup)?;
-    let cast = model_choice::choose_model_chain(&args.model, &config, lookup)?;
-    let (settings, _) = build_engine_settings(&cast, &args.model, &args.limit)?;
+    let model = ModelOptions::from(args.model.clone());
+    let cast = model_choice::choose_model_chain(&model, &config, lookup)?;
+    let (settings, _) = build_engine_settings(&cast, &model, &args.limit.clone().into())?;
     let mut worst = bound(&settings);
     // The engine cannot tell a price of nothing from no price; the table can.
     let is_unpriced =

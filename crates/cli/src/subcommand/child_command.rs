@@ -12,10 +12,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use crate::command_error::CommandError;
-use crate::exit::Exit;
-use crate::front::await_unless_signalled;
-use crate::signals::{ExitSignal, SignalListener};
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+use windlass_host::signals::await_unless_signalled;
+use windlass_host::signals::{ExitSignal, SignalListener};
 
 /// The command, if there is one.
 pub(super) fn build_command(words: &[OsString]) -> Option<Command> {

@@ -6,19 +6,19 @@ use std::path::Path;
 use windlass_journal::{JournalNote, JournalReader, RecordItem};
 use windlass_vocabulary::context_usage::ContextUsage;
 
-use super::sessions::find_session;
 use crate::args::SingleSessionArgs;
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
-use crate::front::context_usage;
-use crate::session::journal_error;
+use windlass_assembly::report::context_usage;
+use windlass_assembly::session::journal_error;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
 
 /// What to print.
 pub(crate) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let listed = find_session(args.session.as_deref(), lookup)?;
+    let listed = find_session_here(args.session.as_deref(), lookup)?;
     let id = &listed.summary.id;
     let inventory = read_last_context_usage(&listed.path)?.ok_or_else(|| {
         CommandError::failure(format!(

@@ -11,13 +11,16 @@ use windlass_rehearsal::{Rehearsal, RehearsalOptions, demo};
 use windlass_vocabulary::notice::RunEnding;
 
 use crate::args::DemoArgs;
-use crate::command_error::CommandError;
-use crate::exit::Exit;
-use crate::front::output_writer::OutputClosed;
-use crate::front::run_display::{ConsoleOutput, ConsoleStyle, RunDisplay};
-use crate::front::{RunEnd, await_unless_signalled, close_session, run_to_end};
-use crate::signals::SignalListener;
-use crate::{assembly, random};
+use crate::run_display::run_to_end::{RunEnd, run_to_end};
+use crate::run_display::{ConsoleOutput, ConsoleStyle, RunDisplay};
+use windlass_assembly::session_close::close_session;
+use windlass_assembly::session_plan;
+use windlass_host::command_error::CommandError;
+use windlass_host::exit::Exit;
+use windlass_host::random;
+use windlass_host::signals::SignalListener;
+use windlass_host::signals::await_unless_signalled;
+use windlass_stream_json::output_writer::OutputClosed;
 
 /// Shows it.
 pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
@@ -31,7 +34,7 @@ pub(crate) async fn run(args: &DemoArgs) -> Result<Exit, CommandError> {
     let rehearsal = Rehearsal::start(script, RehearsalOptions::default())
         .await
         .map_err(|error| CommandError::failure(error.to_string()))?;
-    let (builder, spill) = assembly::build_demo_session(&project.directory, &rehearsal.url());
+    let (builder, spill) = session_plan::build_demo_session(&project.directory, &rehearsal.url());
     let screen = ConsoleOutput::for_stdout(|name| std::env::var_os(name));
     let mut watcher = RunDisplay::new(screen, &project.directory);
     let exit = match print_introduction(&mut watcher.console, &project.directory, &rehearsal.url())

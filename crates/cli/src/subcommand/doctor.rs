@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use windlass_provider::model_options::ModelOptions;
 use windlass_sandbox::{Sandbox, SandboxProbeOptions};
 use windlass_settings::{
     LoadedSettings, ProblemSeverity, SettingsFileState, SettingsProblem, SettingsSource,
@@ -11,18 +12,20 @@ use windlass_settings::{
 };
 
 use crate::args::{DoctorArgs, ModelArgs};
-use crate::assembly::working_directory;
-use crate::command_error::{CommandError, to_single_line};
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::text_table::{ColumnAlignment, render_table};
-use crate::keyring::Keyring;
-use crate::model_choice::{self, ModelChain};
-use crate::provider::{key_source, keyring_key};
-use crate::sandbox::ENTRY_SUBCOMMAND;
-use crate::settings::SettingsLayers;
-use crate::{agents, hooks, output_style, skills};
+use windlass_assembly::directories::working_directory;
+use windlass_assembly::hooks;
+use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;
+use windlass_assembly::settings::SettingsLayers;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::text_table::{ColumnAlignment, render_table};
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_project::{agents, output_style, skills};
+use windlass_provider::config::Config;
+use windlass_provider::keyring::Keyring;
+use windlass_provider::model_choice;
+use windlass_provider::model_choice::ModelChain;
+use windlass_provider::{key_source, keyring_key};
 
 /// What was found.
 struct DoctorReport {
@@ -41,7 +44,7 @@ pub(crate) fn run(
     lookup: &impl EnvLookup,
 ) -> Result<(String, Exit), CommandError> {
     let cwd = working_directory()?;
-    let layers = SettingsLayers::load(&args.settings, false, &cwd, lookup)?;
+    let layers = SettingsLayers::load(&args.settings.clone().into(), false, &cwd, lookup)?;
     let findings = run_checks(layers, &cwd, lookup);
     let is_fine = findings.other_problems.is_empty() && findings.layers.loaded.problems.is_empty();
     let text = match args.json {
@@ -59,14 +62,14 @@ fn check_project_files(
     lookup: &impl EnvLookup,
 ) -> Vec<String> {
     let (_, mut wrong) = hooks::load_hooks(layers);
-    let folders = skills::find_skill_folders(cwd, layers, lookup);
+    let folders = skills::find_skill_folders(cwd, layers.extension_sources(), lookup);
     for skill in windlass_driver::load_skills(&folders, |_| false) {
         let place = skill.folder.join("SKILL.md");
         wrong.extend(skill.problem.map(|why| format!("{}: {why}", place.display())));
     }
-    wrong.extend(agents::load_agent_definitions(cwd, config, layers, lookup).1);
+    wrong.extend(agents::load_agent_definitions(cwd, config, layers.extension_sources(), lookup).1);
     wrong.extend(
-        output_style::load_output_styles(cwd, layers, lookup)
+        output_style::load_output_styles(cwd, layers.extension_sources(), lookup)
             .into_iter()
             .filter_map(|style| style.problem),
     );
@@ -85,7 +88,7 @@ fn run_checks(mut layers: SettingsLayers, cwd: &Path, lookup: &impl EnvLookup) -
             layers.apply_key_command(&mut config);
             wrong.extend(check_project_files(&layers, cwd, &config, lookup));
             path.clone_from(&config.path);
-            let args = layers.merge_model_args(&ModelArgs::default(), lookup);
+            let args = layers.merge_model_args(&ModelOptions::default(), lookup);
             match model_choice::choose_model_chain(&args, &config, lookup) {
                 Err(refusal) => wrong.push(said(refusal)),
                 Ok(cast) => {
@@ -127,7 +130,7 @@ fn find_key_source(cast: &ModelChain, config: &Config, lookup: &impl EnvLookup) 
     }
     let base_url = keyring_key::key_origin(name, config, lookup);
     let is_local =
-        base_url.is_some_and(|url| crate::environment::parse_local_address(&url).is_some());
+        base_url.is_some_and(|url| windlass_host::environment::parse_local_address(&url).is_some());
     (provider.needs_no_key() || is_local).then(|| "none needed".to_owned())
 }
 

@@ -15,15 +15,15 @@ use windlass_permission::{Policy, Rule, rule_matches_call};
 use windlass_vocabulary::{HookVerdict, Json, ToolCall};
 
 use crate::args::{HooksCommand, HooksListArgs, HooksTestArgs, SettingsArgs};
-use crate::assembly::working_directory;
-use crate::command_error::{CommandError, to_single_line};
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::text_table::{ColumnAlignment, render_table};
-use crate::settings::SettingsLayers;
-use crate::signals::SignalListener;
-use crate::similar_name::find_similar_name;
-use crate::user_directories;
+use windlass_assembly::directories::working_directory;
+use windlass_assembly::settings::SettingsLayers;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::text_table::{ColumnAlignment, render_table};
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+use windlass_host::similar_name::find_similar_name;
+use windlass_host::user_directories;
 
 /// Does it, and says how to exit.
 pub(crate) async fn run(
@@ -154,7 +154,8 @@ fn load_hooks(
     args: &SettingsArgs,
     lookup: &impl EnvLookup,
 ) -> Result<(HookSet, Vec<String>), CommandError> {
-    let mut layers = SettingsLayers::load(args, false, &working_directory()?, lookup)?;
+    let mut layers =
+        SettingsLayers::load(&args.clone().into(), false, &working_directory()?, lookup)?;
     let set = layers.load_hooks();
     Ok((set, layers.warnings()))
 }

@@ -3,7 +3,6 @@
 pub(crate) mod bound;
 mod child_command;
 pub(crate) mod context;
-pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod hooks;

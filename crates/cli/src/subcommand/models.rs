@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use windlass_vocabulary::MicroUsd;
 
 use crate::args::ModelsArgs;
-use crate::command_error::CommandError;
-use crate::config::Config;
-use crate::config::model::{ModelConfig, ThinkingSupport};
-use crate::environment::EnvLookup;
-use crate::front::dollars_json::dollars_to_json;
-use crate::front::human_format::format_count;
-use crate::keyring::Keyring;
-use crate::provider::local_server::{LocalServer, find_local_servers};
-use crate::provider::{key_source, keyring_key};
+use windlass_host::command_error::CommandError;
+use windlass_host::display::dollars_json::dollars_to_json;
+use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
+use windlass_provider::config::Config;
+use windlass_provider::config::model::{ModelConfig, ThinkingSupport};
+use windlass_provider::keyring::Keyring;
+use windlass_provider::local_server::{LocalServer, find_local_servers};
+use windlass_provider::{key_source, keyring_key};
 
 /// What to print.
 pub(crate) fn run(args: &ModelsArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {

@@ -4,6 +4,7 @@
 use std::io::{BufRead, Read, Write};
 
 use serde_json::{Value, json};
+use windlass_assembly::options::SettingsOptions;
 use windlass_driver::HostFileSystem;
 use windlass_permission::policy_check::{answer_case, build_report, render_report};
 use windlass_vocabulary::{Json, ToolCall};
@@ -12,11 +13,11 @@ use crate::args::{
     PermissionCommand, PermissionCommandArgs, PermissionExplainArgs, PermissionRememberArgs,
     SettingsArgs,
 };
-use crate::assembly;
-use crate::command_error::{CommandError, to_single_line};
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::settings;
+use windlass_assembly::session_plan;
+use windlass_assembly::settings;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
 
 /// Does it.
 pub(crate) fn run(
@@ -96,15 +97,15 @@ fn remember_rules(
     args: &PermissionRememberArgs,
     lookup: &impl EnvLookup,
 ) -> Result<Exit, CommandError> {
-    let rules = assembly::parse_rules(&args.rules)?;
+    let rules = windlass_assembly::resolved::parse_rules(&args.rules)?;
     if let Some((rule, why)) =
         rules.iter().find_map(|rule| Some((rule, rule.explain_idle_allow()?)))
     {
         return Err(CommandError::usage(format!("`{rule}` would never allow anything: {why}")));
     }
     let texts: Vec<String> = rules.iter().map(ToString::to_string).collect();
-    let cwd = assembly::working_directory()?;
-    let request = settings::build_load_request(&SettingsArgs::default(), &cwd, lookup)?;
+    let cwd = windlass_assembly::directories::working_directory()?;
+    let request = settings::build_load_request(&SettingsOptions::default(), &cwd, lookup)?;
     let path = windlass_settings::add_local_allow_rules(&request, &texts)
         .map_err(|error| CommandError::failure(error.to_string()))?;
     let line = format!("{} allows {}", path.display(), texts.join(", "));
@@ -116,7 +117,11 @@ fn explain_call(
     args: &PermissionExplainArgs,
     lookup: &impl EnvLookup,
 ) -> Result<Exit, CommandError> {
-    let (mut policy, layers) = assembly::load_policy(&args.permission, &args.settings, lookup)?;
+    let (mut policy, layers) = windlass_assembly::resolved::load_policy(
+        &args.permission.clone().try_into()?,
+        &args.settings.clone().into(),
+        lookup,
+    )?;
     for warning in layers.warnings() {
         // If nobody reads it, the answer still stands.
         let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(&warning));

@@ -5,11 +5,12 @@ use tokio::process::Command;
 use windlass_rehearsal::cassette::ScrubOptions;
 use windlass_vocabulary::WireFormat;
 
-use crate::config::Config;
-use crate::config::provider::ProviderConfig;
-use crate::date;
-use crate::environment::{self, EnvLookup};
-use crate::provider::key_variables;
+use windlass_host::date;
+use windlass_host::environment;
+use windlass_host::environment::EnvLookup;
+use windlass_provider::api_key::secret_variables;
+use windlass_provider::config::Config;
+use windlass_provider::config::provider::ProviderConfig;
 
 /// Every provider is played: all addresses lead to the server, and no real key is in sight.
 pub(super) fn redirect_all_providers(command: &mut Command, config: &Config, url: &str) {
@@ -53,7 +54,7 @@ fn build_base_url(provider: &ProviderConfig, url: &str) -> String {
 /// it is, and what day it is.
 pub(super) fn build_scrub_options(config: &Config, lookup: &impl EnvLookup) -> ScrubOptions {
     let mut options = ScrubOptions::default();
-    for variable in key_variables(config) {
+    for variable in secret_variables(config) {
         if let Ok(Some(secret)) = environment::read_variable(lookup, variable) {
             options = options.with_secret(secret);
         }

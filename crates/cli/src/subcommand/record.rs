@@ -10,17 +10,17 @@ use windlass_vocabulary::WireFormat;
 
 use super::{child_command, provider_redirect};
 use crate::args::RecordArgs;
-use crate::command_error::{CommandError, to_single_line};
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::await_unless_signalled;
-use crate::front::human_format::format_count;
-use crate::front::output_writer::{OutputTarget, OutputWriter};
-use crate::front::run_blocking_unless_signalled;
-use crate::model_choice;
-use crate::provider;
-use crate::signals::SignalListener;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+use windlass_host::signals::await_unless_signalled;
+use windlass_host::signals::run_blocking_unless_signalled;
+use windlass_provider::config::Config;
+use windlass_provider::endpoint;
+use windlass_provider::model_choice;
+use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
 /// Records until told to stop, or until the command has ended.
 pub(crate) async fn run(
@@ -35,14 +35,14 @@ pub(crate) async fn run(
     let provider = config.providers.get(&name).cloned().unwrap_or_default();
     let upstream = match &args.upstream {
         Some(url) => {
-            provider::strip_version(url, provider.wire.unwrap_or(WireFormat::AnthropicMessages))
+            endpoint::strip_version(url, provider.wire.unwrap_or(WireFormat::AnthropicMessages))
         }
-        None => provider::resolve_base_url(&name, &config, &lookup)?,
+        None => endpoint::resolve_base_url(&name, &config, &lookup)?,
     };
     let mut signals = SignalListener::listen()?;
     let kept = {
         let (name, upstream, config) = (name.clone(), upstream.clone(), config.clone());
-        let look = move || Ok(provider::read_keyring_key(&name, &upstream, &config, &lookup));
+        let look = move || Ok(endpoint::read_keyring_key(&name, &upstream, &config, &lookup));
         match run_blocking_unless_signalled(&mut signals, look).await? {
             Ok(kept) => kept,
             Err(signal) => return Ok(signal.exit()),

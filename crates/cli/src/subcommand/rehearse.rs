@@ -8,13 +8,13 @@ use windlass_rehearsal::{ReceivedRequest, Rehearsal, RehearsalOptions, Script};
 
 use super::{child_command, provider_redirect, rehearse_cassette};
 use crate::args::RehearseArgs;
-use crate::command_error::{CommandError, to_single_line};
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::await_unless_signalled;
-use crate::front::output_writer::{OutputTarget, OutputWriter};
-use crate::signals::SignalListener;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+use windlass_host::signals::await_unless_signalled;
+use windlass_provider::config::Config;
+use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
 /// A script to begin with.
 pub(crate) const EXAMPLE_SCRIPT: &str = include_str!("../text/example_script.toml");

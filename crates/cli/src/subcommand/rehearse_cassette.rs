@@ -11,13 +11,13 @@ use windlass_rehearsal::{Cassette, Replay, ReplayOptions};
 use super::rehearse::render_greeting;
 use super::{child_command, provider_redirect};
 use crate::args::RehearseArgs;
-use crate::command_error::{CommandError, to_single_line};
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::await_unless_signalled;
-use crate::front::output_writer::{OutputTarget, OutputWriter};
-use crate::signals::SignalListener;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+use windlass_host::signals::await_unless_signalled;
+use windlass_provider::config::Config;
+use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
 /// Replays until told to stop, or until the command has ended.
 pub(super) async fn run(

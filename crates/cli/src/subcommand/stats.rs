@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{BilledRequest, CostReport};
 
-use super::cost::totals_to_json;
-use super::sessions::find_session;
 use crate::args::SingleSessionArgs;
-use crate::command_error::{CommandError, to_single_line};
-use crate::environment::EnvLookup;
-use crate::front::human_format::format_count;
-use crate::session::{journal_error, session_cost};
+use windlass_assembly::report::cost::totals_to_json;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_assembly::session::{journal_error, session_cost};
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::format_count;
+use windlass_host::environment::EnvLookup;
 
 /// What to print.
 pub(crate) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let listed = find_session(args.session.as_deref(), lookup)?;
+    let listed = find_session_here(args.session.as_deref(), lookup)?;
     let rows = session_cost::read_requests(&listed.path).map_err(|error| journal_error(&error))?;
     let stats = SessionStats::from_rows(&rows);
     Ok(match args.json {

@@ -4,16 +4,18 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use windlass_assembly::options::SettingsOptions;
 use windlass_permission::sanitize::escape_invisible;
 use windlass_settings::trust::TrustStore;
 use windlass_settings::{ProjectTrust, TrustState, load_settings};
 
 use crate::args::{SettingsArgs, TrustArgs};
-use crate::assembly::working_directory;
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
-use crate::settings;
-use crate::user_directories;
+use windlass_assembly::directories::working_directory;
+use windlass_assembly::report::trust::render_trust;
+use windlass_assembly::settings;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
 
 /// What to print.
 pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &TrustArgs, lookup: &impl EnvLookup) -> Result<String, C
         return list_trusted(&store, args.json);
     }
     let cwd = resolve_directory(args)?;
-    let request = settings::build_load_request(&SettingsArgs::default(), &cwd, lookup)?;
+    let request = settings::build_load_request(&SettingsOptions::default(), &cwd, lookup)?;
     let trust = load_settings(&request).trust;
     if args.forget {
         let failed =
@@ -83,30 +85,4 @@ fn trust_to_json(trust: &ProjectTrust, is_accepted: bool) -> Value {
         .collect();
     let is_trusted = is_accepted || trust.is_given();
     json!({ "root": trust.root, "trusted": is_trusted, "digest": trust.digest, "items": items })
-}
-
-/// What a project brings along, for people.
-pub(crate) fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
-    let root = trust.root.display();
-    if trust.items.is_empty() {
-        return format!("{root} brings along nothing that needs trust\n");
-    }
-    let mut text = match (is_accepted, trust.state) {
-        (true, _) => format!("{root} is trusted with exactly this:\n"),
-        (false, TrustState::Given) => format!("{root} is trusted with this:\n"),
-        (false, TrustState::Changed) => {
-            format!("{root} has changed since it was trusted; it now brings along this:\n")
-        }
-        (false, _) => format!("{root} is not trusted; it brings along this:\n"),
-    };
-    let mut last = "";
-    for item in &trust.items {
-        if item.name != last {
-            text.push_str(&format!("\n{}\n", escape_invisible(&item.name)));
-            last = &item.name;
-        }
-        // Whole: nobody can consent to what is not shown.
-        text.push_str(&format!("  {}: {}\n", item.key, escape_invisible(&item.value.to_string())));
-    }
-    text
 }

@@ -11,8 +11,8 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::schema::CheckedSchema;
 use crate::stage::{PATIENCE, World};
+use windlass_stream_json::json_schema::CheckedSchema;
 
 /// Both ways over lines.
 pub(crate) const LINES: [&str; 4] =

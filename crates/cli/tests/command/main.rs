@@ -52,9 +52,6 @@ mod rehearse;
 mod remote;
 mod requests;
 mod rewind;
-#[allow(dead_code, reason = "the validator of the binary, of which only a part is needed")]
-#[path = "../../src/json_schema/mod.rs"]
-mod schema;
 mod secrets;
 mod serve;
 mod server;

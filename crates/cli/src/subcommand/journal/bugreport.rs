@@ -6,10 +6,10 @@ use windlass_journal::{scrub, verify};
 
 use super::{fallback_settings, resolve_journal_path};
 use crate::args::BugreportArgs;
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
-use crate::random;
-use crate::session::journal_error;
+use windlass_assembly::session::journal_error;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::random;
 
 /// What to print.
 pub(crate) fn run(args: &BugreportArgs, lookup: &impl EnvLookup) -> Result<String, CommandError> {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use windlass_driver::Settings;
 
-use super::sessions::find_session;
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
 
 /// The journal that is meant: a file, or that of a session.
 fn resolve_journal_path(
@@ -20,11 +20,11 @@ fn resolve_journal_path(
 ) -> Result<PathBuf, CommandError> {
     match wanted {
         Some(path) if path.contains('/') || Path::new(path).is_file() => Ok(PathBuf::from(path)),
-        wanted => Ok(find_session(wanted, lookup)?.path),
+        wanted => Ok(find_session_here(wanted, lookup)?.path),
     }
 }
 
 /// For journals that do not say under which settings they were decided.
 fn fallback_settings() -> Settings {
-    crate::session::rewind_point::fallback_settings()
+    windlass_assembly::session::rewind_point::fallback_settings()
 }

@@ -7,12 +7,12 @@ use windlass_journal::{ExplainedStep, VerifyReport, explain_journal, verify};
 
 use super::{fallback_settings, resolve_journal_path};
 use crate::args::ReplayArgs;
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::human_format::format_count;
-use crate::front::strip_control_characters;
-use crate::session::journal_error;
+use windlass_assembly::session::journal_error;
+use windlass_host::command_error::CommandError;
+use windlass_host::display::human_format::format_count;
+use windlass_host::display::strip_control_characters;
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
 
 /// What to print, and whether every decision came out the same.
 pub(crate) fn run(

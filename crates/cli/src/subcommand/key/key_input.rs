@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::command_error::CommandError;
-use crate::front::await_unless_signalled;
-use crate::signals::{ExitSignal, SignalListener};
+use windlass_host::command_error::CommandError;
+use windlass_host::signals::await_unless_signalled;
+use windlass_host::signals::{ExitSignal, SignalListener};
 
 /// The key, unless a signal comes first.
 pub(super) async fn read_key(

@@ -4,11 +4,12 @@
 use serde_json::{Value, json};
 
 use crate::args::KeyListArgs;
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::keyring::{Keyring, KeyringError, KeyringSearchResult};
-use crate::provider::key_source::{self, KeySource};
-use crate::provider::keyring_key;
+use windlass_host::environment::EnvLookup;
+use windlass_provider::config::Config;
+use windlass_provider::key_source;
+use windlass_provider::key_source::KeySource;
+use windlass_provider::keyring::{Keyring, KeyringError, KeyringSearchResult};
+use windlass_provider::keyring_key;
 
 /// One provider.
 struct ProviderKeyRow<'a> {

@@ -6,17 +6,17 @@ mod key_input;
 mod list;
 
 use crate::args::{KeyArgs, KeyCommand};
-use crate::command_error::CommandError;
-use crate::config::Config;
-use crate::config::provider::ProviderConfig;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::front::output_writer::{OutputTarget, OutputWriter};
-use crate::front::run_blocking_unless_signalled;
-use crate::keyring::{Keyring, KeyringError, KeyringSlot};
-use crate::model_choice;
-use crate::provider::{key_source, keyring_key};
-use crate::signals::SignalListener;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+use windlass_host::signals::run_blocking_unless_signalled;
+use windlass_provider::config::Config;
+use windlass_provider::config::provider::ProviderConfig;
+use windlass_provider::keyring::{Keyring, KeyringError, KeyringSlot};
+use windlass_provider::model_choice;
+use windlass_provider::{key_source, keyring_key};
+use windlass_stream_json::output_writer::{OutputTarget, OutputWriter};
 
 /// Does what was asked.
 pub(crate) async fn run(
@@ -86,7 +86,7 @@ fn key_as_argument_error(provider: &str) -> CommandError {
 /// A provider by its name. A name that is near is corrected; anything else may be a key.
 fn resolve_provider_name(name: &str, config: &Config) -> Result<String, CommandError> {
     let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
-    match crate::similar_name::find_similar_name(name, known.iter().copied()) {
+    match windlass_host::similar_name::find_similar_name(name, known.iter().copied()) {
         _ if config.providers.contains_key(name) => Ok(name.to_owned()),
         Some(_) => model_choice::check_provider_name(name, config),
         None => Err(CommandError::usage(format!(

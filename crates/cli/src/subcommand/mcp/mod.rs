@@ -1,7 +1,7 @@
 //! `windlass mcp`: add, list, show and remove servers. The files are the ones people already have;
 //! everything else in them stays as it is.
 
-mod login;
+mod conformance;
 mod serve;
 
 use std::fmt::Write;
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use windlass_assembly::options::McpOptions;
+use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
 use windlass_driver::mcp::{
     HttpServerConfig, McpServerConfig, McpServerReport, McpServerTransport, McpServers,
@@ -20,14 +22,16 @@ use crate::args::{
     McpAddArgs, McpAddJsonArgs, McpCommand, McpConfigArgs, McpScopeArg, McpTransportArg,
     SettingsArgs,
 };
-use crate::assembly;
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::settings::SettingsLayers;
-use crate::{mcp, user_directories};
+use windlass_assembly::mcp;
+use windlass_assembly::session_plan;
+use windlass_assembly::settings::SettingsLayers;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::user_directories;
 
-pub(crate) use login::{BrowserLogin as Login, run_conformance};
+pub(crate) use conformance::run_conformance;
+use windlass_assembly::mcp::browser_login::{self, BrowserLogin, find_http_server};
 
 /// How long a list waits for servers that do not answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -47,7 +51,7 @@ async fn run_and_render(
     command: McpCommand,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let cwd = assembly::working_directory()?;
+    let cwd = windlass_assembly::directories::working_directory()?;
     match command {
         McpCommand::Serve(_) => Ok(String::new()),
         McpCommand::Add(args) => add_server(&args, &cwd, lookup),
@@ -55,12 +59,12 @@ async fn run_and_render(
         McpCommand::List => list_servers(None, &cwd, lookup).await,
         McpCommand::Get { name } => list_servers(Some(name), &cwd, lookup).await,
         McpCommand::Login { name } => {
-            let login = login::BrowserLogin::begin(&name, &cwd, lookup).await?;
+            let login = BrowserLogin::begin(&name, &cwd, lookup).await?;
             eprintln!("Log in here: {}", login.address());
             login.finish().await
         }
         McpCommand::Logout { name } => {
-            login::log_out(&find_http_server(&name, &cwd, lookup)?, lookup)
+            browser_login::log_out(&find_http_server(&name, &cwd, lookup)?, lookup)
         }
         McpCommand::Remove { name, scope } => remove_server(&name, scope, &cwd, lookup),
     }
@@ -119,7 +123,7 @@ fn save_server(
         )));
     }
     let config = json!({"mcpServers": {name: entry}}).to_string();
-    let args = McpConfigArgs { mcp_config: vec![config], strict_mcp_config: true };
+    let args = McpOptions { mcp_config: vec![config], strict_mcp_config: true };
     let checked = mcp::load_server_configs(&args, &[], cwd, lookup)?;
     if checked.servers.is_empty() {
         return Err(CommandError::usage(checked.notes.join("; ")));
@@ -197,37 +201,15 @@ impl McpConfigFile {
 }
 
 /// How a server over HTTP is reached.
-fn find_http_server(
-    name: &str,
-    cwd: &Path,
-    lookup: &impl EnvLookup,
-) -> Result<HttpServerConfig, CommandError> {
-    let layers = SettingsLayers::load(&SettingsArgs::default(), false, cwd, lookup)?;
-    let kept = &layers.loaded.mcp_servers;
-    let configured = mcp::load_server_configs(&McpConfigArgs::default(), kept, cwd, lookup)?;
-    match configured
-        .servers
-        .into_iter()
-        .find(|order| order.name == name)
-        .map(|order| order.transport)
-    {
-        Some(McpServerTransport::Http(order)) => Ok(order),
-        Some(_) => Err(CommandError::failure(format!("`{name}` is not reached over HTTP"))),
-        None => {
-            let line = format!("there is no MCP server `{name}`; see `windlass mcp list`");
-            Err(CommandError::failure(line))
-        }
-    }
-}
 
 async fn list_servers(
     wanted: Option<String>,
     cwd: &Path,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let layers = SettingsLayers::load(&SettingsArgs::default(), false, cwd, lookup)?;
+    let layers = SettingsLayers::load(&SettingsOptions::default(), false, cwd, lookup)?;
     let kept = &layers.loaded.mcp_servers;
-    let configured = mcp::load_server_configs(&McpConfigArgs::default(), kept, cwd, lookup)?;
+    let configured = mcp::load_server_configs(&McpOptions::default(), kept, cwd, lookup)?;
     let mut text = String::new();
     for note in configured.notes.into_iter().chain(layers.loaded.trust.render_warning()) {
         let _ = writeln!(text, "{note}");

@@ -19,12 +19,13 @@ use windlass_vocabulary::{
 };
 
 use crate::args::McpServeArgs;
-use crate::assembly::{self, ToolsOnly};
-use crate::command_error::CommandError;
-use crate::environment::EnvLookup;
-use crate::exit::Exit;
-use crate::signals::SignalListener;
-use crate::user_directories;
+use windlass_assembly::session_plan;
+use windlass_assembly::tools_only::ToolsOnly;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::exit::Exit;
+use windlass_host::signals::SignalListener;
+use windlass_host::user_directories;
 
 /// Serves over standard input and output until the client goes.
 pub(crate) async fn run(
@@ -32,7 +33,11 @@ pub(crate) async fn run(
     lookup: &impl EnvLookup,
 ) -> Result<Exit, CommandError> {
     let mut signals = SignalListener::listen()?;
-    let mut bench = assembly::build_tools_only(&args.permission, &args.settings, lookup)?;
+    let mut bench = windlass_assembly::tools_only::build_tools_only(
+        &args.permission.clone().try_into()?,
+        &args.settings.clone().into(),
+        lookup,
+    )?;
     if args.permission.tools.is_empty() {
         bench.registry.retain(|spec| DEFAULT_TOOLS.contains(&spec.name.as_str()));
     }

@@ -1,7 +1,6 @@
 //! `windlass sessions`: those that were kept, to list, show, search, export, rename and delete. What
 //! a session is made of is not known here.
 
-mod list;
 mod show;
 
 use std::io::{ErrorKind, Write};
@@ -13,10 +12,14 @@ use windlass_journal::transcript::transcript_path;
 use windlass_journal::{JournalError, ListedSession};
 
 use crate::args::{SessionExportFormat, SessionsCommand, SessionsListArgs};
-use crate::command_error::CommandError;
-use crate::config::Config;
-use crate::environment::EnvLookup;
-use crate::session::{self, journal_error};
+use windlass_assembly::directories::working_directory;
+use windlass_assembly::report::session_list::{render_search, render_session_list};
+use windlass_assembly::session;
+use windlass_assembly::session::journal_error;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_provider::config::Config;
 
 /// What to print.
 pub(crate) fn run(
@@ -24,19 +27,19 @@ pub(crate) fn run(
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
     match command {
-        SessionsCommand::List(args) => list::run(&args, lookup),
+        SessionsCommand::List(args) => render_session_list(&args.into(), lookup),
         SessionsCommand::Show(args) => show::run(&args, lookup),
-        SessionsCommand::Search(args) => list::search_sessions(&args, lookup),
+        SessionsCommand::Search(args) => render_search(&args.words, &(&args).into(), lookup),
         SessionsCommand::Export(args) => {
             let format = match args.format {
                 SessionExportFormat::Markdown => JournalExportFormat::Markdown,
                 SessionExportFormat::Jsonl => JournalExportFormat::Jsonl,
             };
-            export_session(&find_session(args.session.as_deref(), lookup)?, format)
+            export_session(&find_session_here(args.session.as_deref(), lookup)?, format)
         }
         SessionsCommand::Delete(args) => delete_session(&args.id, args.json, lookup),
         SessionsCommand::Rename(args) => {
-            let listed = find_session(Some(&args.session), lookup)?;
+            let listed = find_session_here(Some(&args.session), lookup)?;
             let catalogue = session::open_catalogue(lookup)?;
             let transcript = find_transcript(&listed, lookup)?;
             session::rename_session(&catalogue, &listed.path, transcript.as_deref(), &args.name)?;
@@ -47,43 +50,6 @@ pub(crate) fn run(
             })
         }
     }
-}
-
-/// Earlier sessions of this directory, or how to go on with one: the session that is open cannot
-/// become another.
-pub(crate) fn render_resume_help(
-    wanted: Option<&str>,
-    lookup: &impl EnvLookup,
-) -> Result<String, CommandError> {
-    match wanted {
-        None => {
-            list::run(&SessionsListArgs { all: false, limit: RESUMABLE_MAX, json: false }, lookup)
-        }
-        Some(_) => {
-            let id = find_session(wanted, lookup)?.summary.id;
-            Ok(format!("Leave this session, then go on with that one: windlass --resume {id}\n"))
-        }
-    }
-}
-
-/// Sessions that are shown to choose from.
-const RESUMABLE_MAX: usize = 20;
-
-/// The session that is called this, or the newest of this directory.
-pub(crate) fn find_session(
-    wanted: Option<&str>,
-    lookup: &impl EnvLookup,
-) -> Result<ListedSession, CommandError> {
-    let (catalogue, cwd) = (session::open_catalogue(lookup)?, current_directory()?);
-    match wanted {
-        Some(wanted) => session::find_session(&catalogue, Some(wanted), &cwd),
-        None => session::find_newest_session(&catalogue, &cwd),
-    }
-}
-
-/// The directory we are in.
-pub(crate) fn current_directory() -> Result<PathBuf, CommandError> {
-    crate::assembly::working_directory()
 }
 
 /// Written as it is read: a session may be long.
@@ -133,7 +99,7 @@ fn delete_session(
     let catalogue = session::open_catalogue(lookup)?;
     let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
     let Some(listed) = all.iter().find(|listed| listed.summary.id == id) else {
-        let near = session::find_session(&catalogue, Some(id), &current_directory()?);
+        let near = session::find_session(&catalogue, Some(id), &working_directory()?);
         let meant =
             near.map(|listed| format!("the whole id is needed, perhaps {}", listed.summary.id));
         let advice =

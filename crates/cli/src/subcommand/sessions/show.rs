@@ -6,27 +6,28 @@ use windlass_journal::conversation::{ConversationExtractor, ConversationItem, Co
 use windlass_journal::time_format::format_timestamp;
 use windlass_journal::{JournalReader, ListedSession};
 
-use super::{find_session, list};
 use crate::args::SingleSessionArgs;
-use crate::command_error::{CommandError, to_single_line};
-use crate::environment::EnvLookup;
-use crate::front::human_format::{format_count, format_money};
-use crate::front::strip_control_characters;
-use crate::front::tool_call_summary::truncate_with_ellipsis;
-use crate::session::journal_error;
+use windlass_assembly::report::session_list;
+use windlass_assembly::session::journal_error;
+use windlass_assembly::session::session_lookup::find_session_here;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::{format_count, format_money};
+use windlass_host::display::strip_control_characters;
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_host::environment::EnvLookup;
 
 /// What to print.
 pub(super) fn run(
     args: &SingleSessionArgs,
     lookup: &impl EnvLookup,
 ) -> Result<String, CommandError> {
-    let listed = find_session(args.session.as_deref(), lookup)?;
+    let listed = find_session_here(args.session.as_deref(), lookup)?;
     let said = read_conversation(&listed)?;
     if args.json {
         let said = serde_json::to_value(&said).unwrap_or(Value::Null);
         return Ok(format!(
             "{}\n",
-            json!({"session": list::session_to_json(&listed), "said": said})
+            json!({"session": session_list::session_to_json(&listed), "said": said})
         ));
     }
     let mut text = render_header(&listed);

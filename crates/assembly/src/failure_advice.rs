@@ -1,0 +1,144 @@
+//! A failed model call in one line: what failed, where, what the server said, what to do about it.
+//!
+//! Advice names the variable or the line of a file that the failing value came from. When a model is
+//! not there, the table and, if the server is on this machine, the server's own list are searched
+//! for a name that is near.
+
+use std::time::Duration;
+
+use windlass_vocabulary::{FailureKind, ModelFailure, ModelName};
+
+use crate::prompt::EndpointDescriptions;
+use crate::retry_cutoff::RetryCutoffReason;
+use windlass_host::display::human_format;
+use windlass_host::environment::parse_local_address;
+use windlass_host::similar_name::find_similar_name;
+use windlass_provider::endpoint::EndpointDescription;
+use windlass_provider::model_list::fetch_model_list;
+
+/// The line.
+pub fn explain_failure(
+    failed: &ModelFailure,
+    atlas: &EndpointDescriptions,
+    model: Option<&ModelName>,
+) -> String {
+    let place = atlas.for_model(model);
+    let advice = match failed.kind {
+        FailureKind::Unauthorised => place.key_advice.clone(),
+        FailureKind::ModelGone => suggest_other_model(atlas, place, model),
+        _ if is_proxy_login_required(failed) => PROXY_LOGIN_ADVICE.to_owned(),
+        _ if is_tools_unsupported(failed) => NO_TOOLS_ADVICE.to_owned(),
+        FailureKind::Transport | FailureKind::Misconfigured => place.address_advice.clone(),
+        FailureKind::ServerFault if is_html_page(failed) => place.address_advice.clone(),
+        kind => advise_by_kind(kind).to_owned(),
+    };
+    let (what, said) = human_format::describe_failure(failed);
+    let what = match failed.kind {
+        _ if is_proxy_login_required(failed) => "a proxy wants a login",
+        _ if is_tools_unsupported(failed) => "the model cannot call tools",
+        FailureKind::Misconfigured if failed.status.is_some() => "this is no model server",
+        FailureKind::ServerFault if is_html_page(failed) => "this is no model server",
+        _ => what,
+    };
+    let status = failed.status.map_or_else(String::new, |status| format!(" (status {status})"));
+    format!("{what}{status} at {}: {said}; {advice}", place.base_url)
+}
+
+/// Why no more is tried.
+pub fn explain_retry_cutoff(
+    why: &RetryCutoffReason,
+    atlas: &EndpointDescriptions,
+    model: Option<&ModelName>,
+) -> String {
+    let place = atlas.for_model(model);
+    match why {
+        RetryCutoffReason::NothingListening(error) => format!(
+            "nothing answers at {}: {error}; start the server, or {}",
+            place.base_url, place.address_advice
+        ),
+        RetryCutoffReason::UnusableServer(failure) if is_plain_http_server(failure) => format!(
+            "the server at {} does not speak TLS; write http:// instead of https://, or {}",
+            place.base_url, place.address_advice
+        ),
+        RetryCutoffReason::UnusableServer(failure) => explain_failure(failure, atlas, model),
+    }
+}
+
+/// A web page where an answer should be, and the server thinks all is well: another address is
+/// needed, not another try.
+pub fn is_html_page(failed: &ModelFailure) -> bool {
+    let start = failed.message.to_ascii_lowercase();
+    let is_html = start.contains("<!doctype") || start.contains("<html");
+    is_html && failed.status.is_some_and(|status| (200..300).contains(&status))
+}
+
+/// A connection that cannot be made however often it is tried: the other side speaks no TLS.
+pub fn is_plain_http_server(failed: &ModelFailure) -> bool {
+    failed.kind == FailureKind::Transport && failed.message.contains("InvalidContentType")
+}
+
+/// A proxy that wants to know who asks, told by its status or, for a tunnel, by the client's words.
+pub fn is_proxy_login_required(failed: &ModelFailure) -> bool {
+    failed.status == Some(407)
+        || failed.kind == FailureKind::Transport
+            && failed.message.contains("proxy authorization required")
+}
+
+/// The model, or the server as it was started, takes no tools.
+fn is_tools_unsupported(failed: &ModelFailure) -> bool {
+    let words = failed.message.to_ascii_lowercase();
+    let refuses = ["not support", "unsupported", "cannot", "requires --", "that support tool use"];
+    matches!(failed.kind, FailureKind::InvalidRequest | FailureKind::Misconfigured)
+        && (words.contains("tool") || words.contains("function call"))
+        && refuses.iter().any(|part| words.contains(part))
+}
+
+fn suggest_other_model(
+    atlas: &EndpointDescriptions,
+    place: &EndpointDescription,
+    model: Option<&ModelName>,
+) -> String {
+    let provider = &place.provider;
+    let server = parse_local_address(&place.base_url)
+        .and_then(|(host, port)| fetch_model_list(&host, port, MODEL_LIST_TIMEOUT))
+        .unwrap_or_default();
+    let known = || server.iter().map(String::as_str).chain(atlas.config.listed_models(provider));
+    let wanted = model.map(ModelName::as_str).unwrap_or_default();
+    let others = |name: &&str| *name != wanted;
+    if let Some(near) = find_similar_name(wanted, known().filter(others)) {
+        return format!("did you mean --model {provider}/{near}?");
+    }
+    if !server.is_empty() {
+        let some: Vec<&str> = server.iter().map(String::as_str).take(MODELS_SHOWN_MAX).collect();
+        return format!("it has {}; choose one with --model {provider}/NAME", some.join(", "));
+    }
+    "choose another with --model (`windlass models` lists them), or add --fallback-model".to_owned()
+}
+
+fn advise_by_kind(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Quota => "see to the account at the provider, or use another key",
+        FailureKind::Overloaded | FailureKind::RateLimited | FailureKind::ServerFault => {
+            "try again later, or add --fallback-model"
+        }
+        FailureKind::PromptTooLong | FailureKind::MediaTooLarge | FailureKind::BadImage => {
+            "give it less to read"
+        }
+        FailureKind::InvalidRequest | FailureKind::ForeignSignature => {
+            "run it again with --verbose, and report it if it stays"
+        }
+        FailureKind::Refused => "put the task in other words, or ask another --model",
+        FailureKind::OutputLimit => "ask for less at a time",
+        FailureKind::Unauthorised
+        | FailureKind::ModelGone
+        | FailureKind::Transport
+        | FailureKind::Misconfigured => "check the address and the key",
+    }
+}
+
+const PROXY_LOGIN_ADVICE: &str = "put its name and password into HTTPS_PROXY as http://name:password@proxy:port, \
+                     or leave the model's host out with NO_PROXY";
+const NO_TOOLS_ADVICE: &str = "choose another --model, start the server as it says if it is yours, or ask \
+                        without tools: --tools \"\"";
+const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(1);
+const MODELS_SHOWN_MAX: usize = 8;

@@ -1,0 +1,31 @@
+//! Flags, settings, project files and provider become a session that is ready to start.
+//!
+//! The only wiring. It runs in stages, each with a named result: `options` (what was asked for),
+//! `resolved` (what flags, environment and settings say together), `session_plan` (everything a front
+//! end needs to start). Nothing is printed here.
+
+pub mod directories;
+pub mod failure_advice;
+pub mod hooks;
+pub mod limits;
+pub mod mcp;
+pub mod options;
+pub mod project_files;
+pub mod prompt;
+pub mod prompt_expansion;
+pub mod prompt_input;
+pub mod report;
+pub mod resolved;
+pub mod retry_cutoff;
+pub mod sandbox;
+pub mod session;
+pub mod session_close;
+pub mod session_overview;
+pub mod session_plan;
+pub mod settings;
+pub mod slash_command;
+pub mod tool_selection;
+pub mod tools_only;
+
+/// The level of the protocol that clients compare.
+pub const PROTOCOL_VERSION: &str = "2.1.300";

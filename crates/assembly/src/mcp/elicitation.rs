@@ -1,0 +1,195 @@
+//! What a server wants to know of the user, put as every question of a session is: with the tool that
+//! asks people, whose answers come back in its input. So whoever shows those questions shows these.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use windlass_driver::Session;
+use windlass_driver::mcp::elicitation_form::{
+    ElicitationField, ElicitationFieldKind, ElicitationForm,
+};
+use windlass_driver::mcp::{
+    ElicitationFuture, ElicitationPrompter, ElicitationReply, ElicitationRequest,
+};
+use windlass_vocabulary::{
+    Json, PermissionAnswer, PermissionQuestion, ToolCall, ToolCallId, ToolName,
+};
+
+use windlass_host::browser;
+
+/// Whoever answers the questions of a session.
+pub struct SessionElicitor {
+    session: Session,
+}
+
+impl SessionElicitor {
+    pub fn new(session: Session) -> Arc<Self> {
+        Arc::new(Self { session })
+    }
+}
+
+impl ElicitationPrompter for SessionElicitor {
+    fn prompt(&self, question: ElicitationRequest) -> ElicitationFuture {
+        let session = self.session.clone();
+        Box::pin(async move {
+            match (&question.url, &question.schema) {
+                (Some(url), _) => ask_to_open_url(&session, &question, url).await,
+                (None, schema) => {
+                    let form =
+                        ElicitationForm::from_schema(schema.as_ref().unwrap_or(&Value::Null));
+                    ask_form(&session, &question, &form).await
+                }
+            }
+        })
+    }
+}
+
+/// A page the user has to go to. What is said there, the server learns by itself.
+async fn ask_to_open_url(
+    session: &Session,
+    question: &ElicitationRequest,
+    url: &str,
+) -> ElicitationReply {
+    let text = format!("{}\n{url}", question.message);
+    let asked = build_yes_no_question(&text, "Page", ("Open the page", "No"));
+    match ask_questions(session, question, &[asked], None).await {
+        Err(reply) => reply,
+        Ok(said) if said.get(&text).is_some_and(|word| word == "Open the page") => {
+            browser::open_in_browser(url);
+            ElicitationReply::Accept(None)
+        }
+        Ok(_) => ElicitationReply::Decline,
+    }
+}
+
+/// A form the user has to fill in, a few fields at a time.
+async fn ask_form(
+    session: &Session,
+    question: &ElicitationRequest,
+    form: &ElicitationForm,
+) -> ElicitationReply {
+    if form.fields.is_empty() {
+        let asked = build_yes_no_question(&question.message, "Question", ("Yes", "No"));
+        return match ask_questions(session, question, &[asked], None).await {
+            Err(reply) => reply,
+            Ok(said) if said.get(&question.message).is_some_and(|word| word == "Yes") => {
+                ElicitationReply::Accept(Some(json!({})))
+            }
+            Ok(_) => ElicitationReply::Decline,
+        };
+    }
+    let mut problem = None;
+    for _ in 0..ATTEMPTS_MAX {
+        let mut words = BTreeMap::new();
+        for fields in form.fields.chunks(FIELDS_PER_PROMPT) {
+            let asked: Vec<Value> = fields.iter().map(field_to_question).collect();
+            let said = match ask_questions(session, question, &asked, problem.take()).await {
+                Ok(said) => said,
+                Err(reply) => return reply,
+            };
+            for field in fields {
+                if let Some(word) = said.get(&format_question(field)) {
+                    words.insert(field.name.clone(), word.clone());
+                }
+            }
+        }
+        match form.fill(&words) {
+            Ok(content) => return ElicitationReply::Accept(Some(content)),
+            Err(wrong) => problem = Some(wrong),
+        }
+    }
+    ElicitationReply::Cancel
+}
+
+/// Puts questions, and gives what was said to each.
+async fn ask_questions(
+    session: &Session,
+    question: &ElicitationRequest,
+    asked: &[Value],
+    problem: Option<String>,
+) -> Result<BTreeMap<String, String>, ElicitationReply> {
+    let why = format!("The MCP server `{}` asks: {}", question.server, question.message);
+    let why = problem.map_or(why.clone(), |problem| format!("{problem}. {why}"));
+    let input = json!({ "questions": asked, "server": question.server });
+    let call = ToolCall {
+        id: ToolCallId::from("elicitation"),
+        name: ToolName::from("AskUserQuestion"),
+        input: Json::from_checked(&input.to_string()),
+        signature: None,
+    };
+    let put = PermissionQuestion { call, why, suggestions: Vec::new(), agent: None };
+    match session.ask_client(put).await {
+        Some(PermissionAnswer::Allow { updated_input: Some(input), .. }) => {
+            Ok(parse_answers(&input))
+        }
+        // Nothing was said to any of it.
+        Some(PermissionAnswer::Allow { updated_input: None, .. }) => Ok(BTreeMap::new()),
+        Some(PermissionAnswer::Deny { interrupt: false, .. }) => Err(ElicitationReply::Decline),
+        Some(PermissionAnswer::Deny { interrupt: true, .. }) | None => {
+            Err(ElicitationReply::Cancel)
+        }
+    }
+}
+
+fn parse_answers(input: &Json) -> BTreeMap<String, String> {
+    let input: Value = serde_json::from_str(input.as_str()).unwrap_or_default();
+    let answers = input.get("answers").and_then(Value::as_object).cloned().unwrap_or_default();
+    let word = |value: Value| match value {
+        Value::String(text) => text,
+        Value::Array(many) => {
+            let words: Vec<&str> = many.iter().filter_map(Value::as_str).collect();
+            words.join(", ")
+        }
+        other => other.to_string(),
+    };
+    answers.into_iter().map(|(question, answer)| (question, word(answer))).collect()
+}
+
+/// A field as a question.
+fn field_to_question(field: &ElicitationField) -> Value {
+    let listed = |choices: &[(String, String)]| -> Vec<Value> {
+        choices.iter().map(|(_, title)| json!({ "label": title, "description": "" })).collect()
+    };
+    let options = match &field.kind {
+        ElicitationFieldKind::Bool => {
+            ["Yes", "No"].map(|word| json!({"label": word, "description": ""})).to_vec()
+        }
+        ElicitationFieldKind::OneOf(choices) | ElicitationFieldKind::AnyOf(choices) => {
+            listed(choices)
+        }
+        ElicitationFieldKind::Text | ElicitationFieldKind::Number { .. } => Vec::new(),
+    };
+    json!({
+        "question": format_question(field),
+        "header": field.title,
+        "options": options,
+        "multiSelect": matches!(field.kind, ElicitationFieldKind::AnyOf(_)),
+    })
+}
+
+/// The question's words; no two fields have the same.
+fn format_question(field: &ElicitationField) -> String {
+    let mut words = match field.title == field.name {
+        true => field.name.clone(),
+        false => format!("{} ({})", field.title, field.name),
+    };
+    if !field.description.is_empty() {
+        words = format!("{words}: {}", field.description);
+    }
+    match &field.default {
+        Some(Value::String(text)) => format!("{words} [{text}]"),
+        Some(value) => format!("{words} [{value}]"),
+        None => words,
+    }
+}
+
+fn build_yes_no_question(text: &str, header: &str, (yes, no): (&str, &str)) -> Value {
+    let options = [yes, no].map(|word| json!({ "label": word, "description": "" }));
+    json!({ "question": text, "header": header, "options": options, "multiSelect": false })
+}
+
+/// Questions are shown a few at a time.
+const FIELDS_PER_PROMPT: usize = 4;
+/// How often somebody may answer what does not fit.
+const ATTEMPTS_MAX: usize = 3;

@@ -1,0 +1,117 @@
+//! Hooks at a server's question: before the user is asked, a hook may answer; after, a hook may change
+//! or take back what was said. A hook that objects declines.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use windlass_driver::hooks::{
+    CombinedHookResult, ElicitationAnswer, HookEnvironment, HookEvent, HookInvocation,
+};
+use windlass_driver::mcp::{
+    ElicitationFuture, ElicitationInterceptor, ElicitationReply, ElicitationRequest,
+    InterceptFuture,
+};
+use windlass_driver::{HookSet, ToolSessionContext};
+use windlass_vocabulary::HookVerdict;
+
+use windlass_host::user_directories;
+
+/// The hooks of a session, at the door of its seat.
+#[derive(Clone)]
+pub(super) struct ElicitationHooks {
+    hooks: HookSet,
+    ground: Arc<HookEnvironment>,
+}
+
+impl ElicitationHooks {
+    /// One, if any hook wants to hear of questions.
+    pub(super) fn for_session(hooks: HookSet, surroundings: &ToolSessionContext) -> Option<Self> {
+        let is_wanted = hooks.has_event(HookEvent::Elicitation)
+            || hooks.has_event(HookEvent::ElicitationResult);
+        is_wanted.then(|| {
+            let cwd = surroundings.cwd.clone();
+            let (environment, spill) =
+                (surroundings.environment.clone(), surroundings.spill_directory.clone());
+            let ground = HookEnvironment::new(
+                cwd.clone(),
+                user_directories::find_project_root(&cwd),
+                environment,
+                spill,
+            );
+            Self { hooks, ground: Arc::new(ground) }
+        })
+    }
+
+    /// What hooks say to it; nothing, if there are none for this server.
+    async fn run_hooks(
+        &self,
+        event: HookEvent,
+        server: &str,
+        more: Map<String, Value>,
+    ) -> Option<ElicitationReply> {
+        let chosen = self.hooks.select(event, Some(server), |_| false);
+        if chosen.is_empty() {
+            return None;
+        }
+        let mut input = Map::from_iter([
+            ("cwd".to_owned(), json!(self.ground.cwd.to_string_lossy())),
+            ("hook_event_name".to_owned(), json!(event.name())),
+            ("mcp_server_name".to_owned(), json!(server)),
+        ]);
+        input.extend(more);
+        let about = Some(server.to_owned());
+        let occasion = HookInvocation {
+            input: Value::Object(input),
+            subject: about,
+            ..HookInvocation::default()
+        };
+        parse_reply(chosen.run(occasion, &self.ground).await)
+    }
+}
+
+impl ElicitationInterceptor for ElicitationHooks {
+    fn before_prompt(&self, question: &ElicitationRequest) -> InterceptFuture {
+        let (door, question) = (self.clone(), question.clone());
+        Box::pin(async move {
+            let mut more = Map::new();
+            let mode = if question.url.is_some() { "url" } else { "form" };
+            more.insert("message".to_owned(), json!(question.message));
+            more.insert("mode".to_owned(), json!(mode));
+            let fields = [
+                ("requested_schema", question.schema),
+                ("url", question.url.map(Value::from)),
+                ("elicitation_id", question.id.map(Value::from)),
+            ];
+            let given =
+                fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+            more.extend(given);
+            door.run_hooks(HookEvent::Elicitation, &question.server, more).await
+        })
+    }
+
+    fn after_reply(&self, server: &str, reply: ElicitationReply) -> ElicitationFuture {
+        let (door, server) = (self.clone(), server.to_owned());
+        Box::pin(async move {
+            let (action, content) = match &reply {
+                ElicitationReply::Accept(content) => ("accept", content.clone()),
+                ElicitationReply::Decline => ("decline", None),
+                ElicitationReply::Cancel => ("cancel", None),
+            };
+            let mut more = Map::from_iter([("action".to_owned(), json!(action))]);
+            more.extend(content.map(|content| ("content".to_owned(), content)));
+            door.run_hooks(HookEvent::ElicitationResult, &server, more).await.unwrap_or(reply)
+        })
+    }
+}
+
+fn parse_reply(joint: CombinedHookResult) -> Option<ElicitationReply> {
+    if matches!(joint.verdict, HookVerdict::Block(_) | HookVerdict::Halt(_)) {
+        return Some(ElicitationReply::Decline);
+    }
+    let ElicitationAnswer { action, content } = joint.elicitation_answer?;
+    match action.as_str() {
+        "accept" => Some(ElicitationReply::Accept(content)),
+        "cancel" => Some(ElicitationReply::Cancel),
+        _ => Some(ElicitationReply::Decline),
+    }
+}

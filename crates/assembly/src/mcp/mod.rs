@@ -1,0 +1,217 @@
+//! Which MCP servers a session has: those kept in files, those of the command line, and how patient
+//! we are with them. Nothing of a project that is not trusted is in what settings hand out.
+
+pub mod browser_login;
+mod elicitation;
+mod elicitation_hooks;
+mod keyring_store;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
+use windlass_driver::mcp::{
+    LoginStore, McpHost, McpServerConfig, McpServerContext, McpServers, McpTimeouts, PrompterSlot,
+    ServerListCache,
+};
+use windlass_driver::{ToolRegistry, ToolSessionContext};
+use windlass_settings::{SettingsSource, SourcedValue};
+
+use crate::hooks;
+use crate::options::{McpOptions, RunOptions};
+use crate::settings::SettingsLayers;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+use windlass_provider::keyring::Keyring;
+
+pub use elicitation::SessionElicitor;
+use elicitation_hooks::ElicitationHooks;
+use keyring_store::KeyringSecretStore;
+
+/// Files of servers given on the command line are not longer.
+const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// The servers that are configured, and what is wrong with them.
+#[derive(Debug, Default)]
+pub struct McpServerConfigs {
+    pub servers: Vec<McpServerConfig>,
+    pub notes: Vec<String>,
+}
+
+/// Puts together what the files and the command line say.
+pub fn load_server_configs(
+    args: &McpOptions,
+    kept: &[SourcedValue<Map<String, Value>>],
+    cwd: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<McpServerConfigs, CommandError> {
+    let mut layers: Vec<McpConfigLayer> = kept
+        .iter()
+        .map(|one| McpConfigLayer {
+            scope: scope_name(one.source).to_owned(),
+            servers: one.value.clone(),
+        })
+        .collect();
+    for given in &args.mcp_config {
+        layers.push(McpConfigLayer {
+            scope: "dynamic".to_owned(),
+            servers: parse_mcp_config_flag(given, cwd)?,
+        });
+    }
+    let variables = |name: &str| lookup(name).and_then(|value| value.into_string().ok());
+    let (orders, notes) = resolve_server_configs(&layers, cwd, &variables);
+    Ok(McpServerConfigs { servers: orders, notes })
+}
+
+/// The word for where a server is kept.
+fn scope_name(source: SettingsSource) -> &'static str {
+    match source {
+        SettingsSource::User => "user",
+        SettingsSource::Project => "project",
+        SettingsSource::Local => "local",
+        SettingsSource::Flag => "dynamic",
+        SettingsSource::Managed => "managed",
+    }
+}
+
+fn parse_mcp_config_flag(given: &str, cwd: &Path) -> Result<Map<String, Value>, CommandError> {
+    let (name, text) = match given.trim_start().starts_with('{') {
+        true => ("--mcp-config".to_owned(), given.to_owned()),
+        false => {
+            let path = cwd.join(given);
+            let length = std::fs::metadata(&path).map_or(0, |found| found.len());
+            let read = match length > FILE_BYTES_MAX {
+                true => Err(std::io::Error::other("it is too long")),
+                false => std::fs::read_to_string(&path),
+            };
+            let text = read.map_err(|error| {
+                CommandError::usage(format!(
+                    "--mcp-config: {} cannot be read: {error}",
+                    path.display()
+                ))
+            })?;
+            (path.display().to_string(), text)
+        }
+    };
+    let wrong = |why: String| {
+        CommandError::usage(format!(
+            "--mcp-config: {name}: {why}; write {{\"mcpServers\": {{\"name\": {{\"command\": …}}}}}}"
+        ))
+    };
+    let mut value: Value = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    match value.get_mut("mcpServers").map(Value::take) {
+        Some(Value::Object(servers)) => Ok(servers),
+        Some(_) => Err(wrong("`mcpServers` is not an object".to_owned())),
+        None => Err(wrong("there is no `mcpServers`".to_owned())),
+    }
+}
+
+/// The file in which the user's servers are kept.
+pub fn user_config_file(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    match lookup("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()) {
+        Some(_) => {
+            user_directories::claude_directory(lookup).map(|folder| folder.join(".claude.json"))
+        }
+        None => user_directories::home_directory(lookup).map(|home| home.join(".claude.json")),
+    }
+}
+
+/// How patient we are, by the environment.
+pub fn read_timeouts(lookup: &impl EnvLookup) -> Result<McpTimeouts, CommandError> {
+    let usual = McpTimeouts::default();
+    let time = |name: &str, usual: Duration| {
+        Ok::<_, CommandError>(
+            read_positive_number(lookup, name)?.map_or(usual, Duration::from_millis),
+        )
+    };
+    Ok(McpTimeouts {
+        connect: time("MCP_TIMEOUT", usual.connect)?,
+        call: time("MCP_TOOL_TIMEOUT", usual.call)?,
+        ..usual
+    })
+}
+
+fn read_positive_number(lookup: &impl EnvLookup, name: &str) -> Result<Option<u64>, CommandError> {
+    let Some(text) = environment::read_variable(lookup, name)? else { return Ok(None) };
+    let number = text.parse::<u64>().ok().filter(|number| *number > 0);
+    number
+        .map(Some)
+        .ok_or_else(|| CommandError::usage(format!("{name} is not a whole number over 0")))
+}
+
+/// Sets the servers of a session going behind its registry. Adds what people should know.
+pub fn start_session_servers(
+    args: &RunOptions,
+    layers: &SettingsLayers,
+    (surroundings, registry): (&ToolSessionContext, &mut ToolRegistry),
+    notes: &mut Vec<String>,
+    lookup: &impl EnvLookup,
+) -> Result<McpServers, CommandError> {
+    let kept: &[_] = match args.mcp.strict_mcp_config {
+        true => &[],
+        false => &layers.loaded.mcp_servers,
+    };
+    let configured = load_server_configs(&args.mcp, kept, &surroundings.cwd, lookup)?;
+    notes.extend(configured.notes);
+    // A program that drives us may yet bring more.
+    let is_needed = !configured.servers.is_empty() || args.reads_stream_json();
+    // Whoever prints one answer has nobody in front; a program or a person that stays may be asked.
+    let seat = match args.print.is_some() && !args.reads_stream_json() {
+        true => PrompterSlot::none(),
+        false => PrompterSlot::reserve(),
+    };
+    let (hooks, _) = hooks::load_hooks(layers);
+    let seat = match ElicitationHooks::for_session(hooks, surroundings) {
+        Some(door) => seat.with_interceptor(Arc::new(door)),
+        None => seat,
+    };
+    let servers = start_servers(configured.servers, surroundings, seat, lookup)?;
+    if is_needed {
+        servers.attach(registry);
+    }
+    Ok(servers)
+}
+
+/// Sets servers going.
+pub fn start_servers(
+    orders: Vec<McpServerConfig>,
+    surroundings: &ToolSessionContext,
+    seat: PrompterSlot,
+    lookup: &impl EnvLookup,
+) -> Result<McpServers, CommandError> {
+    let host = Arc::new(SessionRoots { roots: surroundings.working_directories() });
+    let mut common =
+        McpServerContext::new(surroundings.for_subagent(), read_timeouts(lookup)?, host);
+    common.list_cache = user_directories::cache_directory(lookup)
+        .map(|folder| ServerListCache::new(folder.join("mcp")));
+    common.login_store = open_credential_store(lookup);
+    common.prompter = seat;
+    let tokens = read_positive_number(lookup, "MAX_MCP_OUTPUT_TOKENS")?;
+    let tokens = tokens.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+    Ok(McpServers::start(orders, common, tokens))
+}
+
+/// Where logins are kept: in the key ring, or in files where there is none.
+pub fn open_credential_store(lookup: &impl EnvLookup) -> Option<LoginStore> {
+    let vault = user_directories::state_directory(lookup)
+        .map(|folder| LoginStore::new(folder.join("mcp")))?;
+    Some(match Keyring::detect(lookup) {
+        Ok(ring) => vault.with_secret_store(Arc::new(KeyringSecretStore(ring))),
+        Err(_) => vault,
+    })
+}
+
+/// A session as servers see it: it works somewhere.
+struct SessionRoots {
+    roots: Vec<PathBuf>,
+}
+
+impl McpHost for SessionRoots {
+    fn roots(&self) -> Vec<PathBuf> {
+        self.roots.clone()
+    }
+}

@@ -1,0 +1,172 @@
+//! Prompts that stand for longer ones: `/name words` for a page that somebody keeps, with the words
+//! in their places, commands replaced by what they print, and `@file` by what the file holds.
+//!
+//! Nothing here may do more than a tool may: a command and a file go through the same rules and the
+//! same tools as the model's own calls. A project's page runs nothing and grants nothing before the
+//! project is trusted.
+
+mod file_mention;
+mod prompt_tools;
+
+use windlass_driver::{PromptSubmission, SlashCommandCall as Called};
+use windlass_permission::{PriorDecision, Rule};
+use windlass_vocabulary::{ContentBlock, ModelName};
+
+pub use prompt_tools::PromptTools;
+use windlass_host::command_error::CommandError;
+use windlass_project::argument_substitution::{ArgumentSubstitution, ExpansionVariables};
+use windlass_project::custom_command::{CommandAuthor, CustomCommands};
+use windlass_project::shell_snippet::{self, PromptSegment};
+
+/// A command that stands for a longer prompt, as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomCommandEntry {
+    /// Without the slash.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What may be written after it.
+    pub argument_hint: String,
+}
+
+/// What a prompt became.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ExpandedPrompt {
+    /// What the model is told.
+    text: String,
+    /// The files it mentions, each with its name before it.
+    files: Vec<String>,
+    /// What may run besides, for this prompt alone.
+    allow: Vec<Rule>,
+    /// Who is asked, for this prompt alone.
+    model: Option<ModelName>,
+    /// The page it stands for.
+    custom_command: Option<Called>,
+}
+
+/// Everything needed to expand prompts that come later.
+#[derive(Clone, Debug)]
+pub struct PromptExpander {
+    /// The pages there are.
+    pub custom_commands: CustomCommands,
+    /// What they may name.
+    pub variables: ExpansionVariables,
+    /// What they may use.
+    pub tools: PromptTools,
+}
+
+impl PromptExpander {
+    /// Everything that may be typed as a command: pages, then prompts that servers have ready.
+    pub fn list_commands(&self) -> Vec<CustomCommandEntry> {
+        let pages = self.custom_commands.iter().map(|page| CustomCommandEntry {
+            name: page.name.clone(),
+            description: page.description.clone(),
+            argument_hint: page.argument_hint.clone().unwrap_or_default(),
+        });
+        let prompts =
+            self.tools.mcp_servers.prompt_commands().into_iter().map(|prompt| CustomCommandEntry {
+                argument_hint: prompt.argument_hint(),
+                name: prompt.name,
+                description: prompt.description,
+            });
+        pages.chain(prompts).collect()
+    }
+
+    /// Makes of a message what the model is told, with what may run besides for it alone.
+    pub async fn expand(&self, said: PromptSubmission) -> Result<PromptSubmission, CommandError> {
+        expand_submission(said, &self.custom_commands, &self.variables, self.tools.clone()).await
+    }
+}
+
+/// Makes of a message what the model is told, with what may run besides for it alone. Only words
+/// stand for others; a message with pictures keeps what it says.
+pub async fn expand_submission(
+    mut said: PromptSubmission,
+    pages: &CustomCommands,
+    names: &ExpansionVariables,
+    hands: PromptTools,
+) -> Result<PromptSubmission, CommandError> {
+    if let [ContentBlock::Text(text)] = said.content.as_slice()
+        && let Some(content) = hands.mcp_servers.expand_prompt(text).await
+    {
+        said.content = content.map_err(CommandError::failure)?;
+        return Ok(said);
+    }
+    if let [ContentBlock::Text(text)] = said.content.as_mut_slice() {
+        let expanded = expand_prompt(std::mem::take(text), pages, names, hands).await?;
+        *text = expanded.text;
+        said.content.extend(expanded.files.into_iter().map(ContentBlock::Text));
+        said.allow.extend(expanded.allow);
+        said.model = expanded.model;
+        said.slash_command = expanded.custom_command;
+    }
+    Ok(said)
+}
+
+/// Makes of a prompt what the model is told. One that is no page's name keeps its words; the files
+/// it mentions are put behind them.
+async fn expand_prompt(
+    prompt: String,
+    pages: &CustomCommands,
+    names: &ExpansionVariables,
+    mut hands: PromptTools,
+) -> Result<ExpandedPrompt, CommandError> {
+    let Some((custom, words)) = pages.find_invoked(&prompt) else {
+        // Whoever names a file wants it read.
+        let files =
+            file_mention::read_mentioned_files(&prompt, &hands, &PriorDecision::Allow).await;
+        return Ok(ExpandedPrompt { text: prompt, files, ..ExpandedPrompt::default() });
+    };
+    let page = custom.read_content().map_err(|problem| {
+        CommandError::failure(format!("/{}: {}: {problem}", custom.name, custom.path.display()))
+    })?;
+    let may_run = custom.author == CommandAuthor::User || hands.trusts_project;
+    let allow = if may_run { page.allow.clone() } else { Vec::new() };
+    hands.policy.rules.allow.extend(allow.iter().cloned());
+    let folder = custom.folder();
+    let filling = ArgumentSubstitution::new(words, &page.arguments, names, &folder);
+    let mut text = String::new();
+    let mut used = false;
+    for piece in shell_snippet::split_segments(&page.body) {
+        match piece {
+            PromptSegment::Text(part) => {
+                let (part, has_used) = filling.substitute(part);
+                text.push_str(&part);
+                used |= has_used;
+            }
+            PromptSegment::Command(_) if !hands.may_run_snippets => {
+                text.push_str(SNIPPETS_DISABLED);
+            }
+            PromptSegment::Command(_) if !may_run => {
+                return Err(CommandError::failure(format!(
+                    "/{} of this project runs commands, and the project is not trusted; look at {}, \
+                     then trust the project",
+                    custom.name,
+                    custom.path.display()
+                )));
+            }
+            PromptSegment::Command(command) => {
+                let (command, has_used) = filling.substitute(command);
+                used |= has_used;
+                let said = hands.run_command(&command).await.map_err(|why| {
+                    CommandError::failure(format!(
+                        "/{}: `{command}` was not run: {why}",
+                        custom.name
+                    ))
+                })?;
+                text.push_str(&said);
+            }
+        }
+    }
+    if !used && !words.is_empty() {
+        text = format!("{}\n\nARGUMENTS: {words}", text.trim_end());
+    }
+    let model = page.model.as_deref().map(|model| names.resolve_model(model));
+    let source = if custom.author == CommandAuthor::User { "user" } else { "project" };
+    let page = Some(Called { name: custom.name.clone(), arguments: words.to_owned(), source });
+    let files = file_mention::read_mentioned_files(&text, &hands, &PriorDecision::None).await;
+    Ok(ExpandedPrompt { text, files, allow, model, custom_command: page })
+}
+
+/// What stands in the place of a command that settings do not let run.
+const SNIPPETS_DISABLED: &str = "[a command is not run here: disableSkillShellExecution]";

@@ -1,0 +1,147 @@
+//! The hands of a prompt: the session's own tools under the session's own rules. What would have to
+//! be asked is not done, because the user has just spoken and nobody waits for a question; a file that
+//! the user names himself is as good as asked for, unless a rule says otherwise.
+
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Value, json};
+use windlass_driver::mcp::McpServers;
+use windlass_driver::{HostFileSystem, ToolCallContext, ToolRegistry, ToolSessionContext};
+use windlass_permission::{PermissionDecision, Policy, PriorDecision, decide_with_file_system};
+use windlass_vocabulary::{
+    Json, MediaContent, PermissionMode, ToolCall, ToolCallId, ToolName, ToolOutcome, ToolResultPart,
+};
+
+static BUILTIN_TOOLS: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::with_builtin_tools);
+
+/// What a prompt may use.
+#[derive(Clone, Debug)]
+pub struct PromptTools {
+    /// The tools.
+    pub registry: ToolRegistry,
+    /// Where they work.
+    pub tool_context: Arc<ToolSessionContext>,
+    /// What may run.
+    pub policy: Policy,
+    /// The servers whose prompts and resources it may name.
+    pub mcp_servers: McpServers,
+    /// The user trusts what the project brings along.
+    pub trusts_project: bool,
+    /// Commands in pages are run.
+    pub may_run_snippets: bool,
+}
+
+impl PromptTools {
+    /// What a command prints, or why it was not run.
+    pub(super) async fn run_command(&self, command: &str) -> Result<String, String> {
+        let input = json!({"command": command, "timeout": COMMAND_MILLIS_MAX});
+        self.call_for_text("Bash", &input).await.map(|outcome| outcome.trim_end().to_owned())
+    }
+
+    /// What a file holds, or why it cannot be shown.
+    pub(super) async fn read_file(
+        &self,
+        path: &str,
+        opinion: PriorDecision,
+    ) -> Result<String, String> {
+        let outcome =
+            self.call_tool_with_opinion("Read", &json!({ "file_path": path }), opinion).await?;
+        Ok(join_text_parts(outcome))
+    }
+
+    /// What a resource of a server holds, if this names one. The user named it, so only what is
+    /// forbidden is not read.
+    pub(super) async fn read_resource(&self, mention: &str) -> Option<Result<String, String>> {
+        let (server, uri) =
+            mention.split_once(':').filter(|(name, _)| self.mcp_servers.has(name))?;
+        let input = json!({ "server": server, "uri": uri });
+        let mut present = self.clone();
+        present.policy.can_ask = true;
+        match present.decide("ReadMcpResourceTool", &input, PriorDecision::None) {
+            PermissionDecision::Deny { why, .. } => Some(Err(why)),
+            PermissionDecision::Allow(_) | PermissionDecision::Ask(_) => {
+                self.mcp_servers.read_mentioned_resource(mention).await
+            }
+        }
+    }
+
+    /// May this be read without a question? Says why not.
+    pub fn may_read(&self, path: &str) -> Result<(), String> {
+        match self.decide("Read", &json!({ "file_path": path }), PriorDecision::None) {
+            PermissionDecision::Allow(_) => Ok(()),
+            PermissionDecision::Ask(question) => Err(question.view().why.clone()),
+            PermissionDecision::Deny { why, .. } => Err(why),
+        }
+    }
+
+    /// The session's tools. Reading for the user needs none of them: a session whose model has no
+    /// tools is still told what he names.
+    fn registry_for(&self, name: &str) -> &ToolRegistry {
+        match name {
+            "Read" if self.registry.get(name).is_none() => &BUILTIN_TOOLS,
+            _ => &self.registry,
+        }
+    }
+
+    fn decide(&self, name: &str, input: &Value, opinion: PriorDecision) -> PermissionDecision {
+        let input = Json::from_checked(&input.to_string());
+        let inspection = self.registry_for(name).inspect(name, &input);
+        let (id, name) = (ToolCallId::from("prompt"), ToolName::from(name));
+        let call = ToolCall { id, name, input, signature: None };
+        decide_with_file_system(&self.policy, call, &inspection, opinion, &HostFileSystem::new())
+    }
+
+    /// What a command of the user's own prints. Nobody has to be asked; what is denied stays so.
+    pub async fn run_user_command(&self, command: &str) -> Result<String, String> {
+        let mut hands = self.clone();
+        hands.policy.mode = PermissionMode::BypassPermissions;
+        hands.run_command(command).await
+    }
+
+    /// The images a file holds.
+    pub async fn read_media(&self, path: &str) -> Vec<MediaContent> {
+        let outcome = self.call_tool("Read", &json!({ "file_path": path })).await;
+        let parts = outcome.map(|outcome| outcome.content).unwrap_or_default().into_iter();
+        let media = parts.filter_map(|part| match part {
+            ToolResultPart::Media(media) => Some(media),
+            ToolResultPart::Text(_) => None,
+        });
+        media.collect()
+    }
+
+    async fn call_for_text(&self, name: &str, input: &Value) -> Result<String, String> {
+        self.call_tool(name, input).await.map(join_text_parts)
+    }
+
+    async fn call_tool(&self, name: &str, input: &Value) -> Result<ToolOutcome, String> {
+        self.call_tool_with_opinion(name, input, PriorDecision::None).await
+    }
+
+    async fn call_tool_with_opinion(
+        &self,
+        name: &str,
+        input: &Value,
+        opinion: PriorDecision,
+    ) -> Result<ToolOutcome, String> {
+        let Some(tool) = self.registry_for(name).get(name) else {
+            return Err(format!("the tool {name} is not offered in this session"));
+        };
+        let granted = match self.decide(name, input, opinion) {
+            PermissionDecision::Allow(granted) => granted,
+            PermissionDecision::Ask(question) => return Err(question.view().why.clone()),
+            PermissionDecision::Deny { why, .. } => return Err(why),
+        };
+        Ok(tool.run(granted, ToolCallContext::new(Arc::clone(&self.tool_context))).await)
+    }
+}
+
+fn join_text_parts(outcome: ToolOutcome) -> String {
+    let texts = outcome.content.into_iter().filter_map(|part| match part {
+        ToolResultPart::Text(text) => Some(text),
+        ToolResultPart::Media(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// How long a command in a page may take.
+const COMMAND_MILLIS_MAX: u64 = 60_000;

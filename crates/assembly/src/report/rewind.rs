@@ -1,0 +1,243 @@
+//! `windlass rewind` and `/rewind`: a session goes back to one of its prompts, the conversation, the
+//! files our tools changed, or both. Shown first, if asked; refused where others changed a file since.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_driver::rewind::{
+    self, FileRewind, REWIND_NOT_COVERED, RestoreStatus, RewindError, RewindOptions, RewindScope,
+};
+use windlass_driver::{Durability, Session};
+use windlass_journal::transcript::TracedMessage;
+use windlass_journal::{SnapshotLimits, SnapshotStore, lock_journal, rewind_locked};
+
+use crate::session::{journal_error, rewind_point};
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::text_table::{ColumnAlignment, render_table};
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_host::environment::EnvLookup;
+
+/// What is wanted of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewindArguments {
+    /// To which prompt; none lists them.
+    pub to: Option<String>,
+    pub scope: RewindScope,
+    pub options: RewindOptions,
+}
+
+/// The words after `/rewind`.
+pub fn parse_rewind_arguments(words: &str) -> Result<RewindArguments, CommandError> {
+    let mut wanted = RewindArguments {
+        to: None,
+        scope: RewindScope { conversation: true, files: true },
+        options: RewindOptions::default(),
+    };
+    for word in words.split_whitespace() {
+        match word.trim_start_matches("--") {
+            "conversation" => wanted.scope.files = false,
+            "files" => wanted.scope.conversation = false,
+            "both" => {}
+            "dry-run" => wanted.options.dry_run = true,
+            "overwrite" => wanted.options.overwrite = true,
+            other if wanted.to.is_none() => wanted.to = Some(other.to_owned()),
+            _ => {
+                return Err(CommandError::usage(
+                    "/rewind takes a prompt's number or name, and conversation, files, both, \
+                     dry-run or overwrite",
+                ));
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Goes back, or says what that would mean; for people and for programs.
+pub fn rewind_journal(
+    journal: &Path,
+    id: &str,
+    wanted: &RewindArguments,
+) -> Result<(String, Value), CommandError> {
+    let messages = rewind_point::trace_messages(journal, id)?;
+    let prompts: Vec<&TracedMessage> = messages.iter().filter(|traced| traced.is_prompt).collect();
+    let kept = SnapshotStore::open(
+        &SnapshotStore::folder_for(journal),
+        Durability::Synced,
+        SnapshotLimits::default(),
+    );
+    let kept = kept.map_err(|error| journal_error(&error))?;
+    let Some(to) = &wanted.to else { return Ok(render_prompts(id, &prompts, &kept)) };
+    let (number, prompt) = find_prompt(&prompts, to)?;
+    let end = messages.last().map_or(0, |last| last.last_record);
+    // Nobody may write the session meanwhile.
+    let held = lock_journal(journal).map_err(|error| journal_error(&error))?;
+    let before = prompt.record.saturating_sub(1);
+    let mut files = Vec::new();
+    if wanted.scope.files {
+        files = rewind::rewind(&kept, before, end, wanted.options).map_err(rewind_error)?;
+    }
+    if wanted.scope.conversation && !wanted.options.dry_run {
+        rewind_locked(&held, before, &rewind_point::fallback_settings())
+            .map_err(|error| journal_error(&error))?;
+    }
+    Ok(render_rewind(wanted, number, prompt, &files))
+}
+
+/// The same in a session that is open: what is going on there is ended, and it goes on from before
+/// the prompt.
+pub async fn rewind_open_session(
+    session: &Session,
+    journal: &Path,
+    id: &str,
+    wanted: &RewindArguments,
+) -> Result<(String, Value), CommandError> {
+    let (journal, id, asked) = (journal.to_owned(), id.to_owned(), wanted.clone());
+    let looked = tokio::task::spawn_blocking(move || match &asked.to {
+        None => rewind_journal(&journal, &id, &asked).map(Err),
+        Some(to) => {
+            let messages = rewind_point::trace_messages(&journal, &id)?;
+            let prompts: Vec<&TracedMessage> =
+                messages.iter().filter(|traced| traced.is_prompt).collect();
+            find_prompt(&prompts, to).map(|(number, prompt)| Ok((number, prompt.clone())))
+        }
+    });
+    let broken = |error| CommandError::failure(format!("this should not happen: {error}"));
+    let (number, prompt) = match looked.await.map_err(broken)?? {
+        Ok(found) => found,
+        Err(listed) => return Ok(listed),
+    };
+    let name = prompt.uuids.first().cloned().unwrap_or_default();
+    let rewound = session.rewind(name, wanted.scope, wanted.options).await.map_err(rewind_error)?;
+    Ok(render_rewind(wanted, number, &prompt, &rewound.files))
+}
+
+/// The prompt that is called this: its number, or else the beginning of its name in the transcript.
+fn find_prompt<'a>(
+    prompts: &[&'a TracedMessage],
+    to: &str,
+) -> Result<(usize, &'a TracedMessage), CommandError> {
+    let numbered = || (1..).zip(prompts.iter().copied());
+    let number = to.parse::<usize>().ok();
+    if let Some(found) = numbered().find(|(place, _)| Some(*place) == number) {
+        return Ok(found);
+    }
+    let is_named = |traced: &TracedMessage| traced.uuids.iter().any(|own| own.starts_with(to));
+    let found: Vec<(usize, &TracedMessage)> = numbered().filter(|(_, it)| is_named(it)).collect();
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(CommandError::usage(format!(
+            "there is no prompt `{to}`; without --to the prompts of the session are listed"
+        ))),
+        _ => {
+            Err(CommandError::usage(format!("several prompts are called `{to}`; give more of it")))
+        }
+    }
+}
+
+fn render_prompts(id: &str, prompts: &[&TracedMessage], kept: &SnapshotStore) -> (String, Value) {
+    let mut rows = vec![["", "files", "message", "prompt"].map(str::to_owned)];
+    let mut objects = Vec::new();
+    for (place, traced) in prompts.iter().enumerate() {
+        let before = traced.record.saturating_sub(1);
+        let files = kept.plan_restore(before).into_iter();
+        let files =
+            files.filter(|planned| planned.status != RestoreStatus::AlreadyRestored).count();
+        let name = traced.uuids.first().cloned().unwrap_or_default();
+        let words = truncate_with_ellipsis(&to_single_line(&traced.text), PROMPT_CHARS_MAX);
+        objects.push(
+            json!({"number": place + 1, "uuid": name, "prompt": traced.text, "files": files}),
+        );
+        rows.push([(place + 1).to_string(), files.to_string(), name, words]);
+    }
+    let sides = [
+        ColumnAlignment::Right,
+        ColumnAlignment::Right,
+        ColumnAlignment::Left,
+        ColumnAlignment::Left,
+    ];
+    let text = format!(
+        "Session {id}\n{}\nGo back to before a prompt: windlass rewind {id} --to NUMBER. {REWIND_NOT_COVERED}\n",
+        render_table(sides, &rows)
+    );
+    (text, json!({"session_id": id, "prompts": objects}))
+}
+
+fn render_rewind(
+    wanted: &RewindArguments,
+    number: usize,
+    prompt: &TracedMessage,
+    files: &[FileRewind],
+) -> (String, Value) {
+    let is_done = !wanted.options.dry_run;
+    let mut text = String::new();
+    let words = truncate_with_ellipsis(&to_single_line(&prompt.text), PROMPT_CHARS_MAX);
+    if wanted.scope.conversation {
+        let begins =
+            if is_done { "The conversation goes on" } else { "The conversation would go on" };
+        text.push_str(&format!("{begins} before prompt {number}: {words}\n"));
+    }
+    let rows: Vec<[String; 4]> = files.iter().map(build_file_row).collect();
+    text.push_str(&render_table(
+        [
+            ColumnAlignment::Left,
+            ColumnAlignment::Right,
+            ColumnAlignment::Right,
+            ColumnAlignment::Left,
+        ],
+        &rows,
+    ));
+    if wanted.scope.files {
+        let many = match files.len() {
+            0 => "No file changes.".to_owned(),
+            count if is_done => format!("{count} files went back."),
+            count => format!("{count} files would go back."),
+        };
+        text.push_str(&format!("{many} {REWIND_NOT_COVERED}\n"));
+    }
+    let objects: Vec<Value> = files.iter().map(file_to_json).collect();
+    let object = json!({
+        "prompt": number,
+        "uuid": prompt.uuids.first(),
+        "conversation": wanted.scope.conversation,
+        "dry_run": wanted.options.dry_run,
+        "files": objects,
+    });
+    (text, object)
+}
+
+fn build_file_row(file: &FileRewind) -> [String; 4] {
+    let note = match file.file_state {
+        RestoreStatus::ChangedByOthers => "changed by others since",
+        RestoreStatus::NotStored => "too large: cannot go back",
+        RestoreStatus::Restorable | RestoreStatus::AlreadyRestored if file.is_removed => "removed",
+        RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "",
+    };
+    let path = to_single_line(&file.path.to_string_lossy());
+    [path, format!("+{}", file.insertions), format!("-{}", file.deletions), note.to_owned()]
+}
+
+fn file_to_json(file: &FileRewind) -> Value {
+    let standing = match file.file_state {
+        RestoreStatus::ChangedByOthers => "changed_by_others",
+        RestoreStatus::NotStored => "not_kept",
+        RestoreStatus::Restorable | RestoreStatus::AlreadyRestored => "ours",
+    };
+    json!({
+        "path": file.path,
+        "removed": file.is_removed,
+        "insertions": file.insertions,
+        "deletions": file.deletions,
+        "standing": standing,
+    })
+}
+
+fn rewind_error(error: RewindError) -> CommandError {
+    match error {
+        RewindError::ChangedByOthers(_) => CommandError::failure(format!(
+            "nothing was done: {error}; look with --dry-run, and say --overwrite to overwrite them"
+        )),
+        error => CommandError::failure(error.to_string()),
+    }
+}
+
+const PROMPT_CHARS_MAX: usize = 60;

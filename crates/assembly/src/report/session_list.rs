@@ -1,0 +1,186 @@
+//! Sessions as rows: all of them, or those in which something was said.
+
+use serde_json::{Value, json};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{LastRun, ListedSession, SessionSummary, is_being_written};
+
+use crate::directories::working_directory;
+use crate::session::session_lookup::find_session_here;
+use crate::session::{self, journal_error};
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::{format_count, format_money};
+use windlass_host::display::text_table::{ColumnAlignment, format_time_ago, render_table};
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_host::environment::EnvLookup;
+
+/// Which sessions are listed, and how.
+#[derive(Clone, Debug, Default)]
+pub struct SessionListOptions {
+    /// Those of all directories.
+    pub all: bool,
+    /// 0 is no limit.
+    pub limit: usize,
+    pub json: bool,
+}
+
+/// `windlass sessions list`.
+pub fn render_session_list(
+    args: &SessionListOptions,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
+    let project = (!args.all).then_some(cwd.as_path());
+    let mut listed = catalogue.list(project).map_err(|error| journal_error(&error))?;
+    let there = listed.len();
+    if args.limit > 0 {
+        listed.truncate(args.limit);
+    }
+    if args.json {
+        let sessions: Vec<Value> = listed.iter().map(session_to_json).collect();
+        return Ok(format!("{}\n", json!({"total": there, "sessions": sessions})));
+    }
+    if listed.is_empty() {
+        let place = if args.all { "" } else { " of this directory; --all lists all" };
+        return Ok(format!("There are no sessions{place}.\n"));
+    }
+    let mut text = render_session_table(&listed, args.all);
+    if there > listed.len() {
+        let more = format_count(u64::try_from(there - listed.len()).unwrap_or(u64::MAX));
+        text.push_str(&format!("\n{more} more; --limit 0 lists all.\n"));
+    }
+    Ok(text)
+}
+
+/// `windlass sessions search`.
+pub fn render_search(
+    words: &str,
+    args: &SessionListOptions,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    if words.trim().is_empty() {
+        return Err(CommandError::usage("there is nothing to search for; give some words"));
+    }
+    let (catalogue, cwd) = (session::open_catalogue(lookup)?, working_directory()?);
+    let project = (!args.all).then_some(cwd.as_path());
+    let hits =
+        catalogue.search(words, project, args.limit).map_err(|error| journal_error(&error))?;
+    if args.json {
+        let hit = |hit: &windlass_journal::session_catalogue::SessionSearchHit| json!({"session": session_to_json(&hit.session), "excerpt": hit.excerpt, "said": hit.item});
+        let hits: Vec<Value> = hits.iter().map(hit).collect();
+        return Ok(format!("{}\n", json!({"hits": hits})));
+    }
+    if hits.is_empty() {
+        return Ok(format!("No session says \"{}\".\n", to_single_line(words)));
+    }
+    let rows: Vec<[String; 4]> = hits
+        .iter()
+        .map(|hit| {
+            let card = &hit.session.summary;
+            [
+                short_id(card),
+                format_time_ago(card.updated),
+                display_title(card),
+                to_single_line(&hit.excerpt),
+            ]
+        })
+        .collect();
+    Ok(render_table([ColumnAlignment::Left; 4], &rows))
+}
+
+fn render_session_table(listed: &[ListedSession], with_project: bool) -> String {
+    let head = ["id", "last", "state", "messages", "cost", "name or first words", "directory"];
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(listed.iter().map(|listed| {
+        let card = &listed.summary;
+        let project = card.project.clone().unwrap_or_default();
+        let project = if with_project { to_single_line(&project) } else { String::new() };
+        [
+            short_id(card),
+            format_time_ago(card.updated),
+            session_state(listed).to_owned(),
+            format_count(card.messages),
+            format_money(card.cost),
+            display_title(card),
+            project,
+        ]
+    }));
+    if !with_project && let Some(head) = rows.first_mut() {
+        head[6].clear();
+    }
+    let (left, right) = (ColumnAlignment::Left, ColumnAlignment::Right);
+    render_table([left, left, left, right, right, left, left], &rows)
+}
+
+/// What became of it, as far as anybody can say from outside. What a process works on is locked by it, so
+/// one that was killed in the middle of a run shows.
+pub fn session_state(listed: &ListedSession) -> &'static str {
+    let is_held = is_being_written(&listed.path);
+    match listed.summary.last_run {
+        LastRun::Open if is_held => "working",
+        // Somebody has to say something: a prompt, an answer, what is to become of a call.
+        _ if is_held => "waiting",
+        LastRun::PutOff => "waiting",
+        LastRun::Open | LastRun::Asking => "interrupted",
+        LastRun::Ended(terminal) if terminal.is_abort() => "interrupted",
+        LastRun::Ended(terminal) if terminal.is_error() => "failed",
+        LastRun::Ended(_) | LastRun::None => "done",
+    }
+}
+
+/// What it is called, or else how it began.
+fn display_title(card: &SessionSummary) -> String {
+    let words = match (&card.title, card.prompt.as_str()) {
+        (Some(title), _) => title,
+        (None, "") => "(nothing was said)",
+        (None, prompt) => prompt,
+    };
+    truncate_with_ellipsis(&to_single_line(words), TITLE_MAX)
+}
+
+/// Enough of an id to be told from others, and to find it again.
+fn short_id(card: &SessionSummary) -> String {
+    card.id.chars().take(ID_SHOWN).collect()
+}
+
+/// A session for a program.
+pub fn session_to_json(listed: &ListedSession) -> Value {
+    let card = &listed.summary;
+    json!({
+        "session_id": card.id,
+        "name": card.title,
+        "first_prompt": card.prompt,
+        "project": card.project,
+        "branch": card.branch,
+        "forked_from": card.parent,
+        "state": session_state(listed),
+        "created": format_timestamp(card.created),
+        "updated": format_timestamp(card.updated),
+        "messages": card.messages,
+        "cost_micro_usd": card.cost.0,
+        "bytes": card.size,
+    })
+}
+
+const ID_SHOWN: usize = 13;
+const TITLE_MAX: usize = 60;
+
+/// Earlier sessions of this directory, or how to go on with one: the session that is open cannot
+/// become another.
+pub fn render_resume_help(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    match wanted {
+        None => render_session_list(
+            &SessionListOptions { all: false, limit: RESUMABLE_MAX, json: false },
+            lookup,
+        ),
+        Some(_) => {
+            let id = find_session_here(wanted, lookup)?.summary.id;
+            Ok(format!("Leave this session, then go on with that one: windlass --resume {id}\n"))
+        }
+    }
+}
+
+/// Sessions that are shown to choose from.
+const RESUMABLE_MAX: usize = 20;

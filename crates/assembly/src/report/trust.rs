@@ -1,0 +1,30 @@
+//! What a project brings along that needs the user's trust, for people.
+
+use windlass_permission::sanitize::escape_invisible;
+use windlass_settings::{ProjectTrust, TrustState};
+
+/// What a project brings along, for people.
+pub fn render_trust(trust: &ProjectTrust, is_accepted: bool) -> String {
+    let root = trust.root.display();
+    if trust.items.is_empty() {
+        return format!("{root} brings along nothing that needs trust\n");
+    }
+    let mut text = match (is_accepted, trust.state) {
+        (true, _) => format!("{root} is trusted with exactly this:\n"),
+        (false, TrustState::Given) => format!("{root} is trusted with this:\n"),
+        (false, TrustState::Changed) => {
+            format!("{root} has changed since it was trusted; it now brings along this:\n")
+        }
+        (false, _) => format!("{root} is not trusted; it brings along this:\n"),
+    };
+    let mut last = "";
+    for item in &trust.items {
+        if item.name != last {
+            text.push_str(&format!("\n{}\n", escape_invisible(&item.name)));
+            last = &item.name;
+        }
+        // Whole: nobody can consent to what is not shown.
+        text.push_str(&format!("  {}: {}\n", item.key, escape_invisible(&item.value.to_string())));
+    }
+    text
+}

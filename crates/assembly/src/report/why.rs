@@ -1,0 +1,264 @@
+//! `windlass why`: why a session went on, recovered, shrank, changed its model or stopped, in plain
+//! words. Read off the replay; the words that the loop itself used then stand behind ours.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use windlass_journal::time_format::format_timestamp;
+use windlass_journal::{ExplainedStep, explain_journal};
+use windlass_vocabulary::{Notice, Terminal, Transition};
+
+use crate::session::journal_error;
+use crate::session::rewind_point::fallback_settings;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::display::human_format::{format_count, format_money};
+use windlass_host::display::strip_control_characters;
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+
+/// Something that has a reason.
+#[derive(Debug)]
+struct RunReason {
+    run: u32,
+    turn: u32,
+    at: u64,
+    /// The kind, for programs.
+    kind: &'static str,
+    /// The name it has in the specification, if it has one.
+    name: Option<&'static str>,
+    words: String,
+}
+
+/// What to print.
+pub fn render_reasons(
+    journal: &Path,
+    turn: Option<u32>,
+    is_json: bool,
+) -> Result<String, CommandError> {
+    let mut reasons: Vec<RunReason> = Vec::new();
+    let mut at = WalkPosition { run: 0, turn: 1 };
+    explain_journal(journal, &fallback_settings(), |walked| {
+        at.collect_reasons(&walked, &mut reasons);
+    })
+    .map_err(|error| journal_error(&error))?;
+    if let Some(turn) = turn {
+        let last = reasons.iter().map(|reason| reason.run).max().unwrap_or(0);
+        reasons.retain(|reason| reason.run == last && reason.turn == turn);
+        if reasons.is_empty() {
+            return Err(CommandError::usage(format!("the last run has no turn {turn}")));
+        }
+    }
+    if is_json {
+        let reasons: Vec<Value> = reasons.iter().map(reason_to_json).collect();
+        return Ok(format!("{}\n", json!({"reasons": reasons})));
+    }
+    Ok(match reasons.is_empty() {
+        true => "Nothing was asked of a model yet.\n".to_owned(),
+        false => reasons.iter().map(render_reason).collect(),
+    })
+}
+
+/// The last reasons of a session, in plain words.
+pub fn render_recent_reasons(journal: &Path) -> Result<String, CommandError> {
+    let text = render_reasons(journal, None, false)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let from = lines.len().saturating_sub(RECENT_LINES_MAX);
+    Ok(lines.get(from..).unwrap_or_default().join("\n"))
+}
+
+const RECENT_LINES_MAX: usize = 12;
+
+/// Where the walk is.
+struct WalkPosition {
+    run: u32,
+    turn: u32,
+}
+
+impl WalkPosition {
+    fn collect_reasons(&mut self, walked: &ExplainedStep, reasons: &mut Vec<RunReason>) {
+        for notice in &walked.notices {
+            match notice {
+                Notice::RunStarted => {
+                    self.run += 1;
+                    self.turn = 1;
+                }
+                Notice::Continued { turn, .. } => self.turn = (*turn).max(1),
+                _ => {}
+            }
+            if let Some((kind, name, words)) = explain_notice(notice) {
+                reasons.push(self.build_reason(walked.at, kind, name, words));
+            }
+        }
+        if let Some(ending) = &walked.ending {
+            let words =
+                format!("{} ({})", describe_terminal(ending.terminal), to_single_line(&ending.why));
+            let words = format!("{words}; {} so far", format_money(ending.cost));
+            reasons.push(self.build_reason(
+                walked.at,
+                "stopped",
+                Some(ending.terminal.name()),
+                words,
+            ));
+        }
+    }
+
+    fn build_reason(
+        &self,
+        at: u64,
+        kind: &'static str,
+        name: Option<&'static str>,
+        words: String,
+    ) -> RunReason {
+        RunReason { run: self.run.max(1), turn: self.turn, at, kind, name, words }
+    }
+}
+
+/// The reason a notice gives, if it gives one.
+fn explain_notice(notice: &Notice) -> Option<(&'static str, Option<&'static str>, String)> {
+    Some(match notice {
+        Notice::Continued { transition, .. } => {
+            ("continued", Some(transition.name()), describe_transition(*transition).to_owned())
+        }
+        Notice::MessageAdded(message)
+            if message.origin == windlass_vocabulary::MessageOrigin::User =>
+        {
+            let words = truncate_with_ellipsis(&to_single_line(&message.text()), WORDS_MAX);
+            ("asked", None, format!("Somebody said: {words}"))
+        }
+        Notice::ContextShrunk { level, freed, losses } => {
+            let mut words = format!(
+                "{} About {} tokens were freed.",
+                describe_context_level(*level),
+                format_count(freed.0)
+            );
+            if let Some(first) = losses.first() {
+                words.push_str(&format!(" First of {}: {}", losses.len(), to_single_line(first)));
+            }
+            ("shrunk", None, words)
+        }
+        Notice::ModelSwitched { from, to, why } => {
+            ("switched", None, format!("From {from} to {to}: {}", to_single_line(why)))
+        }
+        Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
+            let what = to_single_line(&failure.message);
+            let words = format!(
+                "Waited {} ms, try {attempt} of {attempts_max}: {what}",
+                format_count(wait.0)
+            );
+            ("waited", None, words)
+        }
+        Notice::Repaired { why } => {
+            ("repaired", None, format!("The request was repaired: {}", to_single_line(why)))
+        }
+        Notice::Retracted { why, .. } => (
+            "retracted",
+            None,
+            format!("What was shown of an answer was taken back: {}", to_single_line(why)),
+        ),
+        Notice::ToolDenied { call, why } => {
+            ("denied", None, format!("{} did not run: {}", call.name, to_single_line(why)))
+        }
+        _ => return None,
+    })
+}
+
+/// Why the loop went round again: a sentence for each way.
+fn describe_transition(transition: Transition) -> &'static str {
+    match transition {
+        Transition::NextTurn => "Every call had its result, so the model was asked again.",
+        Transition::CollapseDrainRetry => {
+            "The prompt was too long. Everything that was set aside for that was left out, and the \
+             same was asked again."
+        }
+        Transition::ReactiveCompactRetry => {
+            "The prompt was too long or its media too large. History was made shorter, and the same \
+             was asked again."
+        }
+        Transition::MaxOutputTokensEscalate => {
+            "The answer was cut at the output limit. The limit was raised, and the same was asked \
+             again."
+        }
+        Transition::MaxOutputTokensRecovery => {
+            "The answer was cut at the raised output limit too. The model was asked to go on where it \
+             stopped."
+        }
+        Transition::StopHookBlocking => {
+            "The model wanted to stop, and a stop hook objected. Its objection was put to the model."
+        }
+        Transition::TokenBudgetContinuation => {
+            "The model wanted to stop before the token budget was used. It was asked to go on."
+        }
+    }
+}
+
+/// Why a run stopped: a sentence for each way.
+fn describe_terminal(terminal: Terminal) -> &'static str {
+    match terminal {
+        Terminal::Completed => "The model had nothing more to do.",
+        Terminal::BlockingLimit => {
+            "The next request would not have fitted, and nothing could shrink."
+        }
+        Terminal::PromptTooLong => {
+            "The prompt was too long, and everything against that was tried."
+        }
+        Terminal::ImageError => "An image or a document could not be used.",
+        Terminal::ModelError => "The model's server failed for good.",
+        Terminal::AbortedStreaming => "It was interrupted while the model answered.",
+        Terminal::AbortedTools => "It was interrupted while tools ran.",
+        Terminal::StopHookPrevented => "A stop hook ended the run.",
+        Terminal::HookStopped => "A hook of a tool, or the guard against circles, ended the run.",
+        Terminal::MaxTurns => "The limit of turns was reached.",
+        Terminal::MaxBudgetUsd => "The limit of money was reached.",
+    }
+}
+
+/// What made the window emptier: a sentence for each level.
+fn describe_context_level(level: u8) -> &'static str {
+    match level {
+        1 => "Results that were too long were shortened and kept on disk.",
+        2 => "The oldest turns were left out.",
+        3 => "Old results were shortened.",
+        4 => "Parts of history were folded to a line each.",
+        _ => "History was summarised, because the window was getting full.",
+    }
+}
+
+fn render_reason(reason: &RunReason) -> String {
+    let RunReason { run, turn, at, kind, name, words } = reason;
+    let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+    format!(
+        "run {run}, turn {turn} · {} · {kind}{name}\n    {}\n",
+        format_timestamp(*at),
+        strip_control_characters(words)
+    )
+}
+
+fn reason_to_json(reason: &RunReason) -> Value {
+    json!({
+        "run": reason.run,
+        "turn": reason.turn,
+        "at": format_timestamp(reason.at),
+        "kind": reason.kind,
+        "name": reason.name,
+        "words": reason.words,
+    })
+}
+
+const WORDS_MAX: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_reason_has_a_sentence_of_its_own() {
+        let all = Transition::ALL.iter().map(|one| describe_transition(*one));
+        let all = all
+            .chain(Terminal::ALL.iter().map(|one| describe_terminal(*one)))
+            .chain((1..=5).map(describe_context_level));
+        let all: Vec<&str> = all.collect();
+        assert_eq!(all.len(), 7 + 11 + 5);
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        assert!(all.iter().all(|words| words.ends_with('.') && words.len() > 20));
+    }
+}

@@ -1,0 +1,87 @@
+//! When to stop trying a server that will never answer.
+//!
+//! The engine tries again for minutes, which is right for a network that comes and goes. If nothing
+//! listens on a port of this very machine, and nothing ever did during this run, waiting heals
+//! nothing: somebody forgot to start it or mistyped the port, and should be told now. The same holds
+//! for a server that sends web pages, for one that does not speak TLS where it should, and for a
+//! proxy that lets nobody through.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use windlass_vocabulary::{FailureKind, ModelFailure, Notice};
+
+use crate::failure_advice::{is_html_page, is_plain_http_server, is_proxy_login_required};
+use windlass_host::environment::parse_local_address;
+
+/// Watches for a server that never was there.
+#[derive(Debug)]
+pub struct RetryCutoff {
+    local_address: Option<(String, u16)>,
+    failures: u8,
+}
+
+/// Why it is over.
+#[derive(Debug)]
+pub enum RetryCutoffReason {
+    /// Nobody is there.
+    NothingListening(io::Error),
+    /// What is there does not speak our language.
+    UnusableServer(ModelFailure),
+}
+
+impl RetryCutoff {
+    /// For a server at this address. One on another machine gets all the patience the engine has.
+    pub fn new(base_url: &str) -> Self {
+        Self { local_address: parse_local_address(base_url), failures: 0 }
+    }
+
+    /// Says what is wrong once it is time to give up.
+    pub fn check_notice(&mut self, notice: &Notice) -> Option<RetryCutoffReason> {
+        match notice {
+            Notice::RetryScheduled { failure, .. }
+                if is_html_page(failure)
+                    || is_plain_http_server(failure)
+                    || is_proxy_login_required(failure) =>
+            {
+                Some(RetryCutoffReason::UnusableServer(failure.clone()))
+            }
+            Notice::RetryScheduled { failure, .. }
+                if failure.kind == FailureKind::Transport && failure.status.is_none() =>
+            {
+                let (host, port) = self.local_address.as_ref()?;
+                self.failures = self.failures.saturating_add(1);
+                if self.failures < FAILURES_MAX {
+                    return None;
+                }
+                probe_port(host, *port).err().map(RetryCutoffReason::NothingListening)
+            }
+            // Any word from the server proves that it is there.
+            Notice::RetryScheduled { .. } | Notice::Streamed { .. } | Notice::Billed { .. } => {
+                self.local_address = None;
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Is anybody there? On this machine the answer comes at once.
+fn probe_port(host: &str, port: u16) -> io::Result<()> {
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for address in (host, port).to_socket_addrs()?.take(ADDRESSES_MAX) {
+        match TcpStream::connect_timeout(&address, PROBE_TIMEOUT) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Failures in a row before it is time to look.
+const FAILURES_MAX: u8 = 3;
+/// How long to wait at the door.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
+/// Addresses a name of this machine may have.
+const ADDRESSES_MAX: usize = 2;

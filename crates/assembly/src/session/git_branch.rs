@@ -1,0 +1,47 @@
+//! Which branch a project is on, read off its files. No program is started for it, and a repository
+//! that is not understood has none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The branch, or nothing.
+pub fn current_branch(cwd: &Path) -> Option<String> {
+    let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
+    let head = fs::read_to_string(git_directory(git)?.join("HEAD")).ok()?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    (branch.len() <= BRANCH_MAX).then(|| branch.to_owned())
+}
+
+/// A worktree has a file that says where its directory is.
+fn git_directory(git: PathBuf) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git);
+    }
+    let text = fs::read_to_string(&git).ok()?;
+    Some(git.parent()?.join(text.trim().strip_prefix("gitdir: ")?))
+}
+
+const BRANCH_MAX: usize = 250;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_is_read_in_a_repository_and_in_a_worktree() {
+        let folder = tempfile::tempdir().unwrap();
+        let (work, tree) = (folder.path().join("work/deep"), folder.path().join("tree"));
+        let git = folder.path().join("work/.git");
+        for path in [&work, &tree, &git.join("worktrees/tree")] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(git.join("HEAD"), "ref: refs/heads/feature/one\n").unwrap();
+        fs::write(git.join("worktrees/tree/HEAD"), "ref: refs/heads/two\n").unwrap();
+        let place = git.join("worktrees/tree");
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", place.display())).unwrap();
+        assert_eq!(current_branch(&work).as_deref(), Some("feature/one"));
+        assert_eq!(current_branch(&tree).as_deref(), Some("two"));
+        fs::write(git.join("HEAD"), "0123456789abcdef\n").unwrap();
+        assert_eq!(current_branch(&work), None);
+    }
+}

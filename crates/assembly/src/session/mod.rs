@@ -1,0 +1,383 @@
+//! Which session a run belongs to, and where it is kept.
+//!
+//! Chosen first and made last: until everything else about a run is right, nothing is written. A
+//! session that cannot be kept is refused, with what to do: to lose it without a word would be worse
+//! than not to begin. What stands in a journal is not known here.
+
+pub mod cleanup;
+mod fork;
+pub mod git_branch;
+pub mod rewind_point;
+pub mod session_cost;
+pub mod session_lookup;
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use windlass_driver::{TranscriptConfig, TranscriptContext};
+use windlass_journal::transcript::{self, ImportedConversation, TranscriptFile};
+use windlass_journal::{
+    JournalEntry, JournalHead, JournalReader, LastRun, SessionCatalogue, Transcriber,
+    has_unfinished_run, read_last_run, rewind,
+};
+use windlass_vocabulary::SessionId;
+
+use crate::options::SessionOptions;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::{random, user_directories};
+use windlass_provider::config::{Config, TranscriptLocation};
+
+use session_lookup::ResumeSource;
+pub use session_lookup::{find_newest_session, find_session};
+
+/// The session of a run.
+#[derive(Debug)]
+pub struct SelectedSession {
+    /// Its id.
+    pub id: String,
+    /// Where it is written down; nowhere, if nothing is kept.
+    pub journal: Option<PathBuf>,
+    /// Has something been said in it?
+    pub is_continued: bool,
+    project: PathBuf,
+    /// The session it is a copy of.
+    forked_from: Option<PathBuf>,
+    /// The last record of what it goes on from that counts.
+    last_record: Option<u64>,
+    /// What it goes on from, if that is kept nowhere but in a transcript.
+    imported: Option<ImportedConversation>,
+    /// Where it is written down for other programs.
+    transcript_path: Option<PathBuf>,
+    /// Where all are.
+    transcript_root: Option<PathBuf>,
+    /// A name to be given.
+    name: Option<String>,
+    catalogue: Option<SessionCatalogue>,
+}
+
+/// The sessions of this user.
+pub fn open_catalogue(lookup: &impl EnvLookup) -> Result<SessionCatalogue, CommandError> {
+    let state = user_directories::state_directory(lookup).ok_or_else(|| {
+        CommandError::failure(format!(
+            "there is no place for sessions, because HOME is not set; set HOME or XDG_STATE_HOME, \
+             or {WITHOUT}"
+        ))
+    })?;
+    Ok(SessionCatalogue::new(state.join("sessions")))
+}
+
+/// Finds out which session is meant. Nothing is made yet.
+pub fn select_session(
+    args: &SessionOptions,
+    cwd: &Path,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<SelectedSession, CommandError> {
+    check_flags(args)?;
+    let id = match &args.session_id {
+        Some(id) => check_session_id(id)?,
+        None => random::generate_uuid(),
+    };
+    let (project, name) = (cwd.to_owned(), args.name.clone());
+    let new = SelectedSession {
+        id,
+        journal: None,
+        is_continued: false,
+        project,
+        forked_from: None,
+        last_record: None,
+        imported: None,
+        transcript_path: None,
+        transcript_root: None,
+        name,
+        catalogue: None,
+    };
+    if args.no_session_persistence {
+        return Ok(new);
+    }
+    if let Some(journal) = &args.journal {
+        return Ok(select_by_path(new, &cwd.join(journal)));
+    }
+    let catalogue = open_catalogue(lookup)?;
+    let root = transcript_root(config, lookup);
+    let older = match &args.resume {
+        Some(wanted) => Some(session_lookup::find_resume_source(
+            &catalogue,
+            wanted.as_deref(),
+            cwd,
+            root.as_deref(),
+        )?),
+        None if args.goes_on => {
+            Some(ResumeSource::Journal(Box::new(find_newest_session(&catalogue, cwd)?)))
+        }
+        None => None,
+    };
+    let mut kept = select_journal(new, catalogue, older, args)?;
+    kept.transcript_path =
+        root.as_ref().map(|root| transcript::transcript_path(root, &kept.project, &kept.id));
+    kept.transcript_root = root;
+    Ok(kept)
+}
+
+/// Flags that make no sense together.
+fn check_flags(args: &SessionOptions) -> Result<(), CommandError> {
+    let is_older = args.goes_on || args.resume.is_some();
+    if args.fork_session && !is_older {
+        return Err(CommandError::usage("--fork-session needs a session to copy; add -c or -r ID"));
+    }
+    if args.continue_run && !is_older {
+        return Err(CommandError::usage("--continue-run needs a session; add -c or -r ID"));
+    }
+    if args.resume_session_at.is_some() && !is_older {
+        return Err(CommandError::usage("--resume-session-at needs a session; add -c or -r ID"));
+    }
+    if args.session_id.is_some() && is_older && !args.fork_session {
+        return Err(CommandError::usage(
+            "--session-id is for a new session, and -c and -r go on with one that has its id; add \
+             --fork-session, or leave it out",
+        ));
+    }
+    Ok(())
+}
+
+/// Where transcripts for other programs are written, if they are.
+pub fn transcript_root(config: &Config, lookup: &impl EnvLookup) -> Option<PathBuf> {
+    match &config.transcripts {
+        TranscriptLocation::Standard => user_directories::claude_directory(lookup),
+        TranscriptLocation::Off => None,
+        TranscriptLocation::Below(path) => Some(path.clone()),
+    }
+}
+
+fn select_journal(
+    new: SelectedSession,
+    catalogue: SessionCatalogue,
+    older: Option<ResumeSource>,
+    args: &SessionOptions,
+) -> Result<SelectedSession, CommandError> {
+    let (at, drops) = (args.resume_session_at.as_deref(), args.resume_drops_turn.as_deref());
+    let mut kept =
+        SelectedSession { is_continued: older.is_some(), catalogue: Some(catalogue), ..new };
+    match older {
+        None => {}
+        Some(ResumeSource::Journal(older)) => {
+            let card = older.summary;
+            kept.last_record = at
+                .map(|at| rewind_point::find_last_record(&older.path, &card.id, at, drops))
+                .transpose()?;
+            if !args.fork_session {
+                let project = card.project.map(PathBuf::from).unwrap_or(kept.project);
+                return Ok(SelectedSession {
+                    id: card.id,
+                    journal: Some(older.path),
+                    project,
+                    ..kept
+                });
+            }
+            kept.forked_from = Some(older.path);
+        }
+        Some(ResumeSource::Transcript(id, path)) => {
+            if let (Some(at), Some(drops)) = (at, drops) {
+                rewind_point::check_dropped_import(&import_transcript(&path, None)?, at, drops)?;
+            }
+            let mut imported = import_transcript(&path, at)?;
+            if args.fork_session {
+                // The messages of a copy are other messages.
+                imported.lines.clear();
+            } else {
+                kept.id = id;
+            }
+            kept.imported = Some(imported);
+        }
+    }
+    let journal = kept.catalogue.as_ref().map(|all| all.journal_path(&kept.project, &kept.id));
+    if journal.as_ref().is_some_and(|journal| journal.symlink_metadata().is_ok()) {
+        return Err(CommandError::usage(format!(
+            "there is a session {} already; go on with it: --resume {}",
+            kept.id, kept.id
+        )));
+    }
+    Ok(SelectedSession { journal, ..kept })
+}
+
+fn import_transcript(
+    path: &Path,
+    up_to: Option<&str>,
+) -> Result<ImportedConversation, CommandError> {
+    let imported =
+        transcript::import_transcript(path, up_to).map_err(|error| journal_error(&error))?;
+    imported.ok_or_else(|| match up_to {
+        Some(uuid) => CommandError::usage(format!(
+            "--resume-session-at: there is no message {uuid} in {}",
+            path.display()
+        )),
+        None => CommandError::usage(format!("nothing was said in {}", path.display())),
+    })
+}
+
+/// A journal at a place of the user's own. It says itself which session it holds, if it does.
+fn select_by_path(new: SelectedSession, journal: &Path) -> SelectedSession {
+    let mut reader = JournalReader::open(journal).ok();
+    let first = reader.as_mut().and_then(|reader| reader.next_entry().ok().flatten());
+    let head = match &first {
+        Some(Ok(JournalEntry::Head(head))) => head.session.as_ref(),
+        _ => None,
+    };
+    let id = head.map_or_else(|| new.id.clone(), |session| session.as_str().to_owned());
+    SelectedSession { id, journal: Some(journal.to_owned()), is_continued: first.is_some(), ..new }
+}
+
+impl SelectedSession {
+    /// Is there a run that did not come to its end?
+    pub fn check_unfinished(&self) -> Result<(), CommandError> {
+        let ended = || {
+            CommandError::usage(format!(
+                "the last run of the session {0} came to its end; go on with a prompt: windlass -r \
+                 {0} -p \"...\"",
+                self.id
+            ))
+        };
+        let journal = self.journal.as_ref().filter(|_| self.is_continued).ok_or_else(ended)?;
+        match has_unfinished_run(journal, &rewind_point::fallback_settings())
+            .map_err(|error| journal_error(&error))?
+        {
+            true => Ok(()),
+            false => Err(ended()),
+        }
+    }
+
+    /// Did its last run end with a call that was put off? What cannot be read says so when it is
+    /// opened.
+    pub fn has_deferred_call(&self) -> bool {
+        let older = self.forked_from.as_ref().or(self.journal.as_ref());
+        let older = older.filter(|_| self.is_continued && self.last_record.is_none());
+        older.is_some_and(|journal| matches!(read_last_run(journal), Ok(LastRun::PutOff)))
+    }
+
+    /// What its journal says of it, if it is new.
+    pub fn build_journal_head(&self) -> JournalHead {
+        JournalHead {
+            session: Some(SessionId::from(self.id.as_str())),
+            project: Some(self.project.to_string_lossy().into_owned()),
+            branch: git_branch::current_branch(&self.project),
+            ..JournalHead::default()
+        }
+    }
+
+    /// Is it a copy of another session?
+    pub fn is_fork(&self) -> bool {
+        self.forked_from.is_some()
+    }
+
+    /// Other places where it may find long outputs it was told of.
+    pub fn inherited_spills(&self) -> Vec<PathBuf> {
+        let begins =
+            self.forked_from.as_ref().or(self.journal.as_ref().filter(|_| self.is_continued));
+        let mut places =
+            begins.map(|journal| fork::find_inherited_spills(journal)).unwrap_or_default();
+        places.extend(self.forked_from.as_ref().map(|source| source.with_extension("spill")));
+        places
+    }
+
+    /// Makes room for it: its folder, the copy of what it goes on from, its name. Begins to sweep away
+    /// sessions that were not used for so many days.
+    pub fn create_files(&self, swept_after_days: Option<u32>) -> Result<(), CommandError> {
+        let (Some(catalogue), Some(journal)) = (&self.catalogue, &self.journal) else {
+            return Ok(());
+        };
+        let folder = journal.parent().unwrap_or(journal);
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+            CommandError::failure(format!(
+                "sessions cannot be kept in {}: {error}; make that place writable, set \
+                 XDG_STATE_HOME to another, or {WITHOUT}",
+                folder.display()
+            ))
+        })?;
+        match (&self.forked_from, &self.imported, self.last_record) {
+            (Some(source), _, until) => fork::fork_session(source, until, journal, &self.id)?,
+            (None, Some(imported), _) => {
+                let head = JournalHead { created: fork::now_millis(), ..self.build_journal_head() };
+                let id = SessionId::from(self.id.as_str());
+                transcript::write_imported_journal(imported.clone(), journal, &id, &head)
+                    .map_err(|error| journal_error(&error))?;
+            }
+            (None, None, Some(until)) => {
+                rewind(journal, until, &rewind_point::fallback_settings())
+                    .map_err(|error| journal_error(&error))?;
+            }
+            (None, None, None) => {}
+        }
+        if let Some(name) = &self.name {
+            rename_session(catalogue, journal, self.transcript_path.as_deref(), name)?;
+        }
+        let days = swept_after_days.unwrap_or(cleanup::CLEANUP_DAYS_DEFAULT);
+        cleanup::spawn_cleanup(catalogue, self.transcript_root.clone(), days);
+        Ok(())
+    }
+
+    /// What is written down for other programs.
+    pub fn build_transcript(&self) -> TranscriptConfig {
+        let about = TranscriptContext {
+            session: self.id.clone(),
+            cwd: self.project.to_string_lossy().into_owned(),
+            branch: git_branch::current_branch(&self.project),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            agent: None,
+        };
+        let path = self.transcript_path.clone().filter(|_| self.journal.is_some());
+        TranscriptConfig::new(path, about, self.read_title())
+    }
+
+    /// What it is called now.
+    fn read_title(&self) -> Option<String> {
+        let kept = || {
+            let path = self.journal.as_ref()?.with_extension("title");
+            std::fs::read_to_string(path).ok()
+        };
+        self.name.clone().or_else(kept)
+    }
+}
+
+/// Gives a session a name, here and for other programs.
+pub fn rename_session(
+    catalogue: &SessionCatalogue,
+    journal: &Path,
+    transcript: Option<&Path>,
+    name: &str,
+) -> Result<(), CommandError> {
+    catalogue.rename(journal, name).map_err(|error| journal_error(&error))?;
+    if let Some(path) = transcript.filter(|path| path.is_file()) {
+        let session = journal.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let line = Transcriber::new(TranscriptContext { session, ..TranscriptContext::default() })
+            .render_title_line(name);
+        // Best effort: the name that counts here is given.
+        let _ = TranscriptFile::open(path).and_then(|mut file| file.append(&[line]));
+    }
+    Ok(())
+}
+
+/// Is it written like a UUID?
+fn is_uuid(id: &str) -> bool {
+    id.split('-').map(str::len).eq([8, 4, 4, 4, 12])
+        && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Clients name sessions by UUIDs and look for them in files of that name.
+fn check_session_id(id: &str) -> Result<String, CommandError> {
+    match is_uuid(id) {
+        true => Ok(id.to_ascii_lowercase()),
+        false => Err(CommandError::usage(format!(
+            "--session-id `{id}` is not a UUID; write one such as {}, or leave it out",
+            random::generate_uuid()
+        ))),
+    }
+}
+
+/// A journal that cannot be used.
+pub fn journal_error(error: &windlass_journal::JournalError) -> CommandError {
+    CommandError::failure(error.to_string())
+}
+
+const WITHOUT: &str = "give --no-session-persistence to keep nothing";

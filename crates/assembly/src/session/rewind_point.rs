@@ -1,0 +1,89 @@
+//! Going back to a message of a session: which record is the last to be kept, and whether what is
+//! forgotten is what was meant to be. Nothing is changed here.
+
+use std::path::Path;
+
+use windlass_driver::Settings;
+use windlass_journal::transcript::{self, ImportedConversation, TracedMessage};
+use windlass_vocabulary::MessageOrigin;
+
+use super::journal_error;
+use windlass_host::command_error::CommandError;
+use windlass_provider::config::model::ModelConfig;
+
+/// Every message of a session, with its place in the journal.
+pub fn trace_messages(journal: &Path, id: &str) -> Result<Vec<TracedMessage>, CommandError> {
+    transcript::trace_messages(journal, id, &fallback_settings())
+        .map_err(|error| journal_error(&error))
+}
+
+/// Settings for journals that do not say under which they were decided.
+pub fn fallback_settings() -> Settings {
+    Settings::new(ModelConfig::default().to_model_facts("unknown"))
+}
+
+/// The last record to keep, if this message is to be the last.
+pub(super) fn find_last_record(
+    journal: &Path,
+    id: &str,
+    last: &str,
+    drops: Option<&str>,
+) -> Result<u64, CommandError> {
+    let messages = trace_messages(journal, id)?;
+    let is_meant = |traced: &TracedMessage, uuid: &str| {
+        traced.uuids.iter().any(|own| own.eq_ignore_ascii_case(uuid))
+    };
+    let Some(place) = messages.iter().position(|traced| is_meant(traced, last)) else {
+        return Err(CommandError::usage(format!(
+            "--resume-session-at: there is no message {last} in the session {id}; its transcript \
+             names them"
+        )));
+    };
+    let until = messages.get(place).map_or(0, |traced| traced.last_record);
+    if let Some(drops) = drops {
+        let dropped = messages.iter().filter(|traced| traced.record > until);
+        check_dropped_turn(
+            dropped.map(|traced| (traced.uuids.as_slice(), traced.is_prompt)),
+            drops,
+        )?;
+    }
+    Ok(until)
+}
+
+/// Is what a conversation forgets behind this message what it is meant to forget? The same for one
+/// that is there as a transcript alone.
+pub(super) fn check_dropped_import(
+    whole: &ImportedConversation,
+    last: &str,
+    drops: &str,
+) -> Result<(), CommandError> {
+    let is_last = |names: &Vec<String>| names.iter().any(|own| own.eq_ignore_ascii_case(last));
+    let kept = whole.lines.iter().position(is_last).map_or(whole.lines.len(), |place| place + 1);
+    let dropped = whole.lines.iter().zip(&whole.messages).skip(kept);
+    check_dropped_turn(
+        dropped.map(|(names, said)| (names.as_slice(), said.origin == MessageOrigin::User)),
+        drops,
+    )
+}
+
+/// Dropped may be one turn, the one that begins with this prompt: what its messages are called, and
+/// which of them are prompts.
+fn check_dropped_turn<'a>(
+    mut dropped: impl Iterator<Item = (&'a [String], bool)>,
+    drops: &str,
+) -> Result<(), CommandError> {
+    let rejected = |why: &str| {
+        let words = "Resume rejected by --resume-drops-turn:";
+        Err(CommandError::failure(format!("{words} {why}; resume without dropping anything")))
+    };
+    match dropped.next() {
+        None => rejected("nothing is behind that message"),
+        Some((names, _)) if !names.iter().any(|own| own.eq_ignore_ascii_case(drops)) => {
+            rejected(&format!("what is behind that message does not begin with the prompt {drops}"))
+        }
+        Some(_) if dropped.any(|(_, is_prompt)| is_prompt) => {
+            rejected(&format!("there is more behind that message than the turn of {drops}"))
+        }
+        Some(_) => Ok(()),
+    }
+}

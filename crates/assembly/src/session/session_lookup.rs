@@ -1,0 +1,154 @@
+//! From what somebody calls a session to the session. Nothing is guessed: where several are meant,
+//! or none, the line says which there are.
+
+use std::path::{Path, PathBuf};
+
+use windlass_journal::{JournalError, ListedSession, SessionCatalogue, SessionSummary, transcript};
+
+use super::journal_error;
+use crate::directories::working_directory;
+use windlass_host::command_error::CommandError;
+use windlass_host::display::text_table::format_time_ago;
+use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
+use windlass_host::environment::EnvLookup;
+
+/// The session that is called this, or the newest of this directory.
+pub fn find_session_here(
+    wanted: Option<&str>,
+    lookup: &impl EnvLookup,
+) -> Result<ListedSession, CommandError> {
+    let (catalogue, cwd) = (super::open_catalogue(lookup)?, working_directory()?);
+    match wanted {
+        Some(wanted) => find_session(&catalogue, Some(wanted), &cwd),
+        None => find_newest_session(&catalogue, &cwd),
+    }
+}
+
+/// The newest session of a directory.
+pub fn find_newest_session(
+    catalogue: &SessionCatalogue,
+    cwd: &Path,
+) -> Result<ListedSession, CommandError> {
+    let here = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
+    here.into_iter().find(has_prompt).ok_or_else(|| {
+        CommandError::usage(
+            "there is no session of this directory yet; leave out -c, or name one: `windlass \
+             sessions list --all` lists those of other directories",
+        )
+    })
+}
+
+/// What a run goes on from.
+#[derive(Debug)]
+pub(super) enum ResumeSource {
+    /// A session that is kept here.
+    Journal(Box<ListedSession>),
+    /// One of which only the transcript for other programs is there: its id, and the file.
+    Transcript(String, PathBuf),
+}
+
+/// The session that is called this, also if only its transcript is there.
+pub(super) fn find_resume_source(
+    catalogue: &SessionCatalogue,
+    wanted: Option<&str>,
+    cwd: &Path,
+    transcripts: Option<&Path>,
+) -> Result<ResumeSource, CommandError> {
+    let id = wanted.filter(|wanted| super::is_uuid(wanted)).map(str::to_ascii_lowercase);
+    let found = find_session(catalogue, id.as_deref().or(wanted), cwd);
+    if let (Err(_), Some(id), Some(root)) = (&found, id, transcripts)
+        && let Some(path) = transcript::find_transcript(root, cwd, &id)
+    {
+        return Ok(ResumeSource::Transcript(id, path));
+    }
+    let refusal = match found {
+        Ok(listed) => return Ok(ResumeSource::Journal(Box::new(listed))),
+        Err(refusal) => refusal,
+    };
+    let (Some(wanted), Some(root)) = (wanted, transcripts) else { return Err(refusal) };
+    // Other programs give names too, and write them into the transcript alone.
+    match transcript::find_by_title(root, cwd, wanted).as_slice() {
+        [] => Err(refusal),
+        [(id, path)] => Ok(match catalogue.find(id, Some(cwd)) {
+            Ok(listed) => ResumeSource::Journal(Box::new(listed)),
+            Err(_) => ResumeSource::Transcript(id.clone(), path.clone()),
+        }),
+        more => {
+            let ids: Vec<&str> = more.iter().map(|(id, _)| id.as_str()).collect();
+            Err(CommandError::usage(format!(
+                "{} sessions are called `{wanted}`; give the id of one: {}",
+                ids.len(),
+                ids.join(", ")
+            )))
+        }
+    }
+}
+
+/// The session that is called this.
+pub fn find_session(
+    catalogue: &SessionCatalogue,
+    wanted: Option<&str>,
+    cwd: &Path,
+) -> Result<ListedSession, CommandError> {
+    let Some(wanted) = wanted else {
+        let here = catalogue.list(Some(cwd)).map_err(|error| journal_error(&error))?;
+        let problem = "--resume needs the id or the name of a session";
+        return Err(CommandError::usage(format!("{problem}; {}", list_candidates(here.iter()))));
+    };
+    match catalogue.find(wanted, Some(cwd)) {
+        Ok(listed) => Ok(listed),
+        Err(JournalError::NotOne { found, .. }) => {
+            let all = catalogue.list(None).map_err(|error| journal_error(&error))?;
+            Err(match found {
+                0 => CommandError::usage(format!(
+                    "there is no session `{wanted}`; {}",
+                    list_candidates(all.iter())
+                )),
+                found => {
+                    let meant = all.iter().filter(|listed| may_match(&listed.summary, wanted));
+                    CommandError::usage(format!(
+                        "{found} sessions may be meant by `{wanted}`; {}",
+                        list_candidates(meant)
+                    ))
+                }
+            })
+        }
+        Err(error) => Err(journal_error(&error)),
+    }
+}
+
+fn may_match(card: &SessionSummary, wanted: &str) -> bool {
+    let name = wanted.to_lowercase();
+    let title = card.title.as_deref().unwrap_or_default().to_lowercase();
+    card.id.starts_with(wanted) || title.contains(&name)
+}
+
+/// A run that was refused before anything was said leaves nothing to go on with.
+fn has_prompt(listed: &ListedSession) -> bool {
+    !listed.summary.prompt.is_empty()
+}
+
+fn list_candidates<'a>(sessions: impl Iterator<Item = &'a ListedSession>) -> String {
+    let words: Vec<String> = sessions
+        .filter(|listed| has_prompt(listed))
+        .take(CANDIDATES_MAX)
+        .map(|ListedSession { summary: card, .. }| {
+            let title = card.title.as_deref().unwrap_or(&card.prompt);
+            format!(
+                "{} \"{}\" ({})",
+                card.id,
+                truncate_with_ellipsis(title, TITLE_MAX),
+                format_time_ago(card.updated)
+            )
+        })
+        .collect();
+    match words.is_empty() {
+        true => "there are none yet".to_owned(),
+        false => {
+            format!("choose one: {}; `windlass sessions list --all` lists all", words.join(", "))
+        }
+    }
+}
+
+const CANDIDATES_MAX: usize = 5;
+const TITLE_MAX: usize = 40;

@@ -1,0 +1,29 @@
+//! How a session is interrupted and closed when the process is signalled or its work is done.
+
+use windlass_driver::{Interrupt, Session, SessionEndReason};
+use windlass_host::signals::{ExitSignal, SignalListener, await_unless_signalled};
+
+/// Closes the session: tools that still run get their time to go. Somebody in a hurry cuts it short,
+/// and what is left of them is killed with the runtime.
+pub async fn close_session(session: &Session, signals: &mut SignalListener) {
+    close_session_for(session, SessionEndReason::Other, signals).await;
+}
+
+/// The same, and hooks are told why.
+pub async fn close_session_for(
+    session: &Session,
+    why: SessionEndReason,
+    signals: &mut SignalListener,
+) {
+    if !signals.is_urgent() {
+        let _ = await_unless_signalled(signals, session.close_with_reason(why)).await;
+    }
+}
+
+/// What a signal means to a session.
+pub fn signal_to_interrupt(signal: ExitSignal) -> Interrupt {
+    match signal {
+        ExitSignal::Interrupt => Interrupt::User,
+        ExitSignal::Terminate | ExitSignal::HangUp => Interrupt::Shutdown,
+    }
+}

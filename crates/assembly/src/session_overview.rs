@@ -1,0 +1,132 @@
+//! What is in force, in words: for commands that ask about it.
+
+use windlass_driver::mcp::McpServers;
+use windlass_driver::{AgentDefinition, Settings};
+use windlass_permission::Rule;
+
+use crate::hooks;
+use crate::settings::SettingsLayers;
+use crate::slash_command;
+use crate::slash_command::{FrontEnd, OverviewSection};
+use windlass_host::command_error::to_single_line;
+use windlass_host::display::text_table::{ColumnAlignment, render_table};
+use windlass_project::custom_command::CustomCommands;
+
+/// Everything that may be asked about.
+pub struct SessionOverview<'a> {
+    /// What the session is set to.
+    pub settings: &'a Settings,
+    /// Agents kept in files.
+    pub agents: &'a [AgentDefinition],
+    /// Pages kept as commands.
+    pub custom_commands: &'a CustomCommands,
+    /// The settings behind it.
+    pub layers: &'a SettingsLayers,
+    /// The MCP servers.
+    pub mcp_servers: &'a McpServers,
+}
+
+impl SessionOverview<'_> {
+    /// The words.
+    pub fn render(&self, topic: OverviewSection) -> String {
+        match topic {
+            OverviewSection::Help => self.render_help(),
+            OverviewSection::Agents => render_two_columns(
+                self.agents.iter().map(|agent| (agent.name.clone(), agent.description.clone())),
+                "There are no agents of your own; put them into .claude/agents.",
+            ),
+            OverviewSection::Hooks => render_two_columns(
+                hooks::load_hooks(self.layers).0.list().into_iter().map(|hook| {
+                    let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
+                    let about = format!("{} {} ({})", hook.kind, hook.name, hook.source);
+                    (format!("{} {matcher}", hook.event.name()), about)
+                }),
+                "There are no hooks; `windlass hooks` says more.",
+            ),
+            OverviewSection::Memory => match &self.settings.user_context {
+                Some(text) => format!("{}\n", text.trim_end()),
+                None => "There are no standing instructions; `/init` writes them.\n".to_owned(),
+            },
+            OverviewSection::Model => self.render_model(),
+            OverviewSection::Permissions => self.render_permissions(),
+            OverviewSection::McpServers => self.render_mcp_servers(),
+        }
+    }
+
+    fn render_help(&self) -> String {
+        let title = |name: &str, hint: &str| format!("/{name} {hint}").trim_end().to_owned();
+        let own = slash_command::list_available(FrontEnd::Headless)
+            .map(|one| (title(one.name, one.argument_hint), one.description.to_owned()));
+        let pages = self.custom_commands.iter().map(|page| {
+            let hint = page.argument_hint.as_deref().unwrap_or_default();
+            (title(&page.name, hint), page.description.clone())
+        });
+        render_two_columns(own.chain(pages), "")
+    }
+
+    fn render_model(&self) -> String {
+        let mut words = format!("{}\n", self.settings.model.name);
+        for fallback in &self.settings.fallbacks {
+            words.push_str(&format!("{} stands in for it\n", fallback.name));
+        }
+        words
+    }
+
+    /// How it stands with each MCP server.
+    fn render_mcp_servers(&self) -> String {
+        let row = |server: windlass_driver::mcp::McpServerReport| {
+            let tools = format!("{} tools", server.tools.len());
+            let error = to_single_line(&server.error.unwrap_or_default());
+            [server.name, server.status.as_str().to_owned(), tools, error]
+        };
+        let rows: Vec<[String; 4]> =
+            self.mcp_servers.server_reports().into_iter().map(row).collect();
+        match rows.is_empty() {
+            true => "There are no MCP servers; `windlass mcp add` adds one.\n".to_owned(),
+            false => render_table(
+                [
+                    ColumnAlignment::Left,
+                    ColumnAlignment::Left,
+                    ColumnAlignment::Right,
+                    ColumnAlignment::Left,
+                ],
+                &rows,
+            ),
+        }
+    }
+
+    fn render_permissions(&self) -> String {
+        let policy = &self.settings.policy;
+        let mut words = format!("mode {}\n", policy.mode.name());
+        let kinds = [
+            ("deny", &policy.rules.deny),
+            ("ask", &policy.rules.ask),
+            ("allow", &policy.rules.allow),
+        ];
+        for (kind, rules) in kinds {
+            let line = |rule: &Rule| format!("{kind:5} {rule}\n");
+            words.extend(rules.iter().map(line));
+        }
+        for directory in &policy.directories {
+            words.push_str(&format!("works in {directory}\n"));
+        }
+        words
+    }
+}
+
+/// Two columns, the second as it is.
+fn render_two_columns(rows: impl Iterator<Item = (String, String)>, nothing: &str) -> String {
+    let rows: Vec<(String, String)> = rows.collect();
+    if rows.is_empty() {
+        return format!("{nothing}\n");
+    }
+    let width = rows
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(NAME_COLUMN_WIDTH_MAX);
+    rows.iter().map(|(name, about)| format!("{name:width$}  {about}\n")).collect()
+}
+
+const NAME_COLUMN_WIDTH_MAX: usize = 32;

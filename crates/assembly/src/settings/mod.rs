@@ -1,0 +1,256 @@
+//! The settings in force: what the files and the flags say together. Read once for a run; what comes of
+//! it is said in `apply`.
+
+mod apply;
+pub mod reloader;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use windlass_driver::HookSet;
+use windlass_settings::{
+    CommandLineSettings, EnabledSources, LoadedSettings, ProblemSeverity, SettingsLocations,
+    SettingsRequest, SettingsSource, SourcedValue, load_settings,
+};
+
+use crate::hooks;
+use crate::options::{HeadlessOptions, SettingsOptions};
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+use windlass_project::extension_sources::ExtensionSources;
+use windlass_project::plugins;
+use windlass_project::plugins::Plugin;
+
+/// The settings in force.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsLayers {
+    /// As they were read.
+    pub loaded: LoadedSettings,
+    /// Which files were wanted.
+    pub sources: EnabledSources,
+    /// Plugins in force.
+    pub plugins: Vec<Plugin>,
+    /// What else people must know.
+    extra_warnings: Vec<String>,
+}
+
+impl SettingsLayers {
+    /// Reads them. Only what the flags themselves got wrong is refused.
+    pub fn load(
+        args: &SettingsOptions,
+        is_bare: bool,
+        cwd: &Path,
+        lookup: &impl EnvLookup,
+    ) -> Result<Self, CommandError> {
+        let mut request = build_load_request(args, cwd, lookup)?;
+        request.only_restricts = is_bare || args.safe_mode;
+        let mut loaded = load_settings(&request);
+        let is_given = |name: &str| {
+            matches!(&request.command_line, Some(CommandLineSettings::File(path)) if path.display().to_string() == name)
+                || name.starts_with("--")
+        };
+        let mistake = loaded
+            .problems
+            .iter()
+            .find(|problem| problem.severity == ProblemSeverity::File && is_given(&problem.name));
+        if let Some(problem) = mistake {
+            let what = problem.what.split("; until it is mended").next().unwrap_or_default();
+            let place = problem
+                .position
+                .map(|place| format!(", line {}, column {}", place.line, place.column));
+            let place = place.unwrap_or_default();
+            return Err(CommandError::usage(format!(
+                "--settings: {}{place}: {what}; give a JSON object, or a file with one",
+                problem.name
+            )));
+        }
+        if args.safe_mode {
+            keep_only_managed(&mut loaded);
+        }
+        let mut layers = Self {
+            loaded,
+            sources: request.sources,
+            plugins: Vec::new(),
+            extra_warnings: Vec::new(),
+        };
+        if !request.only_restricts {
+            layers.enable_plugins(lookup);
+        }
+        Ok(layers)
+    }
+
+    /// Files were read again. Plugins and servers stay as they were.
+    fn replace_loaded(&mut self, mut loaded: LoadedSettings, args: &SettingsOptions) {
+        if args.safe_mode {
+            keep_only_managed(&mut loaded);
+        }
+        loaded.mcp_servers = std::mem::take(&mut self.loaded.mcp_servers);
+        self.loaded = loaded;
+    }
+
+    /// Plugins that settings switch on.
+    fn enable_plugins(&mut self, lookup: &impl EnvLookup) {
+        let wanted = self.loaded.settings.enabled_plugins.clone().unwrap_or_default();
+        let Some(claude) =
+            user_directories::claude_directory(lookup).filter(|_| !wanted.is_empty())
+        else {
+            return;
+        };
+        for found in plugins::find_enabled_plugins(&wanted, &claude) {
+            self.add_plugin(found.and_then(|root| Plugin::load(&root)));
+        }
+    }
+
+    /// Plugins that the command line names. A folder that is none is told, and left out.
+    pub fn add_plugins(&mut self, args: &HeadlessOptions, cwd: &Path) {
+        for root in &args.plugin_dir {
+            self.add_plugin(Plugin::load(&cwd.join(root)));
+        }
+        for root in &args.plugin_dir_no_mcp {
+            self.add_plugin(Plugin::load(&cwd.join(root)).map(Plugin::without_mcp_servers));
+        }
+    }
+
+    fn add_plugin(&mut self, plugin: Result<Plugin, String>) {
+        let servers = plugin.and_then(|plugin| Ok((plugin.read_mcp_servers()?, plugin)));
+        match servers {
+            Ok((_, plugin)) if self.plugins.iter().any(|known| known.name == plugin.name) => {}
+            Ok((servers, plugin)) => {
+                if !servers.is_empty() {
+                    let name = plugin.root.join(".mcp.json").display().to_string();
+                    // Whatever anybody else says of a server of this name counts more.
+                    let servers =
+                        SourcedValue { source: SettingsSource::User, name, value: servers };
+                    self.loaded.mcp_servers.insert(0, servers);
+                }
+                self.plugins.push(plugin);
+            }
+            Err(problem) => self.extra_warnings.push(format!("{problem}; the plugin is left out")),
+        }
+    }
+
+    /// May pages of people's own and plugins bring hooks along, besides settings?
+    pub fn allows_extension_hooks(&self) -> bool {
+        let settings = &self.loaded.settings;
+        settings.disable_all_hooks != Some(true) && settings.allow_managed_hooks_only != Some(true)
+    }
+
+    /// What files of the user, the project and plugins may bring along.
+    pub fn extension_sources(&self) -> ExtensionSources<'_> {
+        ExtensionSources {
+            enabled: self.sources,
+            plugins: &self.plugins,
+            trusts_project: self.trusts_project(),
+            allows_hooks: self.allows_extension_hooks(),
+        }
+    }
+
+    /// Something else that people must know.
+    pub fn warn(&mut self, words: String) {
+        self.extra_warnings.push(words);
+    }
+
+    /// The hooks that may run; what is wrong with others is warned of from now on.
+    pub fn load_hooks(&mut self) -> HookSet {
+        let (set, problems) = hooks::load_hooks(self);
+        self.extra_warnings.extend(problems);
+        set
+    }
+
+    /// One line each for what is wrong and what was left out.
+    pub fn warnings(&self) -> Vec<String> {
+        let problems = &self.loaded.problems;
+        let mut lines: Vec<String> =
+            problems.iter().take(WARNINGS_MAX).map(ToString::to_string).collect();
+        if let Some(rest) = problems.len().checked_sub(WARNINGS_MAX).filter(|rest| *rest > 0) {
+            lines.push(format!("{rest} more problems in settings; see `windlass doctor`"));
+        }
+        lines.extend(self.extra_warnings.iter().cloned());
+        lines.extend(self.loaded.trust.render_warning());
+        lines
+    }
+
+    /// What else people must know.
+    pub fn extra_warnings(&self) -> &[String] {
+        &self.extra_warnings
+    }
+
+    /// The environment with the variables of the settings. They do not move our own folders: settings
+    /// that are found by a folder must not say where it is.
+    pub fn overlay_environment<'a>(&'a self, lookup: &'a impl EnvLookup) -> impl EnvLookup + 'a {
+        let variables = self.loaded.settings.env.as_ref();
+        move |name: &str| {
+            let own =
+                variables.filter(|_| !is_directory_variable(name)).and_then(|all| all.get(name));
+            own.map(|value| OsString::from(value.to_string())).or_else(|| lookup(name))
+        }
+    }
+}
+
+/// Leaves out what was customised.
+fn keep_only_managed(loaded: &mut LoadedSettings) {
+    loaded.hooks.retain(|one| one.source == SettingsSource::Managed);
+    loaded.mcp_servers.retain(|one| one.source == SettingsSource::Managed);
+}
+
+/// What to read, by the flags and the environment.
+pub fn build_load_request(
+    args: &SettingsOptions,
+    cwd: &Path,
+    lookup: &impl EnvLookup,
+) -> Result<SettingsRequest, CommandError> {
+    let sources = match args.setting_sources.as_deref().map(EnabledSources::parse) {
+        None => EnabledSources::default(),
+        Some(Ok(sources)) => sources,
+        Some(Err(word)) => {
+            return Err(CommandError::usage(format!(
+                "--setting-sources: there is no source `{word}`; give a list of user, project, local"
+            )));
+        }
+    };
+    let root = args.resolve_project_root(cwd);
+    if !root.is_dir() {
+        return Err(CommandError::usage(format!(
+            "--project-config-root {}: there is no such folder",
+            root.display()
+        )));
+    }
+    let given =
+        args.settings.as_deref().filter(|given| !given.is_empty()).map(CommandLineSettings::parse);
+    let given = given.map(|given| match given {
+        CommandLineSettings::File(path) => CommandLineSettings::File(cwd.join(path)),
+        text => text,
+    });
+    Ok(SettingsRequest {
+        locations: locate_settings_files(lookup),
+        cwd: root,
+        sources,
+        command_line: given,
+        command_line_managed: args.managed_settings.clone().filter(|given| !given.is_empty()),
+        is_trusted: args.trust_project,
+        only_restricts: false,
+    })
+}
+
+fn locate_settings_files(lookup: &impl EnvLookup) -> SettingsLocations {
+    let claude = user_directories::claude_directory(lookup);
+    let claude_json = match lookup("CLAUDE_CONFIG_DIR").filter(|value| !value.is_empty()) {
+        Some(_) => claude.as_ref().map(|folder| folder.join(".claude.json")),
+        None => user_directories::home_directory(lookup).map(|home| home.join(".claude.json")),
+    };
+    SettingsLocations {
+        managed: SettingsLocations::system_managed_folders(),
+        user: claude.into_iter().chain(user_directories::config_directory(lookup)).collect(),
+        claude_json,
+        home: user_directories::home_directory(lookup),
+        state: user_directories::state_directory(lookup),
+    }
+}
+
+fn is_directory_variable(name: &str) -> bool {
+    name == "HOME" || name == "CLAUDE_CONFIG_DIR" || name.starts_with("XDG_")
+}
+
+/// Problems that are told one by one.
+const WARNINGS_MAX: usize = 10;

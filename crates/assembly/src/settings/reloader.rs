@@ -1,0 +1,217 @@
+//! Settings files that change while a session goes on. They are looked at between prompts, never while
+//! one is worked on, and what they say goes through the same trust as at the start.
+//!
+//! What takes effect is what may run: rules, directories, what forbids to wave everything through, and
+//! hooks. Models, effort, style, variables, servers, plugins and the sandbox stay as they were when the
+//! session began.
+
+use std::path::{Path, PathBuf};
+
+use windlass_driver::{ConfigChange, HookSet, Session};
+use windlass_permission::{Policy, Rule, Rules};
+use windlass_settings::{
+    LoadedSettings, SettingsFileChanged, SettingsRequest, SettingsSource, SettingsWatcher,
+};
+use windlass_vocabulary::PermissionMode;
+
+use super::{SettingsLayers, build_load_request};
+use crate::options::{RunOptions, SettingsOptions};
+use crate::{hooks, session_plan};
+use windlass_host::environment::EnvLookup;
+
+/// Looks after the files of a session.
+#[derive(Clone, Debug)]
+pub struct SettingsReloader {
+    /// Which files count, by the command line.
+    pub args: SettingsOptions,
+    cwd: PathBuf,
+    is_bare: bool,
+    watch: SettingsWatcher,
+    /// What the command line lets run and forbids, whatever files say.
+    flag_rules: Rules,
+    /// Where it works besides, whatever files say.
+    flag_directories: Vec<PathBuf>,
+    /// The settings in force.
+    pub layers: SettingsLayers,
+    /// The hooks in force: those of the session itself, so that one can be switched off.
+    pub hooks: HookSet,
+}
+
+/// What changes in a policy.
+#[derive(Clone, Debug)]
+pub struct PolicyChange {
+    flag_rules: Rules,
+    flag_directories: Vec<PathBuf>,
+    before: SettingsLayers,
+    now: SettingsLayers,
+}
+
+impl PolicyChange {
+    /// Takes out what settings said and puts in what they say; what the command line says stays.
+    pub fn apply(&self, policy: &mut Policy) {
+        let Self { flag_rules: flags, flag_directories: directories, before, now } = self;
+        replace_rules(&mut policy.rules, flags, &before.loaded.rules, &now.loaded.rules);
+        replace_directories(policy, directories, &before.loaded, &now.loaded);
+        now.enforce_managed_rules(policy, PermissionMode::Default);
+    }
+}
+
+/// What came of a look.
+#[derive(Clone, Debug, Default)]
+pub struct ReloadOutcome {
+    /// What changed in what may run, if something was read.
+    pub change: Option<PolicyChange>,
+    /// Files that were read again.
+    pub files: Vec<PathBuf>,
+    /// What people must know of them.
+    pub lines: Vec<String>,
+}
+
+impl SettingsReloader {
+    /// From what was read at the start.
+    pub fn new(
+        args: &RunOptions,
+        cwd: &Path,
+        layers: &mut SettingsLayers,
+        lookup: &impl EnvLookup,
+    ) -> Self {
+        let given = &args.permission;
+        // What is wrong with flags was refused before.
+        let flags = |rules: &[String]| crate::resolved::parse_rules(rules).unwrap_or_default();
+        let (allow, deny) = (flags(&given.allowed_tools), flags(&given.disallowed_tools));
+        let directories = given.add_dir.iter().filter_map(|path| path.canonicalize().ok());
+        let mut live = Self {
+            args: args.settings.clone(),
+            cwd: cwd.to_owned(),
+            is_bare: args.bare,
+            watch: SettingsWatcher::default(),
+            flag_rules: Rules { allow, deny, ..Rules::default() },
+            flag_directories: directories.collect(),
+            hooks: layers.load_hooks(),
+            layers: layers.clone(),
+        };
+        if let Some(request) = live.load_request(lookup) {
+            live.watch = SettingsWatcher::new(&request, &layers.loaded);
+        }
+        live
+    }
+
+    /// What to read; nothing, if the folder is gone.
+    fn load_request(&self, lookup: &impl EnvLookup) -> Option<SettingsRequest> {
+        let mut request = build_load_request(&self.args, &self.cwd, lookup).ok()?;
+        request.only_restricts = self.is_bare || self.args.safe_mode;
+        Some(request)
+    }
+
+    /// Is there anything new? A handful of looks at the file system.
+    pub fn is_stale(&self, lookup: &impl EnvLookup) -> bool {
+        self.load_request(lookup).is_some_and(|request| self.watch.is_stale(&request))
+    }
+
+    /// Lets what changed take effect in the session, unless a hook objects. `own` are hooks that no file
+    /// holds. Says what came of it; nothing, if there was nothing new.
+    pub async fn reload_changed(
+        &mut self,
+        session: &Session,
+        own: Option<HookSet>,
+    ) -> ReloadOutcome {
+        let environment = |name: &str| std::env::var_os(name);
+        let Some(request) = self.load_request(&environment) else {
+            return ReloadOutcome::default();
+        };
+        if !self.watch.is_stale(&request) {
+            return ReloadOutcome::default();
+        }
+        let changed = self.watch.find_changed_files(&request);
+        let (mut refused, mut lines) = (Vec::new(), Vec::new());
+        for SettingsFileChanged { source, path } in &changed {
+            let change = ConfigChange { source: hook_source_name(*source), file: path.clone() };
+            if let Err(why) = session.report_config_change(change).await {
+                let place = path.display();
+                lines.push(format!(
+                    "{place}: a hook refused the change, so it does not count: {why}"
+                ));
+                refused.push(path.clone());
+            }
+        }
+        let mut watch = std::mem::take(&mut self.watch);
+        let (once, not) = (request.clone(), refused.clone());
+        let read = tokio::task::spawn_blocking(move || {
+            let read = watch.reload(&once, &not);
+            (watch, read)
+        });
+        let Ok((watch, (loaded, broken))) = read.await else { return ReloadOutcome::default() };
+        self.watch = watch;
+        lines.extend(broken);
+        let before = self.layers.clone();
+        self.layers.replace_loaded(loaded, &self.args);
+        let (hooks, problems) = hooks::load_hooks(&self.layers);
+        self.hooks = hooks.with_previous_state(&self.hooks);
+        let hooks = self.hooks.clone().join(own.unwrap_or_default());
+        let known = before.warnings();
+        let all = self.layers.warnings().into_iter().chain(problems);
+        lines.extend(all.filter(|line| !known.contains(line)));
+        let (flags, directories) = (self.flag_rules.clone(), self.flag_directories.clone());
+        let change = PolicyChange {
+            flag_rules: flags,
+            flag_directories: directories,
+            before,
+            now: self.layers.clone(),
+        };
+        let told = change.clone();
+        // A session that does not take this is over, which is told next.
+        let _ = session.replace_hooks(hooks);
+        let _ = session.configure(move |settings| told.apply(&mut settings.policy));
+        let files = changed.into_iter().map(|file| file.path);
+        let files = files.filter(|path| !refused.contains(path)).collect();
+        ReloadOutcome { change: Some(change), files, lines }
+    }
+}
+
+fn replace_rules(rules: &mut Rules, flags: &Rules, before: &Rules, now: &Rules) {
+    for (list, flags, before, now) in [
+        (&mut rules.allow, &flags.allow, &before.allow, &now.allow),
+        (&mut rules.ask, &flags.ask, &before.ask, &now.ask),
+        (&mut rules.deny, &flags.deny, &before.deny, &now.deny),
+    ] {
+        let stays =
+            |rule: &Rule| !before.contains(rule) || now.contains(rule) || flags.contains(rule);
+        list.retain(stays);
+        let fresh: Vec<Rule> = now.iter().filter(|rule| !list.contains(rule)).cloned().collect();
+        list.extend(fresh);
+    }
+}
+
+/// The same for directories, of which those that are there count.
+fn replace_directories(
+    policy: &mut Policy,
+    own: &[PathBuf],
+    before: &LoadedSettings,
+    now: &LoadedSettings,
+) {
+    let real = |loaded: &LoadedSettings| -> Vec<String> {
+        let all = loaded.directories.iter().filter_map(|one| one.value.canonicalize().ok());
+        let all = all.filter(|path| path.is_dir() && !own.contains(path));
+        all.map(|path| path.to_string_lossy().into_owned()).collect()
+    };
+    let (before, now) = (real(before), real(now));
+    let mut place = 0;
+    policy.directories.retain(|directory| {
+        place += 1;
+        // The first is where we are.
+        place == 1 || !before.contains(directory) || now.contains(directory)
+    });
+    let fresh = now.into_iter().filter(|path| !policy.directories.contains(path));
+    let fresh: Vec<String> = fresh.collect();
+    policy.directories.extend(fresh);
+}
+
+/// How hooks are told of a layer. There is no word for a file of the command line; it is this user's.
+fn hook_source_name(source: SettingsSource) -> &'static str {
+    match source {
+        SettingsSource::User => "user_settings",
+        SettingsSource::Project => "project_settings",
+        SettingsSource::Local | SettingsSource::Flag => "local_settings",
+        SettingsSource::Managed => "policy_settings",
+    }
+}

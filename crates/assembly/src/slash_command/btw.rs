@@ -1,0 +1,16 @@
+//! `/btw QUESTION`: answered beside the conversation, which never hears of it.
+
+use super::{SlashCommand, SlashCommandAvailability, SlashCommandParser, SlashCommandSpec};
+use windlass_host::command_error::CommandError;
+
+pub(super) const COMMAND: SlashCommandSpec = SlashCommandSpec {
+    name: "btw",
+    aliases: &[],
+    argument_hint: "QUESTION",
+    description: "ask something beside the conversation; it is not kept",
+    availability: SlashCommandAvailability::Everywhere,
+    parser: SlashCommandParser::WithArguments(|rest| match rest.is_empty() {
+        true => Err(CommandError::usage("/btw needs a question: /btw why two crates?")),
+        false => Ok(SlashCommand::SideQuestion(rest.to_owned())),
+    }),
+};

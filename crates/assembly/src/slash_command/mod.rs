@@ -1,0 +1,348 @@
+//! Prompts that are for us and not for the model: `/name` and perhaps more words. One file each.
+//!
+//! A prompt is a command only if its first word is the name of one, with the slash; everything else
+//! goes to the model untouched, also what merely begins with a path.
+//!
+//! This is the only table: front ends list it, and carry out the [`SlashCommand`]s that come of it. What needs
+//! a person in front is refused here where there is none.
+
+mod btw;
+mod clear;
+mod compact;
+mod context;
+mod cost;
+mod init;
+mod overview_section;
+mod pin;
+mod resume;
+mod rewind;
+mod terminal_action;
+mod terminal_commands;
+mod why;
+
+use windlass_driver::PromptSubmission;
+
+use crate::report::rewind::RewindArguments;
+pub use overview_section::OverviewSection;
+pub use terminal_action::{McpServerAction, RuleAction, RuleFile, TerminalAction};
+use windlass_host::command_error::CommandError;
+
+/// What a prompt asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlashCommand {
+    /// Say this to the model.
+    SubmitPrompt(PromptSubmission),
+    /// Make history shorter, with a view to something.
+    Compact(Option<String>),
+    /// Show what fills the window.
+    Context,
+    /// Show what the session cost.
+    Cost,
+    /// Go on with the run that did not come to its end.
+    ContinueRun,
+    /// Look again at the call that was put off.
+    ResumeDeferredCall,
+    /// Forget what was said, and begin another session.
+    Clear,
+    /// Show earlier sessions, or how to go on with one.
+    Resume(Option<String>),
+    /// Go back to an earlier prompt.
+    Rewind(RewindArguments),
+    /// Answer a question beside the conversation.
+    SideQuestion(String),
+    /// Say why the last run went as it did.
+    Why,
+    /// Do something; only where a person is in front.
+    TerminalAction(TerminalAction),
+    /// Show what is in force; the words are found when everything else is.
+    Show {
+        /// What is asked about.
+        section: OverviewSection,
+        /// What there is to say.
+        text: String,
+    },
+}
+
+impl SlashCommand {
+    /// Does it need a session in which something was said?
+    pub fn needs_history(&self) -> bool {
+        matches!(
+            self,
+            Self::Compact(_) | Self::Cost | Self::ContinueRun | Self::Rewind(_) | Self::Why
+        )
+    }
+
+    /// Is nothing said or changed by it?
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, Self::Context | Self::Cost | Self::Resume(_) | Self::Why | Self::Show { .. })
+    }
+
+    /// Is no model asked?
+    pub fn needs_no_model(&self) -> bool {
+        self.is_read_only() || matches!(self, Self::Rewind(_))
+    }
+}
+
+/// Who reads prompts and shows what comes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrontEnd {
+    /// A person in front of a terminal.
+    Terminal,
+    /// A program, or somebody who gave one prompt and sees one answer.
+    Headless,
+}
+
+/// Who can show a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlashCommandAvailability {
+    /// Everybody.
+    Everywhere,
+    /// A terminal with somebody in front.
+    Terminal,
+}
+
+/// A command: its name, and what is made of the words after it.
+pub struct SlashCommandSpec {
+    /// Without the slash.
+    pub name: &'static str,
+    /// What others call it.
+    pub aliases: &'static [&'static str],
+    /// What may be written after it.
+    pub argument_hint: &'static str,
+    /// What it does, in a line.
+    pub description: &'static str,
+    /// Who can show it.
+    pub availability: SlashCommandAvailability,
+    parser: SlashCommandParser,
+}
+
+/// What is made of the words after a name.
+enum SlashCommandParser {
+    /// Shows what is in force; takes no words.
+    Show(OverviewSection),
+    /// Shows what is in force, or has something done about it.
+    ShowOrAct(OverviewSection, fn(&str) -> Result<TerminalAction, CommandError>),
+    /// Always the same; takes no words.
+    NoArguments(fn() -> SlashCommand),
+    /// Depends on the words.
+    WithArguments(fn(&str) -> Result<SlashCommand, CommandError>),
+}
+
+impl SlashCommandSpec {
+    fn parse_arguments(&self, rest: &str) -> Result<SlashCommand, CommandError> {
+        let alone = |order| match rest.is_empty() {
+            true => Ok(order),
+            false => Err(CommandError::usage(format!(
+                "/{} takes no words after it; leave them out",
+                self.name
+            ))),
+        };
+        let show =
+            |topic: &OverviewSection| SlashCommand::Show { section: *topic, text: String::new() };
+        match &self.parser {
+            SlashCommandParser::Show(topic) => alone(show(topic)),
+            SlashCommandParser::ShowOrAct(topic, _) if rest.is_empty() => Ok(show(topic)),
+            SlashCommandParser::ShowOrAct(_, act) => act(rest).map(SlashCommand::TerminalAction),
+            SlashCommandParser::NoArguments(order) => alone(order()),
+            SlashCommandParser::WithArguments(order) => order(rest),
+        }
+    }
+
+    /// Why it cannot be done here, if it cannot.
+    fn check_front_end(&self, order: &SlashCommand, front: FrontEnd) -> Option<CommandError> {
+        let name = self.name;
+        match (front, order) {
+            (FrontEnd::Headless, _) if self.availability == SlashCommandAvailability::Terminal => {
+                Some(CommandError::usage(format!(
+                    "/{name} is about the terminal, and there is none here; run windlass without -p"
+                )))
+            }
+            (FrontEnd::Headless, SlashCommand::TerminalAction(_)) => {
+                Some(CommandError::usage(format!(
+                    "/{name} with words changes something and is for a person at a terminal; /{name} \
+                 alone shows what there is"
+                )))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// All there are, by name.
+pub const SLASH_COMMANDS: &[SlashCommandSpec] = &[
+    OverviewSection::Agents.to_command_spec(),
+    btw::COMMAND,
+    clear::COMMAND,
+    compact::COMMAND,
+    context::COMMAND,
+    cost::COMMAND,
+    terminal_commands::EXIT,
+    OverviewSection::Help.to_command_spec(),
+    OverviewSection::Hooks.to_command_spec(),
+    init::COMMAND,
+    OverviewSection::McpServers.to_command_spec(),
+    OverviewSection::Memory.to_command_spec(),
+    OverviewSection::Model.to_command_spec(),
+    OverviewSection::Permissions.to_command_spec(),
+    pin::COMMAND,
+    resume::COMMAND,
+    rewind::COMMAND,
+    terminal_commands::THEME,
+    terminal_commands::VIM,
+    why::COMMAND,
+];
+
+/// Those that can be shown there.
+pub fn list_available(front: FrontEnd) -> impl Iterator<Item = &'static SlashCommandSpec> {
+    let is_shown = move |one: &&SlashCommandSpec| {
+        front == FrontEnd::Terminal || one.availability == SlashCommandAvailability::Everywhere
+    };
+    SLASH_COMMANDS.iter().filter(is_shown)
+}
+
+/// What is meant by a prompt.
+pub fn parse_prompt(prompt: String, front: FrontEnd) -> Result<SlashCommand, CommandError> {
+    let text = prompt.trim_start();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let is_named = |one: &&SlashCommandSpec| {
+        let name = first.strip_prefix('/');
+        name.is_some_and(|name| name == one.name || one.aliases.contains(&name))
+    };
+    let Some(command) = SLASH_COMMANDS.iter().find(is_named) else {
+        return Ok(SlashCommand::SubmitPrompt(PromptSubmission::from(prompt)));
+    };
+    let order = command.parse_arguments(rest.trim())?;
+    command.check_front_end(&order, front).map_or(Ok(order), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_people_expect_is_there_once_and_in_order() {
+        let expected = [
+            "agents",
+            "btw",
+            "clear",
+            "compact",
+            "context",
+            "cost",
+            "exit",
+            "help",
+            "hooks",
+            "init",
+            "mcp",
+            "memory",
+            "model",
+            "permissions",
+            "pin",
+            "resume",
+            "rewind",
+            "theme",
+            "vim",
+            "why",
+        ];
+        let names: Vec<&str> =
+            list_available(FrontEnd::Terminal).map(|command| command.name).collect();
+        assert_eq!(names, expected);
+        let others = SLASH_COMMANDS.iter().flat_map(|command| command.aliases);
+        assert!(others.clone().all(|other| !names.contains(other)));
+        let headless: Vec<&str> =
+            list_available(FrontEnd::Headless).map(|command| command.name).collect();
+        assert!(!headless.contains(&"theme") && headless.contains(&"why"));
+        assert!(SLASH_COMMANDS.iter().all(|command| !command.description.is_empty()));
+    }
+
+    #[test]
+    fn only_the_name_of_a_command_is_one() {
+        let say = |text: &str| SlashCommand::SubmitPrompt(PromptSubmission::from(text));
+        let cases = [
+            ("/compact", SlashCommand::Compact(None)),
+            ("  /compact  the tests ", SlashCommand::Compact(Some("the tests".to_owned()))),
+            ("/context", SlashCommand::Context),
+            ("/cost\n", SlashCommand::Cost),
+            ("/clear", SlashCommand::Clear),
+            ("/new", SlashCommand::Clear),
+            ("/resume", SlashCommand::Resume(None)),
+            ("/resume 1234", SlashCommand::Resume(Some("1234".to_owned()))),
+            (
+                "/pin never push",
+                SlashCommand::SubmitPrompt(PromptSubmission::from("never push").pin()),
+            ),
+            ("/etc/hosts says what?", say("/etc/hosts says what?")),
+            ("/compactor", say("/compactor")),
+            ("/contexts of it", say("/contexts of it")),
+            ("compact", say("compact")),
+            ("/ compact", say("/ compact")),
+            ("", say("")),
+        ];
+        for (prompt, meant) in cases {
+            assert_eq!(
+                parse_prompt(prompt.to_owned(), FrontEnd::Headless).unwrap(),
+                meant,
+                "{prompt}"
+            );
+        }
+        for wrong in ["/context now", "/pin", "/cost all", "/clear it", "/help me"] {
+            assert!(parse_prompt(wrong.to_owned(), FrontEnd::Terminal).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_changes_something_is_for_a_person_in_front() {
+        let rules = |act| SlashCommand::TerminalAction(TerminalAction::Rules(act));
+        let (local, allow) = (RuleFile::Local, windlass_settings::RuleList::Allow);
+        let rule = || "Bash(git log)".to_owned();
+        for (prompt, meant) in [
+            ("/quit", SlashCommand::TerminalAction(TerminalAction::Quit)),
+            ("/theme", SlashCommand::TerminalAction(TerminalAction::Theme(None))),
+            ("/model opus", SlashCommand::TerminalAction(TerminalAction::Model("opus".to_owned()))),
+            ("/hooks off 2", SlashCommand::TerminalAction(TerminalAction::Hook(2, false))),
+            (
+                "/mcp disk",
+                SlashCommand::TerminalAction(TerminalAction::McpServer(
+                    McpServerAction::Open,
+                    "disk".to_owned(),
+                )),
+            ),
+            (
+                "/mcp off disk",
+                SlashCommand::TerminalAction(TerminalAction::McpServer(
+                    McpServerAction::Off,
+                    "disk".to_owned(),
+                )),
+            ),
+            (
+                "/mcp off",
+                SlashCommand::TerminalAction(TerminalAction::McpServer(
+                    McpServerAction::Open,
+                    "off".to_owned(),
+                )),
+            ),
+            ("/agents new", SlashCommand::TerminalAction(TerminalAction::NewAgent(None))),
+            ("/permissions add", rules(RuleAction::ChooseFile)),
+            ("/permissions add local allow", rules(RuleAction::EnterRule(local, allow))),
+            (
+                "/permissions add local allow Bash(git log)",
+                rules(RuleAction::Add(local, allow, rule())),
+            ),
+            (
+                "/permissions remove local allow Bash(git log)",
+                rules(RuleAction::ConfirmRemove(local, allow, rule())),
+            ),
+            ("/permissions check rm -r x", rules(RuleAction::Check("rm -r x".to_owned()))),
+        ] {
+            assert_eq!(
+                parse_prompt(prompt.to_owned(), FrontEnd::Terminal).unwrap(),
+                meant,
+                "{prompt}"
+            );
+            assert!(parse_prompt(prompt.to_owned(), FrontEnd::Headless).is_err(), "{prompt}");
+        }
+        for wrong in ["/permissions allow Bash", "/permissions add managed allow Bash", "/hooks 1"]
+        {
+            assert!(parse_prompt(wrong.to_owned(), FrontEnd::Terminal).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Prompts that ask what is in force, and may have something done about it. The words are found where
+//! the session is put together; see `InForce` in the room of that name.
+
+use super::{
+    SlashCommandAvailability, SlashCommandParser, SlashCommandSpec, TerminalAction, terminal_action,
+};
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverviewSection {
+    /// Agents that may be started.
+    Agents,
+    /// Commands that may be typed.
+    Help,
+    /// Programs that are asked at fixed moments.
+    Hooks,
+    /// Instructions that were read.
+    Memory,
+    /// Which model is asked.
+    Model,
+    /// What may run.
+    Permissions,
+    /// MCP servers.
+    McpServers,
+}
+
+impl OverviewSection {
+    /// The command's name.
+    pub fn command_name(self) -> &'static str {
+        self.to_command_spec().name
+    }
+
+    /// The command that asks about it.
+    pub(super) const fn to_command_spec(self) -> SlashCommandSpec {
+        let (name, about) = match self {
+            Self::Agents => ("agents", "show the agents there are, or write one"),
+            Self::Help => ("help", "list the commands that may be typed"),
+            Self::Hooks => ("hooks", "show the hooks in force"),
+            Self::McpServers => ("mcp", "show how it stands with each MCP server"),
+            Self::Memory => ("memory", "show the standing instructions that were read"),
+            Self::Model => ("model", "show or choose which model is asked"),
+            Self::Permissions => ("permissions", "show and change the rules in force"),
+        };
+        let (hint, meaning) = match self {
+            Self::Help => ("", SlashCommandParser::Show(self)),
+            Self::Agents => (
+                "[new|edit NAME]",
+                SlashCommandParser::ShowOrAct(self, terminal_action::parse_agent_action),
+            ),
+            Self::Hooks => (
+                "[on|off NUMBER]",
+                SlashCommandParser::ShowOrAct(self, terminal_action::parse_hook_action),
+            ),
+            Self::McpServers => (
+                "[NAME]",
+                SlashCommandParser::ShowOrAct(self, |rest| {
+                    Ok(terminal_action::parse_server_action(rest))
+                }),
+            ),
+            Self::Memory => (
+                "[edit FILE]",
+                SlashCommandParser::ShowOrAct(self, terminal_action::parse_memory_action),
+            ),
+            Self::Model => (
+                "[NAME]",
+                SlashCommandParser::ShowOrAct(self, |rest| {
+                    Ok(TerminalAction::Model(rest.to_owned()))
+                }),
+            ),
+            Self::Permissions => (
+                "[check COMMAND]",
+                SlashCommandParser::ShowOrAct(self, terminal_action::parse_rule_action),
+            ),
+        };
+        SlashCommandSpec {
+            name,
+            aliases: &[],
+            argument_hint: hint,
+            description: about,
+            availability: SlashCommandAvailability::Everywhere,
+            parser: meaning,
+        }
+    }
+}

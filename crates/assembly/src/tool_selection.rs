@@ -1,0 +1,178 @@
+//! Which tools the model is offered: a base set chosen by name, without those that a bare deny rule
+//! hides. A tool that was wished for by its name is offered from the start.
+
+use std::path::PathBuf;
+
+use windlass_driver::{AgentDefinition, SubagentConfig, ToolRegistry, ToolSessionContext};
+use windlass_permission::{Policy, Rule};
+
+use windlass_host::command_error::CommandError;
+use windlass_host::similar_name::find_similar_name;
+use windlass_project::rule_list::split_rules;
+
+/// What is on offer.
+#[derive(Debug)]
+pub struct ToolSelection {
+    /// The tools.
+    pub registry: ToolRegistry,
+    /// May nested sessions be started? Their tool is added where sessions are made.
+    may_start_agents: bool,
+    /// May skills be loaded?
+    may_load_skills: bool,
+    /// May the web be searched? The tool is added where a provider does that.
+    pub may_search_web: bool,
+}
+
+/// The tools on offer. Without a wish, all that are built in; those that talk to a person only where
+/// there is one.
+pub fn select_tools(wish: &[String], policy: &Policy) -> Result<ToolSelection, CommandError> {
+    let rules = &policy.rules;
+    let mut registry = ToolRegistry::with_builtin_tools();
+    let (mut agents, mut skills, mut search) = (true, true, true);
+    if !wish.is_empty() {
+        let wanted = parse_requested_tools(wish, &registry)?;
+        registry.retain(|spec| wanted.contains(spec.name.as_str()));
+        let late = registry.deferred_specs();
+        registry.defer(|spec| {
+            late.iter().any(|late| late.name == spec.name)
+                && !wanted.names.iter().any(|name| name == spec.name.as_str())
+        });
+        agents = wanted.contains(AGENT_TOOL);
+        skills = wanted.contains(SKILL_TOOL);
+        search = wanted.contains(WEB_SEARCH_TOOL);
+    }
+    if !policy.can_ask {
+        registry.retain(|spec| !INTERACTIVE_TOOLS.contains(&spec.name.as_str()));
+    }
+    let hidden =
+        |name: &str| rules.deny.iter().any(|rule| rule.content.is_none() && rule.tool == name);
+    registry.retain(|spec| !hidden(spec.name.as_str()));
+    agents &= !hidden(AGENT_TOOL) && !hidden(AGENT_TOOL_ALIAS);
+    skills &= !hidden(SKILL_TOOL);
+    search &= !hidden(WEB_SEARCH_TOOL);
+    Ok(ToolSelection {
+        registry,
+        may_start_agents: agents,
+        may_load_skills: skills,
+        may_search_web: search,
+    })
+}
+
+impl ToolSelection {
+    /// The agents, if nested sessions may be started.
+    pub fn build_subagents(&self, definitions: Vec<AgentDefinition>) -> Option<SubagentConfig> {
+        self.may_start_agents.then(|| SubagentConfig { definitions, ..SubagentConfig::default() })
+    }
+
+    /// Every tool's name.
+    pub fn tool_names(&self) -> Vec<String> {
+        let agents = self.may_start_agents.then_some(AGENT_TOOL);
+        self.registry.names().chain(agents).map(str::to_owned).collect()
+    }
+
+    /// Adds the tool that loads skills, if there are any and they may be loaded.
+    pub fn add_skill_tool(
+        &mut self,
+        place: &mut ToolSessionContext,
+        folders: &[PathBuf],
+    ) -> &mut ToolRegistry {
+        if self.may_load_skills {
+            place.skill_directories = folders.to_vec();
+            self.registry.insert_skills(place);
+        }
+        &mut self.registry
+    }
+}
+
+/// What was wished for.
+struct RequestedTools {
+    /// By name.
+    names: Vec<String>,
+    /// Everything else too.
+    all: bool,
+}
+
+impl RequestedTools {
+    fn contains(&self, name: &str) -> bool {
+        self.all || self.names.iter().any(|wanted| wanted == name)
+    }
+}
+
+/// The names wanted; `default` stands for all.
+fn parse_requested_tools(
+    wish: &[String],
+    registry: &ToolRegistry,
+) -> Result<RequestedTools, CommandError> {
+    let known: Vec<&str> =
+        registry.names().chain([AGENT_TOOL, SKILL_TOOL, WEB_SEARCH_TOOL]).collect();
+    let mut wanted = RequestedTools { names: Vec::new(), all: false };
+    for name in wish.iter().flat_map(|value| split_rules(value)) {
+        if name == "default" {
+            wanted.all = true;
+        } else if name == AGENT_TOOL_ALIAS {
+            wanted.names.push(AGENT_TOOL.to_owned());
+        } else if known.contains(&name) {
+            wanted.names.push(name.to_owned());
+        } else {
+            let advice = match find_similar_name(name, known.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("there are {}", known.join(", ")),
+            };
+            return Err(CommandError::usage(format!(
+                "--tools: there is no tool `{name}`; {advice}"
+            )));
+        }
+    }
+    Ok(wanted)
+}
+
+/// A rule for a tool that does not exist is a slip of the pen, and one that denies would protect
+/// nothing.
+pub fn check_tool_names(rules: &[Rule]) -> Result<(), CommandError> {
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let registry = ToolRegistry::with_builtin_tools();
+    let known: Vec<&str> = registry.names().chain(NOT_BUILT_IN.iter().copied()).collect();
+    let is_known = |tool: &str| known.contains(&tool) || tool.starts_with("mcp__");
+    let Some(tool) = rules.iter().map(|rule| rule.tool.as_str()).find(|tool| !is_known(tool))
+    else {
+        return Ok(());
+    };
+    let advice = match find_similar_name(tool, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "rules come after the prompt, and name a tool first".to_owned(),
+    };
+    Err(CommandError::usage(format!(
+        "a rule names the tool `{tool}`, which there is not; {advice}"
+    )))
+}
+
+/// Tools that rules may name and that are not built in, or not always.
+const NOT_BUILT_IN: &[&str] = &[AGENT_TOOL, AGENT_TOOL_ALIAS, SKILL_TOOL, WEB_SEARCH_TOOL];
+
+const SKILL_TOOL: &str = "Skill";
+const WEB_SEARCH_TOOL: &str = "WebSearch";
+
+/// Tools that are of no use where nobody answers.
+const INTERACTIVE_TOOLS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
+
+/// The tool that starts nested sessions, and what it was called elsewhere.
+const AGENT_TOOL: &str = "Agent";
+const AGENT_TOOL_ALIAS: &str = "Task";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_that_talk_to_people_are_there_only_where_people_are() {
+        for can_ask in [false, true] {
+            let policy = Policy { can_ask, ..Policy::default() };
+            let registry = select_tools(&[], &policy).expect("an offer").registry;
+            for name in INTERACTIVE_TOOLS {
+                assert_eq!(registry.get(name).is_some(), can_ask, "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Opens a page in the user's browser. Without one, an address that is shown has to do.
+
+use std::process::{Command, Stdio};
+
+/// Tries to open a page; the user can do it too.
+pub fn open_in_browser(address: &str) {
+    let is_page = address.starts_with("https://") || address.starts_with("http://");
+    if !is_page {
+        return;
+    }
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.spawn();
+}

@@ -1,0 +1,67 @@
+//! Why the command goes no further: one line with the cause and what to do, and an exit code.
+//!
+//! Everything that can go wrong before a run begins ends up here, so that nobody ever sees a
+//! backtrace or a page of usage for a slip of the finger. A run that fails is not a refusal.
+
+use std::fmt;
+
+use crate::display::strip_control_characters;
+use crate::exit::Exit;
+
+/// One line and a code.
+#[derive(Debug)]
+pub struct CommandError {
+    /// What the process exits with.
+    pub exit: Exit,
+    /// It is a key that is missing; where somebody can be asked, something else is offered.
+    pub is_missing_key: bool,
+    message: String,
+}
+
+impl CommandError {
+    /// The command line or the prompt is wrong.
+    pub fn usage(line: impl Into<String>) -> Self {
+        Self::new(Exit::USAGE, line)
+    }
+
+    /// Something outside is wrong: the environment, the network, the disk.
+    pub fn failure(line: impl Into<String>) -> Self {
+        Self::new(Exit::FAILURE, line)
+    }
+
+    /// With a code of its own.
+    pub fn new(exit: Exit, line: impl Into<String>) -> Self {
+        Self { exit, is_missing_key: false, message: line.into() }
+    }
+
+    /// A key is missing.
+    pub fn with_missing_key(self) -> Self {
+        Self { is_missing_key: true, ..self }
+    }
+
+    /// What it says, for whoever says it elsewhere.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Nothing was asked at all: a few kind lines instead of one.
+    pub fn welcome() -> Self {
+        Self::usage("")
+    }
+}
+
+/// One line, whatever was quoted in it; the welcome alone has more.
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.message.as_str() {
+            "" => f.write_str(include_str!("text/welcome.txt").trim_ascii_end()),
+            line => write!(f, "windlass: {}", to_single_line(line)),
+        }
+    }
+}
+
+/// The text in one line, safe for a terminal.
+pub fn to_single_line(text: &str) -> String {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    strip_control_characters(&joined).into_owned()
+}

@@ -1,0 +1,113 @@
+//! The environment as a way to look things up, and what its values mean by their form: texts,
+//! headers, addresses of this machine.
+//!
+//! No error repeats a value: it may be a secret. Which variable matters to whom is said elsewhere.
+
+use std::ffi::OsString;
+
+use crate::command_error::CommandError;
+
+/// The environment, as a way to look names up: tests bring their own.
+pub trait EnvLookup: Fn(&str) -> Option<OsString> {}
+impl<F: Fn(&str) -> Option<OsString>> EnvLookup for F {}
+
+/// Host and port, if the address is one of this machine.
+pub fn parse_local_address(base_url: &str) -> Option<(String, u16)> {
+    let (rest, port) = match base_url.split_once("://") {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (rest, 80),
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (rest, 443),
+        _ => return None,
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return None;
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, number)) if !number.contains(']') => (host, number.parse().ok()?),
+        _ => (authority, port),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_local = host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_local.then(|| (host.to_owned(), port))
+}
+
+/// Headers written as `Name: value`, one a line.
+pub fn read_headers(
+    lookup: &impl EnvLookup,
+    variable: &str,
+) -> Result<Vec<(String, String)>, CommandError> {
+    let Some(lines) = read_variable(lookup, variable)? else {
+        return Ok(Vec::new());
+    };
+    let mut headers = Vec::new();
+    for (number, line) in (1..).zip(lines.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let Some((name, value)) = line.split_once(':') else {
+            return Err(CommandError::failure(format!(
+                "line {number} of {variable} has no colon; write `Name: value`, one header a line"
+            )));
+        };
+        headers.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(headers)
+}
+
+/// A variable's text, without the line end that a file often leaves at a secret; empty is not set.
+pub fn read_variable(lookup: &impl EnvLookup, name: &str) -> Result<Option<String>, CommandError> {
+    let Some(value) = lookup(name) else {
+        return Ok(None);
+    };
+    let value = value.into_string().map_err(|_| {
+        CommandError::failure(format!("{name} is not text; set it again, in UTF-8"))
+    })?;
+    let value = value.trim();
+    Ok((!value.is_empty()).then(|| value.to_owned()))
+}
+
+/// The first of these variables that is set.
+pub fn read_first_variable(
+    lookup: &impl EnvLookup,
+    names: &[&str],
+) -> Result<Option<String>, CommandError> {
+    for name in names {
+        if let Some(value) = read_variable(lookup, name)? {
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
+}
+
+/// Is it set to something?
+pub fn is_set(lookup: &impl EnvLookup, name: &str) -> bool {
+    lookup(name).is_some_and(|value| !value.as_encoded_bytes().trim_ascii().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        let cases = [
+            ("http://127.0.0.1:4242", Some(("127.0.0.1", 4242))),
+            ("http://localhost/anthropic", Some(("localhost", 80))),
+            ("https://[::1]:8443/x", Some(("::1", 8443))),
+            ("http://[::1]", Some(("::1", 80))),
+            ("http://127.9.9.9", Some(("127.9.9.9", 80))),
+            ("https://api.anthropic.com", None),
+            ("http://127.0.0.1.example.org", None),
+            ("http://localhost@example.org", None),
+            ("http://192.168.0.1:80", None),
+            ("ftp://127.0.0.1", None),
+            ("127.0.0.1:80", None),
+        ];
+        for (url, place) in cases {
+            let found = parse_local_address(url);
+            let found = found.as_ref().map(|(host, port)| (host.as_str(), *port));
+            assert_eq!(found, place, "{url}");
+        }
+    }
+}

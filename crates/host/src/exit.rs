@@ -1,0 +1,80 @@
+//! The one table from how a run ended to the exit code of the process.
+//!
+//! Five codes are promised to scripts: 0 it is done, 1 the run failed, 2 the command line was wrong
+//! and nothing was begun, 130 and 143 for the two signals. Finer causes are in the words on standard
+//! error and in `terminal_reason` of the JSON result; they are deliberately not coded here.
+
+use std::process::ExitCode;
+
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{Outcome, Terminal};
+
+/// What the process says to whoever started it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(u8);
+
+impl Exit {
+    /// It is done.
+    pub const SUCCESS: Self = Self(0);
+    /// The run failed.
+    pub const FAILURE: Self = Self(1);
+    /// The command line or the prompt is wrong; nothing was begun.
+    pub const USAGE: Self = Self(2);
+    /// The command to rehearse with is not there.
+    pub const NO_SUCH_COMMAND: Self = Self(127);
+    /// 128 + SIGHUP.
+    pub const HUNG_UP: Self = Self(129);
+    /// 128 + SIGINT.
+    pub const INTERRUPTED: Self = Self(130);
+    /// 128 + SIGTERM.
+    pub const TERMINATED: Self = Self(143);
+
+    /// The code for a run that ended by itself. One that was ended by a signal has the signal's.
+    pub fn from_ending(ending: &RunEnding) -> Self {
+        match (ending.terminal, ending.outcome) {
+            (
+                Terminal::Completed,
+                Some(Outcome::Natural | Outcome::Compacted | Outcome::ToolDeferred) | None,
+            ) => Self::SUCCESS,
+            // It stopped, but it gave up: a script must not take that for an answer.
+            (
+                Terminal::Completed,
+                Some(
+                    Outcome::Refusal
+                    | Outcome::OutputLimitExhausted
+                    | Outcome::Empty
+                    | Outcome::PausesExhausted
+                    | Outcome::NotCompacted
+                    | Outcome::Circled
+                    | Outcome::StorageFailed,
+                ),
+            ) => Self::FAILURE,
+            (
+                Terminal::BlockingLimit
+                | Terminal::PromptTooLong
+                | Terminal::ImageError
+                | Terminal::ModelError
+                | Terminal::AbortedStreaming
+                | Terminal::AbortedTools
+                | Terminal::StopHookPrevented
+                | Terminal::HookStopped
+                | Terminal::MaxTurns
+                | Terminal::MaxBudgetUsd,
+                _,
+            ) => Self::FAILURE,
+        }
+    }
+
+    /// The code of another program, passed on; 128 + n if signal n ended it.
+    pub fn from_exit_status(status: std::process::ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        Self(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.0)
+    }
+}

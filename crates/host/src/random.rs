@@ -1,0 +1,59 @@
+//! Random bytes from the system: names nobody can guess, and the seed of the retry jitter.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+
+/// The seed of a session's jitter.
+pub fn generate_seed() -> u64 {
+    u64::from_le_bytes(generate_bytes())
+}
+
+/// Part of a file name.
+pub fn generate_name() -> String {
+    format!("{:016x}", generate_seed())
+}
+
+/// A random UUID (version 4), the form in which clients expect session ids.
+pub fn generate_uuid() -> String {
+    let bits = u128::from_le_bytes(generate_bytes());
+    let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let text = format!("{bits:032x}");
+    let mut parts = Vec::new();
+    let mut rest = text.as_str();
+    for length in [8, 4, 4, 4, 12] {
+        let (part, after) = rest.split_at(length.min(rest.len()));
+        parts.push(part);
+        rest = after;
+    }
+    parts.join("-")
+}
+
+/// Where the system has none to give, which it does not say in practice, the clock stands in:
+/// nothing here guards a secret.
+fn generate_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    if getrandom(&mut bytes, GetRandomFlags::empty()) == Ok(N) {
+        return bytes;
+    }
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let noise = since.as_nanos() ^ (u128::from(std::process::id()) << 96);
+    for (byte, noise) in bytes.iter_mut().zip(noise.to_le_bytes()) {
+        *byte = noise;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_have_their_form_and_differ() {
+        let (one, other) = (generate_uuid(), generate_uuid());
+        assert_ne!(one, other);
+        let lengths: Vec<_> = one.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12], "{one}");
+        assert_eq!(one.as_bytes()[14], b'4', "{one}");
+        assert!("89ab".contains(char::from(one.as_bytes()[19])), "{one}");
+    }
+}

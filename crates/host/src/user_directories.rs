@@ -1,0 +1,48 @@
+//! Where the user's folders are: configuration, state, and the home of other programs' files. Names
+//! only; nothing is made or looked at here. An empty or relative value counts as none.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::EnvLookup;
+
+/// The home directory.
+pub fn home_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    read_absolute_path(lookup, "HOME")
+}
+
+/// `$XDG_CONFIG_HOME/windlass`, or the same below `~/.config`.
+pub fn config_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    windlass_directory(lookup, "XDG_CONFIG_HOME", ".config")
+}
+
+/// `$XDG_STATE_HOME/windlass`, or the same below `~/.local/state`.
+pub fn state_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    windlass_directory(lookup, "XDG_STATE_HOME", ".local/state")
+}
+
+/// `$XDG_CACHE_HOME/windlass`, or the same below `~/.cache`.
+pub fn cache_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    windlass_directory(lookup, "XDG_CACHE_HOME", ".cache")
+}
+
+/// `$CLAUDE_CONFIG_DIR`, or `~/.claude`: instructions, skills and agents that people already have.
+pub fn claude_directory(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    read_absolute_path(lookup, "CLAUDE_CONFIG_DIR")
+        .or_else(|| Some(home_directory(lookup)?.join(".claude")))
+}
+
+/// The directory that holds `.git`, from here upwards; where we are, if there is none.
+pub fn find_project_root(cwd: &Path) -> PathBuf {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(cwd).to_owned()
+}
+
+fn windlass_directory(lookup: &impl EnvLookup, variable: &str, usual: &str) -> Option<PathBuf> {
+    let base = read_absolute_path(lookup, variable)
+        .or_else(|| Some(home_directory(lookup)?.join(usual)))?;
+    Some(base.join("windlass"))
+}
+
+fn read_absolute_path(lookup: &impl EnvLookup, name: &str) -> Option<PathBuf> {
+    lookup(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}

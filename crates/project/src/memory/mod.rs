@@ -1,0 +1,132 @@
+//! Instructions that people keep in files, put together for the model: which files, in which order,
+//! and how much of them.
+//!
+//! From broad to narrow: the machine's, the user's, notes of earlier conversations, then from the root down to where we are. A
+//! directory's `AGENTS.md` is read where it has no `CLAUDE.md`. What lies below where we are, and
+//! rules for some files alone, are said when such a file is first read: see `nearby`. A project's
+//! files may take in other files of the project and nothing else: nobody can be asked here, and what
+//! somebody else wrote must not choose which of the user's files are sent away.
+
+mod excluded_files;
+mod import;
+mod loader;
+mod memory_file;
+mod path_instructions;
+mod truncation;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use excluded_files::ExcludedFiles;
+pub use import::find_mentions as mentioned;
+use loader::{MemoryAuthor, MemoryLoader, MemorySection};
+pub use path_instructions::PathInstructionFiles;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+
+/// What was put together.
+#[derive(Debug, Default)]
+pub struct LoadedMemory {
+    /// The text, if there is any.
+    pub text: Option<String>,
+    /// What is said later, when a file it counts for is read.
+    pub path_instructions: Option<Arc<PathInstructionFiles>>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// What is wanted of it.
+#[derive(Clone, Debug)]
+pub struct MemoryOptions {
+    /// The user's own.
+    pub user: bool,
+    /// The project's.
+    pub project: bool,
+    /// What somebody keeps in the project for himself.
+    pub local: bool,
+    /// Globs over absolute paths; what they match is not read, unless it is the machine's.
+    pub excludes: Vec<String>,
+    /// Notes of earlier conversations.
+    pub auto_memory_file: Option<PathBuf>,
+    /// Bytes of text that is always there. Over it, the longest files are cut, so that a large one
+    /// does not push out the others.
+    pub bytes_max: usize,
+}
+
+/// Puts them together.
+pub fn load_memory_files(
+    cwd: &Path,
+    wanted: &MemoryOptions,
+    lookup: &impl EnvLookup,
+) -> LoadedMemory {
+    let mut loader = MemoryLoader::new(
+        user_directories::find_project_root(cwd),
+        user_directories::home_directory(lookup),
+    );
+    let (excluded, problems) = ExcludedFiles::new(&wanted.excludes);
+    loader.excluded = excluded;
+    loader.notes = problems;
+    loader.load_file(Path::new(MANAGED), MemoryAuthor::System);
+    let own = user_directories::claude_directory(lookup).filter(|_| wanted.user);
+    if let Some(folder) = &own {
+        loader.load_file(&folder.join("CLAUDE.md"), MemoryAuthor::User);
+        loader.load_rules(&folder.join("rules"), MemoryAuthor::User);
+    }
+    if let Some(notebook) = &wanted.auto_memory_file {
+        loader.load_auto_memory(notebook);
+    }
+    let mut folders: Vec<&Path> = cwd.ancestors().collect();
+    folders.reverse();
+    for folder in folders {
+        loader.load_folder(folder, wanted.project, wanted.local);
+        if wanted.project && folder.starts_with(&loader.project) {
+            loader.load_rules(&folder.join(".claude/rules"), MemoryAuthor::Project);
+        }
+    }
+    let mut sections = std::mem::take(&mut loader.sections);
+    let cut = truncation::truncate_sections(&mut sections, wanted.bytes_max);
+    loader.notes.extend(cut);
+    let text = (!sections.is_empty()).then(|| render_sections(&sections));
+    let notes = std::mem::take(&mut loader.notes);
+    let nearby = PathInstructionFiles::new(loader, cwd, wanted);
+    LoadedMemory { text, path_instructions: Some(Arc::new(nearby)), notes }
+}
+
+fn render_sections(sections: &[MemorySection]) -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for MemorySection { author, path, text: said } in sections {
+        let whose = match author {
+            MemoryAuthor::System => "set for this machine",
+            MemoryAuthor::User => "the user's own, for all projects",
+            MemoryAuthor::AutoMemory => "noted in earlier conversations here; may be out of date",
+            MemoryAuthor::Project => "of the project",
+        };
+        text.push_str(&format!("\n\nFrom {} ({whose}):\n\n{}", path.display(), said.trim()));
+    }
+    text
+}
+
+/// The files that a text was put together from: where each lies, whose it is in one word, and how many
+/// bytes it says.
+pub fn list_memory_files(text: &str) -> Vec<(&str, &'static str, usize)> {
+    let sections = text.split("\n\nFrom ").skip(1).filter_map(|section| {
+        let (head, said) = section.split_once("):\n\n")?;
+        let (path, whose) = head.rsplit_once(" (")?;
+        let whose = match whose.split(' ').next() {
+            Some("set") => "Managed",
+            Some("the") => "User",
+            Some("noted") => "AutoMem",
+            Some("of") => "Project",
+            _ => return None,
+        };
+        Some((path, whose, said.len()))
+    });
+    sections.collect()
+}
+
+const INTRODUCTION: &str = "Standing instructions for this work, from broad to narrow. Follow them; \
+where two differ, the later one counts, and what the user asks for in the conversation counts more.";
+#[cfg(not(target_os = "macos"))]
+const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
+#[cfg(target_os = "macos")]
+const MANAGED: &str = "/Library/Application Support/ClaudeCode/CLAUDE.md";

@@ -1,0 +1,47 @@
+//! Instructions that are said when a file they count for is first read: those of folders below where
+//! we are, and rules for some files alone.
+
+use std::path::{Path, PathBuf};
+
+use windlass_driver::{PathInstruction, PathInstructionSource};
+
+use super::MemoryOptions;
+use super::loader::{IMPORT_DEPTH_MAX, MemoryLoader, MemorySection};
+
+/// Looks for them.
+#[derive(Debug)]
+pub struct PathInstructionFiles {
+    /// With everything that was said at the start marked as seen.
+    loader: MemoryLoader,
+    /// Where we are, by its real path.
+    cwd: PathBuf,
+    project: bool,
+    local: bool,
+}
+
+impl PathInstructionFiles {
+    pub(super) fn new(loader: MemoryLoader, cwd: &Path, wanted: &MemoryOptions) -> Self {
+        let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        Self { loader, cwd, project: wanted.project, local: wanted.local }
+    }
+}
+
+impl PathInstructionSource for PathInstructionFiles {
+    fn load_instructions(&self, file: &Path) -> Vec<PathInstruction> {
+        let Ok(real) = file.canonicalize() else { return Vec::new() };
+        let mut loader = self.loader.clone();
+        let Ok(inside) = real.strip_prefix(&self.loader.project) else { return Vec::new() };
+        // From the project's root down; what is on the way to where we are was said at the start.
+        let mut folders: Vec<&Path> = real.ancestors().skip(1).collect();
+        folders
+            .retain(|folder| folder.starts_with(&loader.project) && !self.cwd.starts_with(folder));
+        for folder in folders.into_iter().rev() {
+            loader.load_folder(folder, self.project, self.local);
+        }
+        for rule in self.loader.rules.iter().filter(|rule| rule.files.is_match(inside)) {
+            loader.add_with_imports(&rule.path, rule.author, IMPORT_DEPTH_MAX);
+        }
+        let said = |MemorySection { path, text, .. }: MemorySection| PathInstruction { path, text };
+        loader.sections.into_iter().map(said).collect()
+    }
+}

@@ -1,0 +1,76 @@
+//! Where skills lie: the user's first, then the project's from where we are up to its root, then
+//! those of plugins. Folders only; the skills in them are looked for beside the first request.
+
+use std::path::{Path, PathBuf};
+
+use windlass_driver::hooks::HookSource;
+use windlass_driver::{HookSet, SkillDefinition};
+
+use crate::extension_sources::ExtensionSources;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+
+/// The folders that are there; where two hold a skill of one name, the first folder's is meant.
+pub fn find_skill_folders(
+    cwd: &Path,
+    extensions: ExtensionSources<'_>,
+    lookup: &impl EnvLookup,
+) -> Vec<PathBuf> {
+    let sources = extensions.enabled;
+    let project = user_directories::find_project_root(cwd);
+    let mut folders: Vec<PathBuf> = user_directories::claude_directory(lookup)
+        .map(|folder| folder.join("skills"))
+        .into_iter()
+        .chain(user_directories::home_directory(lookup).map(|home| home.join(".agents/skills")))
+        .filter(|_| sources.user)
+        .collect();
+    for folder in
+        cwd.ancestors().take_while(|folder| sources.project && folder.starts_with(&project))
+    {
+        folders.push(folder.join(".claude/skills"));
+        folders.push(folder.join(".agents/skills"));
+    }
+    folders.extend(
+        extensions.plugins.iter().flat_map(|plugin| plugin.component_folders("skills", "skills")),
+    );
+    let mut seen = Vec::new();
+    folders.retain(|folder| {
+        let is_new = folder.is_dir() && !seen.contains(folder);
+        seen.push(folder.clone());
+        is_new
+    });
+    folders
+}
+
+/// The hooks of each skill, by the skill's name, and what is wrong with others.
+#[derive(Debug, Default)]
+pub struct SkillHooks {
+    pub by_skill: Vec<(String, HookSet)>,
+    pub warnings: Vec<String>,
+}
+
+/// What skills bring along when they are loaded. A project's waits for trust, and whoever switched
+/// hooks off meant these too. A head that cannot be read is told.
+pub fn load_skill_hooks(
+    known: &[SkillDefinition],
+    project: &Path,
+    extensions: ExtensionSources<'_>,
+) -> SkillHooks {
+    let mut found = SkillHooks::default();
+    for skill in known {
+        let place = skill.folder.join("SKILL.md");
+        if let Some(problem) = &skill.problem {
+            found.warnings.push(format!("{}: {problem}", place.display()));
+        }
+        // What a link leads to is nothing anybody said yes to.
+        let is_trusted = !skill.listed_path.starts_with(project)
+            || (extensions.trusts_project && !skill.is_link);
+        if let Some(hooks) = skill.hooks.as_ref().filter(|_| extensions.allows_hooks && is_trusted)
+        {
+            let (set, wrong) = HookSet::parse(hooks, &HookSource::new(place.display().to_string()));
+            found.warnings.extend(wrong);
+            found.by_skill.push((skill.name.clone(), set));
+        }
+    }
+    found
+}

@@ -1,0 +1,54 @@
+//! Where the user's configuration is, and its text.
+//!
+//! It may name programs to run and addresses that get keys, so a file that anybody could have
+//! written is refused.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+use windlass_host::user_directories;
+
+/// `$XDG_CONFIG_HOME/windlass/config.toml`, or the same below `~/.config`. A relative value counts
+/// as none.
+pub(super) fn config_path(lookup: &impl EnvLookup) -> Option<PathBuf> {
+    Some(user_directories::config_directory(lookup)?.join("config.toml"))
+}
+
+/// The text, or nothing if there is no such file.
+pub(super) fn read_config_text(path: &Path) -> Result<Option<String>, CommandError> {
+    let refuse = |problem: String, remedy: &str| {
+        CommandError::usage(format!("{} cannot be used: {problem}; {remedy}", path.display()))
+    };
+    let unreadable = |error: std::io::Error| refuse(error.to_string(), "mend or remove it");
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(error)),
+    };
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(refuse("it is not a file".to_owned(), "put a file there, or nothing"));
+    }
+    if metadata.mode() & 0o002 != 0 {
+        let problem = "everybody on this machine may write to it".to_owned();
+        return Err(refuse(problem, "take that right away: chmod o-w"));
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > BYTES_MAX) {
+        return Err(refuse("it is over 1 MiB".to_owned(), "make it shorter"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        refuse(format!("byte {at} is not UTF-8"), "save it as UTF-8")
+    })?;
+    Ok(Some(text))
+}
+
+const BYTES_MAX: u64 = 1024 * 1024;

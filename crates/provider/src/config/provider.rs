@@ -1,0 +1,227 @@
+//! A provider: where its server is, which language it speaks, and where the proof comes from.
+//!
+//! A secret never stands here, only the place where it is found.
+
+use windlass_vocabulary::WireFormat;
+
+use super::config_error::ConfigError;
+use super::entry::{ConfigEntry, ConfigTable};
+
+/// A provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderConfig {
+    /// The language.
+    pub wire: Option<WireFormat>,
+    /// The address.
+    pub base_url: Option<String>,
+    /// Did the user's file give the address?
+    pub is_base_url_from_user: bool,
+    /// Variables that give another address, the first that is set.
+    pub base_url_env: Vec<String>,
+    /// Variables with the provider's own kind of key.
+    pub key_env: Vec<String>,
+    /// Variables with a bearer token, which goes before a key.
+    pub token_env: Vec<String>,
+    /// A file with the key.
+    pub key_file: Option<String>,
+    /// A program that prints the key.
+    pub key_command: Vec<String>,
+    /// Must the key be in the key ring, or must that not be looked at?
+    pub keyring: Option<bool>,
+    /// Sent with every request.
+    pub headers: Vec<(String, String)>,
+    /// A variable with more headers.
+    pub headers_env: Option<String>,
+    /// What the limit on output is called.
+    pub output_limit_name: Option<OutputLimitName>,
+    /// What people call it.
+    pub title: Option<String>,
+    /// A model to begin with.
+    pub suggested_model: Option<String>,
+    /// How the names of its models begin.
+    pub families: Vec<String>,
+}
+
+/// What servers of one wire call the limit on output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputLimitName {
+    /// The older name, which every imitation knows.
+    MaxTokens,
+    /// The newer one, which the newest models insist on.
+    MaxCompletionTokens,
+}
+
+impl ProviderConfig {
+    /// May it be asked without proof?
+    pub fn needs_no_key(&self) -> bool {
+        self.key_env.is_empty()
+            && self.token_env.is_empty()
+            && self.key_file.is_none()
+            && self.key_command.is_empty()
+            && self.keyring != Some(true)
+    }
+}
+
+/// Reads one provider over what is known of it already.
+pub(super) fn parse_provider(
+    entry: &ConfigEntry<'_>,
+    base: Option<&ProviderConfig>,
+    is_built_in: bool,
+) -> Result<ProviderConfig, ConfigError> {
+    let name = entry.key;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if name.is_empty() || !name.bytes().all(is_plain) {
+        let problem = format!("\"{}\" cannot be a provider's name", name.escape_debug());
+        return Err(ConfigError::new(entry.key_offset, problem, "use letters, digits, - and _"));
+    }
+    let table = entry.parse_table("a provider")?;
+    if let Some(secret) = ["key", "api_key", "token"].iter().find_map(|key| table.find(key)) {
+        let problem = format!("`{}` would put a secret into this file", secret.key);
+        let remedy = format!(
+            "name where it is instead: key_env = \"VARIABLE\", key_file = \"path\" or key_command = \
+             [\"program\", \"argument\"]; or put it into the key ring: windlass key set {name}"
+        );
+        return Err(ConfigError::new(secret.key_offset, problem, remedy));
+    }
+    table.check_keys(KEYS)?;
+    let mut provider = match base {
+        Some(base) => base.clone(),
+        None => ProviderConfig {
+            base_url_env: vec![build_variable_name(name, "BASE_URL")],
+            ..ProviderConfig::default()
+        },
+    };
+    provider.wire =
+        table.read_key("wire", |entry| entry.parse_keyword(WIRE_KEYWORDS))?.or(provider.wire);
+    if let Some(base_url) = table.read_key("base_url", |entry| parse_base_url(&entry))? {
+        provider.base_url = Some(base_url);
+        provider.is_base_url_from_user = !is_built_in;
+    }
+    let names = |key: &str| table.read_key(key, |entry| entry.parse_text_list());
+    provider.base_url_env = names("base_url_env")?.unwrap_or(provider.base_url_env);
+    provider.key_env = names("key_env")?.unwrap_or(provider.key_env);
+    provider.token_env = names("token_env")?.unwrap_or(provider.token_env);
+    provider.headers_env =
+        table.read_key("headers_env", |entry| entry.parse_text())?.or(provider.headers_env);
+    provider.key_file =
+        table.read_key("key_file", |entry| entry.parse_text())?.or(provider.key_file);
+    if let Some(command) = table.read_key("key_command", |entry| parse_command(&entry))? {
+        provider.key_command = command;
+    }
+    provider.keyring = table.read_key("keyring", |entry| entry.parse_flag())?.or(provider.keyring);
+    refuse_two_key_sources(&provider, &table)?;
+    if let Some(headers) = table.read_key("headers", |entry| parse_headers(&entry))? {
+        provider.headers = headers;
+    }
+    provider.output_limit_name = table
+        .read_key("output_name", |entry| entry.parse_keyword(OUTPUT_LIMIT_KEYWORDS))?
+        .or(provider.output_limit_name);
+    provider.families = names("families")?.unwrap_or(provider.families);
+    provider.title = table.read_key("title", |entry| entry.parse_text())?.or(provider.title);
+    provider.suggested_model =
+        table.read_key("first_model", |entry| entry.parse_text())?.or(provider.suggested_model);
+    if provider.wire.is_none() {
+        let words: Vec<&str> = WIRE_KEYWORDS.iter().map(|(word, _)| *word).collect();
+        let remedy = format!("add wire = \"…\": one of {}", words.join(", "));
+        return Err(ConfigError::new(table.offset(), format!("{name} has no wire"), remedy));
+    }
+    if provider.base_url.is_none() {
+        let remedy = "add base_url = \"https://…\"";
+        return Err(ConfigError::new(table.offset(), format!("{name} has no address"), remedy));
+    }
+    Ok(provider)
+}
+
+/// One place is enough: with two, nobody could say which key is used.
+fn refuse_two_key_sources(
+    provider: &ProviderConfig,
+    table: &ConfigTable<'_>,
+) -> Result<(), ConfigError> {
+    let places = [
+        ("key_file", provider.key_file.is_some()),
+        ("key_command", !provider.key_command.is_empty()),
+        ("keyring", provider.keyring == Some(true)),
+    ];
+    let mut named = places.iter().filter(|(_, is_named)| *is_named).map(|(key, _)| *key);
+    match (named.next(), named.next()) {
+        (Some(first), Some(second)) => {
+            let at = table.find(second).map_or(table.offset(), |entry| entry.key_offset);
+            let problem = format!("there are both `{first}` and `{second}`");
+            Err(ConfigError::new(at, problem, "keep one of them"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The variable a provider's address is looked for in when nothing else is said.
+fn build_variable_name(name: &str, what: &str) -> String {
+    format!("{}_{what}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+fn parse_base_url(entry: &ConfigEntry<'_>) -> Result<String, ConfigError> {
+    let text = entry.parse_text()?;
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if !matches!(scheme, "http" | "https") || host.is_empty() {
+        return Err(entry.invalid_value("an address such as \"https://models.example.org\""));
+    }
+    if host.contains('@') {
+        return Err(entry.invalid_value("an address without a name and a password in it"));
+    }
+    Ok(text)
+}
+
+fn parse_command(entry: &ConfigEntry<'_>) -> Result<Vec<String>, ConfigError> {
+    let words = entry.parse_list().map_err(|_| {
+        entry.invalid_value("a list of the program and its arguments, one text each")
+    })?;
+    let words = words.iter().map(ConfigEntry::parse_text).collect::<Result<Vec<_>, _>>()?;
+    match words.is_empty() {
+        true => Err(entry.invalid_value("a list with at least the program")),
+        false => Ok(words),
+    }
+}
+
+fn parse_headers(entry: &ConfigEntry<'_>) -> Result<Vec<(String, String)>, ConfigError> {
+    let mut headers = Vec::new();
+    for header in entry.parse_table("`headers`")?.entries() {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte);
+        if header.key.is_empty() || !header.key.bytes().all(is_name) {
+            let problem = format!("\"{}\" is not a header's name", header.key.escape_debug());
+            return Err(ConfigError::new(header.key_offset, problem, "use letters, digits and -"));
+        }
+        let value = header.parse_text()?;
+        if value.chars().any(char::is_control) {
+            return Err(header.invalid_value("one line of text"));
+        }
+        headers.push((header.key.to_owned(), value));
+    }
+    Ok(headers)
+}
+
+const WIRE_KEYWORDS: &[(&str, WireFormat)] = &[
+    ("anthropic_messages", WireFormat::AnthropicMessages),
+    ("openai_responses", WireFormat::OpenaiResponses),
+    ("openai_chat", WireFormat::OpenaiChat),
+    ("gemini", WireFormat::Gemini),
+];
+const OUTPUT_LIMIT_KEYWORDS: &[(&str, OutputLimitName)] = &[
+    ("max_tokens", OutputLimitName::MaxTokens),
+    ("max_completion_tokens", OutputLimitName::MaxCompletionTokens),
+];
+const KEYS: &[&str] = &[
+    "wire",
+    "base_url",
+    "base_url_env",
+    "key_env",
+    "token_env",
+    "key_file",
+    "key_command",
+    "keyring",
+    "headers",
+    "headers_env",
+    "output_name",
+    "title",
+    "families",
+    "first_model",
+];

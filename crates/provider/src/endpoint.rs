@@ -1,0 +1,222 @@
+//! From a chosen model to the server that has it: its address, what proves who asks, its limits.
+//!
+//! Keys are looked for here, in the environment, in the place the user's own file names and in the
+//! key ring, and handed on as a credential that never shows itself. No error repeats a value. Every server gets
+//! its own key and nobody else's.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use windlass_driver::Endpoint;
+use windlass_vocabulary::WireFormat;
+
+use crate::api_key::ProviderCredential;
+use crate::config::Config;
+use crate::config::provider::ProviderConfig;
+use crate::keyring;
+use crate::keyring::KeyringError;
+use crate::model_choice::ChosenModel;
+use crate::{api_key, key_source, keyring_key, missing_key, provider_rules};
+use windlass_host::command_error::CommandError;
+use windlass_host::environment;
+use windlass_host::environment::EnvLookup;
+
+/// A model's server, and how to speak of it.
+#[derive(Clone, Debug)]
+pub struct ModelEndpoint {
+    /// For the session.
+    pub endpoint: Endpoint,
+    /// For people.
+    pub description: EndpointDescription,
+}
+
+/// A server in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointDescription {
+    /// The provider's name.
+    pub provider: String,
+    /// The address.
+    pub base_url: String,
+    /// What to look at when the key is refused.
+    pub key_advice: String,
+    /// What to look at when the address is wrong.
+    pub address_advice: String,
+}
+
+/// Keys that were found, by provider: each place is asked once, however many models live there.
+#[derive(Default)]
+pub struct CredentialCache(BTreeMap<String, Result<ProviderCredential, Option<KeyringError>>>);
+
+impl CredentialCache {
+    fn get_or_find(
+        &mut self,
+        name: &str,
+        provider: &ProviderConfig,
+        config: &Config,
+        lookup: &impl EnvLookup,
+    ) -> Result<Result<ProviderCredential, Option<KeyringError>>, CommandError> {
+        if let Some(known) = self.0.get(name) {
+            return Ok(known.clone());
+        }
+        let found = api_key::find_credential(name, provider, config, lookup)?;
+        self.0.insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
+/// Providers that search the web for their models. Servers that only speak like them do not.
+const WEB_SEARCH_PROVIDERS: &[&str] = &["anthropic", "openai", "gemini"];
+
+/// Finds a model's server. When there is no key, says what there is instead.
+pub fn resolve_endpoint(
+    chosen: &ChosenModel,
+    config: &Config,
+    proofs: &mut CredentialCache,
+    lookup: &impl EnvLookup,
+) -> Result<ModelEndpoint, CommandError> {
+    let provider = config.providers.get(&chosen.provider).cloned().unwrap_or_default();
+    let wire = provider.wire.unwrap_or(WireFormat::AnthropicMessages);
+    let (base_url, address_advice) =
+        resolve_base_url_with_advice(&provider, &chosen.provider, config, lookup)?;
+    let base_url = strip_version(&base_url, wire);
+    let is_local = environment::parse_local_address(&base_url).is_some();
+    let found = proofs.get_or_find(&chosen.provider, &provider, config, lookup)?;
+    let ProviderCredential { credential, advice, refresh: renewal } = match found {
+        Ok(proof) => proof,
+        Err(_) if is_local || provider.needs_no_key() => {
+            ProviderCredential::without_key(&chosen.provider, &provider)
+        }
+        Err(trouble) => {
+            return Err(missing_key::missing_key_error(
+                chosen,
+                &provider,
+                config,
+                trouble.as_ref(),
+                lookup,
+            ));
+        }
+    };
+    let mut endpoint = Endpoint::new(wire, base_url.clone()).credential(credential);
+    endpoint = endpoint.with_web_search(WEB_SEARCH_PROVIDERS.contains(&chosen.provider.as_str()));
+    endpoint.headers = provider.headers.clone();
+    if let Some(variable) = &provider.headers_env {
+        endpoint.headers.extend(environment::read_headers(lookup, variable)?);
+    }
+    endpoint = endpoint.with_provider_rules(provider_rules::resolve_provider_rules(
+        wire,
+        &provider,
+        chosen.model(),
+    ));
+    if let Some(renewal) = renewal {
+        endpoint = endpoint.with_renewal(move || renewal.fetch_credential());
+    }
+    let place = EndpointDescription {
+        provider: chosen.provider.clone(),
+        base_url,
+        key_advice: advice,
+        address_advice,
+    };
+    Ok(ModelEndpoint { endpoint, description: place })
+}
+
+/// A provider's key in the key ring for this address, if it would be needed there.
+pub fn read_keyring_key(
+    name: &str,
+    base_url: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Option<String> {
+    let provider = config.providers.get(name)?;
+    if !keyring_key::uses_keyring(provider)
+        || !key_source::list_configured_sources(provider, config, lookup).is_empty()
+    {
+        return None;
+    }
+    let taken =
+        keyring_key::fetch_keyring_key(name, &keyring::url_origin(base_url)?, config, lookup)
+            .ok()?;
+    taken.map(|taken| taken.key)
+}
+
+/// A provider's address, as it is called.
+pub fn resolve_base_url(
+    name: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<String, CommandError> {
+    let provider = config.providers.get(name).cloned().unwrap_or_default();
+    let (url, _) = resolve_base_url_with_advice(&provider, name, config, lookup)?;
+    Ok(strip_version(&url, provider.wire.unwrap_or(WireFormat::AnthropicMessages)))
+}
+
+/// Has the provider an address other than its usual one?
+pub fn has_custom_base_url(provider: &ProviderConfig, lookup: &impl EnvLookup) -> bool {
+    provider.is_base_url_from_user
+        || provider.base_url_env.iter().any(|name| environment::is_set(lookup, name))
+}
+
+/// The address, and where it came from in words.
+fn resolve_base_url_with_advice(
+    provider: &ProviderConfig,
+    name: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<(String, String), CommandError> {
+    for variable in &provider.base_url_env {
+        if let Some(url) = environment::read_variable(lookup, variable)? {
+            let url = if variable.ends_with("_HOST") { add_scheme(&url) } else { url };
+            return Ok((url, format!("check {variable}")));
+        }
+    }
+    let url = provider.base_url.clone().unwrap_or_default();
+    let file = config.path.as_deref().unwrap_or(Path::new("config.toml")).display();
+    let variable = provider.base_url_env.first();
+    let advice = match variable {
+        _ if provider.is_base_url_from_user => {
+            format!("check base_url of [provider.{name}] in {file}")
+        }
+        Some(variable) => format!("check the network, or set {variable} to another address"),
+        None => "check the network".to_owned(),
+    };
+    Ok((url, advice))
+}
+
+/// Some servers give their address as a host and a port.
+fn add_scheme(host: &str) -> String {
+    let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+    // The address to listen at, not one to call.
+    url.replace("//0.0.0.0", "//127.0.0.1")
+}
+
+/// Addresses are often given with the version that our paths begin with.
+pub fn strip_version(base_url: &str, wire: WireFormat) -> String {
+    let url = base_url.trim_end_matches('/');
+    let version = match wire {
+        WireFormat::AnthropicMessages | WireFormat::OpenaiChat | WireFormat::OpenaiResponses => {
+            "/v1"
+        }
+        WireFormat::Gemini => "/v1beta",
+    };
+    url.strip_suffix(version).unwrap_or(url).trim_end_matches('/').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_with_and_without_their_version() {
+        let cases = [
+            ("https://api.openai.com/v1/", WireFormat::OpenaiResponses, "https://api.openai.com"),
+            ("https://openrouter.ai/api/v1", WireFormat::OpenaiChat, "https://openrouter.ai/api"),
+            ("http://127.0.0.1:8080", WireFormat::OpenaiChat, "http://127.0.0.1:8080"),
+            ("https://x.example/v1beta", WireFormat::Gemini, "https://x.example"),
+            ("https://x.example/v1", WireFormat::Gemini, "https://x.example/v1"),
+        ];
+        for (given, wire, base) in cases {
+            assert_eq!(strip_version(given, wire), base);
+        }
+        assert_eq!(add_scheme("0.0.0.0:11434"), "http://127.0.0.1:11434");
+        assert_eq!(add_scheme("https://gpu.example"), "https://gpu.example");
+    }
+}

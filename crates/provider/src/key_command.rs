@@ -1,0 +1,32 @@
+//! Asks a program of the user's for a key: a password manager, a key ring we do not know.
+//!
+//! What it prints is a secret: it is returned and never shown. What it complains is shown.
+
+use std::time::Duration;
+
+use windlass_host::external_program;
+use windlass_host::external_program::ProgramOutput;
+
+/// Runs it, and gives the first line it prints.
+pub(super) fn run_key_command(command: &[String]) -> Result<String, String> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err("it names no program".to_owned());
+    };
+    let ProgramOutput { status, stdout: printed, stderr_line: complaint } =
+        external_program::run_program(program, arguments, None, WAIT_MAX)
+            .map_err(|failure| failure.to_string())?;
+    if !status.success() {
+        return Err(match complaint.as_str() {
+            "" => format!("it ends with {status}"),
+            words => format!("it ends with {status} and says: {words}"),
+        });
+    }
+    let text = String::from_utf8(printed).map_err(|_| "it prints no text".to_owned())?;
+    match text.lines().map(str::trim).find(|line| !line.is_empty()) {
+        Some(key) => Ok(key.to_owned()),
+        None => Err("it prints nothing".to_owned()),
+    }
+}
+
+/// Somebody may have to unlock something first.
+const WAIT_MAX: Duration = Duration::from_secs(25);

@@ -1,0 +1,289 @@
+//! The system's key ring, asked through the system's own program: `secret-tool` (libsecret) or, on
+//! macOS, `security`.
+//!
+//! A key is kept under its provider's name and the origin it may go to, so a provider that was moved
+//! to another address does not get it. Looking never opens a window and ends after [`SEARCH_TIMEOUT`];
+//! only where a key is known to be there may the user be asked to unlock it. No key is ever an
+//! argument of a program, where others could read it, and none is shown.
+
+mod secret_tool;
+mod security;
+
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use windlass_host::environment;
+use windlass_host::environment::EnvLookup;
+use windlass_host::external_program;
+
+/// What a key is kept under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyringSlot<'a> {
+    /// Whose it is.
+    pub provider: &'a str,
+    /// Where it may go.
+    pub origin: &'a str,
+}
+
+/// What a look finds. Has no `Debug`, because it may hold a key.
+pub enum KeyringSearchResult {
+    /// No key.
+    Missing,
+    /// A key that is given only when it is asked for, perhaps after unlocking.
+    Withheld,
+    /// The key.
+    Key(String),
+}
+
+/// Why the key ring is of no use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyringError {
+    /// There is none here; what is missing, and how to get it.
+    Unavailable(&'static str),
+    /// It is locked, and nobody unlocked it.
+    Locked,
+    /// Its program's own words.
+    Failed(String),
+}
+
+impl fmt::Display for KeyringError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(what) => f.write_str(what),
+            Self::Locked if IS_MACOS => {
+                f.write_str("it is locked: unlock it with `security unlock-keychain`")
+            }
+            Self::Locked => f.write_str(
+                "it is locked: log in to the desktop, or unlock it with `gnome-keyring-daemon \
+                 --unlock` (it reads the password from standard input)",
+            ),
+            Self::Failed(words) => f.write_str(words),
+        }
+    }
+}
+
+/// A key ring that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keyring {
+    /// Every key ring of a Linux desktop, through libsecret's program.
+    SecretTool(PathBuf),
+    /// The keychain of macOS.
+    Security,
+}
+
+impl Keyring {
+    /// The one of this system. Starts nothing.
+    pub fn detect(lookup: &impl EnvLookup) -> Result<Self, KeyringError> {
+        if IS_MACOS {
+            return Ok(Self::Security);
+        }
+        let program = find_on_path(secret_tool::PROGRAM, lookup);
+        let program = program.ok_or(KeyringError::Unavailable(secret_tool::NOT_INSTALLED))?;
+        match has_session_bus(lookup) {
+            true => Ok(Self::SecretTool(program)),
+            false => Err(KeyringError::Unavailable(secret_tool::NO_SESSION_BUS)),
+        }
+    }
+
+    /// Looks without disturbing anybody.
+    pub fn search(&self, slot: KeyringSlot<'_>) -> Result<KeyringSearchResult, KeyringError> {
+        match self {
+            Self::SecretTool(program) => {
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::search_args(slot),
+                    None,
+                    SEARCH_TIMEOUT,
+                )?;
+                secret_tool::parse_search(&ended)
+            }
+            Self::Security => {
+                let ended = run_keyring_program(
+                    security::PROGRAM,
+                    &security::find_args(slot),
+                    None,
+                    SEARCH_TIMEOUT,
+                )?;
+                security::parse_search(&ended)
+            }
+        }
+    }
+
+    /// Gets a key that is kept there, for which the user may have to unlock something.
+    pub fn fetch(&self, slot: KeyringSlot<'_>) -> Result<String, KeyringError> {
+        match self {
+            Self::SecretTool(program) => {
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::lookup_args(slot),
+                    None,
+                    UNLOCK_TIMEOUT,
+                )?;
+                secret_tool::parse_lookup(&ended)
+            }
+            Self::Security => {
+                let ended = run_keyring_program(
+                    security::PROGRAM,
+                    &security::read_args(slot),
+                    None,
+                    UNLOCK_TIMEOUT,
+                )?;
+                security::parse_key(&ended)
+            }
+        }
+    }
+
+    /// Keeps a key, and makes sure that it is there.
+    pub fn store(&self, slot: KeyringSlot<'_>, key: &str) -> Result<(), KeyringError> {
+        match self {
+            Self::SecretTool(program) => {
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::store_args(slot),
+                    Some(key),
+                    UNLOCK_TIMEOUT,
+                )?;
+                secret_tool::check_status(&ended)?;
+            }
+            Self::Security => {
+                let command = security::build_add_command(slot, key);
+                let ended = run_keyring_program(
+                    security::PROGRAM,
+                    &["-i"],
+                    Some(&command),
+                    UNLOCK_TIMEOUT,
+                )?;
+                security::check_status(&ended)?;
+            }
+        }
+        let kept = match self.search(slot)? {
+            KeyringSearchResult::Key(kept) => Some(kept),
+            KeyringSearchResult::Withheld => Some(self.fetch(slot)?),
+            KeyringSearchResult::Missing => None,
+        };
+        match kept.as_deref() == Some(key) {
+            true => Ok(()),
+            false => Err(KeyringError::Failed("it does not give back what was put in".to_owned())),
+        }
+    }
+
+    /// Removes every key of a provider, whatever its origin. Says whether there was one.
+    pub fn remove(&self, provider: &str) -> Result<bool, KeyringError> {
+        match self {
+            Self::SecretTool(program) => {
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::search_all_args(provider),
+                    None,
+                    SEARCH_TIMEOUT,
+                )?;
+                if matches!(secret_tool::parse_search(&ended)?, KeyringSearchResult::Missing) {
+                    return Ok(false);
+                }
+                let ended = run_keyring_program(
+                    program,
+                    &secret_tool::clear_args(provider),
+                    None,
+                    UNLOCK_TIMEOUT,
+                )?;
+                secret_tool::check_status(&ended).map(|()| true)
+            }
+            Self::Security => {
+                for removed in 0..SLOTS_MAX {
+                    let command = security::delete_args(provider);
+                    let ended =
+                        run_keyring_program(security::PROGRAM, &command, None, UNLOCK_TIMEOUT)?;
+                    if matches!(security::parse_search(&ended)?, KeyringSearchResult::Missing) {
+                        return Ok(removed > 0);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Scheme, host and port of an address: whom a key may be shown to.
+pub fn url_origin(base_url: &str) -> Option<String> {
+    let (scheme, rest) = base_url.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let authority = rest.split(['/', '?', '#']).next()?.to_ascii_lowercase();
+    let usual = match scheme.as_str() {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return None,
+    };
+    let authority = authority.strip_suffix(usual).unwrap_or(&authority);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
+    (!authority.is_empty() && authority.bytes().all(is_plain))
+        .then(|| format!("{scheme}://{authority}"))
+}
+
+fn run_keyring_program(
+    program: impl AsRef<std::ffi::OsStr>,
+    arguments: &[impl AsRef<std::ffi::OsStr>],
+    input: Option<&str>,
+    within: Duration,
+) -> Result<external_program::ProgramOutput, KeyringError> {
+    external_program::run_program(program, arguments, input, within).map_err(|failure| {
+        let words = match failure {
+            external_program::ProgramError::TimedOut(limit) => {
+                format!("it does not answer within {} seconds", limit.as_secs())
+            }
+            failure @ external_program::ProgramError::NotStarted(_) => failure.to_string(),
+        };
+        KeyringError::Failed(words)
+    })
+}
+
+/// Only places that do not depend on where we stand: a project must not choose who gets keys.
+fn find_on_path(name: &str, lookup: &impl EnvLookup) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let folders = lookup("PATH")?;
+    let mut folders = std::env::split_paths(&folders).filter(|folder| folder.is_absolute());
+    folders.find_map(|folder| Some(folder.join(name)).filter(is_program))
+}
+
+/// Without one, every question ends in an error, or starts a bus that nobody else is on.
+fn has_session_bus(lookup: &impl EnvLookup) -> bool {
+    environment::is_set(lookup, "DBUS_SESSION_BUS_ADDRESS")
+        || lookup("XDG_RUNTIME_DIR")
+            .is_some_and(|folder| PathBuf::from(folder).join("bus").exists())
+}
+
+const IS_MACOS: bool = cfg!(target_os = "macos");
+/// A look that takes longer is not worth its time.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
+/// Somebody may have to type a password.
+const UNLOCK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Addresses one provider may have had.
+const SLOTS_MAX: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let cases = [
+            ("https://api.example.org", Some("https://api.example.org")),
+            ("HTTPS://API.example.org:443/v1?x", Some("https://api.example.org")),
+            ("http://127.0.0.1:80", Some("http://127.0.0.1")),
+            ("http://[::1]:8080/", Some("http://[::1]:8080")),
+            ("https://example.org:80", Some("https://example.org:80")),
+            ("https://me@example.org", None),
+            ("https://exa\"mple.org", None),
+            ("ftp://example.org", None),
+            ("https:///x", None),
+            ("nonsense", None),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(url_origin(url).as_deref(), expected, "{url}");
+        }
+    }
+}

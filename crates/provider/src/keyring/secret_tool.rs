@@ -1,0 +1,79 @@
+//! What is said to `secret-tool`, and what its answers mean.
+//!
+//! `search` tells what is there without asking anybody to unlock it; `lookup` asks.
+
+use super::{KeyringError, KeyringSearchResult, KeyringSlot};
+use windlass_host::external_program::ProgramOutput;
+
+/// Its name.
+pub(super) const PROGRAM: &str = "secret-tool";
+/// It is not here.
+pub(super) const NOT_INSTALLED: &str = "secret-tool is not installed (Debian and Ubuntu: apt install libsecret-tools; Fedora and Arch: \
+     libsecret)";
+/// There is nobody it could ask.
+pub(super) const NO_SESSION_BUS: &str = "there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set); log \
+                                 in to the desktop, or start one with dbus-run-session";
+
+pub(super) fn search_args(slot: KeyringSlot<'_>) -> Vec<String> {
+    build_args(&["search"], slot.provider, Some(slot.origin))
+}
+
+pub(super) fn search_all_args(provider: &str) -> Vec<String> {
+    build_args(&["search"], provider, None)
+}
+
+pub(super) fn lookup_args(slot: KeyringSlot<'_>) -> Vec<String> {
+    build_args(&["lookup"], slot.provider, Some(slot.origin))
+}
+
+pub(super) fn store_args(slot: KeyringSlot<'_>) -> Vec<String> {
+    let label = format!("--label=Windlass: key of {} for {}", slot.provider, slot.origin);
+    build_args(&["store", &label], slot.provider, Some(slot.origin))
+}
+
+pub(super) fn clear_args(provider: &str) -> Vec<String> {
+    build_args(&["clear"], provider, None)
+}
+
+fn build_args(first: &[&str], provider: &str, origin: Option<&str>) -> Vec<String> {
+    let mut words = first.to_vec();
+    words.extend(["service", "windlass", "provider", provider]);
+    words.extend(origin.into_iter().flat_map(|origin| ["origin", origin]));
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// What `search` says: nothing at all, or an item, with its secret if it is not locked.
+pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult, KeyringError> {
+    check_status(ended)?;
+    let text = String::from_utf8_lossy(&ended.stdout);
+    let mut item = text.lines().skip_while(|line| !line.starts_with('[')).peekable();
+    if item.peek().is_none() {
+        return Ok(KeyringSearchResult::Missing);
+    }
+    let secret = item.find_map(|line| line.strip_prefix("secret = ")).map(str::trim);
+    Ok(match secret.filter(|secret| !secret.is_empty()) {
+        Some(key) => KeyringSearchResult::Key(key.to_owned()),
+        None => KeyringSearchResult::Withheld,
+    })
+}
+
+/// What `lookup` says about something that is there.
+pub(super) fn parse_lookup(ended: &ProgramOutput) -> Result<String, KeyringError> {
+    check_status(ended)?;
+    let text = String::from_utf8_lossy(&ended.stdout);
+    match text.trim() {
+        "" => Err(KeyringError::Locked),
+        key => Ok(key.to_owned()),
+    }
+}
+
+/// Failing without a word is how it says that nobody unlocked anything.
+pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
+    let words = ended.stderr_line.trim_start_matches("secret-tool: ");
+    match words {
+        _ if ended.status.success() => Ok(()),
+        "" => Err(KeyringError::Locked),
+        words if words.contains("locked") => Err(KeyringError::Locked),
+        words => Err(KeyringError::Failed(format!("secret-tool says: {words}"))),
+    }
+}

@@ -1,0 +1,123 @@
+//! What is said to `security`, the program of the macOS keychain, and what its answers mean.
+//!
+//! Written from its manual; no test here has met a real keychain, only the texts are tested. Keys
+//! reach it on standard input, in hexadecimal: its arguments can be read by every program.
+
+use super::{KeyringError, KeyringSearchResult, KeyringSlot};
+use windlass_host::external_program::ProgramOutput;
+
+/// Where the system has it.
+pub(super) const PROGRAM: &str = "/usr/bin/security";
+
+/// Is there such a key? Shows none, so nobody has to unlock anything.
+pub(super) fn find_args(slot: KeyringSlot<'_>) -> Vec<String> {
+    to_owned_args(&["find-generic-password", "-s", &item_name(slot.provider), "-a", slot.origin])
+}
+
+/// Prints the key and nothing else.
+pub(super) fn read_args(slot: KeyringSlot<'_>) -> Vec<String> {
+    to_owned_args(&[
+        "find-generic-password",
+        "-s",
+        &item_name(slot.provider),
+        "-a",
+        slot.origin,
+        "-w",
+    ])
+}
+
+/// A line for its standard input. An item that is there is replaced.
+pub(super) fn build_add_command(slot: KeyringSlot<'_>, key: &str) -> String {
+    let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "add-generic-password -U -s \"{item_name}\" -a \"{origin}\" -l \"Windlass: key of {provider}\" \
+         -X {hex}\n",
+        item_name = item_name(slot.provider),
+        origin = slot.origin,
+        provider = slot.provider,
+    )
+}
+
+/// Removes one key of the provider.
+pub(super) fn delete_args(provider: &str) -> Vec<String> {
+    to_owned_args(&["delete-generic-password", "-s", &item_name(provider)])
+}
+
+fn item_name(provider: &str) -> String {
+    format!("windlass {provider}")
+}
+
+fn to_owned_args(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// There is something, or there is not.
+pub(super) fn parse_search(ended: &ProgramOutput) -> Result<KeyringSearchResult, KeyringError> {
+    match ended.status.code() {
+        Some(NOT_FOUND) => Ok(KeyringSearchResult::Missing),
+        _ => check_status(ended).map(|()| KeyringSearchResult::Withheld),
+    }
+}
+
+/// The key.
+pub(super) fn parse_key(ended: &ProgramOutput) -> Result<String, KeyringError> {
+    check_status(ended)?;
+    let text = String::from_utf8_lossy(&ended.stdout);
+    match text.trim() {
+        "" => Err(KeyringError::Locked),
+        key => Ok(key.to_owned()),
+    }
+}
+
+/// Whether it went well.
+pub(super) fn check_status(ended: &ProgramOutput) -> Result<(), KeyringError> {
+    match ended.status.code() {
+        Some(0) => Ok(()),
+        Some(NOT_ALLOWED_TO_ASK | REFUSED) => Err(KeyringError::Locked),
+        _ => Err(KeyringError::Failed(format!("security says: {}", ended.stderr_line))),
+    }
+}
+
+const NOT_FOUND: i32 = 44;
+const NOT_ALLOWED_TO_ASK: i32 = 36;
+const REFUSED: i32 = 51;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_no_argument_and_the_rest_is_quoted() {
+        let slot = KeyringSlot { provider: "mine", origin: "https://models.example.org" };
+        assert_eq!(
+            build_add_command(slot, "sk-1 \""),
+            "add-generic-password -U -s \"windlass mine\" -a \"https://models.example.org\" \
+             -l \"Windlass: key of mine\" -X 736b2d312022\n"
+        );
+        let find = find_args(slot).join("|");
+        assert_eq!(find, "find-generic-password|-s|windlass mine|-a|https://models.example.org");
+        assert_eq!(read_args(slot).join("|"), format!("{find}|-w"));
+        assert_eq!(delete_args("mine").join("|"), "delete-generic-password|-s|windlass mine");
+    }
+
+    #[test]
+    fn its_codes_are_understood() {
+        use std::os::unix::process::ExitStatusExt;
+        let ended = |code: i32, printed: &str| ProgramOutput {
+            status: std::process::ExitStatus::from_raw(code << 8),
+            stdout: printed.as_bytes().to_vec(),
+            stderr_line: "words".to_owned(),
+        };
+        assert!(matches!(parse_search(&ended(44, "")), Ok(KeyringSearchResult::Missing)));
+        assert!(matches!(
+            parse_search(&ended(0, "keychain: ...")),
+            Ok(KeyringSearchResult::Withheld)
+        ));
+        assert_eq!(parse_key(&ended(0, "sk-1\n")), Ok("sk-1".to_owned()));
+        assert_eq!(parse_key(&ended(36, "")), Err(KeyringError::Locked));
+        assert_eq!(
+            check_status(&ended(1, "")),
+            Err(KeyringError::Failed("security says: words".to_owned()))
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! A provider's key in the system's key ring: whether it is looked for, and under which names.
+//!
+//! Providers that share their variable and their origin are one company over two wires, so one key
+//! serves them; apart from that nobody gets another's key.
+
+use crate::config::Config;
+use crate::config::provider::ProviderConfig;
+use crate::keyring;
+use crate::keyring::{Keyring, KeyringError, KeyringSearchResult, KeyringSlot};
+use windlass_host::environment::EnvLookup;
+
+/// A key that is there.
+pub struct KeyringKey {
+    /// The provider it was stored for.
+    pub owner: String,
+    /// Whether it was given.
+    pub content: KeyringSearchResult,
+}
+
+/// Is it worth asking? A provider without keys has none there either.
+pub fn uses_keyring(provider: &ProviderConfig) -> bool {
+    provider.keyring.unwrap_or(!provider.needs_no_key())
+}
+
+/// Where a provider's key may go. At an address without an origin nobody is asked.
+pub fn key_origin(name: &str, config: &Config, lookup: &impl EnvLookup) -> Option<String> {
+    keyring::url_origin(&crate::endpoint::resolve_base_url(name, config, lookup).ok()?)
+}
+
+/// Looks for a provider's key without disturbing anybody.
+pub fn find_keyring_key(
+    ring: &Keyring,
+    name: &str,
+    origin: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<Option<KeyringKey>, KeyringError> {
+    let own = config.providers.get(name).map(|provider| &provider.key_env);
+    let is_same = |other: &str, its: &ProviderConfig| {
+        other != name
+            && !its.key_env.is_empty()
+            && Some(&its.key_env) == own
+            && key_origin(other, config, lookup).as_deref() == Some(origin)
+    };
+    let same = config.providers.iter().filter(|(other, its)| is_same(other, its));
+    for owner in std::iter::once(name).chain(same.map(|(other, _)| other.as_str())) {
+        match ring.search(KeyringSlot { provider: owner, origin })? {
+            KeyringSearchResult::Missing => {}
+            found => return Ok(Some(KeyringKey { owner: owner.to_owned(), content: found })),
+        }
+    }
+    Ok(None)
+}
+
+/// A key that was taken, and where from.
+#[derive(Clone)]
+pub(super) struct FetchedKey {
+    pub(super) key: String,
+    ring: Keyring,
+    owner: String,
+    origin: String,
+}
+
+impl FetchedKey {
+    /// The key as it is now: somebody may have put another in its place.
+    pub(super) fn fetch_again(&self) -> Option<String> {
+        let slot = KeyringSlot { provider: &self.owner, origin: &self.origin };
+        match self.ring.search(slot).ok()? {
+            KeyringSearchResult::Missing => None,
+            KeyringSearchResult::Key(key) => Some(key),
+            KeyringSearchResult::Withheld => self.ring.fetch(slot).ok(),
+        }
+    }
+}
+
+/// The key. One that is there and locked is asked for, and not to get it is trouble worth telling;
+/// trouble before that is told only to those who named the key ring.
+pub(super) fn fetch_keyring_key(
+    name: &str,
+    origin: &str,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<Option<FetchedKey>, (KeyringError, IsKeyPresent)> {
+    let unseen = |trouble| (trouble, IsKeyPresent(false));
+    let ring = Keyring::detect(lookup).map_err(unseen)?;
+    let Some(KeyringKey { owner, content: found }) =
+        find_keyring_key(&ring, name, origin, config, lookup).map_err(unseen)?
+    else {
+        return Ok(None);
+    };
+    let key = match found {
+        KeyringSearchResult::Key(key) => key,
+        KeyringSearchResult::Missing | KeyringSearchResult::Withheld => ring
+            .fetch(KeyringSlot { provider: &owner, origin })
+            .map_err(|trouble| (trouble, IsKeyPresent(true)))?,
+    };
+    Ok(Some(FetchedKey { key, ring, owner, origin: origin.to_owned() }))
+}
+
+/// Is a key known to be there?
+pub(super) struct IsKeyPresent(pub(super) bool);

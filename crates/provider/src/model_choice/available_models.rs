@@ -1,0 +1,56 @@
+//! Which models settings leave to choose from (`availableModels`). The usual one is always among them.
+
+use super::{ChosenModel, choose_model};
+use crate::config::Config;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment::EnvLookup;
+
+/// The list, if there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct AvailableModels<'a>(pub Option<&'a [String]>);
+
+impl AvailableModels<'_> {
+    /// May this one be chosen? An entry is a name, a short name, or how names of a family go on after
+    /// `claude-`: `opus` leaves every opus.
+    pub fn allows(self, chosen: &ChosenModel, config: &Config, lookup: &impl EnvLookup) -> bool {
+        let Some(list) = self.0 else { return true };
+        let is_it = |entry: &String| {
+            let entry = entry.trim();
+            let is_family = |name: &str| {
+                let rest = name.strip_prefix(entry);
+                !entry.is_empty()
+                    && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            };
+            is_family(chosen.name.strip_prefix("claude-").unwrap_or(&chosen.name))
+                || entry == chosen.name
+                || choose_model(entry, config, lookup)
+                    .is_ok_and(|one| one.full_name() == chosen.full_name())
+        };
+        list.iter().any(is_it)
+    }
+
+    /// Refuses one that may not.
+    pub fn check(
+        self,
+        chosen: &ChosenModel,
+        config: &Config,
+        lookup: &impl EnvLookup,
+    ) -> Result<(), CommandError> {
+        match self.allows(chosen, config, lookup) {
+            true => Ok(()),
+            false => Err(CommandError::usage(format!(
+                "settings (availableModels) do not leave {} to choose; {}",
+                chosen.name,
+                self.describe()
+            ))),
+        }
+    }
+
+    /// What may be chosen, in words.
+    pub fn describe(self) -> String {
+        match self.0.unwrap_or_default() {
+            [] => "there is only the usual one".to_owned(),
+            list => format!("there are {}", list.join(", ")),
+        }
+    }
+}

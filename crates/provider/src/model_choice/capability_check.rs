@@ -1,0 +1,99 @@
+//! What a model cannot do is said before anything is sent, not after a round trip.
+//!
+//! Only what the table knows is checked. A model it does not know gets the benefit of the doubt: its
+//! server will say.
+
+use windlass_vocabulary::{Effort, ThinkingMode};
+
+use super::{ChosenModel, ModelChain};
+use crate::config::model::ThinkingSupport;
+use windlass_host::command_error::CommandError;
+
+/// What is wanted of the models.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelRequirements {
+    /// Are tools offered?
+    pub tools: bool,
+    /// Thinking, if it was asked for.
+    pub thinking: Option<ThinkingMode>,
+    /// Effort, if it was asked for.
+    pub effort: Option<Effort>,
+}
+
+/// Refuses what one of them cannot do.
+pub fn check_capabilities(
+    cast: &ModelChain,
+    wishes: ModelRequirements,
+) -> Result<(), CommandError> {
+    let refuse = |line: String| Err(CommandError::usage(line));
+    for chosen in cast.primary_and_fallbacks() {
+        let (name, model) = (chosen.full_name(), chosen.model());
+        if wishes.tools && model.tools == Some(false) {
+            return refuse(format!(
+                "{name} cannot call tools; {}",
+                suggest_tool_alternative(chosen)
+            ));
+        }
+        match (wishes.thinking, model.thinking) {
+            (Some(ThinkingMode::Disabled), Some(ThinkingSupport::Always)) => {
+                return refuse(format!(
+                    "{name} always thinks; leave out --thinking disabled, or use --effort low"
+                ));
+            }
+            (Some(ThinkingMode::Adaptive), Some(ThinkingSupport::None)) => {
+                return refuse(format!(
+                    "{name} does not think when asked to; leave out --thinking adaptive, or choose \
+                     another --model"
+                ));
+            }
+            _ => {}
+        }
+        if let (Some(wish), Some(known)) = (wishes.effort, &model.effort)
+            && !known.contains(&wish)
+        {
+            let known: Vec<&str> = known.iter().map(|effort| effort_name(*effort)).collect();
+            return refuse(match known.as_slice() {
+                [] => format!("{name} knows no effort; leave out --effort"),
+                known => format!(
+                    "{name} knows no effort `{}`; use one of {}",
+                    effort_name(wish),
+                    known.join(", ")
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Thinking for a session: as it was asked for, or on where every model is known to be able to.
+/// Without it some wires do not hand out reasoning to be sent back, and the model forgets between
+/// two calls what it had thought of.
+pub fn resolve_thinking_mode(cast: &ModelChain, wish: Option<ThinkingMode>) -> ThinkingMode {
+    let thinks = |chosen: &ChosenModel| {
+        matches!(chosen.model().thinking, Some(ThinkingSupport::Optional | ThinkingSupport::Always))
+    };
+    match wish {
+        Some(wish) => wish,
+        None if cast.all().all(thinks) => ThinkingMode::Adaptive,
+        None => ThinkingMode::Unset,
+    }
+}
+
+/// What to do about a model without tools. The same model may have them over another wire.
+fn suggest_tool_alternative(chosen: &ChosenModel) -> String {
+    let other = match chosen.provider.as_str() {
+        "openai-chat" => format!("ask it as openai/{}", chosen.name),
+        _ => "choose another --model".to_owned(),
+    };
+    format!("{other}, or ask without tools: --tools \"\"")
+}
+
+fn effort_name(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+        Effort::Xhigh => "xhigh",
+        Effort::Max => "max",
+    }
+}

@@ -1,0 +1,96 @@
+//! Who is asked: the first model, those after it, and the one for small work. Flags go before the
+//! environment, the environment before the user's file.
+
+use super::{ChosenModel, choose_model};
+use crate::config::Config;
+use crate::model_options::ModelOptions;
+use windlass_host::command_error::CommandError;
+use windlass_host::environment;
+use windlass_host::environment::EnvLookup;
+
+/// Everybody who may be asked in a session.
+#[derive(Clone, Debug)]
+pub struct ModelChain {
+    /// First choice of every run.
+    pub primary: ChosenModel,
+    /// Asked when it is overloaded or gone, in order.
+    pub fallbacks: Vec<ChosenModel>,
+    /// Writes summaries; without it the first does.
+    pub small: Option<ChosenModel>,
+}
+
+impl ModelChain {
+    /// Those who answer, in order.
+    pub fn primary_and_fallbacks(&self) -> impl Iterator<Item = &ChosenModel> {
+        std::iter::once(&self.primary).chain(&self.fallbacks)
+    }
+
+    /// Everybody.
+    pub fn all(&self) -> impl Iterator<Item = &ChosenModel> {
+        self.primary_and_fallbacks().chain(&self.small)
+    }
+}
+
+/// Chooses everybody.
+pub fn choose_model_chain(
+    args: &ModelOptions,
+    config: &Config,
+    lookup: &impl EnvLookup,
+) -> Result<ModelChain, CommandError> {
+    let first = match &args.model {
+        Some(name) => Some(name.clone()),
+        None => environment::read_first_variable(lookup, &["WINDLASS_MODEL", "ANTHROPIC_MODEL"])?,
+    };
+    let first = first.or_else(|| config.default_model.clone()).unwrap_or_default();
+    let first = choose_model(&first, config, lookup)?;
+    let mut cast = ModelChain { primary: first, fallbacks: Vec::new(), small: None };
+    let named = match args.fallback_model.as_slice() {
+        [] => &config.fallback_models,
+        given => given,
+    };
+    for name in named.iter().filter(|name| !name.trim().is_empty()) {
+        let next = choose_model(name, config, lookup)?;
+        add_fallback(&mut cast, next)?;
+    }
+    if cast.fallbacks.len() > FALLBACKS_MAX {
+        return Err(CommandError::usage(format!(
+            "--fallback-model takes at most {FALLBACKS_MAX} models; leave some out"
+        )));
+    }
+    let small = match &args.small_model {
+        Some(name) => Some(name.clone()),
+        None => environment::read_variable(lookup, "ANTHROPIC_SMALL_FAST_MODEL")?,
+    };
+    if let Some(small) = small.or_else(|| config.small_model.clone()) {
+        let small = choose_model(&small, config, lookup)?;
+        refuse_ambiguous_name(&cast, &small)?;
+        cast.small = Some(small);
+    }
+    Ok(cast)
+}
+
+fn add_fallback(cast: &mut ModelChain, next: ChosenModel) -> Result<(), CommandError> {
+    refuse_ambiguous_name(cast, &next)?;
+    if cast.primary_and_fallbacks().all(|known| known.name != next.name) {
+        cast.fallbacks.push(next);
+    }
+    Ok(())
+}
+
+/// Requests find their server by the model's name, so one name cannot stand for two servers.
+fn refuse_ambiguous_name(cast: &ModelChain, next: &ChosenModel) -> Result<(), CommandError> {
+    let is_namesake =
+        |known: &&ChosenModel| known.name == next.name && known.provider != next.provider;
+    match cast.primary_and_fallbacks().find(is_namesake) {
+        Some(known) => Err(CommandError::usage(format!(
+            "{} and {} have the same name at two providers, which one session cannot tell apart; \
+             leave one out",
+            known.full_name(),
+            next.full_name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Models asked after the first.
+const FALLBACKS_MAX: usize = 3;

@@ -1,0 +1,54 @@
+//! Models that an agent or a single command may ask for by name, besides those of the session: such as
+//! live where the session's first does, and can do what the session was set to.
+
+use windlass_driver::Settings;
+use windlass_vocabulary::{ModelFacts, ThinkingMode};
+
+use super::{AvailableModels, ChosenModel, ModelChain, choose_model};
+use crate::config::Config;
+use crate::config::model::ThinkingSupport;
+use windlass_host::environment::EnvLookup;
+
+/// Each by the name people have for it; `named` are those that somebody asks for.
+pub fn list_named_models<'a>(
+    cast: &'a ModelChain,
+    config: &'a Config,
+    (settings, available): (&Settings, AvailableModels<'_>),
+    named: impl Iterator<Item = &'a str>,
+    lookup: &impl EnvLookup,
+) -> Vec<(String, ModelFacts)> {
+    let listed = config.listed_models(&cast.primary.provider);
+    let names = config.aliases.keys().map(String::as_str).chain(listed).chain(named);
+    let mut models: Vec<(String, ModelFacts)> = Vec::new();
+    for name in names.take(MODELS_MAX) {
+        let Ok(chosen) = choose_model(name, config, lookup) else { continue };
+        let is_new = !models.iter().any(|(known, _)| known == name);
+        if is_new
+            && chosen.provider == cast.primary.provider
+            && fits_settings(&chosen, settings)
+            && available.allows(&chosen, config, lookup)
+        {
+            models.push((name.to_owned(), chosen.facts()));
+        }
+    }
+    models
+}
+
+/// Nothing is asked of it that it would refuse, and no limit of money is lost with it.
+fn fits_settings(chosen: &ChosenModel, settings: &Settings) -> bool {
+    let model = chosen.model();
+    let thinks = match settings.thinking {
+        ThinkingMode::Adaptive | ThinkingMode::Budget(_) => {
+            matches!(model.thinking, Some(ThinkingSupport::Optional | ThinkingSupport::Always))
+        }
+        ThinkingMode::Disabled => model.thinking != Some(ThinkingSupport::Always),
+        ThinkingMode::Unset => true,
+    };
+    let works = match (settings.effort, &model.effort) {
+        (Some(wish), Some(known)) => known.contains(&wish),
+        _ => true,
+    };
+    thinks && works && (settings.budget_max.is_none() || model.price.is_some())
+}
+
+const MODELS_MAX: usize = 1_000;

@@ -1,0 +1,41 @@
+//! Hooks that live in the client: each is a question to it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use windlass_driver::hooks::{HookCallback, HookCallbackFuture};
+
+use super::client_requests::ClientChannel;
+use super::frame::ClientControlRequest;
+
+/// Asks the client.
+#[derive(Debug)]
+pub struct ClientHooks {
+    client_channel: ClientChannel,
+}
+
+impl ClientHooks {
+    /// Over this port.
+    pub fn new(client_channel: ClientChannel) -> Self {
+        Self { client_channel }
+    }
+}
+
+impl HookCallback for ClientHooks {
+    fn call<'a>(
+        &'a self,
+        callback_id: &'a str,
+        input: &'a Value,
+        tool_use_id: Option<&'a str>,
+    ) -> HookCallbackFuture<'a> {
+        let request = ClientControlRequest::HookCallback {
+            callback_id: callback_id.to_owned(),
+            input: input.clone(),
+            tool_use_id: tool_use_id.map(str::to_owned),
+        };
+        // Each hook has a deadline of its own, which is shorter; a call that is dropped is withdrawn.
+        Box::pin(self.client_channel.ask(request, CLIENT_HOOK_TIMEOUT))
+    }
+}
+
+const CLIENT_HOOK_TIMEOUT: Duration = Duration::from_secs(60 * 60);

@@ -1,0 +1,63 @@
+//! Requests about what goes on beside the conversation.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{ControlOutcome, answer_later, answer_now, require_session, require_text};
+use crate::event_loop::EventLoop;
+
+/// `stop_task`: ends an agent that is waited for, or a command or an agent in the background, with
+/// everything it started.
+pub(super) fn stop_task(desk: &mut EventLoop, request: &Value) -> Result<ControlOutcome, String> {
+    let id = require_text(request, "task_id")?.to_owned();
+    let session = require_session(desk)?.session.clone();
+    if session.stop_awaited_agent(&id) {
+        return answer_now(Ok(json!({})));
+    }
+    Ok(answer_later(async move {
+        let stopped = session.stop_background_task(&id).await;
+        move |desk: &mut EventLoop| {
+            desk.send_ended_commands();
+            stopped.map(|_| json!({}))
+        }
+    }))
+}
+
+/// `background_tasks`: agents that are waited for go on by themselves. A command cannot be left alone
+/// here once it runs.
+pub(super) fn move_to_background(desk: &EventLoop, request: &Value) -> Value {
+    let call = request.get("tool_use_id").and_then(Value::as_str);
+    let is_left = desk
+        .live_session
+        .as_ref()
+        .is_some_and(|stage| stage.session.move_awaited_to_background(call));
+    json!({ "backgrounded": is_left })
+}
+
+/// `get_task_output`: the end of what it wrote.
+pub(super) fn read_task_output(desk: &mut EventLoop, request: &Value) -> Result<Value, String> {
+    let id = require_text(request, "task_id")?;
+    let all = require_session(desk)?.session.background_tasks();
+    let task = all.iter().find(|task| task.id == id);
+    let task = task.ok_or_else(|| format!("there is no task `{id}` in the background"))?;
+    let (tail, total) = read_tail(&task.output_path)
+        .map_err(|error| format!("{} cannot be read: {error}", task.output_path.display()))?;
+    let truncated = total > tail.len() as u64;
+    let output = String::from_utf8_lossy(&tail);
+    Ok(json!({ "output": output, "total_bytes": total, "truncated": truncated }))
+}
+
+fn read_tail(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
+    let mut file = File::open(path)?;
+    let total = file.metadata()?.len();
+    file.seek(SeekFrom::Start(total.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok((bytes, total))
+}
+
+/// Bytes of the end that are told.
+const TAIL_BYTES: u64 = 8 * 1024;

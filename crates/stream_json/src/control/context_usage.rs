@@ -1,0 +1,128 @@
+//! What fills the window, as clients draw it.
+
+use serde_json::{Value, json};
+use windlass_vocabulary::context_usage::{ContextComponent, ContextUsage};
+
+use super::{SESSION_OVER, require_session};
+use crate::event_loop::EventLoop;
+use windlass_project::memory;
+
+/// The answer to `get_context_usage`.
+pub(super) async fn build_context_usage(desk: &mut EventLoop) -> Result<Value, String> {
+    let stage = require_session(desk)?;
+    let found = stage.session.inventory().await.ok_or(SESSION_OVER)?;
+    let settings = stage.session.settings().await.ok_or(SESSION_OVER)?;
+    let tools = settings.tools.iter().filter_map(|spec| {
+        let name = spec.name.as_str();
+        let server = name.strip_prefix("mcp__")?.split("__").next()?;
+        let bytes = spec.input_schema.as_str().len() + spec.description.len();
+        let tokens = bytes / TOKEN_BYTES;
+        Some(json!({ "name": name, "serverName": server, "tokens": tokens, "isLoaded": true }))
+    });
+    let agents = stage.agents().iter().map(|agent| {
+        let tokens = agent.description.len() / TOKEN_BYTES;
+        json!({ "agentType": agent.name, "source": "session", "tokens": tokens })
+    });
+    let memory = settings.user_context.as_deref().unwrap_or_default();
+    let memory = memory::list_memory_files(memory).into_iter().map(
+        |(path, kind, bytes)| json!({ "path": path, "type": kind, "tokens": bytes / TOKEN_BYTES }),
+    );
+    let memory: Value = memory.collect();
+    let mut usage = inventory_to_json(&found);
+    super::set_field(&mut usage, "memoryFiles", memory);
+    super::set_field(&mut usage, "mcpTools", tools.collect());
+    super::set_field(&mut usage, "agents", agents.collect());
+    super::set_field(&mut usage, "isAutoCompactEnabled", settings.limits.auto_compact.into());
+    Ok(usage)
+}
+
+fn inventory_to_json(found: &ContextUsage) -> Value {
+    let mut categories: Vec<Value> = found
+        .parts
+        .iter()
+        .map(|part| {
+            let (id, name) = (category_id(&part.component), category_name(&part.component));
+            json!({
+                "id": id, "name": name, "tokens": part.tokens.0, "color": "", "kind": "used",
+            })
+        })
+        .collect();
+    categories.push(json!({
+        "id": "free_space", "name": "Free space", "tokens": found.free_tokens().0, "color": "",
+        "kind": "free",
+    }));
+    let percentage = match found.window.0 {
+        0 => 0,
+        window => (found.total.0.saturating_mul(100) / window).min(100),
+    };
+    json!({
+        "categories": categories,
+        "totalTokens": found.total.0,
+        "maxTokens": found.window.less(found.reserved).0,
+        "rawMaxTokens": found.window.0,
+        "autoCompactThreshold": found.threshold.0,
+        "percentage": percentage,
+        "model": found.model.as_str(),
+        "memoryFiles": [],
+        "mcpTools": [],
+        "agents": [],
+        "gridRows": build_grid(found),
+        "isAutoCompactEnabled": true,
+        "apiUsage": null,
+    })
+}
+
+/// The window as squares: what fills it from the start, one after the other, and what is free.
+fn build_grid(found: &ContextUsage) -> Vec<Vec<Value>> {
+    let square = (found.window.0 / SQUARES).max(1);
+    let parts =
+        found.parts.iter().map(|part| (category_name(&part.component), part.tokens.0, true));
+    // What each part does not fill of its last square is left to it; the rest is free.
+    let rest = square.saturating_mul(SQUARES);
+    let free = std::iter::once(("Free space".to_owned(), rest, false));
+    let mut squares: Vec<Value> = Vec::new();
+    for (name, tokens, is_filled) in parts.chain(free) {
+        let mut left = tokens;
+        let tokens = if is_filled { tokens } else { found.free_tokens().0 };
+        let percentage = tokens.saturating_mul(100) / found.window.0.max(1);
+        while left > 0 && (squares.len() as u64) < SQUARES {
+            let held = left.min(square);
+            squares.push(json!({
+                "color": "", "isFilled": is_filled, "categoryName": name, "tokens": tokens,
+                "percentage": percentage, "squareFullness": held as f64 / square as f64,
+            }));
+            left -= held;
+        }
+    }
+    squares.chunks(SQUARES_WIDE).map(<[Value]>::to_vec).collect()
+}
+
+/// The name that clients match on.
+fn category_id(component: &ContextComponent) -> &'static str {
+    match component {
+        ContextComponent::System => "system_prompt",
+        ContextComponent::Tools => "system_tools",
+        ContextComponent::Memory => "memory_files",
+        _ => "messages",
+    }
+}
+
+fn category_name(component: &ContextComponent) -> String {
+    match component {
+        ContextComponent::System => "System prompt".to_owned(),
+        ContextComponent::Tools => "System tools".to_owned(),
+        ContextComponent::Memory => "Memory files".to_owned(),
+        ContextComponent::Pins => "Pins".to_owned(),
+        ContextComponent::Summaries => "Summaries".to_owned(),
+        ContextComponent::Requests => "Messages".to_owned(),
+        ContextComponent::Answers => "Answers".to_owned(),
+        ContextComponent::Reasoning => "Reasoning".to_owned(),
+        ContextComponent::Results(tool) => format!("Results of {tool}"),
+    }
+}
+
+/// Squares of the picture, and of one row.
+const SQUARES: u64 = 100;
+const SQUARES_WIDE: usize = 10;
+/// Bytes that are counted as one token where only the length is known.
+const TOKEN_BYTES: usize = 4;

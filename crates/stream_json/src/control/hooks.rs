@@ -1,0 +1,65 @@
+//! `get_hooks_listing`: the hooks in force, those of the client included.
+
+use serde_json::{Value, json};
+use windlass_driver::hooks::{HookEvent, HookListing};
+
+use super::require_session;
+use super::settings::source_name;
+use crate::event_loop::EventLoop;
+use windlass_assembly::hooks;
+
+/// Lists them.
+pub(super) fn list_hooks(desk: &mut EventLoop) -> Result<Value, String> {
+    let own =
+        desk.initialize_options.build_hook_set(&desk.client_channel).unwrap_or_default().list();
+    let stage = require_session(desk)?;
+    let layers = &stage.layers;
+    let (set, _problems) = hooks::load_hooks(layers);
+    let listing = set.list();
+    let source = |hook: &HookListing| {
+        let layer = layers.loaded.hooks.iter().find(|layer| layer.name == hook.source);
+        layer.map_or("sessionHook", |layer| source_name(layer.source))
+    };
+    let configured = listing.iter().map(|hook| hook_to_json(hook, source(hook)));
+    let rows: Vec<Value> =
+        configured.chain(own.iter().map(|hook| hook_to_json(hook, "sessionHook"))).collect();
+    let all: Vec<&HookListing> = listing.iter().chain(&own).collect();
+    let count = |event: HookEvent| all.iter().filter(|hook| hook.event == event).count();
+    let entry = |event: HookEvent| {
+        json!({
+            "name": event.name(), "summary": "", "supportsMatcher": event.is_about_tool_call(),
+            "hookCount": count(event),
+        })
+    };
+    let events = HookEvent::ALL.iter().copied();
+    let listed: Vec<Value> = events.clone().filter(|event| count(*event) > 0).map(entry).collect();
+    let managed = rows.iter().filter(|row| row["source"] == "policySettings").count();
+    Ok(json!({
+        "events": listed,
+        "hooks": rows,
+        "eventCatalog": events.map(entry).collect::<Vec<Value>>(),
+        "policy": {
+            "disabledByPolicy": false, "managedOnly": false, "pluginOnly": false,
+            "allDisabled": layers.loaded.settings.disable_all_hooks == Some(true),
+            "policyHookCount": managed,
+        },
+    }))
+}
+
+fn hook_to_json(hook: &HookListing, source: &str) -> Value {
+    let mut row = json!({
+        "event": hook.event.name(),
+        "matcher": hook.matcher,
+        "source": source,
+        "sourceLabel": hook.source,
+        "type": hook.kind,
+        "displayText": hook.name,
+        "commandText": hook.name,
+        "contentLabel": if hook.kind == "http" { "URL" } else { "Command" },
+        "timeout": hook.timeout_millis / 1_000,
+    });
+    if let (Some(condition), Value::Object(fields)) = (&hook.condition, &mut row) {
+        fields.insert("condition".to_owned(), Value::from(condition.as_str()));
+    }
+    row
+}

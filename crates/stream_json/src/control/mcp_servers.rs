@@ -1,0 +1,190 @@
+//! Requests about MCP servers.
+
+use serde_json::{Map, Value, json};
+use windlass_driver::ToolRegistry;
+use windlass_driver::mcp::connection::McpContent;
+use windlass_driver::mcp::server_config::{McpConfigLayer, resolve_server_configs};
+use windlass_driver::mcp::{McpServerReport, McpServers};
+use windlass_vocabulary::ToolSpec;
+
+use super::{ControlOutcome, SESSION_OVER, answer_later, require_session, require_text};
+use crate::event_loop::EventLoop;
+use crate::{client_mcp_servers, frame_writer, line_limit};
+
+/// `mcp_status`.
+pub(super) fn list_server_status(desk: &EventLoop) -> Result<Value, String> {
+    let servers: Vec<Value> =
+        current_servers(desk)?.server_reports().iter().map(server_status_to_json).collect();
+    Ok(json!({ "mcpServers": servers }))
+}
+
+/// `mcp_reconnect`. A server may be asked over the very line that we are to hear, so it is waited for
+/// beside the desk.
+pub(super) fn reconnect(desk: &EventLoop, request: &Value) -> Result<ControlOutcome, String> {
+    let name = require_text(request, "serverName")?.to_owned();
+    let servers = current_servers(desk)?.clone();
+    check_server_exists(&servers, &name)?;
+    Ok(answer_later(async move {
+        let outcome = servers.reconnect(&name).await;
+        move |_: &mut EventLoop| outcome.map(|()| json!({})).map_err(|failure| failure.to_string())
+    }))
+}
+
+/// `mcp_toggle`.
+pub(super) fn toggle(desk: &EventLoop, request: &Value) -> Result<ControlOutcome, String> {
+    let name = require_text(request, "serverName")?.to_owned();
+    let is_on = request.get("enabled").and_then(Value::as_bool);
+    let is_on = is_on.ok_or_else(|| "the request has no `enabled`".to_owned())?;
+    let servers = current_servers(desk)?.clone();
+    check_server_exists(&servers, &name)?;
+    Ok(answer_later(async move {
+        let outcome = servers.set_enabled(&name, is_on).await;
+        move |_: &mut EventLoop| outcome.map(|()| json!({})).map_err(|failure| failure.to_string())
+    }))
+}
+
+/// `mcp_set_servers`: these and no others, beside those that were there from the start. Their tools
+/// are offered once they are known.
+pub(super) fn set_servers(desk: &mut EventLoop, request: &Value) -> Result<ControlOutcome, String> {
+    let Some(Value::Object(wanted)) = request.get("servers") else {
+        return Err("the request has no object `servers`".to_owned());
+    };
+    let stage = require_session(desk)?;
+    let (servers, session) = (stage.mcp_servers.clone(), stage.session.clone());
+    let inside = |value: &Value| value.get("type").is_some_and(|kind| kind == "sdk");
+    let (own, others): (Vec<_>, Vec<_>) =
+        wanted.clone().into_iter().partition(|(_, value)| inside(value));
+    let layer =
+        McpConfigLayer { scope: "dynamic".to_owned(), servers: others.into_iter().collect() };
+    let variables = |name: &str| std::env::var(name).ok();
+    let (orders, notes) = resolve_server_configs(&[layer], &stage.cwd(), &variables);
+    let mut added: Vec<String> = own.into_iter().map(|(name, _)| name).collect();
+    client_mcp_servers::connect_client_servers(
+        &servers,
+        &added,
+        &desk.client_channel,
+        &desk.client_server_inboxes,
+    );
+    for mut order in orders {
+        order.is_always_loaded = true;
+        added.push(order.name.clone());
+        servers.add(order);
+    }
+    let before = std::mem::replace(&mut desk.dynamic_servers, added.clone());
+    let gone = before.into_iter().filter(|name| !added.contains(name));
+    let removed: Vec<String> = gone.filter(|name| servers.remove(name)).collect();
+    let mut errors: Map<String, Value> =
+        notes.into_iter().zip(1..).map(|(note, n)| (format!("#{n}"), Value::from(note))).collect();
+    Ok(answer_later(async move {
+        client_mcp_servers::await_connected(servers.clone(), added.clone()).await;
+        for one in servers.server_reports().into_iter().filter(|one| added.contains(&one.name)) {
+            if let Some(error) = one.error {
+                errors.insert(one.name, Value::from(error));
+            }
+        }
+        let offered = list_tool_specs(&servers);
+        let changed = session.configure(move |settings| {
+            let is_remote = |name: &str| name.starts_with("mcp__");
+            let own = settings.tools.iter().filter(|spec| !is_remote(spec.name.as_str()));
+            settings.tools = own.cloned().chain(offered).collect();
+        });
+        move |_: &mut EventLoop| {
+            changed.map_err(|error| error.to_string())?;
+            Ok(json!({ "added": added, "removed": removed, "errors": errors }))
+        }
+    }))
+}
+
+/// What is told of the tools of servers.
+fn list_tool_specs(servers: &McpServers) -> Vec<ToolSpec> {
+    let mut registry = ToolRegistry::empty();
+    servers.register_known_tools(&mut registry);
+    registry.specs()
+}
+
+/// `mcp_read_resource`: what a server offers to draw. A server inside the client is the client's own to
+/// ask.
+pub(super) fn read_resource(
+    desk: &mut EventLoop,
+    request: &Value,
+) -> Result<ControlOutcome, String> {
+    let name = require_text(request, "serverName")?.to_owned();
+    let uri = require_text(request, "uri")?.to_owned();
+    if !uri.starts_with("ui://") {
+        return Err(format!("`{uri}` is no ui:// resource; only those are read here"));
+    }
+    let own = client_mcp_servers::list_client_server_names(
+        &desk.args,
+        &desk.initialize_options.client_servers,
+    );
+    let servers = current_servers(desk)?.clone();
+    check_server_exists(&servers, &name)?;
+    if own.contains(&name) {
+        return Err(format!(
+            "the MCP server `{name}` is inside the client, which can ask it itself"
+        ));
+    }
+    Ok(answer_later(async move {
+        let read = servers.read_resource(&name, &uri).await.map_err(|failure| failure.to_string());
+        move |_: &mut EventLoop| {
+            let contents = read?.into_iter().filter_map(|part| match part {
+                McpContent::Text(text) => Some(json!({ "uri": uri, "text": text })),
+                McpContent::Media { media_type, data, .. } => {
+                    Some(json!({ "uri": uri, "mimeType": media_type, "blob": data }))
+                }
+                McpContent::Link { .. } => None,
+            });
+            let answer = json!({ "contents": contents.collect::<Vec<Value>>() });
+            match line_limit::json_length(&answer) < frame_writer::LINE_BYTES_MAX - 1_000 {
+                true => Ok(answer),
+                false => Err(format!("`{uri}` is too long for one line")),
+            }
+        }
+    }))
+}
+
+/// `mcp_message`: a server inside the client says something by itself.
+pub(super) fn deliver_message(desk: &EventLoop, request: &Value) -> Result<Value, String> {
+    let name = require_text(request, "server_name")?;
+    let message = request.get("message").cloned().unwrap_or_default();
+    match desk.client_server_inboxes.deliver(name, message) {
+        true => Ok(json!({})),
+        false => Err(format!("there is no MCP server `{name}` inside the client")),
+    }
+}
+
+fn current_servers(desk: &EventLoop) -> Result<&McpServers, String> {
+    let planned = desk.plan.as_ref().map(|plan| &plan.mcp_servers);
+    desk.live_session
+        .as_ref()
+        .map(|stage| &stage.mcp_servers)
+        .or(planned)
+        .ok_or_else(|| SESSION_OVER.to_owned())
+}
+
+fn check_server_exists(servers: &McpServers, name: &str) -> Result<(), String> {
+    let is_there = servers.server_reports().iter().any(|one| one.name == name);
+    is_there.then_some(()).ok_or_else(|| format!("there is no MCP server `{name}`"))
+}
+
+fn server_status_to_json(one: &McpServerReport) -> Value {
+    let prefix = format!("mcp__{}__", one.name);
+    let tools: Vec<Value> = one
+        .tools
+        .iter()
+        .map(|name| json!({ "name": name.strip_prefix(&prefix).unwrap_or(name) }))
+        .collect();
+    let mut value = json!({
+        "name": one.name, "status": one.status.as_str(), "scope": one.scope, "tools": tools,
+    });
+    if let Value::Object(fields) = &mut value {
+        if let Some(error) = &one.error {
+            fields.insert("error".to_owned(), Value::from(error.as_str()));
+        }
+        if let Some(facts) = &one.description {
+            let info = json!({ "name": facts.name, "version": facts.version });
+            fields.insert("serverInfo".to_owned(), info);
+        }
+    }
+    value
+}

@@ -1,0 +1,76 @@
+//! Requests to look again for what people keep in files: skills, commands and styles of answers.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{ControlOutcome, answer_later, require_session};
+use crate::event_loop::EventLoop;
+use windlass_project::custom_command::CustomCommands;
+use windlass_project::{output_style, skills};
+
+/// What was found.
+struct ReloadedProjectFiles {
+    skill_folders: Vec<PathBuf>,
+    pages: CustomCommands,
+    styles: Vec<String>,
+}
+
+/// `reload_skills`.
+pub(super) fn reload_skills(desk: &mut EventLoop) -> Result<ControlOutcome, String> {
+    reload_then_answer(desk, |desk| {
+        let stage = desk.live_session.as_ref();
+        let listed = stage.map(|stage| stage.expander.list_commands()).unwrap_or_default();
+        let one = |one: windlass_assembly::prompt_expansion::CustomCommandEntry| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint });
+        json!({ "skills": listed.into_iter().map(one).collect::<Vec<Value>>() })
+    })
+}
+
+/// `reload_output_styles`.
+pub(super) fn reload_output_styles(desk: &mut EventLoop) -> Result<ControlOutcome, String> {
+    reload_then_answer(desk, |desk| {
+        let stage = desk.live_session.as_ref();
+        let own = stage.map(|stage| stage.output_styles().to_vec()).unwrap_or_default();
+        let all: Vec<String> = std::iter::once("default".to_owned()).chain(own).collect();
+        json!({ "available_output_styles": all })
+    })
+}
+
+/// Looks beside the desk, and answers with what is there now.
+fn reload_then_answer(
+    desk: &mut EventLoop,
+    answer: fn(&EventLoop) -> Value,
+) -> Result<ControlOutcome, String> {
+    let cwd = require_session(desk)?.cwd();
+    let root = desk.args.settings.resolve_project_root(&cwd);
+    let is_bare = desk.args.bare || desk.args.settings.safe_mode;
+    let layers = require_session(desk)?.layers.clone();
+    let looking = tokio::task::spawn_blocking(move || {
+        if is_bare {
+            return ReloadedProjectFiles {
+                skill_folders: Vec::new(),
+                pages: CustomCommands::default(),
+                styles: Vec::new(),
+            };
+        }
+        let lookup = |name: &str| std::env::var_os(name);
+        let lookup = &layers.overlay_environment(&lookup);
+        let folders = skills::find_skill_folders(&root, layers.extension_sources(), lookup);
+        let known = windlass_driver::load_skills(&folders, |_| false);
+        let pages = CustomCommands::load(&root, layers.extension_sources(), &known, lookup);
+        let styles = output_style::load_output_styles(&root, layers.extension_sources(), lookup)
+            .into_iter()
+            .map(|style| style.name);
+        ReloadedProjectFiles { skill_folders: folders, pages, styles: styles.collect() }
+    });
+    Ok(answer_later(async move {
+        let found = looking.await.map_err(|_| "they were not found".to_owned());
+        move |desk: &mut EventLoop| {
+            let found = found?;
+            let stage = require_session(desk)?;
+            stage.expander.custom_commands = found.pages;
+            stage.set_skills_and_styles(found.skill_folders, found.styles);
+            Ok(answer(desk))
+        }
+    }))
+}

@@ -1,0 +1,85 @@
+//! A call that an earlier process put off is taken up without a prompt.
+//!
+//! A client may say nothing at all: it ends its input, or it greets and then only reads. A prompt that
+//! comes in time settles the call by itself, so there is one result and not two. Before the greeting
+//! nothing is taken up: it brings the hooks that decide about the call.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::EventLoop;
+use crate::prompt_turn;
+use crate::prompt_turn::PromptTurn;
+
+/// How far it is with a call that was put off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeferredCallState {
+    /// There is none, or it is somebody else's to settle.
+    Absent,
+    /// Nobody has greeted us yet.
+    AwaitingInitialize,
+    /// A prompt may still come.
+    AwaitingPrompt(Instant),
+}
+
+impl DeferredCallState {
+    pub(super) fn new(is_there: bool) -> Self {
+        if is_there { Self::AwaitingInitialize } else { Self::Absent }
+    }
+
+    /// The client has said what it wants of the session.
+    pub(crate) fn on_initialize(&mut self) {
+        if *self == Self::AwaitingInitialize {
+            *self = Self::AwaitingPrompt(Instant::now() + PROMPT_WAIT);
+        }
+    }
+
+    /// No prompt will come.
+    pub(super) fn on_no_more_prompts(&mut self) {
+        if *self != Self::Absent {
+            *self = Self::AwaitingPrompt(Instant::now());
+        }
+    }
+
+    /// A prompt has come.
+    pub(super) fn on_prompt(&mut self) {
+        *self = Self::Absent;
+    }
+
+    /// When it will be taken up; `None` also when it is time already.
+    pub(super) fn next_due(self) -> Option<Instant> {
+        match self {
+            Self::AwaitingPrompt(due) => Some(due).filter(|_| !self.is_due()),
+            Self::Absent | Self::AwaitingInitialize => None,
+        }
+    }
+
+    pub(super) fn is_due(self) -> bool {
+        matches!(self, Self::AwaitingPrompt(due) if due <= Instant::now())
+    }
+}
+
+impl EventLoop {
+    /// Looks again at the call, as if a prompt without a word had come.
+    pub(super) async fn resume_deferred_call(&mut self) {
+        self.deferred_call = DeferredCallState::Absent;
+        let turn = PromptTurn::new(None, None);
+        if let Err(why) = self.open_session() {
+            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
+            return self.send_result(frame);
+        }
+        let Some(stage) = &mut self.live_session else {
+            return;
+        };
+        stage.final_answer = Default::default();
+        if stage.session.resume_deferred().await {
+            self.send_state("running");
+            self.send_init();
+            self.turn = Some(turn);
+        }
+    }
+}
+
+/// How long after the greeting a prompt is waited for.
+const PROMPT_WAIT: Duration = Duration::from_secs(2);

@@ -1,0 +1,273 @@
+//! A run goes on, and ends.
+
+use windlass_driver::Interrupt;
+use windlass_vocabulary::hook::{HookNotice, HookOutcome};
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{Notice, Terminal};
+
+use super::EventLoop;
+use crate::frame::{OutgoingFrame, SystemSubtype};
+use crate::live_session::LiveSession;
+use crate::notice_to_frame::build_system_frame;
+use crate::structured_output;
+use crate::structured_output::StructuredOutputTracker;
+use crate::{failure_name, prompt_turn};
+use windlass_assembly::failure_advice;
+use windlass_assembly::retry_cutoff::RetryCutoffReason;
+use windlass_host::display::human_format;
+use windlass_host::random;
+
+impl EventLoop {
+    /// The session tells something.
+    pub(super) async fn on_notice(&mut self, notice: &Notice) {
+        self.usage_totals.on_notice(notice);
+        if let Some(printer) = &mut self.printer {
+            printer.on_notice(notice);
+        }
+        if let Some(diary) = &mut self.debug_log {
+            diary.on_notice(notice);
+        }
+        let Some(stage) = &mut self.live_session else {
+            return;
+        };
+        match notice {
+            Notice::RunStarted => stage.has_run_started = true,
+            // A journal that is continued may first tell the end of a run of an earlier process.
+            Notice::RunEnded(_) if !stage.has_run_started => return,
+            Notice::RunEnded(ending) => return self.on_run_ended(ending).await,
+            Notice::PermissionAsked { ticket, question } => {
+                return self.ask_permission(*ticket, question);
+            }
+            Notice::PermissionWithdrawn(ticket) => return self.withdraw_permission(*ticket),
+            Notice::SideQuestionAnswered(said) => return self.on_side_answer(said),
+            Notice::MessageAdded(message) => stage.final_answer.add_message(message),
+            Notice::RequestStarted { model, .. } => stage.on_model_requested(model),
+            Notice::Warning(words) if words.starts_with(SESSION_ENDS_PREFIX) => {
+                stage.storage_failure.get_or_insert_with(|| words.clone());
+            }
+            _ => {}
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.on_notice(notice);
+        }
+        let mut frames = stage.frame_builder.notice_to_frames(notice);
+        match notice {
+            Notice::ToolStarted(call) => stage.task_tracker.on_tool_started(call),
+            Notice::ToolEnded { call, .. } => {
+                frames.extend(stage.task_tracker.on_tool_ended(call.as_str()));
+                let all = stage.session.background_tasks();
+                frames.extend(stage.task_tracker.on_commands_started(&all, call.as_str()));
+                if stage
+                    .structured_output
+                    .as_ref()
+                    .is_some_and(StructuredOutputTracker::is_exhausted)
+                {
+                    let _ = stage.session.interrupt(Interrupt::User);
+                }
+            }
+            Notice::PromptSuggested(text) => {
+                frames.push(OutgoingFrame::PromptSuggestion { suggestion: text.clone() });
+            }
+            Notice::Hook(hook) if self.args.headless.stream.include_hook_events => {
+                frames.push(hook_notice_to_frame(hook));
+            }
+            Notice::SubagentNotice { call, agent, notice } => {
+                frames.extend(stage.task_tracker.on_agent_notice(call.as_str(), agent, notice));
+            }
+            _ => {}
+        }
+        frames.extend(build_ended_command_frames(stage));
+        let hopeless = stage.retry_cutoff.check_notice(notice);
+        let names = take_transcript_ids(stage, notice);
+        self.send_named_frames(frames, names);
+        if let Some(why) = hopeless {
+            self.stop_retrying(&why);
+        }
+    }
+
+    /// Tells of commands in the background that have ended.
+    pub(crate) fn send_ended_commands(&mut self) {
+        let Some(stage) = &mut self.live_session else {
+            return;
+        };
+        let frames = build_ended_command_frames(stage);
+        frames.into_iter().for_each(|frame| self.send_frame(frame));
+    }
+
+    /// Sends frames; those of the conversation under the names they have in the transcript.
+    fn send_named_frames(&mut self, frames: Vec<OutgoingFrame>, names: Vec<String>) {
+        let mut names = names.into_iter();
+        for frame in frames {
+            let name = match frame {
+                OutgoingFrame::Assistant(_) | OutgoingFrame::User(_) => names.next(),
+                _ => None,
+            };
+            let session = self.session_id();
+            self.send_frame_as(frame, session, name.unwrap_or_else(random::generate_uuid));
+        }
+    }
+
+    /// A question beside the conversation is a prompt of its own; one that was put over the control
+    /// channel is not.
+    fn on_side_answer(&mut self, said: &Result<String, String>) {
+        if let Some(asker) = self.side_question.take() {
+            // Nobody waits for it any more if this fails.
+            let _ = asker.send(said.clone());
+            return;
+        }
+        let Some(mut turn) = self.turn.take_if(|turn| turn.is_side_question) else { return };
+        turn.end_request();
+        let frame =
+            prompt_turn::complete_side_question(turn.into_result_frame(&self.usage_totals), said);
+        self.send_result(frame);
+    }
+
+    /// A server that is not there is not worth minutes of tries.
+    fn stop_retrying(&mut self, why: &RetryCutoffReason) {
+        let Some(stage) = &mut self.live_session else {
+            return;
+        };
+        stage.retry_cutoff_message = Some(failure_advice::explain_retry_cutoff(
+            why,
+            &stage.endpoints,
+            stage.last_model.as_ref(),
+        ));
+        // A session that does not take this is over, which is told next.
+        let _ = stage.session.interrupt(Interrupt::Shutdown);
+    }
+
+    async fn on_run_ended(&mut self, ending: &RunEnding) {
+        let Some(stage) = &mut self.live_session else {
+            return;
+        };
+        let hopeless = stage.retry_cutoff_message.take();
+        let problem = hopeless.clone().or_else(|| stage.storage_failure.take()).or_else(|| {
+            human_format::describe_run_failure(ending, |failure| {
+                failure_advice::explain_failure(
+                    failure,
+                    &stage.endpoints,
+                    stage.last_model.as_ref(),
+                )
+            })
+        });
+        let mut text = stage.final_answer.text().to_owned();
+        let failed = match (&ending.failure, &hopeless) {
+            (Some(failure), _) => Some(failure_name::failure_kind_name(failure.kind)),
+            (None, Some(_)) => Some("server_error"),
+            (None, None) => None,
+        };
+        if let (Some(kind), Some(words)) = (failed, &problem) {
+            let frame = stage.frame_builder.build_failure_frame(words, kind);
+            self.send_frame(frame);
+        }
+        let Some(mut turn) = self.turn.take() else {
+            return;
+        };
+        if let Some(freed) = turn.freed_tokens {
+            let freed = human_format::format_count(freed.0);
+            text = format!("History was made shorter, about {freed} tokens were freed.");
+        }
+        turn.end_request();
+        turn.usage += ending.usage;
+        let wanted = self.live_session.as_ref().and_then(|stage| stage.structured_output.clone());
+        if let Some(wanted) = &wanted {
+            turn.structured = wanted.value();
+            let is_over = ending.terminal == Terminal::Completed && ending.deferred.is_none();
+            let is_missing = turn.structured.is_none() && is_over;
+            if is_missing && wanted.record_miss() && self.remind_of_structured_output() {
+                self.turn = Some(turn);
+                return;
+            }
+        }
+        let mut frame = turn.into_result_frame(&self.usage_totals);
+        frame = prompt_turn::complete_with_ending(frame, ending, &text, problem.clone());
+        let mut problem = problem;
+        if let Some(wanted) = wanted.filter(|wanted| wanted.is_exhausted()) {
+            frame = prompt_turn::fail_without_structured_output(frame, wanted.retries_max);
+            problem = frame.problem().map(str::to_owned);
+        }
+        if let (Some(words), true) = (hopeless, frame.is_error) {
+            frame.subtype = "success";
+            frame.terminal_reason = "api_error";
+            frame.errors.clear();
+            frame.result = Some(words);
+        }
+        if let Some(outcome) = ending.outcome
+            && outcome.name().ends_with("compacted")
+        {
+            self.send_compact_result(!frame.is_error);
+        }
+        self.send_result_with_problem(frame, problem);
+    }
+
+    /// Asks for the object that was not handed over. Says whether that was taken.
+    fn remind_of_structured_output(&self) -> bool {
+        let stage = self.live_session.as_ref();
+        stage.is_some_and(|stage| stage.session.submit(structured_output::REMINDER).is_ok())
+    }
+
+    fn send_compact_result(&mut self, is_done: bool) {
+        let compact_result = Some(if is_done { "success" } else { "failed" });
+        let status = SystemSubtype::Status { status: None, permission_mode: None, compact_result };
+        self.send_frame(build_system_frame(status));
+    }
+
+    /// The permission mode is another one now.
+    pub(crate) fn send_permission_mode(&mut self, mode: &str) {
+        let permission_mode = Some(mode.to_owned());
+        let status = SystemSubtype::Status { status: None, permission_mode, compact_result: None };
+        self.send_frame(build_system_frame(status));
+    }
+}
+
+/// What the message of a notice is called in the transcript.
+fn take_transcript_ids(stage: &mut LiveSession, notice: &Notice) -> Vec<String> {
+    match notice {
+        Notice::MessageAdded(message) => stage.transcript_mirror.take_line_ids("", message.id),
+        Notice::SubagentNotice { agent, notice, .. } => match &**notice {
+            Notice::MessageAdded(message) => {
+                stage.transcript_mirror.take_line_ids(agent.as_str(), message.id)
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// What is told of commands in the background that have ended.
+fn build_ended_command_frames(stage: &mut LiveSession) -> Vec<OutgoingFrame> {
+    match stage.task_tracker.has_commands() {
+        true => stage.task_tracker.on_commands_ended(&stage.session.background_tasks()),
+        false => Vec::new(),
+    }
+}
+
+/// How a session says that it cannot be written down any more.
+const SESSION_ENDS_PREFIX: &str = "the session ends, because";
+
+/// A hook began or ended.
+fn hook_notice_to_frame(notice: &HookNotice) -> OutgoingFrame {
+    build_system_frame(match notice {
+        HookNotice::Started { number, event, name } => SystemSubtype::HookStarted {
+            hook_id: format!("hook_{number}"),
+            hook_name: name.clone(),
+            hook_event: (*event).to_owned(),
+        },
+        HookNotice::Ended { number, event, name, stdout, stderr, exit_code, outcome, .. } => {
+            SystemSubtype::HookResponse {
+                hook_id: format!("hook_{number}"),
+                hook_name: name.clone(),
+                hook_event: (*event).to_owned(),
+                output: stdout.clone(),
+                stdout: stdout.clone(),
+                stderr: stderr.clone(),
+                exit_code: *exit_code,
+                outcome: match outcome {
+                    HookOutcome::Success => "success",
+                    HookOutcome::Error => "error",
+                    HookOutcome::Cancelled => "cancelled",
+                },
+            }
+        }
+    })
+}

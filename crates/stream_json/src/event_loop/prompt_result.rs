@@ -1,0 +1,151 @@
+//! Prompts end: with a frame for clients, or printed for people when all is over.
+
+use std::io::Write;
+
+use super::EventLoop;
+use crate::frame::{ConversationFrame, OutgoingFrame, ResultFrame};
+use crate::frame_writer::FrameWriter;
+use crate::print::{PrintedResult, Printer};
+use crate::progress_log::ProgressLevel;
+use crate::prompt_turn;
+use crate::prompt_turn::PromptTurn;
+use crate::usage_totals::UsageTotals;
+use windlass_assembly::options::OutputFormat;
+use windlass_assembly::report::session_report::SessionReport;
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_host::exit::Exit;
+use windlass_host::random;
+use windlass_host::signals::SignalListener;
+
+impl EventLoop {
+    /// Tells what people should know before it begins.
+    pub fn report_warnings(&mut self, warnings: &[String], notes: &[String]) {
+        if let Some(diary) = &mut self.debug_log {
+            notes.iter().for_each(|note| diary.log(ProgressLevel::Verbose, note));
+        }
+        let Some(printer) = &mut self.printer else {
+            for warning in warnings {
+                // If nobody reads it, the protocol goes on.
+                let _ = writeln!(std::io::stderr(), "windlass: {}", to_single_line(warning));
+            }
+            return;
+        };
+        warnings.iter().for_each(|warning| printer.progress.log_always(warning));
+        notes.iter().for_each(|note| printer.progress.log(ProgressLevel::Verbose, note));
+    }
+
+    /// The session is no longer there.
+    pub(super) fn on_session_lost(&mut self) {
+        let spoiled = self.live_session.take().and_then(|stage| stage.storage_failure);
+        let why = spoiled.unwrap_or_else(|| NO_RESULT.to_owned());
+        self.session_failure = Some(why.clone());
+        if let Some(turn) = self.turn.take() {
+            let frame = prompt_turn::fail_with(turn.into_result_frame(&self.usage_totals), why);
+            self.send_result(frame);
+        }
+    }
+
+    /// Ends a prompt.
+    pub(super) fn send_result(&mut self, frame: ResultFrame) {
+        let problem = frame.problem().map(str::to_owned);
+        self.send_result_with_problem(frame, problem);
+    }
+
+    /// Ends a prompt; the problem is what people are told of it.
+    pub(super) fn send_result_with_problem(
+        &mut self,
+        mut frame: ResultFrame,
+        problem: Option<String>,
+    ) {
+        self.send_transcript_lines();
+        frame.result_index = self.results_sent;
+        frame.queued_turn_count = self.prompt_queue.len();
+        self.results_sent += 1;
+        self.has_failed = frame.is_error;
+        self.start_background_deadline();
+        if self.printer.is_some() {
+            self.queue_printed_result(frame, problem);
+        } else {
+            self.send_frame(OutgoingFrame::Result(Box::new(frame)));
+        }
+        self.queue_task_notifications();
+        self.send_idle_state();
+    }
+
+    /// Tells that nothing more is to come, if that is so.
+    pub(super) fn send_idle_state(&mut self) {
+        if self.turn.is_none() && self.prompt_queue.is_empty() && !self.has_running_agents() {
+            self.send_state("idle");
+        }
+    }
+
+    /// Has the end printed when all is over.
+    fn queue_printed_result(&mut self, frame: ResultFrame, problem: Option<String>) {
+        let text = match (&frame.structured_output, &problem) {
+            (Some(object), None) => object.to_string(),
+            (_, None) => frame.result.clone().unwrap_or_default(),
+            (_, Some(_)) => {
+                let answer =
+                    self.live_session.as_ref().map(|stage| stage.final_answer.text().to_owned());
+                answer.unwrap_or_default()
+            }
+        };
+        let has_failed = frame.is_error;
+        let frame = OutgoingFrame::Result(Box::new(frame));
+        let result = ConversationFrame {
+            frame,
+            uuid: random::generate_uuid(),
+            session_id: self.session_id(),
+        };
+        if let Some(printer) = &mut self.printer {
+            printer.set_result(PrintedResult { result, text, problem, has_failed });
+        }
+    }
+}
+
+/// A session that could not even begin. Programs look for the reason in a result.
+pub async fn report_start_failure(refusal: CommandError, format: OutputFormat) -> CommandError {
+    if refusal.exit == Exit::USAGE || format == OutputFormat::Text {
+        return refusal;
+    }
+    let frame = prompt_turn::fail_with(empty_result(), refusal.to_string());
+    send_only_result(frame, random::generate_uuid()).await;
+    refusal
+}
+
+/// Something that is seen without a session.
+pub async fn print_session_report(
+    view: SessionReport,
+    session_id: String,
+    format: OutputFormat,
+    mut signals: SignalListener,
+) -> Exit {
+    let (text, frame) =
+        (view.text.clone(), prompt_turn::complete_with_report(empty_result(), Ok(view)));
+    let has_failed = frame.is_error;
+    let Some(mut printer) = Printer::new(format, false) else {
+        send_only_result(frame, session_id).await;
+        return Exit::SUCCESS;
+    };
+    let result = ConversationFrame {
+        frame: OutgoingFrame::Result(Box::new(frame)),
+        uuid: random::generate_uuid(),
+        session_id,
+    };
+    printer.set_result(PrintedResult { result, text, problem: None, has_failed });
+    printer.print_result(None, &mut signals).await
+}
+
+fn empty_result() -> ResultFrame {
+    PromptTurn::new(None, None).into_result_frame(&UsageTotals::default())
+}
+
+/// A result and nothing else.
+async fn send_only_result(frame: ResultFrame, session_id: String) {
+    let mut pipe = FrameWriter::spawn();
+    let frame = OutgoingFrame::Result(Box::new(frame));
+    pipe.write_frame(&ConversationFrame { frame, uuid: random::generate_uuid(), session_id });
+    pipe.finish().await;
+}
+
+const NO_RESULT: &str = "the session ended without a result; run it again with --verbose";

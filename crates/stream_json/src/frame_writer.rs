@@ -1,0 +1,125 @@
+//! Standard output as a queue of lines, written by a thread of its own.
+//!
+//! Nothing that is put in is dropped, and putting in never waits; instead whoever makes lines looks
+//! first whether there is [`FrameWriter::has_room`]. So a slow reader slows down what is told, never who is
+//! listening. Every line stays under the limit that clients have.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use serde::Serialize;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::line_limit;
+
+/// The way out.
+#[derive(Debug)]
+pub struct FrameWriter {
+    lines: Option<Sender<String>>,
+    shared: Arc<FrameWriterState>,
+    done: Option<oneshot::Receiver<()>>,
+    /// When something was put in last.
+    pub last_written: Instant,
+}
+
+#[derive(Debug, Default)]
+struct FrameWriterState {
+    /// Bytes that wait to be written.
+    queued_bytes: AtomicUsize,
+    /// Nobody reads any more.
+    is_closed: AtomicBool,
+    /// Rings when there is room again, or nobody reads any more.
+    room_changed: Notify,
+}
+
+impl FrameWriter {
+    /// Begins to write to standard output.
+    pub fn spawn() -> Self {
+        let (lines, inbox) = channel();
+        let (finished, done) = oneshot::channel();
+        let shared = Arc::new(FrameWriterState::default());
+        let at_work = Arc::clone(&shared);
+        let work = move || {
+            write_lines(&inbox, &at_work, io::stdout());
+            let _ = finished.send(());
+        };
+        // Without a thread nothing can be said, as behind a closed pipe.
+        if std::thread::Builder::new().name("frames".to_owned()).spawn(work).is_err() {
+            shared.is_closed.store(true, Ordering::Release);
+        }
+        Self { lines: Some(lines), shared, done: Some(done), last_written: Instant::now() }
+    }
+
+    /// Says nothing: only the end is wanted, which others print.
+    pub fn disabled() -> Self {
+        Self { lines: None, shared: Arc::default(), done: None, last_written: Instant::now() }
+    }
+
+    /// Puts a line in.
+    pub fn write_frame(&mut self, frame: &impl Serialize) {
+        self.last_written = Instant::now();
+        let Some(lines) = &self.lines else {
+            return;
+        };
+        let Some(mut line) = line_limit::to_limited_line(frame, LINE_BYTES_MAX) else {
+            return;
+        };
+        line.push('\n');
+        self.shared.queued_bytes.fetch_add(line.len(), Ordering::AcqRel);
+        if lines.send(line).is_err() {
+            self.shared.is_closed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Is the reader near enough for more?
+    pub fn has_room(&self) -> bool {
+        self.shared.queued_bytes.load(Ordering::Acquire) < QUEUED_BYTES_MAX
+    }
+
+    /// Is everything written?
+    pub fn is_empty(&self) -> bool {
+        self.shared.queued_bytes.load(Ordering::Acquire) == 0
+    }
+
+    /// Does nobody read any more?
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Waits until there is room again, or nobody reads any more.
+    pub async fn wait_for_room(&self) {
+        self.shared.room_changed.notified().await;
+    }
+
+    /// Waits until everything is written, however slow the reader is.
+    pub async fn finish(&mut self) {
+        self.lines = None;
+        if let Some(done) = self.done.take() {
+            let _ = done.await;
+        }
+    }
+}
+
+fn write_lines(lines: &Receiver<String>, shared: &FrameWriterState, mut to: impl Write) {
+    while let Ok(line) = lines.recv() {
+        let written = to.write_all(line.as_bytes()).and_then(|()| to.flush());
+        let left = shared.queued_bytes.fetch_sub(line.len(), Ordering::AcqRel) - line.len();
+        if written.is_err() {
+            // What clients do not read they do not want; the reason does not matter.
+            shared.is_closed.store(true, Ordering::Release);
+            shared.room_changed.notify_one();
+            return;
+        }
+        if left < QUEUED_BYTES_MAX && left + line.len() >= QUEUED_BYTES_MAX {
+            shared.room_changed.notify_one();
+        }
+    }
+}
+
+/// Bytes of a line; clients give up at 1 MiB.
+pub const LINE_BYTES_MAX: usize = 1_000_000;
+/// Bytes that may wait before nothing more is told.
+const QUEUED_BYTES_MAX: usize = 4 << 20;

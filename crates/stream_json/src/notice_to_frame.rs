@@ -1,0 +1,299 @@
+//! From what a session tells to the frames a client reads.
+//!
+//! An answer is told when it is in the transcript, under the names it has there. So no finished frame
+//! is ever void.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use windlass_vocabulary::{
+    AttemptId, Delta, Message, MessageOrigin, ModelName, Notice, Role, Terminal, Tokens, ToolCall,
+    Usage,
+};
+
+use super::failure_name;
+use super::frame::{
+    AssistantFrame, AssistantMessage, FrameContent, OutgoingFrame, SystemFrame, SystemSubtype,
+    UserFrame, UserMessage,
+};
+use super::partial_message::{PartialMessage, PartialMessageAuthor};
+use windlass_host::random;
+
+/// Tells one session.
+#[derive(Debug)]
+pub struct NoticeFrameBuilder {
+    /// The call that started the session, if it is a nested one.
+    parent_tool_use_id: Option<String>,
+    /// Pieces of answers are wanted.
+    includes_partial_messages: bool,
+    /// Text and reasoning are wanted; without it only calls and results are.
+    includes_text: bool,
+    /// What was thought is left out; that there was a thought is not.
+    hides_thinking: bool,
+    model: String,
+    /// The id of the answer under way.
+    message_id: String,
+    usage: Usage,
+    input_estimate: Tokens,
+    partial: PartialMessage,
+    /// Structured outputs that wait for their result.
+    structured_outputs: HashMap<String, Value>,
+    /// Tools that run: name, since when, when that was told last.
+    running_tools: HashMap<String, (String, Instant, Instant)>,
+}
+
+impl NoticeFrameBuilder {
+    /// For the main session.
+    pub fn new(model: String, includes_partial_messages: bool) -> Self {
+        Self {
+            parent_tool_use_id: None,
+            includes_partial_messages,
+            includes_text: true,
+            hides_thinking: false,
+            model,
+            message_id: String::new(),
+            usage: Usage::default(),
+            input_estimate: Tokens(0),
+            partial: PartialMessage::default(),
+            structured_outputs: HashMap::new(),
+            running_tools: HashMap::new(),
+        }
+    }
+
+    /// Without what the model thought.
+    pub fn with_hidden_thinking(mut self, on: bool) -> Self {
+        self.hides_thinking = on;
+        self
+    }
+
+    /// What is shown of thoughts changes.
+    pub fn set_hidden_thinking(&mut self, on: bool) {
+        self.hides_thinking = on;
+    }
+
+    /// For a session that this call started.
+    pub fn for_subagent(parent: String, model: String, includes_text: bool) -> Self {
+        Self { parent_tool_use_id: Some(parent), includes_text, ..Self::new(model, false) }
+    }
+
+    /// What a client is told of it.
+    pub fn notice_to_frames(&mut self, notice: &Notice) -> Vec<OutgoingFrame> {
+        match notice {
+            Notice::RequestStarted { model, input_estimate, .. } => {
+                self.on_request_started(model);
+                self.input_estimate = *input_estimate;
+                Vec::new()
+            }
+            Notice::Streamed { attempt, delta } => self.build_delta_frames(*attempt, delta),
+            Notice::Retracted { .. } => {
+                self.partial = PartialMessage::default();
+                Vec::new()
+            }
+            Notice::Billed { usage, .. } => {
+                self.usage = *usage;
+                Vec::new()
+            }
+            Notice::MessageAdded(message) => self.build_message_frames(message),
+            Notice::ToolStarted(call) => {
+                self.on_tool_started(call);
+                Vec::new()
+            }
+            Notice::ToolProgressed { call, .. } => self.build_tool_progress_frames(call.as_str()),
+            Notice::ToolEnded { call, outcome } => {
+                self.running_tools.remove(call.as_str());
+                let output = outcome.structured.as_ref();
+                if let Some(Ok(output)) = output.map(|json| serde_json::from_str(json.as_str())) {
+                    self.structured_outputs.insert(call.as_str().to_owned(), output);
+                }
+                Vec::new()
+            }
+            Notice::ToolDenied { call, why } => {
+                vec![build_system_frame(SystemSubtype::PermissionDenied {
+                    tool_name: call.name.as_str().to_owned(),
+                    tool_use_id: call.id.as_str().to_owned(),
+                    message: why.clone(),
+                })]
+            }
+            Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
+                vec![build_system_frame(SystemSubtype::ApiRetry {
+                    attempt: *attempt,
+                    max_retries: *attempts_max,
+                    retry_delay_ms: wait.0,
+                    error_status: failure.status,
+                    error: failure_name::failure_kind_name(failure.kind),
+                })]
+            }
+            Notice::ContextShrunk { level: 5, freed, .. } => {
+                vec![self.build_compact_boundary(*freed)]
+            }
+            Notice::ModelSwitched { from, to, why } => {
+                vec![build_warning_frame(format!("asking {to} instead of {from}: {why}"))]
+            }
+            Notice::Repaired { why } => {
+                vec![build_warning_frame(format!("the request was repaired: {why}"))]
+            }
+            Notice::Warning(words) => vec![build_warning_frame(words.clone())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// A failed run in the place of an answer.
+    pub fn build_failure_frame(&mut self, text: &str, error: &'static str) -> OutgoingFrame {
+        let content = FrameContent::Text { text: text.to_owned() };
+        let model = std::mem::replace(&mut self.model, "<synthetic>".to_owned());
+        self.message_id = new_message_id();
+        let frame = self.build_assistant_frame(content, Some(error));
+        self.model = model;
+        frame
+    }
+
+    fn on_request_started(&mut self, model: &ModelName) {
+        model.as_str().clone_into(&mut self.model);
+        self.message_id = new_message_id();
+        self.usage = Usage::default();
+    }
+
+    fn build_delta_frames(&mut self, attempt: AttemptId, delta: &Delta) -> Vec<OutgoingFrame> {
+        let is_hidden = self.hides_thinking && matches!(delta, Delta::Thinking(_));
+        if !self.includes_partial_messages || is_hidden {
+            return Vec::new();
+        }
+        let speaker = PartialMessageAuthor { id: &self.message_id, model: &self.model };
+        let events = self.partial.delta_to_events(attempt, delta, &speaker);
+        self.build_stream_event_frames(events)
+    }
+
+    fn build_stream_event_frames(&self, events: Vec<Value>) -> Vec<OutgoingFrame> {
+        let frame = |event| OutgoingFrame::StreamEvent {
+            event,
+            parent_tool_use_id: self.parent_tool_use_id.clone(),
+        };
+        events.into_iter().map(frame).collect()
+    }
+
+    fn build_message_frames(&mut self, message: &Message) -> Vec<OutgoingFrame> {
+        match (message.role, message.origin) {
+            (Role::Assistant, _) => self.build_assistant_frames(message),
+            (Role::User, MessageOrigin::ToolResults) => self.build_tool_result_frames(message),
+            _ => Vec::new(),
+        }
+    }
+
+    fn build_assistant_frames(&mut self, message: &Message) -> Vec<OutgoingFrame> {
+        let events = self.partial.finish(message.tool_calls().next().is_some(), self.usage);
+        let mut frames = if self.includes_partial_messages {
+            self.build_stream_event_frames(events)
+        } else {
+            Vec::new()
+        };
+        let blocks = message.content.iter().filter_map(FrameContent::from_block);
+        let told = blocks.filter(|block| self.is_included(block));
+        let shown = told.map(|mut block| {
+            if let FrameContent::Thinking { thinking, .. } = &mut block
+                && self.hides_thinking
+            {
+                thinking.clear();
+            }
+            block
+        });
+        frames.extend(shown.map(|block| self.build_assistant_frame(block, None)));
+        frames
+    }
+
+    fn is_included(&self, block: &FrameContent) -> bool {
+        self.includes_text || matches!(block, FrameContent::ToolUse { .. })
+    }
+
+    fn build_assistant_frame(
+        &self,
+        content: FrameContent,
+        error: Option<&'static str>,
+    ) -> OutgoingFrame {
+        OutgoingFrame::Assistant(AssistantFrame {
+            message: AssistantMessage {
+                id: self.message_id.clone(),
+                kind: "message",
+                role: "assistant",
+                model: self.model.clone(),
+                content: vec![content],
+                stop_reason: None,
+                stop_sequence: None,
+                usage: self.usage.into(),
+            },
+            parent_tool_use_id: self.parent_tool_use_id.clone(),
+            error,
+        })
+    }
+
+    fn build_tool_result_frames(&mut self, message: &Message) -> Vec<OutgoingFrame> {
+        let mut frames = Vec::new();
+        for result in message.tool_results() {
+            let output = self.structured_outputs.remove(result.call.as_str());
+            frames.push(OutgoingFrame::User(UserFrame {
+                message: UserMessage {
+                    role: "user",
+                    content: Value::Array(vec![super::frame::tool_result_to_json(result)]),
+                },
+                parent_tool_use_id: self.parent_tool_use_id.clone(),
+                tool_use_result: output,
+                is_replay: false,
+            }));
+        }
+        frames
+    }
+
+    fn on_tool_started(&mut self, call: &ToolCall) {
+        let now = Instant::now();
+        let name = call.name.as_str().to_owned();
+        self.running_tools.insert(call.id.as_str().to_owned(), (name, now, now));
+    }
+
+    fn build_tool_progress_frames(&mut self, call: &str) -> Vec<OutgoingFrame> {
+        let Some((name, since, last)) = self.running_tools.get_mut(call) else {
+            return Vec::new();
+        };
+        if last.elapsed() < PROGRESS_INTERVAL {
+            return Vec::new();
+        }
+        *last = Instant::now();
+        vec![OutgoingFrame::ToolProgress {
+            tool_use_id: call.to_owned(),
+            tool_name: name.clone(),
+            parent_tool_use_id: self.parent_tool_use_id.clone(),
+            elapsed_time_seconds: since.elapsed().as_secs(),
+        }]
+    }
+
+    fn build_compact_boundary(&self, freed: Tokens) -> OutgoingFrame {
+        build_system_frame(SystemSubtype::CompactBoundary {
+            compact_metadata: super::frame::CompactMetadata {
+                trigger: "auto",
+                pre_tokens: self.input_estimate.0,
+                post_tokens: self.input_estimate.less(freed).0,
+            },
+        })
+    }
+}
+
+/// A frame about the session.
+pub fn build_system_frame(what: SystemSubtype) -> OutgoingFrame {
+    OutgoingFrame::System(SystemFrame { what })
+}
+
+/// Something people should know.
+pub fn build_warning_frame(content: String) -> OutgoingFrame {
+    build_system_frame(SystemSubtype::Informational { content, level: "warning" })
+}
+
+/// Is a run that ended so one that the model's server failed?
+pub fn is_api_failure(terminal: Terminal) -> bool {
+    matches!(terminal, Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError)
+}
+
+fn new_message_id() -> String {
+    format!("msg_{}", random::generate_name())
+}
+
+/// A running tool is told of no more often than this.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);

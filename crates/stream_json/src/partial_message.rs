@@ -1,0 +1,188 @@
+//! An answer under way, told piece by piece in the words of the messages wire, whatever wire it came
+//! over.
+//!
+//! A new attempt simply begins a new message: there is no word for taking one back, and the finished
+//! frames, which follow, are what counts.
+
+use serde_json::{Value, json};
+use windlass_vocabulary::{AttemptId, ContentBlock, Delta, Usage};
+
+use super::frame::{FrameContent, FrameUsage};
+
+/// The message being told.
+#[derive(Debug, Default)]
+pub struct PartialMessage {
+    attempt: Option<AttemptId>,
+    /// The place of the next block.
+    index: u64,
+    /// What kind of block is open.
+    open_block_kind: Option<PartialBlockKind>,
+    /// Something of the open block was told.
+    has_call_input: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartialBlockKind {
+    Text,
+    Thinking,
+    Call,
+}
+
+/// Who speaks.
+pub struct PartialMessageAuthor<'a> {
+    /// The message's id.
+    pub id: &'a str,
+    /// The model.
+    pub model: &'a str,
+}
+
+impl PartialMessage {
+    /// A piece arrived.
+    pub fn delta_to_events(
+        &mut self,
+        attempt: AttemptId,
+        delta: &Delta,
+        speaker: &PartialMessageAuthor<'_>,
+    ) -> Vec<Value> {
+        let mut events = Vec::new();
+        if matches!(delta, Delta::Usage(_) | Delta::Cleared { .. } | Delta::Raw(_)) {
+            return events;
+        }
+        if self.attempt != Some(attempt) {
+            *self = Self { attempt: Some(attempt), ..Self::default() };
+            events.push(build_message_start(speaker));
+        }
+        match delta {
+            Delta::Text(text) => {
+                self.open_block(
+                    PartialBlockKind::Text,
+                    || json!({ "type": "text", "text": "" }),
+                    &mut events,
+                );
+                events.push(self.build_block_delta(&json!({ "type": "text_delta", "text": text })));
+            }
+            Delta::Thinking(text) => {
+                let empty = || json!({ "type": "thinking", "thinking": "", "signature": "" });
+                self.open_block(PartialBlockKind::Thinking, empty, &mut events);
+                events.push(
+                    self.build_block_delta(&json!({ "type": "thinking_delta", "thinking": text })),
+                );
+            }
+            Delta::CallStarted { id, name } => {
+                self.close_block(&mut events);
+                let block = json!({
+                    "type": "tool_use", "id": id.as_str(), "name": name.as_str(), "input": {},
+                });
+                self.open_block(PartialBlockKind::Call, || block, &mut events);
+            }
+            Delta::CallInput(text) if self.open_block_kind == Some(PartialBlockKind::Call) => {
+                self.has_call_input = true;
+                events.push(self.build_block_delta(
+                    &json!({ "type": "input_json_delta", "partial_json": text }),
+                ));
+            }
+            Delta::Block(block) => self.complete_block(block, &mut events),
+            Delta::Call { call, .. } => {
+                if self.open_block_kind != Some(PartialBlockKind::Call) {
+                    self.close_block(&mut events);
+                    let block = json!({
+                        "type": "tool_use", "id": call.id.as_str(), "name": call.name.as_str(),
+                        "input": {},
+                    });
+                    self.open_block(PartialBlockKind::Call, || block, &mut events);
+                }
+                if !self.has_call_input {
+                    let input = call.input.as_str();
+                    let piece = json!({ "type": "input_json_delta", "partial_json": input });
+                    events.push(self.build_block_delta(&piece));
+                }
+                self.close_block(&mut events);
+            }
+            _ => {}
+        }
+        events
+    }
+
+    /// The message is complete.
+    pub fn finish(&mut self, has_calls: bool, usage: Usage) -> Vec<Value> {
+        let mut events = Vec::new();
+        if self.attempt.take().is_none() {
+            return events;
+        }
+        self.close_block(&mut events);
+        let stop = if has_calls { "tool_use" } else { "end_turn" };
+        events.push(json!({
+            "type": "message_delta",
+            "delta": { "stop_reason": stop, "stop_sequence": null },
+            "usage": FrameUsage::from(usage),
+        }));
+        events.push(json!({ "type": "message_stop" }));
+        events
+    }
+
+    /// A block is whole: what was not told piece by piece is told now.
+    fn complete_block(&mut self, block: &ContentBlock, events: &mut Vec<Value>) {
+        match (self.open_block_kind, block) {
+            (Some(PartialBlockKind::Text), ContentBlock::Text(_)) => {}
+            (Some(PartialBlockKind::Thinking), ContentBlock::Thinking(thinking)) => {
+                let signature = thinking.signature.as_deref().unwrap_or_default();
+                let seal = json!({ "type": "signature_delta", "signature": signature });
+                events.push(self.build_block_delta(&seal));
+            }
+            (_, block) => {
+                self.close_block(events);
+                if let Some(content) = FrameContent::from_block(block) {
+                    events.push(json!({
+                        "type": "content_block_start", "index": self.index, "content_block": content,
+                    }));
+                    self.open_block_kind = Some(PartialBlockKind::Text);
+                }
+            }
+        }
+        self.close_block(events);
+    }
+
+    fn open_block(
+        &mut self,
+        kind: PartialBlockKind,
+        block: impl FnOnce() -> Value,
+        events: &mut Vec<Value>,
+    ) {
+        if self.open_block_kind == Some(kind) {
+            return;
+        }
+        self.close_block(events);
+        self.open_block_kind = Some(kind);
+        self.has_call_input = false;
+        events.push(json!({
+            "type": "content_block_start", "index": self.index, "content_block": block(),
+        }));
+    }
+
+    fn build_block_delta(&self, delta: &Value) -> Value {
+        json!({ "type": "content_block_delta", "index": self.index, "delta": delta })
+    }
+
+    fn close_block(&mut self, events: &mut Vec<Value>) {
+        if self.open_block_kind.take().is_some() {
+            events.push(json!({ "type": "content_block_stop", "index": self.index }));
+            self.index += 1;
+        }
+    }
+}
+
+fn build_message_start(speaker: &PartialMessageAuthor<'_>) -> Value {
+    json!({
+        "type": "message_start",
+        "message": {
+            "id": speaker.id,
+            "type": "message",
+            "role": "assistant",
+            "model": speaker.model,
+            "content": [],
+            "stop_reason": null,
+            "stop_sequence": null,
+            "usage": FrameUsage::default(),
+        },
+    })
+}

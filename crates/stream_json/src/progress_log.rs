@@ -1,0 +1,204 @@
+//! What is told on standard error while a run goes on, and when.
+//!
+//! A clean run that nobody watches says nothing. A person at a terminal hears of what would puzzle
+//! them: long waits, another model, something left out, history made shorter. `--verbose` tells
+//! everything, one line each.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::IsTerminal;
+
+use windlass_vocabulary::{Notice, ToolCallId, ToolOutcome, ToolResultPart};
+
+use super::output_writer::{OutputTarget, OutputWriter};
+use windlass_host::command_error::to_single_line;
+use windlass_host::display::human_format;
+use windlass_host::display::human_format::format_count;
+use windlass_host::display::tool_call_summary::{summarize_tool_call, truncate_with_ellipsis};
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProgressLevel {
+    /// Nothing.
+    Silent,
+    /// What would puzzle a person who watches.
+    Unusual,
+    /// Everything.
+    Verbose,
+}
+
+/// The lines on standard error.
+#[derive(Debug)]
+pub struct ProgressLog {
+    level: ProgressLevel,
+    output: OutputWriter,
+    /// Calls under way, to name them when they end.
+    calls: BTreeMap<ToolCallId, String>,
+}
+
+impl ProgressLog {
+    /// As much as was asked for, or as a terminal deserves.
+    pub fn new(verbose: bool) -> Self {
+        let level = match verbose {
+            true => ProgressLevel::Verbose,
+            false if std::io::stderr().is_terminal() => ProgressLevel::Unusual,
+            false => ProgressLevel::Silent,
+        };
+        Self { level, output: OutputWriter::new(OutputTarget::Stderr), calls: BTreeMap::new() }
+    }
+
+    /// Everything, into a file.
+    pub fn from_file(file: File) -> Self {
+        let output = OutputWriter::from_file(file);
+        Self { level: ProgressLevel::Verbose, output, calls: BTreeMap::new() }
+    }
+
+    /// Tells what is worth telling.
+    pub fn on_notice(&mut self, notice: &Notice) {
+        if self.level == ProgressLevel::Silent {
+            return;
+        }
+        if let Some((level, line)) = self.format_notice(notice) {
+            self.log(level, &line);
+        }
+    }
+
+    /// Tells one line to those who want to hear that much.
+    pub fn log(&mut self, level: ProgressLevel, line: &str) {
+        if level <= self.level {
+            self.log_always(line);
+        }
+    }
+
+    /// Tells one line whether or not somebody watches.
+    pub fn log_always(&mut self, line: &str) {
+        let line = truncate_with_ellipsis(&to_single_line(line), LINE_MAX);
+        // If nobody reads it, it need not be written.
+        let _ = self.output.write(format!("windlass: {line}\n"));
+    }
+
+    /// Waits until everything is written.
+    pub async fn finish(&mut self) {
+        self.output.finish().await;
+    }
+
+    fn format_notice(&mut self, notice: &Notice) -> Option<(ProgressLevel, String)> {
+        match notice {
+            Notice::RequestStarted { .. }
+            | Notice::Continued { .. }
+            | Notice::Billed { .. }
+            | Notice::Retracted { .. }
+            | Notice::Sealed { .. } => {
+                format_model_notice(notice).map(|line| (ProgressLevel::Verbose, line))
+            }
+            Notice::ToolStarted(_) | Notice::ToolEnded { .. } | Notice::ToolDenied { .. } => {
+                self.format_tool_notice(notice).map(|line| (ProgressLevel::Verbose, line))
+            }
+            Notice::RetryScheduled { wait, .. } => {
+                let is_long = wait.0 > LONG_WAIT_MILLIS;
+                let level = if is_long { ProgressLevel::Unusual } else { ProgressLevel::Verbose };
+                format_model_notice(notice).map(|line| (level, line))
+            }
+            Notice::ModelSwitched { .. }
+            | Notice::Repaired { .. }
+            | Notice::ContextShrunk { .. }
+            | Notice::HookMessage { .. }
+            | Notice::Warning(_) => {
+                format_unusual_notice(notice).map(|line| (ProgressLevel::Unusual, line))
+            }
+            // Shown whole in other ways, or nothing a line could add to.
+            Notice::RunStarted
+            | Notice::Hook(_)
+            | Notice::Streamed { .. }
+            | Notice::MessageAdded(_)
+            | Notice::ToolProgressed { .. }
+            | Notice::PermissionAsked { .. }
+            | Notice::PermissionWithdrawn(_)
+            | Notice::ToolsLabelled(_)
+            | Notice::SessionTitled(_)
+            | Notice::PromptSuggested(_)
+            | Notice::SideQuestionAnswered(_)
+            | Notice::InputQueued(_)
+            | Notice::SubagentNotice { .. }
+            | Notice::MaxTurnsReached { .. }
+            | Notice::RunEnded(_) => None,
+        }
+    }
+
+    fn format_tool_notice(&mut self, notice: &Notice) -> Option<String> {
+        match notice {
+            Notice::ToolStarted(call) => {
+                let line = summarize_tool_call(call, CALL_MAX);
+                self.calls.insert(call.id.clone(), call.name.to_string());
+                Some(line)
+            }
+            Notice::ToolEnded { call, outcome } => {
+                let name = self.calls.remove(call)?;
+                Some(format!("{name} {}", format_tool_outcome(outcome)))
+            }
+            Notice::ToolDenied { call, why } => {
+                Some(format!("denied: {}: {why}", summarize_tool_call(call, CALL_MAX)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn format_tool_outcome(outcome: &ToolOutcome) -> String {
+    let bytes: usize = outcome.content.iter().map(ToolResultPart::bytes).sum();
+    let bytes = format_count(u64::try_from(bytes).unwrap_or(u64::MAX));
+    let first = outcome.content.iter().find_map(|part| match part {
+        ToolResultPart::Text(text) => text.lines().find(|line| !line.trim().is_empty()),
+        ToolResultPart::Media(media) => Some(&*media.name),
+    });
+    let first = first.unwrap_or_default();
+    match outcome.is_error {
+        true => format!("failed: {first}"),
+        false => format!("ended, {bytes} bytes: {first}"),
+    }
+}
+
+fn format_model_notice(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::RequestStarted { model, turn, input_estimate, .. } => {
+            format!("turn {turn}: asking {model}, about {} tokens", format_count(input_estimate.0))
+        }
+        Notice::RetryScheduled { failure, attempt, attempts_max, wait } => {
+            let wait = human_format::format_seconds(std::time::Duration::from_millis(wait.0));
+            let (what, said) = human_format::describe_failure(failure);
+            format!("{what} ({said}); trying again in {wait}, {attempt} of {attempts_max}")
+        }
+        Notice::Continued { transition, turn } => format!("goes on with turn {turn}: {transition}"),
+        Notice::Billed { usage, cost, total, .. } => format!(
+            "{} tokens in, {} out, {cost}; {total} so far",
+            format_count(usage.input_total().0),
+            format_count(usage.output.0)
+        ),
+        Notice::Retracted { why, .. } => format!("the answer so far is void: {why}"),
+        Notice::Sealed { .. } => "the answer was cut; what was whole is kept".to_owned(),
+        _ => return None,
+    })
+}
+
+fn format_unusual_notice(notice: &Notice) -> Option<String> {
+    Some(match notice {
+        Notice::ModelSwitched { from, to, why } => format!("asking {to} instead of {from}: {why}"),
+        Notice::Repaired { why } => format!("the request was repaired: {why}"),
+        Notice::ContextShrunk { level, freed, losses } => {
+            let lost = match losses.as_slice() {
+                [] => String::new(),
+                losses => format!("; left out: {}", losses.join("; ")),
+            };
+            let freed = format_count(freed.0);
+            format!("history was made shorter (level {level}), about {freed} tokens freed{lost}")
+        }
+        Notice::HookMessage { point, name, text } => format!("hook {name} at {point:?}: {text}"),
+        Notice::Warning(words) => words.clone(),
+        _ => return None,
+    })
+}
+
+/// A shorter wait is not worth a word.
+const LONG_WAIT_MILLIS: u64 = 2_000;
+const LINE_MAX: usize = 500;
+const CALL_MAX: usize = 200;

@@ -1,0 +1,254 @@
+//! From how a run ended to the frame that ends its prompt.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use windlass_vocabulary::notice::RunEnding;
+use windlass_vocabulary::{
+    ModelStopReason, Notice, Outcome, Role, Terminal, Tokens, ToolCall, Usage,
+};
+
+use super::frame::{DeferredToolUse, PermissionDenial, ResultFrame, tool_input_to_json};
+use super::notice_to_frame::is_api_failure;
+use super::usage_totals::UsageTotals;
+use windlass_assembly::report::session_report::SessionReport;
+
+/// What is known of a prompt besides how its run ended.
+#[derive(Debug)]
+pub struct PromptTurn {
+    /// When it was taken up.
+    pub started_at: Instant,
+    /// Spent waiting for the model.
+    pub api_time: Duration,
+    /// A request is out since then.
+    pub request_started_at: Option<Instant>,
+    /// Answers of the model.
+    pub answers: u32,
+    /// Tokens of runs that had to be repeated.
+    pub usage: Usage,
+    /// Its id, if the client gave one.
+    pub uuid: Option<String>,
+    /// Who sent it, as the client said.
+    pub origin: Option<Value>,
+    /// Calls that were not allowed.
+    pub denials: Vec<PermissionDenial>,
+    /// The object that was asked for.
+    pub structured: Option<Value>,
+    /// What making history shorter freed, if that was asked for.
+    pub freed_tokens: Option<Tokens>,
+    /// It asks something beside the conversation.
+    pub is_side_question: bool,
+}
+
+impl PromptTurn {
+    /// A prompt is taken up.
+    pub fn new(uuid: Option<String>, origin: Option<Value>) -> Self {
+        Self {
+            started_at: Instant::now(),
+            api_time: Duration::ZERO,
+            request_started_at: None,
+            answers: 0,
+            usage: Usage::default(),
+            uuid,
+            origin,
+            denials: Vec::new(),
+            structured: None,
+            freed_tokens: None,
+            is_side_question: false,
+        }
+    }
+
+    /// Counts what was told.
+    pub fn on_notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::MessageAdded(message) if message.role == Role::Assistant => self.answers += 1,
+            Notice::RequestStarted { .. } => self.request_started_at = Some(Instant::now()),
+            Notice::Billed { .. } | Notice::RetryScheduled { .. } => self.end_request(),
+            Notice::ToolDenied { call, .. } => self.record_denial(call),
+            Notice::ContextShrunk { freed, .. } => {
+                self.freed_tokens = self.freed_tokens.map(|before| before + *freed);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call was not allowed.
+    fn record_denial(&mut self, call: &ToolCall) {
+        self.denials.push(PermissionDenial {
+            tool_name: call.name.as_str().to_owned(),
+            tool_use_id: call.id.as_str().to_owned(),
+            tool_input: tool_input_to_json(call),
+        });
+    }
+
+    /// The model said its last word for now.
+    pub fn end_request(&mut self) {
+        if let Some(asked) = self.request_started_at.take() {
+            self.api_time += asked.elapsed();
+        }
+    }
+
+    /// The frame without what depends on how it ended.
+    pub fn into_result_frame(self, account: &UsageTotals) -> ResultFrame {
+        ResultFrame {
+            subtype: "success",
+            duration_ms: duration_to_millis(self.started_at.elapsed()),
+            duration_api_ms: duration_to_millis(self.api_time),
+            num_turns: self.answers,
+            terminal_reason: "completed",
+            total_cost_usd: account.total_cost_to_json(),
+            model_usage: account.usage_by_model(),
+            usage: self.usage.into(),
+            permission_denials: self.denials,
+            structured_output: self.structured,
+            origin: self.origin,
+            user_message_uuid: self.uuid,
+            ..ResultFrame::default()
+        }
+    }
+}
+
+/// What a run's end means to a client: the text is the final answer, the problem what to tell people
+/// if it failed.
+pub fn complete_with_ending(
+    mut frame: ResultFrame,
+    ending: &RunEnding,
+    text: &str,
+    problem: Option<String>,
+) -> ResultFrame {
+    frame.outcome = ending.outcome.map(|outcome| outcome.name());
+    frame.api_error_status = ending.failure.as_ref().and_then(|failure| failure.status);
+    frame.terminal_reason = terminal_reason(ending);
+    // A run that went on from an earlier process has turns that were not seen here.
+    frame.num_turns = frame.num_turns.max(ending.turns);
+    frame.subtype = result_subtype(ending);
+    frame.is_error = match ending.terminal {
+        Terminal::Completed => {
+            let is_fine = |outcome: Outcome| {
+                matches!(outcome, Outcome::Natural | Outcome::Compacted | Outcome::ToolDeferred)
+            };
+            !ending.outcome.is_none_or(is_fine)
+        }
+        // Somebody's own hook wanted it so, or the guard against circles gave it up.
+        Terminal::HookStopped => ending.outcome == Some(Outcome::Circled),
+        Terminal::StopHookPrevented => false,
+        _ => true,
+    };
+    frame.stop_reason = stop_reason(ending);
+    frame.deferred_tool_use = ending.deferred.as_ref().map(|call| DeferredToolUse {
+        id: call.id.as_str().to_owned(),
+        name: call.name.as_str().to_owned(),
+        input: tool_input_to_json(call),
+    });
+    let words = problem.unwrap_or_else(|| ending.why.clone());
+    match (frame.is_error, frame.subtype) {
+        (false, _) if text.is_empty() && ending.terminal != Terminal::Completed => {
+            frame.result = Some(words);
+        }
+        (false, _) => frame.result = Some(text.to_owned()),
+        (true, "success") => frame.result = Some(words),
+        (true, _) => frame.errors.push(words),
+    }
+    frame
+}
+
+/// A prompt whose object never fitted.
+pub fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> ResultFrame {
+    frame.subtype = "error_max_structured_output_retries";
+    frame.is_error = true;
+    frame.terminal_reason = "structured_output_retry_exhausted";
+    frame.result = None;
+    frame.errors =
+        vec![format!("no object that fits the schema was handed over within {retries} more tries")];
+    frame
+}
+
+/// A prompt that never became a run.
+pub fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
+    frame.subtype = "error_during_execution";
+    frame.is_error = true;
+    frame.terminal_reason = "turn_setup_failed";
+    frame.errors.push(why);
+    frame
+}
+
+/// A question beside the conversation was answered, or not.
+pub fn complete_side_question(
+    mut frame: ResultFrame,
+    said: &Result<String, String>,
+) -> ResultFrame {
+    match said {
+        Ok(text) => {
+            frame.result = Some(text.clone());
+            frame
+        }
+        Err(why) => fail_with(frame, format!("not answered: {why}")),
+    }
+}
+
+/// A prompt that only looked.
+pub fn complete_with_report(
+    mut frame: ResultFrame,
+    seen: Result<SessionReport, String>,
+) -> ResultFrame {
+    match seen {
+        Ok(view) => {
+            frame.result = Some(view.text);
+            frame.seen.insert(view.name.to_owned(), view.json);
+            frame
+        }
+        Err(why) => fail_with(frame, why),
+    }
+}
+
+fn result_subtype(ending: &RunEnding) -> &'static str {
+    match ending.terminal {
+        Terminal::MaxTurns => "error_max_turns",
+        Terminal::MaxBudgetUsd => "error_max_budget_usd",
+        Terminal::AbortedStreaming | Terminal::AbortedTools => "error_during_execution",
+        // A provider's failure is told as a result whose text is the failure.
+        terminal if is_api_failure(terminal) => match &ending.failure {
+            Some(_) => "success",
+            None => "error_during_execution",
+        },
+        Terminal::BlockingLimit => "error_during_execution",
+        Terminal::HookStopped if ending.outcome == Some(Outcome::Circled) => {
+            "error_during_execution"
+        }
+        _ => "success",
+    }
+}
+
+fn terminal_reason(ending: &RunEnding) -> &'static str {
+    match ending.terminal {
+        _ if ending.deferred.is_some() => TOOL_DEFERRED,
+        Terminal::MaxBudgetUsd => "budget_exhausted",
+        Terminal::ModelError if ending.failure.is_some() => "api_error",
+        terminal => terminal.name(),
+    }
+}
+
+fn stop_reason(ending: &RunEnding) -> Option<&'static str> {
+    let stop = match (ending.terminal, ending.outcome) {
+        _ if ending.deferred.is_some() => return Some(TOOL_DEFERRED),
+        (Terminal::Completed, Some(Outcome::Refusal)) => ModelStopReason::Refusal,
+        (Terminal::Completed, Some(Outcome::OutputLimitExhausted)) => ModelStopReason::OutputLimit,
+        (Terminal::Completed, Some(Outcome::PausesExhausted)) => ModelStopReason::Pause,
+        (Terminal::Completed, _) => ModelStopReason::EndTurn,
+        _ => return None,
+    };
+    Some(match stop {
+        ModelStopReason::EndTurn => "end_turn",
+        ModelStopReason::OutputLimit => "max_tokens",
+        ModelStopReason::WindowFull => "model_context_window_exceeded",
+        ModelStopReason::Pause => "pause_turn",
+        ModelStopReason::Refusal => "refusal",
+    })
+}
+
+/// Why a run ended whose call was put off.
+const TOOL_DEFERRED: &str = "tool_deferred";
+
+fn duration_to_millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,90 @@
+//! What the process has used and spent so far, by model.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use windlass_vocabulary::{AttemptId, MicroUsd, ModelFacts, Notice, Usage};
+
+use super::frame::FrameModelUsage;
+use windlass_host::display::dollars_json::dollars_to_json;
+
+/// The account of a process.
+#[derive(Debug, Default)]
+pub struct UsageTotals {
+    /// What sessions before this one cost.
+    earlier_sessions_cost: MicroUsd,
+    /// What this session has cost in all …
+    total: MicroUsd,
+    /// … of which other processes spent this much.
+    inherited: Option<MicroUsd>,
+    /// Whose the request is that is out.
+    current_request: Option<(AttemptId, String)>,
+    used: BTreeMap<String, (Usage, MicroUsd)>,
+    facts: BTreeMap<String, (u64, u64)>,
+}
+
+impl UsageTotals {
+    /// What is known of a model.
+    pub fn add_model_facts(&mut self, facts: &ModelFacts) {
+        let name = facts.name.as_str().to_owned();
+        self.facts.insert(name, (facts.window.0, facts.output_max.0));
+    }
+
+    /// Another session begins.
+    pub fn start_next_session(&mut self) {
+        self.earlier_sessions_cost = self.total_spent();
+        self.total = MicroUsd(0);
+        self.inherited = None;
+        self.current_request = None;
+    }
+
+    /// Books what was told.
+    pub fn on_notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::RequestStarted { attempt, model, .. } => {
+                self.current_request = Some((*attempt, model.as_str().to_owned()));
+            }
+            Notice::Billed { attempt, usage, cost, total } => {
+                self.inherited.get_or_insert(total.less(*cost));
+                self.total = *total;
+                if let Some((_, model)) =
+                    self.current_request.as_ref().filter(|(it, _)| it == attempt)
+                {
+                    let (used, spent) = self.used.entry(model.clone()).or_default();
+                    *used += *usage;
+                    *spent = *spent + *cost;
+                }
+            }
+            Notice::RunEnded(ending) if self.inherited.is_some() => self.total = ending.cost,
+            _ => {}
+        }
+    }
+
+    /// Dollars spent by this process.
+    pub fn total_cost_to_json(&self) -> Value {
+        dollars_to_json(self.total_spent())
+    }
+
+    /// By model.
+    pub fn usage_by_model(&self) -> BTreeMap<String, FrameModelUsage> {
+        let one = |(model, (used, spent)): (&String, &(Usage, MicroUsd))| {
+            let (window, output) = self.facts.get(model).copied().unwrap_or_default();
+            let used = FrameModelUsage {
+                input_tokens: used.input.0,
+                output_tokens: used.output.0,
+                cache_read_input_tokens: used.cache_read.0,
+                cache_creation_input_tokens: used.cache_write.0,
+                web_search_requests: 0,
+                cost_usd: dollars_to_json(*spent).as_f64().unwrap_or_default(),
+                context_window: window,
+                max_output_tokens: output,
+            };
+            (model.clone(), used)
+        };
+        self.used.iter().map(one).collect()
+    }
+
+    fn total_spent(&self) -> MicroUsd {
+        self.earlier_sessions_cost + self.total.less(self.inherited.unwrap_or_default())
+    }
+}

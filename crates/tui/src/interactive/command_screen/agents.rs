@@ -1,0 +1,131 @@
+//! `/agents`: who may be started, who runs, and a new one written in an editor.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{
+    InputFeedback, InputValidator, Picker, PickerItem, PromptAction as Meant, ValidatedInput,
+};
+use windlass_driver::AgentDefinition;
+use windlass_vocabulary::ToolName;
+
+use super::super::prompt_handler::PromptHandler;
+use super::{build_item, read_environment};
+use windlass_host::command_error::{CommandError, to_single_line};
+use windlass_project::agents;
+
+impl PromptHandler {
+    /// Those there are, after those that run.
+    pub(super) fn build_agent_picker(&self) -> Picker {
+        let mut items = vec![build_item("/agents new", "Write a new agent", "in your editor")];
+        let running = self.session.background_tasks().into_iter();
+        items.extend(running.filter(|task| task.is_agent && task.end_summary.is_none()).map(
+            |task| build_item("", format!("{} runs", task.id), to_single_line(&task.command)),
+        ));
+        let files = self.list_agent_files();
+        items.extend(self.agents.iter().map(|agent| self.build_agent_item(agent, &files)));
+        Picker::new("Agents", items)
+    }
+
+    fn build_agent_item(&self, agent: &AgentDefinition, files: &[(String, PathBuf)]) -> PickerItem {
+        let file = files.iter().find(|(name, _)| *name == agent.name).map(|(_, path)| path);
+        let source = file
+            .map_or("command line".to_owned(), |path| self.shorten_path(&path.to_string_lossy()));
+        let tools = agent.tools.as_ref().map_or("all tools".to_owned(), |tools| {
+            tools.iter().map(ToolName::as_str).collect::<Vec<_>>().join(", ")
+        });
+        let model = agent.model.as_ref().map_or("same model", |model| model.as_str());
+        let value = file.map(|_| format!("/agents edit {}", agent.name)).unwrap_or_default();
+        let about = to_single_line(&agent.description);
+        build_item(value, &agent.name, format!("{source} · {tools} · {model} · {about}"))
+    }
+
+    fn list_agent_files(&self) -> Vec<(String, PathBuf)> {
+        agents::find_agent_files(
+            &self.cwd,
+            &self.config,
+            self.layers.extension_sources(),
+            &read_environment,
+        )
+    }
+
+    /// A name for a new one, checked at every key.
+    pub(super) fn ask_agent_name(&self) -> Meant {
+        let taken: Vec<String> =
+            self.list_agent_files().into_iter().map(|(name, _)| name).collect();
+        let check: InputValidator =
+            Arc::new(move |name: &str| match find_agent_name_problem(name, &taken) {
+                Some(words) => InputFeedback { message: words, is_valid: false },
+                None => InputFeedback {
+                    message: format!("written to .claude/agents/{name}.md"),
+                    is_valid: true,
+                },
+            });
+        Meant::OpenInput(ValidatedInput::new(
+            "What shall the new agent be called?",
+            "/agents new ",
+            check,
+        ))
+    }
+
+    /// Writes a page to begin with, and opens it.
+    pub(super) fn create_agent(&self, name: &str) -> Result<Meant, CommandError> {
+        if let Some(words) = find_agent_name_problem(name, &[]) {
+            return Err(CommandError::usage(words));
+        }
+        let folder = self.cwd.join(".claude/agents");
+        let path = folder.join(format!("{name}.md"));
+        let failed = |error: std::io::Error| {
+            CommandError::failure(match error.kind() {
+                ErrorKind::AlreadyExists => format!("{} is there already", path.display()),
+                _ => format!("{} cannot be written: {error}", path.display()),
+            })
+        };
+        DirBuilder::new().recursive(true).mode(0o755).create(&folder).map_err(failed)?;
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let written =
+            file.and_then(|mut file| file.write_all(build_agent_template(name).as_bytes()));
+        written.map_err(failed)?;
+        Ok(Meant::EditFile(path))
+    }
+
+    /// Opens the page of one.
+    pub(super) fn edit_agent(&self, name: &str) -> Result<Meant, CommandError> {
+        let file = self.list_agent_files().into_iter().find(|(known, _)| known == name);
+        match file {
+            Some((_, path)) => Ok(Meant::EditFile(path)),
+            None => Err(CommandError::usage(format!(
+                "no file has an agent `{name}`; /agents lists them"
+            ))),
+        }
+    }
+}
+
+/// Why this cannot be a new agent's name, if it cannot.
+fn find_agent_name_problem(name: &str, taken: &[String]) -> Option<String> {
+    let is_fine =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+    match () {
+        () if name.is_empty() => Some("small letters, digits and hyphens".to_owned()),
+        () if !name.chars().all(is_fine) || name.starts_with('-') => {
+            Some(format!("`{name}` cannot be a name; use small letters, digits and hyphens"))
+        }
+        () if name.len() > NAME_MAX => Some("that is too long".to_owned()),
+        () if taken.iter().any(|known| known == name) => {
+            Some(format!("there is a `{name}` already"))
+        }
+        () => None,
+    }
+}
+
+fn build_agent_template(name: &str) -> String {
+    format!(
+        "---\nname: {name}\ndescription: Use this agent when … (say when, and what it gives back)\n\
+         tools: Read, Grep, Glob\n---\n\nYou are … Say what it is to do, how, and what it must not do.\n"
+    )
+}
+
+const NAME_MAX: usize = 64;

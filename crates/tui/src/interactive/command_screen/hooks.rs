@@ -1,0 +1,112 @@
+//! `/hooks`: the hooks in force, how each went the last time, and a switch for this session. Those of
+//! the administrator cannot be switched off.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Picker, PickerItem, PromptAction as Meant};
+use windlass_driver::hooks::HookListing;
+use windlass_settings::SettingsSource;
+use windlass_vocabulary::Notice;
+use windlass_vocabulary::hook::{HookNotice, HookOutcome};
+
+use super::super::prompt_handler::PromptHandler;
+use super::build_item;
+use windlass_assembly::settings::SettingsLayers;
+use windlass_host::command_error::{CommandError, to_single_line};
+
+/// How hooks went the last time, by event and name.
+#[derive(Debug, Default)]
+pub struct LastHookRuns(Mutex<HashMap<(String, String), String>>);
+
+impl LastHookRuns {
+    /// Notes how one went.
+    pub fn on_notice(&self, notice: &Notice) {
+        let Notice::Hook(HookNotice::Ended { event, hook, outcome, took, exit_code, .. }) = notice
+        else {
+            return;
+        };
+        let how = match (outcome, exit_code) {
+            (HookOutcome::Success, None | Some(0)) => "fine".to_owned(),
+            (HookOutcome::Success, Some(code)) => format!("ended with {code}"),
+            (HookOutcome::Cancelled, _) => "called off".to_owned(),
+            (HookOutcome::Error, Some(code)) => format!("failed with {code}"),
+            (HookOutcome::Error, None) => "failed".to_owned(),
+        };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < HOOK_RUNS_MAX {
+            all.insert(((*event).to_owned(), hook.clone()), format!("{how}, {} ms", took.0));
+        }
+    }
+
+    fn describe_last_run(&self, hook: &HookListing) -> String {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (hook.event.name().to_owned(), hook.name.clone());
+        all.get(&key).map_or_else(|| "not run yet".to_owned(), |how| format!("last: {how}"))
+    }
+}
+
+impl PromptHandler {
+    /// The hooks there are.
+    pub(super) async fn build_hook_picker(&self) -> Picker {
+        let mut items: Vec<PickerItem> = Vec::new();
+        let live = self.settings_reloader.lock().await;
+        for (hook, number) in live.hooks.list().iter().zip(1_usize..) {
+            let (state, turn) = if hook.is_enabled { ("on", "off") } else { ("off", "on") };
+            let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
+            let label = format!("{} {matcher}  {} {}", hook.event.name(), hook.kind, hook.name);
+            let (managed, value) = match is_managed(&live.layers, hook) {
+                true => (", managed", String::new()),
+                false => ("", format!("/hooks {turn} {number}")),
+            };
+            let (how, source) =
+                (self.last_hook_runs.describe_last_run(hook), self.shorten_path(&hook.source));
+            items.push(build_item(
+                value,
+                to_single_line(&label),
+                format!("{state}{managed} · {how} · {source}"),
+            ));
+        }
+        if items.is_empty() {
+            items.push(build_item(
+                "",
+                "There are no hooks",
+                "settings have them: see docs/hooks.md",
+            ));
+        }
+        Picker::new("Hooks: Enter switches one on or off for this session", items)
+    }
+
+    /// Switches one.
+    pub(super) async fn switch_hook(
+        &self,
+        number: usize,
+        is_on: bool,
+    ) -> Result<Meant, CommandError> {
+        let live = self.settings_reloader.lock().await;
+        let listing = live.hooks.list();
+        let place = number.checked_sub(1);
+        let hook = place.and_then(|place| listing.get(place));
+        let (Some(place), Some(hook)) = (place, hook) else {
+            return Err(CommandError::usage(format!(
+                "there is no hook {number}; /hooks lists them"
+            )));
+        };
+        if is_managed(&live.layers, hook) && !is_on {
+            return Err(CommandError::usage("the administrator set this hook; it stays on"));
+        }
+        live.hooks.set_enabled(place, is_on);
+        drop(live);
+        let state = if is_on { "on" } else { "off for this session" };
+        let words = format!("{} {} is {state}", hook.event.name(), to_single_line(&hook.name));
+        Ok(Meant::ShowResult(words, Some(self.build_hook_picker().await)))
+    }
+}
+
+fn is_managed(layers: &SettingsLayers, hook: &HookListing) -> bool {
+    let mut hooks = layers.loaded.hooks.iter();
+    hooks.any(|layer| layer.source == SettingsSource::Managed && layer.name == hook.source)
+}
+
+/// Hooks whose last run is remembered.
+const HOOK_RUNS_MAX: usize = 1_000;

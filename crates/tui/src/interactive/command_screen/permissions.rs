@@ -1,0 +1,251 @@
+//! `/permissions`: rules by layer and file, what would come of a command, and rules that come and go.
+//! What the administrator or the command line says is shown and stays.
+
+use std::sync::Arc;
+
+use crate::{
+    InputFeedback, InputValidator, Picker, PickerItem, PromptAction as Meant, ValidatedInput,
+};
+use serde_json::json;
+use windlass_driver::HostFileSystem;
+use windlass_permission::policy_check::{build_report, render_report};
+use windlass_permission::{Policy, Rule, Rules};
+use windlass_settings::{
+    RuleChange, RuleList, SettingsRequest, SettingsSource, SettingsWriteError, WrittenRule,
+    add_rule, list_written_rules, load_settings, remove_rule, rule_file_path,
+};
+use windlass_vocabulary::{Json, ToolCall};
+
+use super::super::prompt_handler::PromptHandler;
+use super::{build_item, read_environment};
+use windlass_assembly::settings;
+use windlass_assembly::slash_command::{RuleAction, RuleFile};
+use windlass_host::command_error::CommandError;
+
+impl PromptHandler {
+    /// The rules there are.
+    pub(super) fn open_rule_picker(&self) -> Result<Meant, CommandError> {
+        Ok(Meant::OpenPicker(self.build_rule_picker()?))
+    }
+
+    fn build_rule_picker(&self) -> Result<Picker, CommandError> {
+        let request = self.build_settings_request()?;
+        let loaded = load_settings(&request);
+        let mut items = vec![
+            build_item("/permissions check", "Check a command", "what would come of it, and why"),
+            build_item("/permissions add", "Add a rule", ""),
+        ];
+        let trusted = loaded.trust.is_given();
+        items.extend(
+            list_written_rules(&request)
+                .iter()
+                .map(|written| self.build_rule_item(written, trusted)),
+        );
+        // What the session reads back from its own folder is nobody's wish.
+        let own = super::super::find_state_directory().map(|state| format!("/{}", state.display()));
+        let is_own = |rule: &Rule| {
+            let content = rule.content.as_deref().unwrap_or_default();
+            rule.tool == "Read" && own.as_deref().is_some_and(|own| content.starts_with(own))
+        };
+        let flags = |list: RuleList| {
+            let known = select_rule_list(&loaded.rules, list);
+            let given = select_rule_list(&self.settings.policy.rules, list).iter();
+            let given = given.filter(|rule| !known.contains(rule) && !is_own(rule));
+            let row = |rule| build_item("", format!("{} {rule}", list.key()), "this session");
+            given.map(row).collect::<Vec<PickerItem>>()
+        };
+        items.extend(RuleList::ALL.into_iter().flat_map(flags));
+        Ok(Picker::new("Rules: deny counts before ask, ask before allow", items))
+    }
+
+    /// A rule where it stands. Only what is ours to write can be taken out.
+    fn build_rule_item(&self, written: &WrittenRule, trusted: bool) -> PickerItem {
+        let WrittenRule { source, name, line, list, rule } = written;
+        let label = format!("{} {rule}", list.key());
+        let shelf = RuleFile::ALL.into_iter().find(|shelf| rule_file_to_source(*shelf) == *source);
+        let value = shelf
+            .map(|shelf| format!("/permissions remove {} {} {rule}", shelf.name(), list.key()));
+        let is_project = matches!(source, SettingsSource::Project | SettingsSource::Local);
+        let idle = is_project && !trusted && *list == RuleList::Allow;
+        let idle = if idle { ", not trusted, so without effect" } else { "" };
+        let about = format!("{} · {}:{line}{idle}", layer_label(*source), self.shorten_path(name));
+        build_item(value.unwrap_or_default(), label, about)
+    }
+
+    pub(super) async fn perform_rule_action(&self, act: RuleAction) -> Result<Meant, CommandError> {
+        match act {
+            RuleAction::ChooseFile => self.pick_rule_destination(),
+            RuleAction::EnterRule(shelf, list) => self.ask_rule(shelf, list),
+            RuleAction::Add(shelf, list, rule) => {
+                let rule = parse_rule(list, &rule).map_err(CommandError::usage)?;
+                let text = rule.to_string();
+                let change = RuleChange { source: rule_file_to_source(shelf), list, rule: &text };
+                let path = add_rule(&self.build_settings_request()?, change)
+                    .map_err(|error| settings_write_failed(&error))?;
+                let name = self.shorten_path(&path.to_string_lossy());
+                let words = format!("{name} now says {} {rule}", list.key());
+                self.report_rule_change(words).await
+            }
+            RuleAction::ConfirmRemove(shelf, list, rule) => {
+                let (shelf, list) = (shelf.name(), list.key());
+                let yes = format!("/permissions remove-now {shelf} {list} {rule}");
+                let items = vec![
+                    build_item("/permissions", "No, keep it", ""),
+                    build_item(yes, "Yes, take it out", format!("of the {shelf} settings")),
+                ];
+                Ok(Meant::OpenPicker(Picker::new(format!("Take out {list} {rule}?"), items)))
+            }
+            RuleAction::RemoveNow(shelf, list, rule) => {
+                let change = RuleChange { source: rule_file_to_source(shelf), list, rule: &rule };
+                let paths = remove_rule(&self.build_settings_request()?, change)
+                    .map_err(|error| settings_write_failed(&error))?;
+                let names: Vec<String> =
+                    paths.iter().map(|path| self.shorten_path(&path.to_string_lossy())).collect();
+                let names = names.join(" and ");
+                let words = format!("{names} no longer says {} {rule}", list.key());
+                self.report_rule_change(words).await
+            }
+            RuleAction::Check(command) => self.check_command(&command).await,
+        }
+    }
+
+    /// Which list of which file.
+    fn pick_rule_destination(&self) -> Result<Meant, CommandError> {
+        let request = self.build_settings_request()?;
+        let places = RuleFile::ALL.into_iter().flat_map(|shelf| {
+            [RuleList::Allow, RuleList::Ask, RuleList::Deny].map(|list| (shelf, list))
+        });
+        let row = |(shelf, list): (RuleFile, RuleList)| {
+            let file = rule_file_path(&request, rule_file_to_source(shelf))?;
+            let value = format!("/permissions add {} {}", shelf.name(), list.key());
+            let label = format!("{} for {}", list.key(), describe_rule_file(shelf));
+            Some(build_item(value, label, self.shorten_path(&file.to_string_lossy())))
+        };
+        Ok(Meant::OpenPicker(Picker::new(
+            "What shall it do, and for whom?",
+            places.filter_map(row).collect(),
+        )))
+    }
+
+    /// The rule, checked at every key.
+    fn ask_rule(&self, shelf: RuleFile, list: RuleList) -> Result<Meant, CommandError> {
+        let request = self.build_settings_request()?;
+        let file = rule_file_path(&request, rule_file_to_source(shelf));
+        let file =
+            file.ok_or_else(|| CommandError::failure("there is no home directory; set HOME"))?;
+        let file = self.shorten_path(&file.to_string_lossy());
+        let check: InputValidator = Arc::new(move |text: &str| match text {
+            "" => InputFeedback {
+                message: "a tool, or a tool and what of it: Bash(git log:*), Read(~/notes/**)"
+                    .into(),
+                is_valid: false,
+            },
+            text => match parse_rule(list, text) {
+                Ok(rule) => InputFeedback {
+                    message: format!("{} {rule}, written to {file}", list.key()),
+                    is_valid: true,
+                },
+                Err(words) => InputFeedback { message: words, is_valid: false },
+            },
+        });
+        let title = format!("Which rule? It will {} for {}", list.key(), describe_rule_file(shelf));
+        let lead = format!("/permissions add {} {} ", shelf.name(), list.key());
+        Ok(Meant::OpenInput(ValidatedInput::new(title, lead, check)))
+    }
+
+    /// What would come of a command: as it is typed, or for good.
+    async fn check_command(&self, command: &str) -> Result<Meant, CommandError> {
+        let policy = self.read_current_settings().await?.policy;
+        if !command.is_empty() {
+            return Ok(Meant::ShowText(format!(
+                "$ {command}\n{}",
+                explain_decision(&policy, command)
+            )));
+        }
+        let check: InputValidator = Arc::new(move |command: &str| match command {
+            "" => InputFeedback {
+                message: "type a shell command; nothing is run".into(),
+                is_valid: false,
+            },
+            command => {
+                InputFeedback { message: explain_decision(&policy, command), is_valid: true }
+            }
+        });
+        let field =
+            ValidatedInput::new("What would come of which command?", "/permissions check ", check);
+        Ok(Meant::OpenInput(field))
+    }
+
+    /// A file was changed: what it says counts, unless a hook objects, and not while something is
+    /// being worked on.
+    async fn report_rule_change(&self, words: String) -> Result<Meant, CommandError> {
+        let later = match self.session.is_run_active().await {
+            true => "; it counts from the next prompt on",
+            false => "",
+        };
+        self.reload_changed_settings().await;
+        Ok(Meant::ShowResult(format!("{words}{later}"), Some(self.build_rule_picker()?)))
+    }
+
+    fn build_settings_request(&self) -> Result<SettingsRequest, CommandError> {
+        settings::build_load_request(&self.args, &self.cwd, &read_environment)
+    }
+}
+
+fn settings_write_failed(error: &SettingsWriteError) -> CommandError {
+    CommandError::failure(error.to_string())
+}
+
+/// The rule, or what is wrong with it.
+fn parse_rule(list: RuleList, text: &str) -> Result<Rule, String> {
+    let rule = Rule::parse(text).map_err(|error| error.to_string())?;
+    let idle = rule.explain_idle_allow().filter(|_| list == RuleList::Allow);
+    match idle {
+        Some(why) => Err(format!("it would never allow anything: {why}")),
+        None => Ok(rule),
+    }
+}
+
+fn explain_decision(policy: &Policy, command: &str) -> String {
+    let call = ToolCall {
+        id: "checked".into(),
+        name: "Bash".into(),
+        input: Json::from_checked(&json!({ "command": command }).to_string()),
+        signature: None,
+    };
+    render_report(&build_report(policy, &call, &HostFileSystem::new())).trim_end().to_owned()
+}
+
+fn select_rule_list(rules: &Rules, list: RuleList) -> &[Rule] {
+    match list {
+        RuleList::Allow => &rules.allow,
+        RuleList::Ask => &rules.ask,
+        RuleList::Deny => &rules.deny,
+    }
+}
+
+fn rule_file_to_source(shelf: RuleFile) -> SettingsSource {
+    match shelf {
+        RuleFile::Local => SettingsSource::Local,
+        RuleFile::Project => SettingsSource::Project,
+        RuleFile::User => SettingsSource::User,
+    }
+}
+
+fn describe_rule_file(shelf: RuleFile) -> &'static str {
+    match shelf {
+        RuleFile::Local => "me in this project",
+        RuleFile::Project => "everybody in this project",
+        RuleFile::User => "me in all projects",
+    }
+}
+
+fn layer_label(source: SettingsSource) -> &'static str {
+    match source {
+        SettingsSource::User => "user",
+        SettingsSource::Project => "project",
+        SettingsSource::Local => "local",
+        SettingsSource::Flag => "command line",
+        SettingsSource::Managed => "managed",
+    }
+}

@@ -1,0 +1,108 @@
+//! What was said before: prompts of all sessions of this folder, for the arrow keys and the search;
+//! and what was said in a session that goes on.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::EarlierMessage;
+use serde_json::{Value, json};
+
+use windlass_assembly::session::rewind_point;
+
+/// The file prompts are kept in; nothing is kept where sessions are not.
+#[derive(Debug)]
+pub(super) struct PromptHistory {
+    path: Option<PathBuf>,
+    project: String,
+}
+
+impl PromptHistory {
+    pub(super) fn new(is_kept: bool, cwd: &Path) -> Self {
+        let path = super::find_state_directory()
+            .filter(|_| is_kept)
+            .map(|state| state.join("prompts.jsonl"));
+        Self { path, project: cwd.to_string_lossy().into_owned() }
+    }
+
+    /// Prompts of this folder, the oldest first. A line that cannot be read is passed over.
+    pub(super) fn load_prompts(&self) -> Vec<String> {
+        let Some(text) = self.path.as_deref().and_then(read_tail) else { return Vec::new() };
+        let mut said: Vec<String> = Vec::new();
+        for line in text.lines() {
+            let Ok(Value::Object(row)) = serde_json::from_str(line) else { continue };
+            let field = |name: &str| row.get(name).and_then(Value::as_str);
+            if field("project") == Some(&self.project)
+                && let Some(prompt) = field("prompt")
+            {
+                // What was said again counts where it was said last.
+                said.retain(|known| known != prompt);
+                said.push(prompt.to_owned());
+            }
+        }
+        let over = said.len().saturating_sub(PROMPTS_MAX);
+        said.drain(..over);
+        said
+    }
+
+    /// Keeps one more. A history that cannot be written is not worth a word.
+    pub(super) fn append_prompt(&self, prompt: &str) {
+        if prompt.len() > PROMPT_BYTES_MAX {
+            return;
+        }
+        let Some(path) = &self.path else { return };
+        if let Some(folder) = path.parent() {
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        }
+        let line = format!("{}\n", json!({"project": self.project, "prompt": prompt}));
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        if let Ok(mut file) = file {
+            let _ = file.write_all(line.as_bytes());
+            if file.metadata().is_ok_and(|found| found.len() > FILE_MAX) {
+                truncate_history_file(path);
+            }
+        }
+    }
+}
+
+/// The end of the file.
+fn read_tail(path: &Path) -> Option<String> {
+    let mut file = OpenOptions::new().read(true).open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_MAX))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_MAX).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Keeps the end of it. Two who do this at once keep the same.
+fn truncate_history_file(path: &Path) {
+    let Some(text) = read_tail(path) else { return };
+    let whole = text.split_once('\n').map_or("", |(_, whole)| whole);
+    let fresh = path.with_extension(format!("{}.new", std::process::id()));
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh);
+    let written = file.and_then(|mut file| file.write_all(whole.as_bytes()));
+    if written.and_then(|()| std::fs::rename(&fresh, path)).is_err() {
+        let _ = std::fs::remove_file(&fresh);
+    }
+}
+
+/// The last things that were said in a session.
+pub(super) fn load_earlier_messages(journal: &Path, id: &str) -> Vec<EarlierMessage> {
+    // What cannot be read is told when the session begins.
+    let messages = rewind_point::trace_messages(journal, id).unwrap_or_default();
+    let said = messages.into_iter().filter(|traced| !traced.text.trim().is_empty());
+    let mut said: Vec<EarlierMessage> = said
+        .map(|traced| EarlierMessage { is_prompt: traced.is_prompt, text: traced.text })
+        .collect();
+    let over = said.len().saturating_sub(EARLIER_MESSAGES_MAX);
+    said.drain(..over);
+    said
+}
+
+const PROMPTS_MAX: usize = 500;
+const PROMPT_BYTES_MAX: usize = 16 * 1024;
+const TAIL_MAX: u64 = 512 * 1024;
+const FILE_MAX: u64 = 2 * 1024 * 1024;
+const EARLIER_MESSAGES_MAX: usize = 40;
