@@ -10,7 +10,6 @@ use crate::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
 use windlass_host::random;
 use windlass_provider::config::Config;
-use windlass_provider::endpoint;
 
 /// The same place for calls that are no part of the session.
 pub(super) fn clone_for_prompt_tools(

@@ -3,7 +3,7 @@
 //! Nothing is looked up here and no server is needed: `windlass bound` rests on the same settings.
 
 use windlass_driver::{Limits, Settings, ToolRegistry};
-use windlass_vocabulary::{Effort, MicroUsd, ModelName, Prices, ThinkingMode};
+use windlass_vocabulary::{MicroUsd, ModelName, Prices};
 
 use crate::options::LimitOptions;
 use windlass_host::command_error::CommandError;

@@ -10,13 +10,13 @@ use super::frame::ClientControlRequest;
 
 /// Asks the client.
 #[derive(Debug)]
-pub struct ClientHooks {
+pub(crate) struct ClientHooks {
     client_channel: ClientChannel,
 }
 
 impl ClientHooks {
     /// Over this port.
-    pub fn new(client_channel: ClientChannel) -> Self {
+    pub(crate) fn new(client_channel: ClientChannel) -> Self {
         Self { client_channel }
     }
 }

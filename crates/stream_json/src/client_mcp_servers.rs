@@ -17,11 +17,11 @@ use windlass_assembly::options::RunOptions;
 
 /// Where servers of the client are heard, by name.
 #[derive(Clone, Debug, Default)]
-pub struct ClientServerInboxes(Arc<Mutex<HashMap<String, mpsc::Sender<Value>>>>);
+pub(crate) struct ClientServerInboxes(Arc<Mutex<HashMap<String, mpsc::Sender<Value>>>>);
 
 impl ClientServerInboxes {
     /// A server says something by itself. Says whether anybody listens.
-    pub fn deliver(&self, name: &str, message: Value) -> bool {
+    pub(crate) fn deliver(&self, name: &str, message: Value) -> bool {
         let ears = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ears.get(name).is_some_and(|ear| ear.try_send(message).is_ok())
     }
@@ -80,7 +80,7 @@ fn build_jsonrpc_error(id: &Value, why: &str) -> Value {
 }
 
 /// The servers that the client says it has: on the command line, or in what it wishes for.
-pub fn list_client_server_names(args: &RunOptions, wished: &[String]) -> Vec<String> {
+pub(crate) fn list_client_server_names(args: &RunOptions, wished: &[String]) -> Vec<String> {
     let mut names = wished.to_vec();
     for given in &args.mcp.mcp_config {
         let value: Value = serde_json::from_str(given).unwrap_or_default();
@@ -95,7 +95,7 @@ pub fn list_client_server_names(args: &RunOptions, wished: &[String]) -> Vec<Str
 }
 
 /// Connects them.
-pub fn connect_client_servers(
+pub(crate) fn connect_client_servers(
     servers: &McpServers,
     names: &[String],
     port: &ClientChannel,
@@ -112,7 +112,7 @@ pub fn connect_client_servers(
 }
 
 /// Waits until none of them is on its way any more, within a limit.
-pub async fn await_connected(servers: McpServers, names: Vec<String>) {
+pub(crate) async fn await_connected(servers: McpServers, names: Vec<String>) {
     let is_pending = |servers: &McpServers| {
         let status = servers.server_reports();
         status.iter().any(|one| one.status == McpServerStatus::Pending && names.contains(&one.name))

@@ -16,13 +16,13 @@ use super::frame::ClientControlRequest;
 
 /// A way to ask the client something.
 #[derive(Clone, Debug)]
-pub struct ClientChannel {
+pub(crate) struct ClientChannel {
     events: mpsc::Sender<ClientChannelEvent>,
 }
 
 /// What comes over a port.
 #[derive(Debug)]
-pub enum ClientChannelEvent {
+pub(crate) enum ClientChannelEvent {
     /// Somebody asks.
     NewRequest(Box<ClientControlRequest>, oneshot::Sender<Result<Value, String>>),
     /// Somebody stopped waiting; whose that was is seen at the closed channel.
@@ -34,7 +34,7 @@ pub enum ClientChannelEvent {
 }
 
 /// What is left to do for a request when the waiting is over: it gives the answer.
-pub struct RequestCompletion(pub Box<CompletionFn>);
+pub(crate) struct RequestCompletion(pub Box<CompletionFn>);
 
 type CompletionFn = dyn FnOnce(&mut EventLoop) -> Result<Value, String> + Send;
 
@@ -56,24 +56,29 @@ impl Drop for WithdrawOnDrop {
 
 impl ClientChannel {
     /// A port and the desk's end of it.
-    pub fn new() -> (Self, mpsc::Receiver<ClientChannelEvent>) {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<ClientChannelEvent>) {
         let (questions, inbox) = mpsc::channel(EVENTS_MAX);
         (Self { events: questions }, inbox)
     }
 
     /// A tool has decided.
-    pub async fn send_decision(&self, ticket: Ticket, asked: Value, said: Result<Value, String>) {
+    pub(crate) async fn send_decision(
+        &self,
+        ticket: Ticket,
+        asked: Value,
+        said: Result<Value, String>,
+    ) {
         let _ = self.events.send(ClientChannelEvent::PermissionDecided(ticket, asked, said)).await;
     }
 
     /// Work for a request is done.
-    pub async fn send_completion(&self, request_id: String, finish: RequestCompletion) {
+    pub(crate) async fn send_completion(&self, request_id: String, finish: RequestCompletion) {
         // A desk that is gone answers nothing more.
         let _ = self.events.send(ClientChannelEvent::ControlRequestDone(request_id, finish)).await;
     }
 
     /// Asks, and waits so long.
-    pub async fn ask(
+    pub(crate) async fn ask(
         &self,
         request: ClientControlRequest,
         within: Duration,
@@ -94,7 +99,7 @@ impl ClientChannel {
 
 /// Who waits for an answer.
 #[derive(Debug)]
-pub enum RequestWaiter {
+pub(crate) enum RequestWaiter {
     /// The engine: may a call run?
     Permission(Ticket, Value),
     /// Somebody at a port.
@@ -103,14 +108,14 @@ pub enum RequestWaiter {
 
 /// What is open.
 #[derive(Debug, Default)]
-pub struct PendingClientRequests {
+pub(crate) struct PendingClientRequests {
     count: u64,
     open: HashMap<String, (RequestWaiter, Option<Instant>)>,
 }
 
 impl PendingClientRequests {
     /// Opens a question and gives it a name.
-    pub fn add(&mut self, asker: RequestWaiter, until: Option<Instant>) -> String {
+    pub(crate) fn add(&mut self, asker: RequestWaiter, until: Option<Instant>) -> String {
         self.count += 1;
         let name = format!("ask_{}", self.count);
         self.open.insert(name.clone(), (asker, until));
@@ -118,12 +123,12 @@ impl PendingClientRequests {
     }
 
     /// It was answered.
-    pub fn take_answered(&mut self, name: &str) -> Option<RequestWaiter> {
+    pub(crate) fn take_answered(&mut self, name: &str) -> Option<RequestWaiter> {
         self.open.remove(name).map(|(asker, _)| asker)
     }
 
     /// The engine withdrew this one.
-    pub fn withdraw_permission(&mut self, ticket: Ticket) -> Option<String> {
+    pub(crate) fn withdraw_permission(&mut self, ticket: Ticket) -> Option<String> {
         let is_it = |asker: &RequestWaiter| matches!(asker, RequestWaiter::Permission(it, _) if *it == ticket);
         let name = self.open.iter().find(|(_, (asker, _))| is_it(asker))?.0.clone();
         self.open.remove(&name);
@@ -131,7 +136,7 @@ impl PendingClientRequests {
     }
 
     /// Those at ports that nobody waits for any more.
-    pub fn take_dropped(&mut self) -> Vec<String> {
+    pub(crate) fn take_dropped(&mut self) -> Vec<String> {
         let is_dropped = |asker: &RequestWaiter| matches!(asker, RequestWaiter::Channel(answer) if answer.is_closed());
         let names: Vec<String> = self
             .open
@@ -144,23 +149,23 @@ impl PendingClientRequests {
     }
 
     /// When the next one is overdue.
-    pub fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.open.values().filter_map(|(_, until)| *until).min()
     }
 
     /// Those that are overdue now.
-    pub fn take_overdue(&mut self, now: Instant) -> Vec<(String, RequestWaiter)> {
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> Vec<(String, RequestWaiter)> {
         let late = |until: &Option<Instant>| until.is_some_and(|until| until <= now);
         self.take_matching(|(_, until)| late(until))
     }
 
     /// All of them: nobody will answer.
-    pub fn take_all(&mut self) -> Vec<(String, RequestWaiter)> {
+    pub(crate) fn take_all(&mut self) -> Vec<(String, RequestWaiter)> {
         self.take_matching(|_| true)
     }
 
     /// Does the engine wait for somebody?
-    pub fn has_open_permission(&self) -> bool {
+    pub(crate) fn has_open_permission(&self) -> bool {
         self.open.values().any(|(asker, _)| matches!(asker, RequestWaiter::Permission(..)))
     }
 
@@ -183,5 +188,5 @@ impl PendingClientRequests {
 }
 
 /// Said when no answer can come any more.
-pub const CLIENT_GONE: &str = "the client is gone";
+pub(crate) const CLIENT_GONE: &str = "the client is gone";
 const EVENTS_MAX: usize = 256;

@@ -12,11 +12,11 @@ use super::client_requests::ClientChannel;
 use super::frame::ClientControlRequest;
 
 /// The client, who is asked over this port.
-pub struct ElicitationClient(ClientChannel);
+pub(crate) struct ElicitationClient(ClientChannel);
 
 impl ElicitationClient {
     /// Somebody servers may ask.
-    pub fn new(port: ClientChannel) -> Arc<Self> {
+    pub(crate) fn new(port: ClientChannel) -> Arc<Self> {
         Arc::new(Self(port))
     }
 }

@@ -3,7 +3,7 @@
 use windlass_vocabulary::FailureKind;
 
 /// The name clients know it by.
-pub fn failure_kind_name(kind: FailureKind) -> &'static str {
+pub(crate) fn failure_kind_name(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Unauthorised => "authentication_failed",
         FailureKind::Quota => "billing_error",

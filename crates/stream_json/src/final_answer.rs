@@ -7,14 +7,14 @@ use windlass_vocabulary::{Message, MessageOrigin, MetaKind, Role};
 
 /// The answer so far.
 #[derive(Debug, Default)]
-pub struct FinalAnswer {
+pub(crate) struct FinalAnswer {
     text: String,
     is_continued: bool,
 }
 
 impl FinalAnswer {
     /// The transcript grew.
-    pub fn add_message(&mut self, message: &Message) {
+    pub(crate) fn add_message(&mut self, message: &Message) {
         match (message.role, message.origin) {
             (Role::Assistant, _) => {
                 let text = message.text();
@@ -33,7 +33,7 @@ impl FinalAnswer {
     }
 
     /// What the model wrote last.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 }

@@ -17,7 +17,7 @@ use super::line_limit;
 
 /// The way out.
 #[derive(Debug)]
-pub struct FrameWriter {
+pub(crate) struct FrameWriter {
     lines: Option<Sender<String>>,
     shared: Arc<FrameWriterState>,
     done: Option<oneshot::Receiver<()>>,
@@ -37,7 +37,7 @@ struct FrameWriterState {
 
 impl FrameWriter {
     /// Begins to write to standard output.
-    pub fn spawn() -> Self {
+    pub(crate) fn spawn() -> Self {
         let (lines, inbox) = channel();
         let (finished, done) = oneshot::channel();
         let shared = Arc::new(FrameWriterState::default());
@@ -54,12 +54,12 @@ impl FrameWriter {
     }
 
     /// Says nothing: only the end is wanted, which others print.
-    pub fn disabled() -> Self {
+    pub(crate) fn disabled() -> Self {
         Self { lines: None, shared: Arc::default(), done: None, last_written: Instant::now() }
     }
 
     /// Puts a line in.
-    pub fn write_frame(&mut self, frame: &impl Serialize) {
+    pub(crate) fn write_frame(&mut self, frame: &impl Serialize) {
         self.last_written = Instant::now();
         let Some(lines) = &self.lines else {
             return;
@@ -75,27 +75,27 @@ impl FrameWriter {
     }
 
     /// Is the reader near enough for more?
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.shared.queued_bytes.load(Ordering::Acquire) < QUEUED_BYTES_MAX
     }
 
     /// Is everything written?
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.shared.queued_bytes.load(Ordering::Acquire) == 0
     }
 
     /// Does nobody read any more?
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.shared.is_closed.load(Ordering::Acquire)
     }
 
     /// Waits until there is room again, or nobody reads any more.
-    pub async fn wait_for_room(&self) {
+    pub(crate) async fn wait_for_room(&self) {
         self.shared.room_changed.notified().await;
     }
 
     /// Waits until everything is written, however slow the reader is.
-    pub async fn finish(&mut self) {
+    pub(crate) async fn finish(&mut self) {
         self.lines = None;
         if let Some(done) = self.done.take() {
             let _ = done.await;
@@ -120,6 +120,6 @@ fn write_lines(lines: &Receiver<String>, shared: &FrameWriterState, mut to: impl
 }
 
 /// Bytes of a line; clients give up at 1 MiB.
-pub const LINE_BYTES_MAX: usize = 1_000_000;
+pub(crate) const LINE_BYTES_MAX: usize = 1_000_000;
 /// Bytes that may wait before nothing more is told.
 const QUEUED_BYTES_MAX: usize = 4 << 20;

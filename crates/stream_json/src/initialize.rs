@@ -20,7 +20,7 @@ use windlass_project::agents::parse_isolation;
 
 /// What a client wished for. Applied to every conversation of the process.
 #[derive(Clone, Debug, Default)]
-pub struct InitializeOptions {
+pub(crate) struct InitializeOptions {
     agents: Vec<AgentDefinition>,
     system_prompt: Option<String>,
     append_system_prompt: Option<String>,
@@ -43,7 +43,7 @@ pub struct InitializeOptions {
 
 impl InitializeOptions {
     /// Reads the request. Keys that are not known change nothing.
-    pub fn parse(request: &Value) -> Result<Self, String> {
+    pub(crate) fn parse(request: &Value) -> Result<Self, String> {
         let text = |key: &str| request.get(key).and_then(Value::as_str).map(str::to_owned);
         let system_prompt = match request.get("systemPrompt") {
             Some(Value::String(text)) => Some(text.clone()),
@@ -80,7 +80,7 @@ impl InitializeOptions {
     }
 
     /// Makes them part of a session that is not started yet.
-    pub fn apply_to_plan(&self, plan: &mut SessionPlan) {
+    pub(crate) fn apply_to_plan(&self, plan: &mut SessionPlan) {
         self.apply_system_prompt(plan);
         self.hide_unlisted_skills(plan);
         if let Some(agents) = &mut plan.subagents {
@@ -92,7 +92,7 @@ impl InitializeOptions {
     }
 
     /// The client's hooks, which are asked over this port.
-    pub fn build_hook_set(&self, port: &ClientChannel) -> Option<HookSet> {
+    pub(crate) fn build_hook_set(&self, port: &ClientChannel) -> Option<HookSet> {
         let hooks = self.hooks.as_ref()?;
         // An event or a matcher that we do not know belongs to a newer client, and is never asked.
         let (set, _unknown) =
@@ -137,7 +137,7 @@ fn parse_string_list(list: Option<&Value>) -> Vec<String> {
 }
 
 /// The folders of the plugins a client lists: those whose servers are ours to start, and the others.
-pub fn parse_plugin_paths(request: &Value) -> (Vec<PathBuf>, Vec<PathBuf>) {
+pub(crate) fn parse_plugin_paths(request: &Value) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let all = request.get("plugins").and_then(Value::as_array).into_iter().flatten();
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for plugin in all {
@@ -151,7 +151,7 @@ pub fn parse_plugin_paths(request: &Value) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 /// Agents as clients define them, by name.
-pub fn parse_agents(value: Option<&Value>) -> Result<Vec<AgentDefinition>, String> {
+pub(crate) fn parse_agents(value: Option<&Value>) -> Result<Vec<AgentDefinition>, String> {
     let Some(Value::Object(agents)) = value else {
         return Ok(Vec::new());
     };
@@ -184,7 +184,7 @@ fn parse_agent(name: &str, value: &Value) -> Result<AgentDefinition, String> {
 }
 
 /// What a client is told of us.
-pub fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeOptions) -> Value {
+pub(crate) fn build_initialize_response(plan: &SessionPlan, wishes: &InitializeOptions) -> Value {
     let own = slash_command::list_available(slash_command::FrontEnd::Headless)
         .map(|one| json!({ "name": one.name, "description": one.description, "argumentHint": one.argument_hint }));
     let listed = plan.expander.list_commands().into_iter().map(

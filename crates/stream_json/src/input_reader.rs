@@ -11,7 +11,7 @@ use super::frame::IncomingFrame;
 
 /// What was read.
 #[derive(Debug)]
-pub enum InputLine {
+pub(crate) enum InputLine {
     /// A line that means something.
     Frame(IncomingFrame),
     /// A line that does not: its number and what is wrong.
@@ -21,7 +21,7 @@ pub enum InputLine {
 }
 
 /// Begins to read.
-pub fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
+pub(crate) fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
     let (lines, inbox) = mpsc::channel(LINES_MAX);
     let work = move || {
         read_lines(io::stdin().lock(), &lines);
@@ -33,7 +33,7 @@ pub fn spawn_stdin_reader() -> mpsc::Receiver<InputLine> {
 }
 
 /// Nothing is read: one prompt is all there is.
-pub fn send_single_frame(prompt: IncomingFrame) -> mpsc::Receiver<InputLine> {
+pub(crate) fn send_single_frame(prompt: IncomingFrame) -> mpsc::Receiver<InputLine> {
     let (lines, inbox) = mpsc::channel(2);
     let _ = lines.try_send(InputLine::Frame(prompt));
     let _ = lines.try_send(InputLine::End);

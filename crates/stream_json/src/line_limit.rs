@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// The line, at most so long. `None` if it is no JSON at all.
-pub fn to_limited_line(frame: &impl Serialize, most: usize) -> Option<String> {
+pub(crate) fn to_limited_line(frame: &impl Serialize, most: usize) -> Option<String> {
     let line = serde_json::to_string(frame).ok()?;
     if line.len() <= most {
         return Some(line);
@@ -34,7 +34,7 @@ pub fn to_limited_line(frame: &impl Serialize, most: usize) -> Option<String> {
 }
 
 /// How long it would be.
-pub fn json_length(frame: &impl Serialize) -> usize {
+pub(crate) fn json_length(frame: &impl Serialize) -> usize {
     serde_json::to_string(frame).map_or(0, |line| line.len())
 }
 

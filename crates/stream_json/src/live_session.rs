@@ -32,7 +32,7 @@ use windlass_assembly::slash_command::{FrontEnd, OverviewSection};
 use windlass_host::command_error::CommandError;
 
 /// A session under way.
-pub struct LiveSession {
+pub(crate) struct LiveSession {
     pub session: Session,
     pub notices: Notices,
     pub frame_builder: NoticeFrameBuilder,
@@ -82,7 +82,7 @@ pub struct LiveSession {
 
 /// What a client wants of a session.
 #[derive(Debug, Default)]
-pub struct LiveSessionOptions {
+pub(crate) struct LiveSessionOptions {
     /// Its own hooks.
     pub hooks: Option<HookSet>,
     /// What the answer must fit.
@@ -103,7 +103,10 @@ pub struct LiveSessionOptions {
 
 impl LiveSession {
     /// Starts the session.
-    pub fn start(plan: SessionPlan, terms: LiveSessionOptions) -> Result<Self, CommandError> {
+    pub(crate) fn start(
+        plan: SessionPlan,
+        terms: LiveSessionOptions,
+    ) -> Result<Self, CommandError> {
         let SessionPlan {
             mut builder,
             subagents: agents,
@@ -183,7 +186,7 @@ impl LiveSession {
     }
 
     /// What it is made of now.
-    pub fn build_init(&self) -> InitFrame {
+    pub(crate) fn build_init(&self) -> InitFrame {
         InitFrame {
             cwd: self.description.cwd.to_string_lossy().into_owned(),
             tools: self.tool_names(),
@@ -226,43 +229,43 @@ impl LiveSession {
     }
 
     /// Agents that may be asked for by name.
-    pub fn agents(&self) -> &[AgentDefinition] {
+    pub(crate) fn agents(&self) -> &[AgentDefinition] {
         &self.agents
     }
 
     /// Where it works.
-    pub fn cwd(&self) -> PathBuf {
+    pub(crate) fn cwd(&self) -> PathBuf {
         self.description.cwd.clone()
     }
 
     /// Directories it works in.
-    pub fn directories(&self) -> &[String] {
+    pub(crate) fn directories(&self) -> &[String] {
         &self.settings.policy.directories
     }
 
     /// Whether the model thinks, as it was when the session began.
-    pub fn initial_thinking(&self) -> ThinkingMode {
+    pub(crate) fn initial_thinking(&self) -> ThinkingMode {
         self.settings.thinking
     }
 
     /// The style is called this now.
-    pub fn set_output_style(&mut self, name: String) {
+    pub(crate) fn set_output_style(&mut self, name: String) {
         self.description.output_style = name;
     }
 
     /// The styles of answers there are, by name.
-    pub fn output_styles(&self) -> &[String] {
+    pub(crate) fn output_styles(&self) -> &[String] {
         &self.description.output_styles
     }
 
     /// Skills lie here, and there are these styles.
-    pub fn set_skills_and_styles(&mut self, skills: Vec<PathBuf>, styles: Vec<String>) {
+    pub(crate) fn set_skills_and_styles(&mut self, skills: Vec<PathBuf>, styles: Vec<String>) {
         self.description.skill_folders = skills;
         self.description.output_styles = styles;
     }
 
     /// What is in force, in words.
-    pub fn render_overview(&self, topic: OverviewSection) -> String {
+    pub(crate) fn render_overview(&self, topic: OverviewSection) -> String {
         let (settings, agents) = (&self.settings, self.agents.as_slice());
         let (pages, layers) = (&self.expander.custom_commands, &self.layers);
         let remote = &self.mcp_servers;
@@ -271,7 +274,7 @@ impl LiveSession {
     }
 
     /// Another model may live at another place, with patience of its own.
-    pub fn on_model_requested(&mut self, model: &ModelName) {
+    pub(crate) fn on_model_requested(&mut self, model: &ModelName) {
         if self.last_model.as_ref() == Some(model) {
             return;
         }
@@ -282,12 +285,12 @@ impl LiveSession {
     }
 
     /// The next thing it tells.
-    pub async fn next_notice(&mut self) -> Option<Notice> {
+    pub(crate) async fn next_notice(&mut self) -> Option<Notice> {
         self.notices.next().await
     }
 
     /// Ends it with everything it has started.
-    pub async fn close(&self, why: SessionEndReason) {
+    pub(crate) async fn close(&self, why: SessionEndReason) {
         self.session.close_with_reason(why).await;
         self.mcp_servers.close().await;
         if let Some(scratch) = &self.scratch {
@@ -305,7 +308,10 @@ fn mcp_servers_to_json(remote: &McpServers) -> Vec<Value> {
 }
 
 /// Is there the agent that a session is to be? A client may yet bring it; the command line cannot.
-pub fn check_agent_exists(args: &RunOptions, plan: &SessionPlan) -> Result<(), CommandError> {
+pub(crate) fn check_agent_exists(
+    args: &RunOptions,
+    plan: &SessionPlan,
+) -> Result<(), CommandError> {
     let known = plan.subagents.as_ref().map(|agents| agents.definitions.as_slice());
     match &args.headless.agent {
         Some(name) => find_agent(name, known.unwrap_or_default()).map(drop),
@@ -349,7 +355,7 @@ fn plugins_to_json(layers: &SettingsLayers) -> Vec<Value> {
 }
 
 /// Skills, by name.
-pub fn list_skill_names(portrait: &SessionDescription) -> Vec<String> {
+pub(crate) fn list_skill_names(portrait: &SessionDescription) -> Vec<String> {
     let known = windlass_driver::load_skills(&portrait.skill_folders, |_| false);
     let names = known.into_iter().map(|skill| skill.name);
     let mut names: Vec<String> =

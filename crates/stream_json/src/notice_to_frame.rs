@@ -22,7 +22,7 @@ use windlass_host::random;
 
 /// Tells one session.
 #[derive(Debug)]
-pub struct NoticeFrameBuilder {
+pub(crate) struct NoticeFrameBuilder {
     /// The call that started the session, if it is a nested one.
     parent_tool_use_id: Option<String>,
     /// Pieces of answers are wanted.
@@ -45,7 +45,7 @@ pub struct NoticeFrameBuilder {
 
 impl NoticeFrameBuilder {
     /// For the main session.
-    pub fn new(model: String, includes_partial_messages: bool) -> Self {
+    pub(crate) fn new(model: String, includes_partial_messages: bool) -> Self {
         Self {
             parent_tool_use_id: None,
             includes_partial_messages,
@@ -62,23 +62,23 @@ impl NoticeFrameBuilder {
     }
 
     /// Without what the model thought.
-    pub fn with_hidden_thinking(mut self, on: bool) -> Self {
+    pub(crate) fn with_hidden_thinking(mut self, on: bool) -> Self {
         self.hides_thinking = on;
         self
     }
 
     /// What is shown of thoughts changes.
-    pub fn set_hidden_thinking(&mut self, on: bool) {
+    pub(crate) fn set_hidden_thinking(&mut self, on: bool) {
         self.hides_thinking = on;
     }
 
     /// For a session that this call started.
-    pub fn for_subagent(parent: String, model: String, includes_text: bool) -> Self {
+    pub(crate) fn for_subagent(parent: String, model: String, includes_text: bool) -> Self {
         Self { parent_tool_use_id: Some(parent), includes_text, ..Self::new(model, false) }
     }
 
     /// What a client is told of it.
-    pub fn notice_to_frames(&mut self, notice: &Notice) -> Vec<OutgoingFrame> {
+    pub(crate) fn notice_to_frames(&mut self, notice: &Notice) -> Vec<OutgoingFrame> {
         match notice {
             Notice::RequestStarted { model, input_estimate, .. } => {
                 self.on_request_started(model);
@@ -139,7 +139,7 @@ impl NoticeFrameBuilder {
     }
 
     /// A failed run in the place of an answer.
-    pub fn build_failure_frame(&mut self, text: &str, error: &'static str) -> OutgoingFrame {
+    pub(crate) fn build_failure_frame(&mut self, text: &str, error: &'static str) -> OutgoingFrame {
         let content = FrameContent::Text { text: text.to_owned() };
         let model = std::mem::replace(&mut self.model, "<synthetic>".to_owned());
         self.message_id = new_message_id();
@@ -277,17 +277,17 @@ impl NoticeFrameBuilder {
 }
 
 /// A frame about the session.
-pub fn build_system_frame(what: SystemSubtype) -> OutgoingFrame {
+pub(crate) fn build_system_frame(what: SystemSubtype) -> OutgoingFrame {
     OutgoingFrame::System(SystemFrame { what })
 }
 
 /// Something people should know.
-pub fn build_warning_frame(content: String) -> OutgoingFrame {
+pub(crate) fn build_warning_frame(content: String) -> OutgoingFrame {
     build_system_frame(SystemSubtype::Informational { content, level: "warning" })
 }
 
 /// Is a run that ended so one that the model's server failed?
-pub fn is_api_failure(terminal: Terminal) -> bool {
+pub(crate) fn is_api_failure(terminal: Terminal) -> bool {
     matches!(terminal, Terminal::ModelError | Terminal::PromptTooLong | Terminal::ImageError)
 }
 

@@ -11,7 +11,7 @@ use super::frame::{FrameContent, FrameUsage};
 
 /// The message being told.
 #[derive(Debug, Default)]
-pub struct PartialMessage {
+pub(crate) struct PartialMessage {
     attempt: Option<AttemptId>,
     /// The place of the next block.
     index: u64,
@@ -29,7 +29,7 @@ enum PartialBlockKind {
 }
 
 /// Who speaks.
-pub struct PartialMessageAuthor<'a> {
+pub(crate) struct PartialMessageAuthor<'a> {
     /// The message's id.
     pub id: &'a str,
     /// The model.
@@ -38,7 +38,7 @@ pub struct PartialMessageAuthor<'a> {
 
 impl PartialMessage {
     /// A piece arrived.
-    pub fn delta_to_events(
+    pub(crate) fn delta_to_events(
         &mut self,
         attempt: AttemptId,
         delta: &Delta,
@@ -104,7 +104,7 @@ impl PartialMessage {
     }
 
     /// The message is complete.
-    pub fn finish(&mut self, has_calls: bool, usage: Usage) -> Vec<Value> {
+    pub(crate) fn finish(&mut self, has_calls: bool, usage: Usage) -> Vec<Value> {
         let mut events = Vec::new();
         if self.attempt.take().is_none() {
             return events;

@@ -14,7 +14,7 @@ use super::frame::{ClientControlRequest, tool_input_to_json};
 use windlass_host::display::tool_call_summary::summarize_tool_call;
 
 /// The question.
-pub fn build_permission_request(
+pub(crate) fn build_permission_request(
     question: &PermissionQuestion,
     directories: &[String],
 ) -> ClientControlRequest {
@@ -49,7 +49,7 @@ pub fn build_permission_request(
 }
 
 /// What a tool that decides is told.
-pub fn build_prompt_tool_arguments(
+pub(crate) fn build_prompt_tool_arguments(
     question: &PermissionQuestion,
     asked: &Value,
 ) -> Map<String, Value> {
@@ -61,7 +61,9 @@ pub fn build_prompt_tool_arguments(
 }
 
 /// What it decided: an object as text, or as structure.
-pub fn parse_prompt_tool_reply(reply: Result<McpCallReply, McpFailure>) -> Result<Value, String> {
+pub(crate) fn parse_prompt_tool_reply(
+    reply: Result<McpCallReply, McpFailure>,
+) -> Result<Value, String> {
     let reply = reply.map_err(|failure| failure.to_string())?;
     let text = reply.parts.iter().find_map(|part| match part {
         McpContent::Text(text) => Some(text.as_str()),
@@ -75,7 +77,7 @@ pub fn parse_prompt_tool_reply(reply: Result<McpCallReply, McpFailure>) -> Resul
 }
 
 /// The answer, and what else it changes. `asked` is the input in question.
-pub fn parse_permission_answer(
+pub(crate) fn parse_permission_answer(
     said: Result<Value, String>,
     asked: &Value,
 ) -> (PermissionAnswer, Vec<PermissionUpdate>) {
@@ -110,7 +112,7 @@ pub fn parse_permission_answer(
 
 /// A change of what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PermissionUpdate {
+pub(crate) struct PermissionUpdate {
     kind: PermissionUpdateKind,
     /// Where it is to be kept.
     destination: String,
@@ -168,7 +170,7 @@ impl PermissionUpdate {
     }
 
     /// The rules it allows from now on.
-    pub fn allowed_rules(&self) -> Vec<String> {
+    pub(crate) fn allowed_rules(&self) -> Vec<String> {
         match &self.kind {
             PermissionUpdateKind::Add(RuleBehavior::Allow, rules)
             | PermissionUpdateKind::Replace(RuleBehavior::Allow, rules) => {
@@ -179,7 +181,7 @@ impl PermissionUpdate {
     }
 
     /// The layer of settings it is to be written to; `None` if it is for this session alone.
-    pub fn settings_source(&self) -> Option<SettingsSource> {
+    pub(crate) fn settings_source(&self) -> Option<SettingsSource> {
         match self.destination.as_str() {
             "userSettings" => Some(SettingsSource::User),
             "projectSettings" => Some(SettingsSource::Project),
@@ -189,7 +191,7 @@ impl PermissionUpdate {
     }
 
     /// The setting it changes, by its keys.
-    pub fn setting_keys(&self) -> [&'static str; 2] {
+    pub(crate) fn setting_keys(&self) -> [&'static str; 2] {
         let key = match &self.kind {
             PermissionUpdateKind::Add(behavior, _)
             | PermissionUpdateKind::Replace(behavior, _)
@@ -206,12 +208,12 @@ impl PermissionUpdate {
     }
 
     /// Does it take away what was there?
-    pub fn is_replacement(&self) -> bool {
+    pub(crate) fn is_replacement(&self) -> bool {
         matches!(self.kind, PermissionUpdateKind::Replace(..))
     }
 
     /// What the setting is after it.
-    pub fn apply_to_setting(&self, old: Option<Value>) -> Option<Value> {
+    pub(crate) fn apply_to_setting(&self, old: Option<Value>) -> Option<Value> {
         let mut list: Vec<Value> = match old {
             Some(Value::Array(list)) => list,
             _ => Vec::new(),
@@ -239,7 +241,7 @@ impl PermissionUpdate {
     }
 
     /// The mode it sets.
-    pub fn mode(&self) -> Option<PermissionMode> {
+    pub(crate) fn mode(&self) -> Option<PermissionMode> {
         match self.kind {
             PermissionUpdateKind::Mode(mode) => Some(mode),
             _ => None,
@@ -247,7 +249,7 @@ impl PermissionUpdate {
     }
 
     /// Changes the policy.
-    pub fn apply_to_policy(self, policy: &mut Policy) {
+    pub(crate) fn apply_to_policy(self, policy: &mut Policy) {
         match self.kind {
             PermissionUpdateKind::Add(behavior, more) => {
                 let list = behavior.select_rules_mut(policy);

@@ -21,7 +21,7 @@ use windlass_host::signals::{ExitSignal, SignalListener};
 
 /// What is printed of a run.
 #[derive(Debug)]
-pub struct Printer {
+pub(crate) struct Printer {
     format: OutputFormat,
     /// What is told on the way.
     pub progress: ProgressLog,
@@ -31,7 +31,7 @@ pub struct Printer {
 
 /// How it ended.
 #[derive(Debug)]
-pub struct PrintedResult {
+pub(crate) struct PrintedResult {
     /// The result as clients read it.
     pub result: ConversationFrame,
     /// The final answer.
@@ -44,7 +44,7 @@ pub struct PrintedResult {
 
 impl Printer {
     /// Prints in this format; `None` if every frame is wanted, as it comes.
-    pub fn new(format: OutputFormat, verbose: bool) -> Option<Self> {
+    pub(crate) fn new(format: OutputFormat, verbose: bool) -> Option<Self> {
         let printer = || Self {
             format,
             progress: ProgressLog::new(verbose),
@@ -55,7 +55,7 @@ impl Printer {
     }
 
     /// Something happened.
-    pub fn on_notice(&mut self, notice: &Notice) {
+    pub(crate) fn on_notice(&mut self, notice: &Notice) {
         self.progress.on_notice(notice);
         if let Notice::ToolDenied { call, why } = notice {
             self.denials.push((call.clone(), why.clone()));
@@ -63,12 +63,12 @@ impl Printer {
     }
 
     /// A prompt ended. Of several the last one counts.
-    pub fn set_result(&mut self, ended: PrintedResult) {
+    pub(crate) fn set_result(&mut self, ended: PrintedResult) {
         self.result = Some(ended);
     }
 
     /// Prints what there is.
-    pub async fn print_result(
+    pub(crate) async fn print_result(
         mut self,
         caught: Option<ExitSignal>,
         signals: &mut SignalListener,

@@ -18,7 +18,7 @@ use windlass_host::display::tool_call_summary::{summarize_tool_call, truncate_wi
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ProgressLevel {
+pub(crate) enum ProgressLevel {
     /// Nothing.
     Silent,
     /// What would puzzle a person who watches.
@@ -29,7 +29,7 @@ pub enum ProgressLevel {
 
 /// The lines on standard error.
 #[derive(Debug)]
-pub struct ProgressLog {
+pub(crate) struct ProgressLog {
     level: ProgressLevel,
     output: OutputWriter,
     /// Calls under way, to name them when they end.
@@ -38,7 +38,7 @@ pub struct ProgressLog {
 
 impl ProgressLog {
     /// As much as was asked for, or as a terminal deserves.
-    pub fn new(verbose: bool) -> Self {
+    pub(crate) fn new(verbose: bool) -> Self {
         let level = match verbose {
             true => ProgressLevel::Verbose,
             false if std::io::stderr().is_terminal() => ProgressLevel::Unusual,
@@ -48,13 +48,13 @@ impl ProgressLog {
     }
 
     /// Everything, into a file.
-    pub fn from_file(file: File) -> Self {
+    pub(crate) fn from_file(file: File) -> Self {
         let output = OutputWriter::from_file(file);
         Self { level: ProgressLevel::Verbose, output, calls: BTreeMap::new() }
     }
 
     /// Tells what is worth telling.
-    pub fn on_notice(&mut self, notice: &Notice) {
+    pub(crate) fn on_notice(&mut self, notice: &Notice) {
         if self.level == ProgressLevel::Silent {
             return;
         }
@@ -64,21 +64,21 @@ impl ProgressLog {
     }
 
     /// Tells one line to those who want to hear that much.
-    pub fn log(&mut self, level: ProgressLevel, line: &str) {
+    pub(crate) fn log(&mut self, level: ProgressLevel, line: &str) {
         if level <= self.level {
             self.log_always(line);
         }
     }
 
     /// Tells one line whether or not somebody watches.
-    pub fn log_always(&mut self, line: &str) {
+    pub(crate) fn log_always(&mut self, line: &str) {
         let line = truncate_with_ellipsis(&to_single_line(line), LINE_MAX);
         // If nobody reads it, it need not be written.
         let _ = self.output.write(format!("windlass: {line}\n"));
     }
 
     /// Waits until everything is written.
-    pub async fn finish(&mut self) {
+    pub(crate) async fn finish(&mut self) {
         self.output.finish().await;
     }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use windlass_vocabulary::{ContentBlock, MediaContent};
 
 /// Its blocks, or what is wrong with them.
-pub fn parse_blocks(content: &Value) -> Result<Vec<ContentBlock>, String> {
+pub(crate) fn parse_blocks(content: &Value) -> Result<Vec<ContentBlock>, String> {
     match content {
         Value::String(text) => Ok(vec![ContentBlock::Text(text.clone())]),
         Value::Array(blocks) if !blocks.is_empty() => {
@@ -16,7 +16,7 @@ pub fn parse_blocks(content: &Value) -> Result<Vec<ContentBlock>, String> {
 }
 
 /// The text, if it is nothing but one.
-pub fn as_single_text(blocks: &[ContentBlock]) -> Option<&str> {
+pub(crate) fn as_single_text(blocks: &[ContentBlock]) -> Option<&str> {
     match blocks {
         [ContentBlock::Text(text)] => Some(text),
         _ => None,

@@ -15,7 +15,7 @@ use windlass_assembly::report::session_report::SessionReport;
 
 /// What is known of a prompt besides how its run ended.
 #[derive(Debug)]
-pub struct PromptTurn {
+pub(crate) struct PromptTurn {
     /// When it was taken up.
     pub started_at: Instant,
     /// Spent waiting for the model.
@@ -42,7 +42,7 @@ pub struct PromptTurn {
 
 impl PromptTurn {
     /// A prompt is taken up.
-    pub fn new(uuid: Option<String>, origin: Option<Value>) -> Self {
+    pub(crate) fn new(uuid: Option<String>, origin: Option<Value>) -> Self {
         Self {
             started_at: Instant::now(),
             api_time: Duration::ZERO,
@@ -59,7 +59,7 @@ impl PromptTurn {
     }
 
     /// Counts what was told.
-    pub fn on_notice(&mut self, notice: &Notice) {
+    pub(crate) fn on_notice(&mut self, notice: &Notice) {
         match notice {
             Notice::MessageAdded(message) if message.role == Role::Assistant => self.answers += 1,
             Notice::RequestStarted { .. } => self.request_started_at = Some(Instant::now()),
@@ -82,14 +82,14 @@ impl PromptTurn {
     }
 
     /// The model said its last word for now.
-    pub fn end_request(&mut self) {
+    pub(crate) fn end_request(&mut self) {
         if let Some(asked) = self.request_started_at.take() {
             self.api_time += asked.elapsed();
         }
     }
 
     /// The frame without what depends on how it ended.
-    pub fn into_result_frame(self, account: &UsageTotals) -> ResultFrame {
+    pub(crate) fn into_result_frame(self, account: &UsageTotals) -> ResultFrame {
         ResultFrame {
             subtype: "success",
             duration_ms: duration_to_millis(self.started_at.elapsed()),
@@ -110,7 +110,7 @@ impl PromptTurn {
 
 /// What a run's end means to a client: the text is the final answer, the problem what to tell people
 /// if it failed.
-pub fn complete_with_ending(
+pub(crate) fn complete_with_ending(
     mut frame: ResultFrame,
     ending: &RunEnding,
     text: &str,
@@ -153,7 +153,7 @@ pub fn complete_with_ending(
 }
 
 /// A prompt whose object never fitted.
-pub fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> ResultFrame {
+pub(crate) fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> ResultFrame {
     frame.subtype = "error_max_structured_output_retries";
     frame.is_error = true;
     frame.terminal_reason = "structured_output_retry_exhausted";
@@ -164,7 +164,7 @@ pub fn fail_without_structured_output(mut frame: ResultFrame, retries: u32) -> R
 }
 
 /// A prompt that never became a run.
-pub fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
+pub(crate) fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
     frame.subtype = "error_during_execution";
     frame.is_error = true;
     frame.terminal_reason = "turn_setup_failed";
@@ -173,7 +173,7 @@ pub fn fail_with(mut frame: ResultFrame, why: String) -> ResultFrame {
 }
 
 /// A question beside the conversation was answered, or not.
-pub fn complete_side_question(
+pub(crate) fn complete_side_question(
     mut frame: ResultFrame,
     said: &Result<String, String>,
 ) -> ResultFrame {
@@ -187,7 +187,7 @@ pub fn complete_side_question(
 }
 
 /// A prompt that only looked.
-pub fn complete_with_report(
+pub(crate) fn complete_with_report(
     mut frame: ResultFrame,
     seen: Result<SessionReport, String>,
 ) -> ResultFrame {

@@ -5,7 +5,7 @@ use super::notice_to_frame::build_system_frame;
 
 /// Tells the state when it changes, to those who asked for it.
 #[derive(Debug)]
-pub struct SessionStateReporter {
+pub(crate) struct SessionStateReporter {
     audience: Option<StateAudience>,
     last: Option<&'static str>,
 }
@@ -20,7 +20,7 @@ enum StateAudience {
 
 impl SessionStateReporter {
     /// As the environment wishes.
-    pub fn new(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
+    pub(crate) fn new(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Self {
         let is_on = |name: &str| {
             lookup(name).is_some_and(|value| {
                 let value = value.to_string_lossy().to_ascii_lowercase();
@@ -38,7 +38,7 @@ impl SessionStateReporter {
     }
 
     /// The state is this now.
-    pub fn update(&mut self, state: &'static str) -> Option<OutgoingFrame> {
+    pub(crate) fn update(&mut self, state: &'static str) -> Option<OutgoingFrame> {
         let wish = self.audience?;
         if self.last == Some(state) {
             return None;

@@ -11,7 +11,7 @@ use crate::json_schema::CheckedSchema;
 
 /// The tool by which the model hands the object over.
 #[derive(Debug)]
-pub struct StructuredOutput {
+pub(crate) struct StructuredOutput {
     spec: ToolSpec,
     schema: CheckedSchema,
     shared: Arc<Mutex<StructuredOutputState>>,
@@ -19,7 +19,7 @@ pub struct StructuredOutput {
 
 /// The desk's side of it.
 #[derive(Clone, Debug)]
-pub struct StructuredOutputTracker {
+pub(crate) struct StructuredOutputTracker {
     shared: Arc<Mutex<StructuredOutputState>>,
     /// How often the model is asked again.
     pub retries_max: u32,
@@ -32,7 +32,7 @@ struct StructuredOutputState {
 }
 
 /// The tool and the desk's side of it.
-pub fn build_structured_output(
+pub(crate) fn build_structured_output(
     schema: CheckedSchema,
 ) -> (StructuredOutput, StructuredOutputTracker) {
     let shared = Arc::new(Mutex::new(StructuredOutputState::default()));
@@ -52,24 +52,24 @@ pub fn build_structured_output(
 
 impl StructuredOutputTracker {
     /// A prompt is taken up: nothing was handed over for it.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         *lock_state(&self.shared) = StructuredOutputState::default();
     }
 
     /// What was handed over last.
-    pub fn value(&self) -> Option<Value> {
+    pub(crate) fn value(&self) -> Option<Value> {
         lock_state(&self.shared).value.clone()
     }
 
     /// The model missed it once more. Is it worth asking again?
-    pub fn record_miss(&self) -> bool {
+    pub(crate) fn record_miss(&self) -> bool {
         let mut state = lock_state(&self.shared);
         state.misses += 1;
         state.misses <= self.retries_max
     }
 
     /// Did it miss more often than it may?
-    pub fn is_exhausted(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         let state = lock_state(&self.shared);
         state.value.is_none() && state.misses > self.retries_max
     }
@@ -114,10 +114,10 @@ fn lock_state(state: &Mutex<StructuredOutputState>) -> MutexGuard<'_, Structured
 }
 
 /// Its name, which hosts know.
-pub const TOOL_NAME: &str = "StructuredOutput";
+pub(crate) const TOOL_NAME: &str = "StructuredOutput";
 const DESCRIPTION: &str = "Hands over the final answer as an object. Call it once, when everything \
                            else is done; the answer counts only if it is handed over here.";
 /// What is said to a model that stopped without handing anything over.
-pub const REMINDER: &str =
+pub(crate) const REMINDER: &str =
     "The answer was not handed over. Call the tool StructuredOutput with the object now.";
 const RETRIES_MAX: u32 = 5;

@@ -14,7 +14,7 @@ use super::notice_to_frame::{NoticeFrameBuilder, build_system_frame};
 
 /// All of them.
 #[derive(Debug, Default)]
-pub struct TaskTracker {
+pub(crate) struct TaskTracker {
     /// What calls said they are for, until their sessions begin.
     announced_descriptions: BTreeMap<String, String>,
     /// By the call that started them.
@@ -49,12 +49,12 @@ struct TrackedAgent {
 
 impl TaskTracker {
     /// None yet.
-    pub fn new(includes_subagent_text: bool) -> Self {
+    pub(crate) fn new(includes_subagent_text: bool) -> Self {
         Self { includes_subagent_text, ..Self::default() }
     }
 
     /// Those that go on by themselves, for clients.
-    pub fn background_tasks_to_json(&self) -> Vec<Value> {
+    pub(crate) fn background_tasks_to_json(&self) -> Vec<Value> {
         let left = self.running_agents.values().filter(|task| task.is_in_background);
         let agents = left.map(|task| {
             json!({ "task_id": task.agent, "task_type": AGENT_TASK_TYPE, "description": task.description })
@@ -66,12 +66,12 @@ impl TaskTracker {
     }
 
     /// Do commands run in the background?
-    pub fn has_commands(&self) -> bool {
+    pub(crate) fn has_commands(&self) -> bool {
         !self.commands.is_empty()
     }
 
     /// A call left something running: commands that are new.
-    pub fn on_commands_started(
+    pub(crate) fn on_commands_started(
         &mut self,
         all: &[BackgroundTask],
         call: &str,
@@ -99,7 +99,7 @@ impl TaskTracker {
     }
 
     /// Commands that are no longer running.
-    pub fn on_commands_ended(&mut self, all: &[BackgroundTask]) -> Vec<OutgoingFrame> {
+    pub(crate) fn on_commands_ended(&mut self, all: &[BackgroundTask]) -> Vec<OutgoingFrame> {
         let mut frames = Vec::new();
         for task in all {
             let Some(words) = &task.end_summary else { continue };
@@ -129,7 +129,7 @@ impl TaskTracker {
     }
 
     /// A call of the main session runs.
-    pub fn on_tool_started(&mut self, call: &ToolCall) {
+    pub(crate) fn on_tool_started(&mut self, call: &ToolCall) {
         if call.name.as_str() == "Agent" {
             let input: Value = serde_json::from_str(call.input.as_str()).unwrap_or_default();
             let text = |key: &str| input.get(key).and_then(Value::as_str);
@@ -139,7 +139,7 @@ impl TaskTracker {
     }
 
     /// A call of the main session has its outcome. What it started and is still there was left alone.
-    pub fn on_tool_ended(&mut self, call: &str) -> Vec<OutgoingFrame> {
+    pub(crate) fn on_tool_ended(&mut self, call: &str) -> Vec<OutgoingFrame> {
         let is_ahead = self.announced_descriptions.remove(call).is_some();
         let Some(task) = self.running_agents.get_mut(call) else {
             if is_ahead {
@@ -154,7 +154,7 @@ impl TaskTracker {
     }
 
     /// One of them tells something.
-    pub fn on_agent_notice(
+    pub(crate) fn on_agent_notice(
         &mut self,
         call: &str,
         agent: &AgentId,

@@ -12,7 +12,7 @@ use super::frame::OutgoingFrame;
 
 /// What was heard and not yet used.
 #[derive(Clone, Debug, Default)]
-pub struct TranscriptMirror {
+pub(crate) struct TranscriptMirror {
     shared: Arc<Mutex<TranscriptMirrorState>>,
 }
 
@@ -26,7 +26,7 @@ struct TranscriptMirrorState {
 
 impl TranscriptMirror {
     /// Hears of every line. Keeps the lines themselves only if a copy is wanted.
-    pub fn build_listener(&self, keeps_lines: bool) -> TranscriptListener {
+    pub(crate) fn build_listener(&self, keeps_lines: bool) -> TranscriptListener {
         let shared = Arc::clone(&self.shared);
         Arc::new(move |written: &AppendedTranscriptLines<'_>| {
             let mut state = lock_state(&shared);
@@ -45,12 +45,12 @@ impl TranscriptMirror {
     }
 
     /// What the blocks of a message are called.
-    pub fn take_line_ids(&self, agent: &str, message: MessageId) -> Vec<String> {
+    pub(crate) fn take_line_ids(&self, agent: &str, message: MessageId) -> Vec<String> {
         lock_state(&self.shared).line_ids.remove(&(agent.to_owned(), message)).unwrap_or_default()
     }
 
     /// The lines since the last time, in frames that are not too long.
-    pub fn take_frames(&self) -> Vec<OutgoingFrame> {
+    pub(crate) fn take_frames(&self) -> Vec<OutgoingFrame> {
         let lines = std::mem::take(&mut lock_state(&self.shared).lines);
         let mut frames: Vec<OutgoingFrame> = Vec::new();
         let mut room = 0;

@@ -10,7 +10,7 @@ use windlass_host::display::dollars_json::dollars_to_json;
 
 /// The account of a process.
 #[derive(Debug, Default)]
-pub struct UsageTotals {
+pub(crate) struct UsageTotals {
     /// What sessions before this one cost.
     earlier_sessions_cost: MicroUsd,
     /// What this session has cost in all …
@@ -25,13 +25,13 @@ pub struct UsageTotals {
 
 impl UsageTotals {
     /// What is known of a model.
-    pub fn add_model_facts(&mut self, facts: &ModelFacts) {
+    pub(crate) fn add_model_facts(&mut self, facts: &ModelFacts) {
         let name = facts.name.as_str().to_owned();
         self.facts.insert(name, (facts.window.0, facts.output_max.0));
     }
 
     /// Another session begins.
-    pub fn start_next_session(&mut self) {
+    pub(crate) fn start_next_session(&mut self) {
         self.earlier_sessions_cost = self.total_spent();
         self.total = MicroUsd(0);
         self.inherited = None;
@@ -39,7 +39,7 @@ impl UsageTotals {
     }
 
     /// Books what was told.
-    pub fn on_notice(&mut self, notice: &Notice) {
+    pub(crate) fn on_notice(&mut self, notice: &Notice) {
         match notice {
             Notice::RequestStarted { attempt, model, .. } => {
                 self.current_request = Some((*attempt, model.as_str().to_owned()));
@@ -61,12 +61,12 @@ impl UsageTotals {
     }
 
     /// Dollars spent by this process.
-    pub fn total_cost_to_json(&self) -> Value {
+    pub(crate) fn total_cost_to_json(&self) -> Value {
         dollars_to_json(self.total_spent())
     }
 
     /// By model.
-    pub fn usage_by_model(&self) -> BTreeMap<String, FrameModelUsage> {
+    pub(crate) fn usage_by_model(&self) -> BTreeMap<String, FrameModelUsage> {
         let one = |(model, (used, spent)): (&String, &(Usage, MicroUsd))| {
             let (window, output) = self.facts.get(model).copied().unwrap_or_default();
             let used = FrameModelUsage {

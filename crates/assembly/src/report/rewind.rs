@@ -15,7 +15,6 @@ use crate::session::{journal_error, rewind_point};
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::display::text_table::{ColumnAlignment, render_table};
 use windlass_host::display::tool_call_summary::truncate_with_ellipsis;
-use windlass_host::environment::EnvLookup;
 
 /// What is wanted of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use windlass_settings::{
 use windlass_vocabulary::PermissionMode;
 
 use super::{SettingsLayers, build_load_request};
+use crate::hooks;
 use crate::options::{RunOptions, SettingsOptions};
-use crate::{hooks, session_plan};
 use windlass_host::environment::EnvLookup;
 
 /// Looks after the files of a session.

@@ -268,7 +268,7 @@ mod tests {
                 assert!(line.chars().count() <= 100, "{line}");
                 let typed = line.trim().split("   ").next().unwrap();
                 let typed = typed.split(['|', '<', '>']).next().unwrap().trim();
-                CliArgs::try_parse_from(windlass_assembly::prompt_expansion::split_arguments(
+                CliArgs::try_parse_from(windlass_project::argument_substitution::split_arguments(
                     typed,
                 ))
                 .unwrap_or_else(|error| panic!("{typed}: {error}"));

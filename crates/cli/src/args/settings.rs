@@ -1,6 +1,6 @@
 //! The command line about settings files: which are read, what stands over them, and whom to trust.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Which settings count.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -27,13 +27,6 @@ pub(crate) struct SettingsArgs {
     /// ask still hold.
     #[arg(long)]
     pub(crate) safe_mode: bool,
-}
-
-impl SettingsArgs {
-    /// Where what the project brings along is looked for.
-    pub(crate) fn resolve_project_root(&self, cwd: &Path) -> PathBuf {
-        self.project_config_root.as_ref().map_or_else(|| cwd.to_owned(), |root| cwd.join(root))
-    }
 }
 
 /// `windlass doctor`.

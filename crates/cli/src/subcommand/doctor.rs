@@ -11,7 +11,7 @@ use windlass_settings::{
     TextPosition, TrustState,
 };
 
-use crate::args::{DoctorArgs, ModelArgs};
+use crate::args::DoctorArgs;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::hooks;
 use windlass_assembly::sandbox::ENTRY_SUBCOMMAND;

@@ -11,9 +11,7 @@ use windlass_vocabulary::{Json, ToolCall};
 
 use crate::args::{
     PermissionCommand, PermissionCommandArgs, PermissionExplainArgs, PermissionRememberArgs,
-    SettingsArgs,
 };
-use windlass_assembly::session_plan;
 use windlass_assembly::settings;
 use windlass_host::command_error::{CommandError, to_single_line};
 use windlass_host::environment::EnvLookup;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use windlass_assembly::options::SettingsOptions;
 use windlass_permission::sanitize::escape_invisible;
 use windlass_settings::trust::TrustStore;
-use windlass_settings::{ProjectTrust, TrustState, load_settings};
+use windlass_settings::{ProjectTrust, load_settings};
 
-use crate::args::{SettingsArgs, TrustArgs};
+use crate::args::TrustArgs;
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::report::trust::render_trust;
 use windlass_assembly::settings;

@@ -7,14 +7,18 @@ use windlass_host::similar_name::find_similar_name;
 
 /// A mistake at a byte of the file, before anyone has counted lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
+pub(super) struct ConfigError {
     offset: usize,
     problem: String,
     remedy: String,
 }
 
 impl ConfigError {
-    pub fn new(offset: usize, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(super) fn new(
+        offset: usize,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self { offset, problem: problem.into(), remedy: remedy.into() }
     }
 

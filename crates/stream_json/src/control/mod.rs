@@ -5,10 +5,10 @@ mod context_usage;
 mod files;
 mod hooks;
 mod mcp_servers;
-pub mod model;
+pub(crate) mod model;
 mod reload;
 mod rewind_files;
-pub mod settings;
+pub(crate) mod settings;
 mod side_question;
 
 use std::pin::Pin;
@@ -24,7 +24,7 @@ use super::live_session::LiveSession;
 use windlass_assembly::PROTOCOL_VERSION;
 
 /// What becomes of a request.
-pub enum ControlOutcome {
+pub(crate) enum ControlOutcome {
     /// It is answered.
     Now(Result<Value, String>),
     /// Something has to be waited for, beside the desk.
@@ -52,7 +52,7 @@ where
 }
 
 /// Serves one request.
-pub async fn serve_control_request(desk: &mut EventLoop, request: &Value) -> ControlOutcome {
+pub(crate) async fn serve_control_request(desk: &mut EventLoop, request: &Value) -> ControlOutcome {
     let Some(subtype) = request.get("subtype").and_then(Value::as_str) else {
         return ControlOutcome::Now(Err("the request has no `subtype`".to_owned()));
     };
@@ -128,7 +128,7 @@ fn rename_session(desk: &mut EventLoop, request: &Value) -> Result<Value, String
 }
 
 /// Must the session have begun, with everything that belongs to it?
-pub fn needs_session(request: &Value) -> bool {
+pub(crate) fn needs_session(request: &Value) -> bool {
     let subtype = request.get("subtype").and_then(Value::as_str);
     !matches!(
         subtype,
@@ -180,8 +180,7 @@ fn set_permission_mode(desk: &mut EventLoop, request: &Value) -> Result<Value, S
         .ok_or_else(|| format!("there is no permission mode `{name}`"))?;
     let may_skip = desk.args.permission.dangerously_skip_permissions
         || desk.args.headless.allow_dangerously_skip_permissions
-        || desk.args.permission.permission_mode
-            == Some(windlass_vocabulary::PermissionMode::BypassPermissions);
+        || desk.args.permission.permission_mode == Some(PermissionMode::BypassPermissions);
     if wanted == PermissionMode::BypassPermissions && !may_skip {
         return Err(
             "bypassPermissions was not allowed when the session was started; start it with \

@@ -114,7 +114,7 @@ pub(super) fn list_models(desk: &mut EventLoop) -> Result<Value, String> {
 
 /// The models that may be chosen: the session's own first, then by short names, then all of the table.
 /// Those that settings do not leave to choose are left out.
-pub fn list_choosable_models(
+pub(crate) fn list_choosable_models(
     config: &Config,
     first: &str,
     available: AvailableModels<'_>,

@@ -160,7 +160,7 @@ pub(super) fn update_settings(desk: &EventLoop, request: &Value) -> Result<Value
 }
 
 /// Which settings there are here.
-pub fn build_settings_request(
+pub(crate) fn build_settings_request(
     desk: &EventLoop,
 ) -> Result<windlass_settings::SettingsRequest, String> {
     let cwd = working_directory().map_err(|refusal| refusal.to_string())?;
@@ -170,7 +170,10 @@ pub fn build_settings_request(
 }
 
 /// Where settings of a layer are written.
-pub fn settings_file_path(desk: &EventLoop, source: SettingsSource) -> Result<PathBuf, String> {
+pub(crate) fn settings_file_path(
+    desk: &EventLoop,
+    source: SettingsSource,
+) -> Result<PathBuf, String> {
     let request = build_settings_request(desk)?;
     let sources = request.sources;
     let root = windlass_settings::load_settings(&request).trust.root;
@@ -237,7 +240,7 @@ pub(super) async fn list_permission_rules(desk: &mut EventLoop) -> Result<Value,
 }
 
 /// The word clients have for a layer.
-pub fn source_name(source: SettingsSource) -> &'static str {
+pub(crate) fn source_name(source: SettingsSource) -> &'static str {
     match source {
         SettingsSource::User => "userSettings",
         SettingsSource::Project => "projectSettings",

@@ -54,7 +54,7 @@ use windlass_host::signals::{ExitSignal, SignalListener};
 use windlass_host::signals::{await_unless_signalled, sleep_until_or_forever};
 
 /// Serves one client.
-pub struct EventLoop {
+pub(crate) struct EventLoop {
     pub(super) args: RunOptions,
     pub(super) frame_writer: FrameWriter,
     /// Prints the end, if that is all that is wanted.
@@ -141,7 +141,7 @@ enum LoopEvent {
 
 impl EventLoop {
     /// A desk for this plan.
-    pub fn new(
+    pub(crate) fn new(
         args: RunOptions,
         plan: SessionPlan,
         first_prompt: Option<SlashCommand>,
@@ -201,25 +201,25 @@ impl EventLoop {
     }
 
     /// Tells everything into this file.
-    pub fn with_debug_log(mut self, file: Option<File>) -> Self {
+    pub(crate) fn with_debug_log(mut self, file: Option<File>) -> Self {
         self.debug_log = file.map(ProgressLog::from_file).or(self.debug_log);
         self
     }
 
     /// What was read before the desk stood.
-    pub fn with_early_line(mut self, early: Option<InputLine>) -> Self {
+    pub(crate) fn with_early_line(mut self, early: Option<InputLine>) -> Self {
         self.early_line = early;
         self
     }
 
     /// Answers must fit this.
-    pub fn with_schema(mut self, schema: Option<CheckedSchema>) -> Self {
+    pub(crate) fn with_schema(mut self, schema: Option<CheckedSchema>) -> Self {
         self.schema = schema;
         self
     }
 
     /// Serves until input and work are over, or somebody wants us gone.
-    pub async fn run(mut self) -> Result<Exit, CommandError> {
+    pub(crate) async fn run(mut self) -> Result<Exit, CommandError> {
         let exit = loop {
             self.queue_task_notifications();
             self.start_next_prompt().await;

@@ -19,7 +19,7 @@ use windlass_host::signals::SignalListener;
 
 impl EventLoop {
     /// Tells what people should know before it begins.
-    pub fn report_warnings(&mut self, warnings: &[String], notes: &[String]) {
+    pub(crate) fn report_warnings(&mut self, warnings: &[String], notes: &[String]) {
         if let Some(diary) = &mut self.debug_log {
             notes.iter().for_each(|note| diary.log(ProgressLevel::Verbose, note));
         }
@@ -104,7 +104,10 @@ impl EventLoop {
 }
 
 /// A session that could not even begin. Programs look for the reason in a result.
-pub async fn report_start_failure(refusal: CommandError, format: OutputFormat) -> CommandError {
+pub(crate) async fn report_start_failure(
+    refusal: CommandError,
+    format: OutputFormat,
+) -> CommandError {
     if refusal.exit == Exit::USAGE || format == OutputFormat::Text {
         return refusal;
     }
@@ -114,7 +117,7 @@ pub async fn report_start_failure(refusal: CommandError, format: OutputFormat) -
 }
 
 /// Something that is seen without a session.
-pub async fn print_session_report(
+pub(crate) async fn print_session_report(
     view: SessionReport,
     session_id: String,
     format: OutputFormat,

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// One line of standard input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum IncomingFrame {
+pub(crate) enum IncomingFrame {
     /// A prompt.
     User(Box<PromptFrame>),
     /// The client asks or tells us something beside the conversation.
@@ -38,7 +38,7 @@ pub enum IncomingFrame {
 /// A prompt.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "Prompt")]
-pub struct PromptFrame {
+pub(crate) struct PromptFrame {
     /// What it says.
     pub message: PromptFrameMessage,
     /// Its id.
@@ -62,7 +62,7 @@ pub struct PromptFrame {
 /// What a prompt says.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(rename = "Said")]
-pub struct PromptFrameMessage {
+pub(crate) struct PromptFrameMessage {
     /// A text, or a list of blocks: text, image, document.
     #[serde(default)]
     pub content: Value,

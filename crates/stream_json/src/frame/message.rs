@@ -151,13 +151,13 @@ impl FrameContent {
 }
 
 /// The arguments of a call.
-pub fn tool_input_to_json(call: &ToolCall) -> Value {
+pub(crate) fn tool_input_to_json(call: &ToolCall) -> Value {
     let text = call.input.as_str();
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 /// A result, as the model sees it.
-pub fn tool_result_to_json(result: &ToolResult) -> Value {
+pub(crate) fn tool_result_to_json(result: &ToolResult) -> Value {
     let content = match result.content.as_slice() {
         [ToolResultPart::Text(text)] => Value::from(text.as_str()),
         parts => parts.iter().map(result_part_to_json).collect(),

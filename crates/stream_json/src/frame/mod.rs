@@ -14,14 +14,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use control::{ClientControlRequest, ControlReply};
-pub use incoming::{IncomingFrame, PromptFrame};
-pub use message::{
+pub(crate) use control::{ClientControlRequest, ControlReply};
+pub(crate) use incoming::{IncomingFrame, PromptFrame};
+pub(crate) use message::{
     AssistantFrame, AssistantMessage, FrameContent, FrameUsage, UserFrame, UserMessage,
     tool_input_to_json, tool_result_to_json,
 };
-pub use result::{DeferredToolUse, FrameModelUsage, PermissionDenial, ResultFrame};
-pub use system::{CompactMetadata, InitFrame, SystemFrame, SystemSubtype, TaskUsage};
+pub(crate) use result::{DeferredToolUse, FrameModelUsage, PermissionDenial, ResultFrame};
+pub(crate) use system::{CompactMetadata, InitFrame, SystemFrame, SystemSubtype, TaskUsage};
 
 /// One line of standard output.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -13,17 +13,12 @@ use windlass_assembly::options::McpOptions;
 use windlass_assembly::options::SettingsOptions;
 use windlass_driver::ToolSessionContext;
 use windlass_driver::mcp::{
-    HttpServerConfig, McpServerConfig, McpServerReport, McpServerTransport, McpServers,
-    PrompterSlot,
+    McpServerConfig, McpServerReport, McpServerTransport, McpServers, PrompterSlot,
 };
 use windlass_settings::{McpServerScope, write_mcp_server};
 
-use crate::args::{
-    McpAddArgs, McpAddJsonArgs, McpCommand, McpConfigArgs, McpScopeArg, McpTransportArg,
-    SettingsArgs,
-};
+use crate::args::{McpAddArgs, McpAddJsonArgs, McpCommand, McpScopeArg, McpTransportArg};
 use windlass_assembly::mcp;
-use windlass_assembly::session_plan;
 use windlass_assembly::settings::SettingsLayers;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;
@@ -199,8 +194,6 @@ impl McpConfigFile {
             .map_err(|error| CommandError::failure(error.to_string()))
     }
 }
-
-/// How a server over HTTP is reached.
 
 async fn list_servers(
     wanted: Option<String>,

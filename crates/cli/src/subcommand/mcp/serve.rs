@@ -19,7 +19,6 @@ use windlass_vocabulary::{
 };
 
 use crate::args::McpServeArgs;
-use windlass_assembly::session_plan;
 use windlass_assembly::tools_only::ToolsOnly;
 use windlass_host::command_error::CommandError;
 use windlass_host::environment::EnvLookup;

@@ -11,7 +11,7 @@ use windlass_journal::session_catalogue::{self, JournalExportFormat};
 use windlass_journal::transcript::transcript_path;
 use windlass_journal::{JournalError, ListedSession};
 
-use crate::args::{SessionExportFormat, SessionsCommand, SessionsListArgs};
+use crate::args::{SessionExportFormat, SessionsCommand};
 use windlass_assembly::directories::working_directory;
 use windlass_assembly::report::session_list::{render_search, render_session_list};
 use windlass_assembly::session;

@@ -17,11 +17,11 @@ use windlass_host::command_error::{CommandError, to_single_line};
 
 /// How hooks went the last time, by event and name.
 #[derive(Debug, Default)]
-pub struct LastHookRuns(Mutex<HashMap<(String, String), String>>);
+pub(crate) struct LastHookRuns(Mutex<HashMap<(String, String), String>>);
 
 impl LastHookRuns {
     /// Notes how one went.
-    pub fn on_notice(&self, notice: &Notice) {
+    pub(crate) fn on_notice(&self, notice: &Notice) {
         let Notice::Hook(HookNotice::Ended { event, hook, outcome, took, exit_code, .. }) = notice
         else {
             return;
