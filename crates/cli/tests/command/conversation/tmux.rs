@@ -105,7 +105,11 @@ impl Drop for Tmux {
 fn a_conversation_inside_tmux() {
     let world = World::new();
     let server = play(Script::new().answer(ScriptedAnswer::text("It **works**.").repeat(0)));
-    let Some(mut tmux) = Tmux::begin(&world, &server.url()) else { return };
+    let Some(mut tmux) = Tmux::begin(&world, &server.url()) else {
+        let words = "tmux cannot be started";
+        assert!(std::env::var_os("WINDLASS_ALL_TESTS").is_none(), "{words}");
+        return;
+    };
     tmux.until(READY);
     tmux.keys("hello");
     tmux.until("> hello");
