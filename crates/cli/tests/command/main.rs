@@ -43,6 +43,7 @@ mod memory;
 mod model;
 mod models;
 mod offer;
+mod older_session;
 mod orphan;
 mod permission;
 mod pieces;
