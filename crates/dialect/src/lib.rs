@@ -90,8 +90,8 @@ pub trait Dialect: Send + Sync {
     }
 
     /// The request, made legal and written down.
-    fn encode(&self, request: &ModelRequest, law: &ProviderRules) -> EncodedRequest {
-        self.encode_cached(request, law, &mut EncodedRequestCache::new())
+    fn encode(&self, request: &ModelRequest, rules: &ProviderRules) -> EncodedRequest {
+        self.encode_cached(request, rules, &mut EncodedRequestCache::new())
     }
 
     /// The same, without writing again what was written for the request before. The memory belongs
@@ -99,7 +99,7 @@ pub trait Dialect: Send + Sync {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         memory: &mut EncodedRequestCache,
     ) -> EncodedRequest;
 

@@ -1,5 +1,5 @@
 //! What an image or document is, and how large, read off its first bytes without decoding it.
-//! Works on base64 in place. Nothing here judges; the limits are the law's.
+//! Works on base64 in place. Nothing here judges; the limits are set by `ProviderRules`.
 
 /// The type its first bytes betray.
 pub(crate) fn sniff_media_type(base64: &str) -> Option<&'static str> {

@@ -127,7 +127,7 @@ impl<'a> NormalizedConversation<'a> {
 
     /// Makes the sides alternate again after parts were taken out, and says something where the
     /// wire demands that something be said. `false` if that was at the end.
-    pub(crate) fn restore_alternation(&mut self, law: &ProviderRules) -> bool {
+    pub(crate) fn restore_alternation(&mut self, rules: &ProviderRules) -> bool {
         let mut settled: Vec<ConversationExchange<'a>> = Vec::with_capacity(self.exchanges.len());
         for exchange in self.exchanges.drain(..) {
             match settled.last_mut() {
@@ -156,7 +156,7 @@ impl<'a> NormalizedConversation<'a> {
             self.opening.push(UserPart::Text(Cow::Borrowed(text)));
             self.opening_locations.push(None);
         }
-        if !law.has_allowed_ending(self)
+        if !rules.has_allowed_ending(self)
             && let Some(last) = self.exchanges.last_mut()
         {
             is_whole = false;

@@ -41,7 +41,7 @@ pub struct EncodedRequestCache {
 #[derive(Debug, PartialEq, Eq)]
 struct RequestCacheKey {
     wire: WireFormat,
-    law: ProviderRules,
+    rules: ProviderRules,
     model: ModelName,
     without_reasoning: bool,
 }
@@ -126,11 +126,11 @@ impl EncodedRequestCache {
         script: &dyn RequestWriter,
         wire: WireFormat,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
     ) -> EncodedRequest {
         let key = RequestCacheKey {
             wire,
-            law: law.clone(),
+            rules: rules.clone(),
             model: request.model.clone(),
             without_reasoning: request.without_reasoning,
         };
@@ -138,16 +138,16 @@ impl EncodedRequestCache {
             *self = Self { key: Some(key), ..Self::default() };
         }
         let same = self.update_messages(request);
-        let (projection, sent) = self.normalize_new_turns(request, law, same);
+        let (projection, sent) = self.normalize_new_turns(request, rules, same);
         self.reused_bytes = self.turn_buffer.bytes.len();
-        self.write_turns(script, &projection, request, law);
+        self.write_turns(script, &projection, request, rules);
         self.is_resumable = projection.is_resumable;
         let cover = match self.cached_head.take() {
             Some(cover) if cover.key.matches_request(request) => cover,
-            _ => CachedHead::build(script, request, law),
+            _ => CachedHead::build(script, request, rules),
         };
         let body = self.turn_buffer.assemble_body(&cover.head);
-        let refusal = law.find_refusal(&projection, &sent, body.len());
+        let refusal = rules.find_refusal(&projection, &sent, body.len());
         let notes = self.history.notes.merge_lines(&cover.notes);
         Arc::make_mut(&mut self.turn_buffer.origins).set_leading_messages(cover.head.messages);
         let origins = self.turn_buffer.origins.clone();
@@ -166,20 +166,20 @@ impl EncodedRequestCache {
     fn normalize_new_turns<'a>(
         &mut self,
         request: &'a ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         same: SharedPrefix,
     ) -> (NormalizedConversation<'a>, CheckedPrefix) {
         let mut from = self.find_resume_point(request, same);
         while from > 0 {
             self.truncate(from);
             let sent = CheckedPrefix::from_media(&self.history.media, self.turn_buffer.turns);
-            match normalize_from(request, law, Some(from), &mut self.history) {
+            match normalize_from(request, rules, Some(from), &mut self.history) {
                 Ok(projection) => return (projection, sent),
                 Err(RestartFrom(at)) => from = self.find_group_start(at.min(from - 1)),
             }
         }
         self.truncate(0);
-        let projection = normalize_from(request, law, None, &mut self.history);
+        let projection = normalize_from(request, rules, None, &mut self.history);
         // From the beginning there is nothing to go back to.
         (projection.unwrap_or_default(), CheckedPrefix::default())
     }
@@ -220,12 +220,12 @@ impl EncodedRequestCache {
         script: &dyn RequestWriter,
         projection: &NormalizedConversation<'_>,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
     ) {
         let add =
             |page: &mut TurnBuffer, turn: &WireTurn<'_, '_>, places: &[Option<BlockLocation>]| {
                 page.begin_turn();
-                script.write_turn(turn, request, law, &mut page.bytes);
+                script.write_turn(turn, request, rules, &mut page.bytes);
                 script.record_origins(turn, places, Arc::make_mut(&mut page.origins));
                 page.end_turn(turn);
             };
@@ -248,10 +248,10 @@ impl EncodedRequestCache {
 }
 
 impl CachedHead {
-    fn build(script: &dyn RequestWriter, request: &ModelRequest, law: &ProviderRules) -> Self {
+    fn build(script: &dyn RequestWriter, request: &ModelRequest, rules: &ProviderRules) -> Self {
         let mut notes = NormalizationNotes::default();
-        let tools = accepted_tools::select_accepted_tools(&request.tools, law, &mut notes);
-        let head = script.write_head(request, law, &tools);
+        let tools = accepted_tools::select_accepted_tools(&request.tools, rules, &mut notes);
+        let head = script.write_head(request, rules, &tools);
         let key = CachedHeadKey {
             system: request.system.clone(),
             tools: request.tools.clone(),

@@ -16,7 +16,7 @@ pub(crate) trait RequestWriter: Sync {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead;
 
@@ -25,7 +25,7 @@ pub(crate) trait RequestWriter: Sync {
         &self,
         turn: &WireTurn<'_, '_>,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         out: &mut Vec<u8>,
     );
 

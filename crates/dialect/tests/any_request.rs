@@ -1,4 +1,4 @@
-//! What holds for every wire and every transcript: what is sent obeys the provider's law, and the
+//! What holds for every wire and every transcript: what is sent obeys the provider's rules, and the
 //! beginning of what is sent does not change when the transcript grows.
 #![allow(
     clippy::expect_used,

@@ -187,7 +187,7 @@ fn seals(author: &str, seal: Option<&str>, reader: &str) -> Vec<Option<String>> 
 
 #[test]
 fn calls_keep_their_seals_and_foreign_ones_get_a_stand_in() {
-    let stand_in = wire().rules().foreign_call_seal.map(String::from);
+    let stand_in = wire().rules().tools.foreign_call_seal.map(String::from);
     assert!(stand_in.is_some());
     let own = || Some(String::from("S"));
     let table = [

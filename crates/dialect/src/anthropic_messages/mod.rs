@@ -69,10 +69,10 @@ impl Dialect for AnthropicMessages {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         memory: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::AnthropicRequestWriter, self.wire(), request, law)
+        memory.encode(&request::AnthropicRequestWriter, self.wire(), request, rules)
     }
 
     fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {

@@ -23,7 +23,7 @@ impl RequestWriter for AnthropicRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
@@ -33,7 +33,7 @@ impl RequestWriter for AnthropicRequestWriter {
         append_raw(&mut body, ",\"stream\":true");
         write_reasoning(&mut body, request);
         write_context_management(&mut body, request);
-        let mut marks = law.cache_marks_max;
+        let mut marks = rules.cache_marks_max;
         let system: Vec<&str> = request
             .system
             .iter()

@@ -60,10 +60,10 @@ impl Dialect for Gemini {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         memory: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::GeminiRequestWriter, self.wire(), request, law)
+        memory.encode(&request::GeminiRequestWriter, self.wire(), request, rules)
     }
 
     /// It has no word for hosts; whoever asks has to say in words what is wanted, and look at the links.

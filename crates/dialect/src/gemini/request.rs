@@ -26,7 +26,7 @@ impl RequestWriter for GeminiRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
@@ -42,7 +42,7 @@ impl RequestWriter for GeminiRequestWriter {
             append_raw(&mut body, "}],");
         }
         append_raw(&mut body, "\"generationConfig\":{\"");
-        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, rules.output_limit_field);
         append_raw(&mut body, "\":");
         append_number(&mut body, request.output_max.0.max(1));
         write_thinking(&mut body, request);
@@ -54,12 +54,12 @@ impl RequestWriter for GeminiRequestWriter {
         &self,
         turn: &WireTurn<'_, '_>,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         out: &mut Vec<u8>,
     ) {
         match turn {
             WireTurn::Answer(exchange) => {
-                let seals = GeminiCallSeals { request, placeholder: law.foreign_call_seal };
+                let seals = GeminiCallSeals { request, placeholder: rules.tools.foreign_call_seal };
                 write_answer(out, exchange, &seals);
             }
             WireTurn::User { calls, parts } => {
@@ -188,7 +188,7 @@ fn write_answer(
                 comma.append_before_item(out);
                 append_raw(out, block.json.as_str().trim());
             }
-            // Summaries of reasoning do not go back; the law keeps them out.
+            // Summaries of reasoning do not go back; the rules keep them out.
             AnswerPart::Thinking(..) => {}
         }
     }

@@ -30,10 +30,10 @@ pub(crate) use notes::NormalizationStep;
 #[must_use]
 pub fn normalize<'a>(
     request: &'a ModelRequest,
-    law: &ProviderRules,
+    rules: &ProviderRules,
 ) -> (NormalizedConversation<'a>, NormalizationNotes) {
     let mut past = NormalizedHistory::default();
-    let projection = normalize_from(request, law, None, &mut past);
+    let projection = normalize_from(request, rules, None, &mut past);
     // From the beginning there is nothing to go back to.
     (projection.unwrap_or_default(), past.notes)
 }
@@ -51,7 +51,7 @@ pub(crate) struct RestartFrom(pub(crate) usize);
 /// out as. The past then holds things to be truncated.
 pub(crate) fn normalize_from<'a>(
     request: &'a ModelRequest,
-    law: &ProviderRules,
+    rules: &ProviderRules,
     from: Option<usize>,
     past: &mut NormalizedHistory,
 ) -> Result<NormalizedConversation<'a>, RestartFrom> {
@@ -62,14 +62,14 @@ pub(crate) fn normalize_from<'a>(
         return Err(before);
     }
     let ends_with_user = matches!(shaped.last(), Some(MessageSide::User { .. }));
-    let mut projection = step_2_pair_tool_results::pair_tool_results(shaped, law, past);
-    step_3_strip_provider_blocks::strip_provider_blocks(&mut projection, request, law, past)?;
+    let mut projection = step_2_pair_tool_results::pair_tool_results(shaped, rules, past);
+    step_3_strip_provider_blocks::strip_provider_blocks(&mut projection, request, rules, past)?;
     projection.is_continuation = from.is_some();
     if from.is_some() && projection.has_empty_first_answer() {
         return Err(before);
     }
-    let is_whole = projection.restore_alternation(law);
+    let is_whole = projection.restore_alternation(rules);
     projection.is_resumable = is_whole && ends_with_user;
-    step_4_cap_media::cap_media(&mut projection, law, past)?;
+    step_4_cap_media::cap_media(&mut projection, rules, past)?;
     Ok(projection)
 }

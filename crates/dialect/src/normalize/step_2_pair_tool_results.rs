@@ -43,7 +43,7 @@ pub struct CallResult<'a> {
 /// Runs the step.
 pub(crate) fn pair_tool_results<'a>(
     shaped: ShapedSides<'a>,
-    law: &ProviderRules,
+    rules: &ProviderRules,
     past: &mut NormalizedHistory,
 ) -> NormalizedConversation<'a> {
     let mut projection = NormalizedConversation::default();
@@ -61,7 +61,7 @@ pub(crate) fn pair_tool_results<'a>(
                     Some(MessageSide::User { results, parts, places }) => (results, parts, places),
                     _ => (Vec::new(), Vec::new(), Vec::new()),
                 };
-                let paired = |part| pair_part(part, start, &mut results, law, past);
+                let paired = |part| pair_part(part, start, &mut results, rules, past);
                 let answer = parts.into_iter().map(paired).collect();
                 note_orphans(&results, start, &mut past.notes);
                 projection.exchanges.push(ConversationExchange {
@@ -81,7 +81,7 @@ fn pair_part<'a>(
     part: UnpairedPart<'a>,
     at: usize,
     results: &mut Vec<UnpairedResult<'a>>,
-    law: &ProviderRules,
+    rules: &ProviderRules,
     past: &mut NormalizedHistory,
 ) -> AnswerPart<'a> {
     let (call, input, model) = match part {
@@ -103,8 +103,8 @@ fn pair_part<'a>(
         }
     };
     AnswerPart::Call(AnsweredCall {
-        id: past.ids.assign(&call.id.0, at, law),
-        name: to_legal_name(&call.name.0, law.tool_name_chars_max),
+        id: past.ids.assign(&call.id.0, at, rules),
+        name: to_legal_name(&call.name.0, rules.tools.name_chars_max),
         input,
         signature: call_signature(call),
         model,
@@ -221,8 +221,8 @@ struct AssignedCallId {
 }
 
 impl WireCallIds {
-    fn assign<'a>(&mut self, id: &'a str, at: usize, law: &ProviderRules) -> Cow<'a, str> {
-        let legal = to_legal_name(id, law.call_id_chars_max);
+    fn assign<'a>(&mut self, id: &'a str, at: usize, rules: &ProviderRules) -> Cow<'a, str> {
+        let legal = to_legal_name(id, rules.tools.call_id_chars_max);
         if !self.used.contains(&*legal) {
             self.record_assignment(Arc::from(&*legal), at, None);
             return legal;
@@ -233,7 +233,7 @@ impl WireCallIds {
         let unique = loop {
             let suffix = format!("_{next}");
             next = next.saturating_add(1);
-            let room = law.call_id_chars_max.saturating_sub(suffix.len());
+            let room = rules.tools.call_id_chars_max.saturating_sub(suffix.len());
             let unique = format!("{}{suffix}", stem.get(..room).unwrap_or(&stem));
             if !self.used.contains(unique.as_str()) {
                 break unique;

@@ -25,13 +25,13 @@ impl RequestWriter for ChatRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
         append_field(&mut body, "model", request.model.as_str());
         append_raw(&mut body, ",\"stream\":true,\"stream_options\":{\"include_usage\":true},\"");
-        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, rules.output_limit_field);
         append_raw(&mut body, "\":");
         append_number(&mut body, request.output_max.0.max(1));
         if let Some(effort) = effort_name(request) {

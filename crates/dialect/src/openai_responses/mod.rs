@@ -49,10 +49,10 @@ impl Dialect for OpenaiResponses {
     fn encode_cached(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         memory: &mut EncodedRequestCache,
     ) -> EncodedRequest {
-        memory.encode(&request::ResponsesRequestWriter, self.wire(), request, law)
+        memory.encode(&request::ResponsesRequestWriter, self.wire(), request, rules)
     }
 
     fn web_search_tool(&self, search: &WebSearchDomains) -> Option<String> {

@@ -23,13 +23,13 @@ impl RequestWriter for ResponsesRequestWriter {
     fn write_head(
         &self,
         request: &ModelRequest,
-        law: &ProviderRules,
+        rules: &ProviderRules,
         tools: &[AcceptedTool<'_>],
     ) -> RequestHead {
         let mut body = Vec::from(*b"{");
         append_field(&mut body, "model", request.model.as_str());
         append_raw(&mut body, ",\"stream\":true,\"store\":false,\"");
-        append_raw(&mut body, law.output_limit_field);
+        append_raw(&mut body, rules.output_limit_field);
         append_raw(&mut body, "\":");
         append_number(&mut body, request.output_max.0.max(OUTPUT_MIN));
         if let Some(effort) = effort_name(request) {
@@ -65,7 +65,7 @@ impl RequestWriter for ResponsesRequestWriter {
         match turn {
             WireTurn::Answer(exchange) => {
                 for part in exchange.answer() {
-                    // Reasoning without a seal has no form on this wire; the law keeps it out.
+                    // Reasoning without a seal has no form on this wire; the rules keep it out.
                     if matches!(part, AnswerPart::Thinking(..)) {
                         continue;
                     }

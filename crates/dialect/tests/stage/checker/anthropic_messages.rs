@@ -1,4 +1,4 @@
-//! The law of `POST /v1/messages`, checked on the body as the provider would see it. Written from
+//! The rules of `POST /v1/messages`, checked on the body as the provider would see it. Written from
 //! the provider's rules and apart from the encoder, so that neither repeats the other's mistakes.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The law of `…:streamGenerateContent`.
+//! The rules of `…:streamGenerateContent`.
 
 use serde_json::Value;
 

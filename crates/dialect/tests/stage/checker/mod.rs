@@ -1,4 +1,4 @@
-//! The law of each wire, checked on the body as the provider would see it. Written from the
+//! The rules of each wire, checked on the body as the provider would see it. Written from the
 //! providers' rules and apart from the encoders, so that neither repeats the other's mistakes.
 
 mod anthropic_messages;

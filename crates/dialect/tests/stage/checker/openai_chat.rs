@@ -1,4 +1,4 @@
-//! The law of `POST /v1/chat/completions`.
+//! The rules of `POST /v1/chat/completions`.
 
 use std::collections::BTreeSet;
 

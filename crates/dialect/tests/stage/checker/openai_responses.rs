@@ -1,4 +1,4 @@
-//! The law of `POST /v1/responses`.
+//! The rules of `POST /v1/responses`.
 
 use std::collections::BTreeSet;
 
