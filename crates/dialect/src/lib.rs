@@ -25,9 +25,7 @@ pub mod sse;
 mod accepted_tools;
 mod answer_calls;
 mod credential;
-mod delta_fast_path;
 mod json_object;
-mod json_string;
 mod json_writer;
 mod lenient_json;
 mod media_probe;
@@ -39,6 +37,8 @@ mod request_writer;
 mod response_limits;
 mod retry_after;
 mod stream_decoder;
+mod stream_failure;
+mod stream_progress;
 pub mod web_search;
 
 use alloc::boxed::Box;
@@ -164,7 +164,7 @@ pub trait ResponseDecoder {
 
     /// How much the answer may bring before it is called nonsense, if not the usual. Call it before
     /// the first bytes.
-    fn set_limits(&mut self, allowance: ResponseLimits);
+    fn set_limits(&mut self, limits: ResponseLimits);
 
     /// From now on also yield every wire event as [`DecodedEvent::Raw`], before what it means.
     fn emit_raw_events(&mut self);

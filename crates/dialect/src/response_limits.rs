@@ -4,7 +4,7 @@ use alloc::format;
 
 use windlass_vocabulary::ModelFailure;
 
-use crate::stream_decoder::protocol_failure;
+use crate::stream_failure::protocol_failure;
 
 /// How much one answer may bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

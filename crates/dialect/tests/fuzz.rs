@@ -13,11 +13,11 @@
     reason = "a test may stop at what it did not expect"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::recorded;
+use fixture::{all_dialects, assert_ends_once, decode, decode_whole, encode_answer, sample_answer};
 use serde_json::Value;
-use stage::recorded;
-use stage::{assert_ends_once, decode, decode_whole, rich, spoken, tell};
 use windlass_dialect::sse::SseFramer;
 use windlass_dialect::{DecodedEvent, Dialect, find_refused_item};
 use windlass_vocabulary::WireFormat;
@@ -162,14 +162,14 @@ const WORDS: &[&[u8]] = &[
 /// The answers to start from: one with everything in it, and text as its server sends it.
 fn bodies() -> Vec<(WireFormat, &'static dyn Dialect, Vec<Vec<u8>>)> {
     let recorded = recorded::all(1);
-    let with_texts = spoken().into_iter().map(|(wire, dialect)| {
+    let with_texts = all_dialects().into_iter().map(|(wire, dialect)| {
         let recording = recorded.iter().find(|recording| recording.wire == wire).expect("one each");
         let short = recording.chunks(None).into_iter().enumerate();
         // Enough of it to have pieces that look alike, and the end.
         let count = recording.chunks(None).len();
         let short = short.filter(|(at, _)| *at < 14 || *at + 4 > count).map(|(_, event)| event);
         let short = short.collect::<Vec<_>>().concat();
-        (wire, dialect, vec![tell(wire, &rich()), short])
+        (wire, dialect, vec![encode_answer(wire, &sample_answer()), short])
     });
     with_texts.collect()
 }
@@ -222,7 +222,7 @@ fn recorded_streams_are_read_the_same_the_short_and_the_long_way() {
 #[test]
 fn spoiled_framing_gives_the_same_events_in_every_chunking() {
     let mut random = Random(0x5EED_0003);
-    let body = tell(WireFormat::AnthropicMessages, &rich());
+    let body = encode_answer(WireFormat::AnthropicMessages, &sample_answer());
     let frames = |chunks: &[&[u8]], bytes_max: usize| {
         let mut framer = SseFramer::new(bytes_max);
         let mut frames: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
@@ -260,7 +260,7 @@ fn any_reply_is_sorted() {
         .copied()
         .chain([&b"try again in "[..], b"9e999s", b"messages.", b"[1]", b"content", b"position "])
         .collect();
-    for (wire, dialect) in spoken() {
+    for (wire, dialect) in all_dialects() {
         for case in 0..1_500 {
             let body = random.spoil(bodies[case % bodies.len()].clone(), &words);
             let status = [200, 302, 400, 404, 407, 413, 429, 500, 529, 999][random.below(10)];

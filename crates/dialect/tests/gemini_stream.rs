@@ -9,12 +9,12 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
+use fixture::decode_whole;
+use fixture::gemini::{chunks, finish, parts, usage};
+use fixture::transcript::{answer, call, request, result, results, text, user};
 use serde_json::{Value, json};
-use stage::decode_whole;
-use stage::gemini::{chunks, finish, parts, usage};
-use stage::transcript::{answer, call, request, result, results, text, user};
 use windlass_dialect::{DecodedEvent, Dialect, dialect};
 use windlass_vocabulary::{
     ContentBlock, FailureKind, ModelName, ModelStopReason, Tokens, WireFormat,

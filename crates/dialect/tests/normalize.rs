@@ -10,14 +10,14 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
-use serde_json::{Value, json};
-use stage::checker::breaches;
-use stage::transcript::{
+use fixture::checker::breaches;
+use fixture::transcript::{
     answer, base64, call, media, message, png, provider, request, result, results, text, thinking,
     tool, user,
 };
+use serde_json::{Value, json};
 use windlass_dialect::{Dialect, EncodedRequest, ProviderRules, dialect};
 use windlass_vocabulary::{
     AttachmentKind, ContentBlock, FailureKind, Json, MessageOrigin, MetaKind, ModelName,

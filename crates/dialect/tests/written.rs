@@ -11,16 +11,16 @@
     reason = "a test may stop at what it did not expect, and a table is as long as it is"
 )]
 
-mod stage;
+mod fixture;
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
-use stage::spoken;
-use stage::transcript::{
+use fixture::all_dialects;
+use fixture::transcript::{
     answer, call, failed_result, media, message, png, provider, request, result, results, text,
     thinking, tool, user,
 };
+use proptest::prelude::*;
 use windlass_dialect::provider_rules::MediaRules;
 use windlass_dialect::{Dialect, EncodedRequestCache, ProviderRules};
 use windlass_vocabulary::{
@@ -251,7 +251,7 @@ proptest! {
         narrow in any::<bool>(),
         steps in proptest::collection::vec(step(), 1..24),
     ) {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let request = request(Vec::new());
             let mut conversation = Conversation { request, narrow, next: 0 };
             let mut memory = EncodedRequestCache::new();
@@ -271,7 +271,7 @@ proptest! {
 
     #[test]
     fn what_only_grows_is_written_once(turns in proptest::collection::vec(healthy(), 1..12)) {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let request = request(vec![user(vec![text("do it")])]);
             let mut conversation = Conversation { request, narrow: false, next: 0 };
             let mut memory = EncodedRequestCache::new();
@@ -418,7 +418,7 @@ fn what_reaches_back_is_written_again() {
         ),
     ];
     for (name, requests) in table {
-        for (wire, dialect) in spoken() {
+        for (wire, dialect) in all_dialects() {
             let request = request(Vec::new());
             let mut conversation = Conversation { request, narrow: true, next: 0 };
             let mut memory = EncodedRequestCache::new();
