@@ -47,10 +47,12 @@
 //! # Ok::<(), windlass_rehearsal::ScriptError>(())
 //! ```
 #![doc = include_str!("script/FORMAT.md")]
+#![allow(missing_docs, reason = "nobody embeds this crate")]
 
 pub mod cassette;
 pub mod demo;
 mod fault;
+mod lock;
 mod script;
 mod server;
 mod socket_plan;
@@ -59,4 +61,4 @@ mod wire;
 pub use cassette::{Cassette, RecordOptions, Recorder, Replay, ReplayOptions};
 pub use fault::ScriptedFault;
 pub use script::{Script, ScriptError, ScriptedAnswer, StopReason};
-pub use server::{ReceivedRequest, Rehearsal, RehearsalOptions, ServerStartError};
+pub use server::{ReceivedRequest, Rehearsal, RehearsalOptions, ServerHandle, ServerStartError};

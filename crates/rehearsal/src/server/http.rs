@@ -228,6 +228,18 @@ pub(crate) fn encode_response_head(status: u16, headers: &[(String, String)]) ->
     head.into_bytes()
 }
 
+/// A whole response, whose length is announced so that the connection can stay open.
+pub(crate) fn encode_response(
+    status: u16,
+    mut headers: Vec<(String, String)>,
+    body: &[u8],
+) -> Vec<u8> {
+    headers.push(("content-length".to_owned(), body.len().to_string()));
+    let mut bytes = encode_response_head(status, &headers);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
 const HEAD_TOO_LARGE: HttpRequestError =
     HttpRequestError::Refused(431, "the request head is longer than 64 KiB");
 const BODY_TOO_LARGE: HttpRequestError =

@@ -3,24 +3,25 @@
 //! The order rule lives here: the first answer, in the order of the script, that is not used up and
 //! whose conditions all hold.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use windlass_vocabulary::RequestSource;
 
 use super::request_log::{ReceivedRequest, RequestLog};
+use crate::lock::lock;
 use crate::script::{AnswerContent, Script, ScriptedAnswer};
 use crate::wire::IncomingModelRequest;
 
 /// The script while it is played.
 #[derive(Debug)]
-pub(super) struct ScriptPlayer {
+pub struct ScriptPlayer {
     script: Script,
     state: Mutex<ScriptPlayerState>,
-    /// The number of requests, for those who wait in a runtime …
+    /// The number of logged requests, for callers that wait in a runtime …
     logged_count: watch::Sender<usize>,
-    /// … and a bell for those who wait on a thread.
+    /// … and the signal for callers that wait on a thread.
     request_logged: Condvar,
 }
 
@@ -60,14 +61,14 @@ impl ScriptPlayer {
 
     /// The next request's number.
     pub(super) fn next_request_number(&self) -> usize {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         state.received += 1;
         state.received
     }
 
     /// Keeps a request.
     pub(super) fn log_request(&self, recorded: ReceivedRequest) {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         state.log.add(recorded);
         state.logged += 1;
         self.logged_count.send_replace(state.logged);
@@ -80,7 +81,7 @@ impl ScriptPlayer {
         asked: &IncomingModelRequest,
         source: Option<RequestSource>,
     ) -> Option<ChosenAnswer> {
-        let mut state = self.lock_state();
+        let mut state = lock(&self.state);
         let answers = self.script.answers.iter();
         let (index, answer) = answers.enumerate().find(|(index, answer)| {
             is_unused(answer, state.used.get(*index)) && matches_conditions(answer, asked, source)
@@ -100,7 +101,7 @@ impl ScriptPlayer {
 
     /// The answers not used up, for people.
     pub(super) fn describe_unused_answers(&self) -> Vec<String> {
-        let state = self.lock_state();
+        let state = lock(&self.state);
         let answers = self.script.answers.iter().enumerate();
         answers
             .filter(|(index, answer)| {
@@ -114,11 +115,11 @@ impl ScriptPlayer {
     }
 
     pub(super) fn requests(&self) -> Vec<ReceivedRequest> {
-        self.lock_state().log.to_vec()
+        lock(&self.state).log.to_vec()
     }
 
     pub(super) fn request_count(&self) -> usize {
-        self.lock_state().received
+        lock(&self.state).received
     }
 
     pub(super) fn subscribe_request_count(&self) -> watch::Receiver<usize> {
@@ -127,14 +128,9 @@ impl ScriptPlayer {
 
     pub(super) fn wait_for_requests(&self, count: usize, within: Duration) -> bool {
         let too_few = |state: &mut ScriptPlayerState| state.logged < count;
-        let waited = self.request_logged.wait_timeout_while(self.lock_state(), within, too_few);
+        let waited = self.request_logged.wait_timeout_while(lock(&self.state), within, too_few);
         let (_state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         !waited.timed_out()
-    }
-
-    /// The state is consistent after every statement, so a panic elsewhere cannot have spoilt it.
-    fn lock_state(&self) -> MutexGuard<'_, ScriptPlayerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,10 +17,8 @@ impl RequestResponder for ScriptPlayer {
         line: &mut ClientSocket,
     ) -> io::Result<ConnectionDisposition> {
         match plan_response(self, &request) {
-            PlannedResponse::Whole { status, mut headers, body } => {
-                headers.push(("content-length".to_owned(), body.len().to_string()));
-                let mut bytes = http::encode_response_head(status, &headers);
-                bytes.extend_from_slice(&body);
+            PlannedResponse::Whole { status, headers, body } => {
+                let bytes = http::encode_response(status, headers, &body);
                 SocketPlanRunner::new(line, bytes).run(Vec::new()).await
             }
             PlannedResponse::Actions { mut headers, acts } => {

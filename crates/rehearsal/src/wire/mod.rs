@@ -15,7 +15,7 @@ use windlass_vocabulary::{Usage, WireFormat};
 
 use crate::script::{AnswerContent, ScriptedAnswer, ScriptedToolCall, StopReason};
 
-pub(crate) use route::{RequestRoute, SERVED, route_request};
+pub(crate) use route::{RequestRoute, SERVED, error_wire, route_request};
 
 /// What a request asks, as far as a script can tell requests apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -43,6 +43,14 @@ pub(crate) fn route_request(method: &str, path: &str) -> RequestRoute {
     }
 }
 
+/// The wire whose error format to use for a request, also where its path is not served.
+pub(crate) fn error_wire(method: &str, path: &str) -> WireFormat {
+    match route_request(method, path) {
+        RequestRoute::Answer { wire, .. } | RequestRoute::Count(wire) => wire,
+        RequestRoute::WrongMethod | RequestRoute::Unknown => WireFormat::AnthropicMessages,
+    }
+}
+
 fn answer_route(wire: WireFormat) -> RequestRoute {
     RequestRoute::Answer { wire, model: None, streaming: None }
 }

@@ -2,7 +2,7 @@
 //! nothing reaches the disk any other way.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
@@ -12,6 +12,7 @@ use crate::cassette::cassette_file::{BYTES_MAX, FILES_MAX, write_recording};
 use crate::cassette::exchange::{RecordedExchange, RecordedRequest};
 use crate::cassette::format;
 use crate::cassette::scrub::{CassetteScrubber, ScrubFailure};
+use crate::lock::lock;
 
 /// Writes exchanges down.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl ExchangeWriter {
     }
 
     pub(super) fn summary(&self) -> RecordSummary {
-        self.lock_summary().clone()
+        lock(&self.summary).clone()
     }
 
     /// Writes an exchange down, or notes why not. Takes as long as a disk takes.
@@ -69,7 +70,7 @@ impl ExchangeWriter {
         if let Err(why) = self.try_save(number, tape) {
             let (request, _) = self.scrubber.scrub_request(request);
             let request = format!("{} {}", request.method, request.path);
-            self.lock_summary().add_unrecorded(UnrecordedExchange { number, request, reason: why });
+            lock(&self.summary).add_unrecorded(UnrecordedExchange { number, request, reason: why });
         }
     }
 
@@ -92,13 +93,13 @@ impl ExchangeWriter {
             ScrubFailure::TooManySecrets => UnrecordedReason::TooManySecrets,
         })?;
         let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-        let has_room = self.lock_summary().bytes.saturating_add(bytes) <= BYTES_MAX;
+        let has_room = lock(&self.summary).bytes.saturating_add(bytes) <= BYTES_MAX;
         if number > FILES_MAX || !has_room {
             return Err(UnrecordedReason::Full);
         }
         write_recording(&self.folder, number, &text)
             .map_err(|error| UnrecordedReason::Disk(error.to_string()))?;
-        let mut summary = self.lock_summary();
+        let mut summary = lock(&self.summary);
         summary.exchanges += 1;
         summary.bytes += bytes;
         summary.scrubbed += scrubbed;
@@ -121,11 +122,6 @@ impl ExchangeWriter {
             };
             head.headers.retain(|(name, _)| is_kept(name) || asked(name));
         }
-    }
-
-    /// The summary is consistent after every statement, so a panic elsewhere cannot have spoilt it.
-    fn lock_summary(&self) -> MutexGuard<'_, RecordSummary> {
-        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

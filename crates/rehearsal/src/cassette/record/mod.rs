@@ -12,14 +12,13 @@ mod upstream;
 
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cassette_file::list_recordings;
 use super::scrub::{CassetteScrubber, ScrubOptions};
-use crate::server::{RunningServer, ServerStartError};
+use crate::server::{ServerHandle, ServerStartError};
 use exchange_writer::ExchangeWriter;
 use upstream::Upstream;
 
@@ -96,16 +95,11 @@ pub enum RecordError {
 }
 
 /// A running recorder. Dropping it stops it.
-#[derive(Debug)]
-#[must_use = "a recorder stops when it is dropped"]
-pub struct Recorder {
-    server: RunningServer,
-    state: Arc<RecorderState>,
-}
+pub type Recorder = ServerHandle<RecordingResponder>;
 
-/// What all connections share.
+/// Passes traffic on and records it.
 #[derive(Debug)]
-struct RecorderState {
+pub struct RecordingResponder {
     upstream: Upstream,
     writer: Arc<ExchangeWriter>,
     exchange_bytes_max: usize,
@@ -122,8 +116,7 @@ impl Recorder {
     #[expect(clippy::unused_async)]
     pub async fn start(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
-        let desk = Arc::new(RecorderState::new(options)?);
-        Ok(Self { server: RunningServer::start(Arc::clone(&desk), port)?, state: desk })
+        Ok(Self::spawn(RecordingResponder::new(options)?, port)?)
     }
 
     /// Starts the recorder on a thread of its own, for callers without a runtime.
@@ -133,44 +126,31 @@ impl Recorder {
     /// When the upstream address, the folder, the port, a thread or a runtime cannot be had.
     pub fn start_blocking(options: RecordOptions) -> Result<Self, RecordError> {
         let port = options.port;
-        let desk = Arc::new(RecorderState::new(options)?);
-        Ok(Self { server: RunningServer::start_blocking(Arc::clone(&desk), port)?, state: desk })
-    }
-
-    /// Where it listens.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
-    /// The base of every path, for example `http://127.0.0.1:4242`.
-    #[must_use]
-    pub fn url(&self) -> String {
-        self.server.url()
+        Ok(Self::spawn_thread(RecordingResponder::new(options)?, port)?)
     }
 
     /// What came of it so far. Exchanges that are not over are not counted.
     #[must_use]
     pub fn summary(&self) -> RecordSummary {
-        self.state.writer.summary()
+        self.responder.writer.summary()
     }
 
     /// Stops, waits until everything heard is written down (a minute at most), and says what came of
     /// it. An answer that is still under way is cut off, and recorded as far as it came.
     pub async fn finish(mut self) -> RecordSummary {
-        self.server.stop().await;
+        self.shut_down().await;
         self.summary()
     }
 
     /// As [`Recorder::finish`], for callers without a runtime. A recorder that was not started
     /// with [`Recorder::start_blocking`] is told to stop and not waited for.
     pub fn finish_blocking(mut self) -> RecordSummary {
-        self.server.stop_blocking();
+        self.shut_down_blocking();
         self.summary()
     }
 }
 
-impl RecorderState {
+impl RecordingResponder {
     fn new(options: RecordOptions) -> Result<Self, RecordError> {
         let RecordOptions { upstream, out, scrub, keep_headers, exchange_bytes_max, port: _ } =
             options;

@@ -9,21 +9,20 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use windlass_vocabulary::WireFormat;
 
-use super::RecorderState;
+use super::RecordingResponder;
 use super::exchange_recording::ExchangeRecording;
 use super::exchange_writer::OpenExchangeGuard;
 use super::summary::UnrecordedReason;
 use super::upstream::{UpstreamError, is_hop_by_hop, is_reset};
 use crate::cassette::exchange::{ExchangeEnd, has_no_body};
 use crate::server::{
-    ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, encode_response_head,
-    wait_for_stop,
+    ClientSocket, ConnectionDisposition, HttpRequest, RequestResponder, encode_response,
+    encode_response_head, wait_for_stop,
 };
-use crate::wire::{self, RequestRoute};
+use crate::wire;
 
-impl RequestResponder for RecorderState {
+impl RequestResponder for RecordingResponder {
     const NAME: &'static str = "recorder";
 
     async fn answer_request(
@@ -49,7 +48,7 @@ impl RequestResponder for RecorderState {
     }
 }
 
-impl RecorderState {
+impl RecordingResponder {
     async fn relay(
         &self,
         request: &HttpRequest,
@@ -164,18 +163,10 @@ async fn send_error(
     status: u16,
     why: &str,
 ) -> io::Result<ConnectionDisposition> {
-    let wire = match wire::route_request(&request.method, request.path()) {
-        RequestRoute::Answer { wire, .. } | RequestRoute::Count(wire) => wire,
-        RequestRoute::WrongMethod | RequestRoute::Unknown => WireFormat::AnthropicMessages,
-    };
+    let wire = wire::error_wire(&request.method, request.path());
     let body = wire::encode_error(wire, status, None, &format!("recorder: {why}")).to_string();
-    let headers = [
-        ("content-type".to_owned(), "application/json".to_owned()),
-        ("content-length".to_owned(), body.len().to_string()),
-    ];
-    let mut bytes = encode_response_head(status, &headers);
-    bytes.extend_from_slice(body.as_bytes());
-    send(line, &bytes).await?;
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    send(line, &encode_response(status, headers, body.as_bytes())).await?;
     Ok(ConnectionDisposition::KeepOpen)
 }
 

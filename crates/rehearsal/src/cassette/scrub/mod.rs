@@ -20,9 +20,10 @@ mod secret_pattern;
 mod text_view;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::exchange::{RecordedExchange, RecordedRequest, RecordedResponseHead};
+use crate::lock::lock;
 use body_edit::{BodyEdit, apply_edits, edit_response_body, replace_in_view};
 use known_secrets::{
     KnownSecrets, classify_field, classify_header, is_secret_field, is_secret_parameter,
@@ -68,7 +69,7 @@ impl CassetteScrubber {
 
     /// Learns what is secret about a request.
     pub(crate) fn learn(&self, headers: &[(String, String)], path: &str, body: &[u8]) {
-        let mut known = self.lock_known();
+        let mut known = lock(&self.known);
         known.learn_headers(headers);
         known.learn_path(path);
         known.learn_body(body);
@@ -76,7 +77,7 @@ impl CassetteScrubber {
 
     /// Learns what is secret about the headers of an answer.
     pub(crate) fn learn_headers(&self, headers: &[(String, String)]) {
-        self.lock_known().learn_headers(headers);
+        lock(&self.known).learn_headers(headers);
     }
 
     /// The exchange without what must not be written down, and how much was replaced.
@@ -110,7 +111,7 @@ impl CassetteScrubber {
         exchange: &RecordedExchange,
         file: &str,
     ) -> Result<(), ScrubFailure> {
-        let known = self.lock_known();
+        let known = lock(&self.known);
         if known.is_overfull {
             return Err(ScrubFailure::TooManySecrets);
         }
@@ -225,22 +226,16 @@ impl CassetteScrubber {
         };
         match stand_in {
             Some((name, _)) => name.clone(),
-            None => self.lock_known().placeholder_for(kind, value),
+            None => lock(&self.known).placeholder_for(kind, value),
         }
     }
 
     fn build_finder(&self) -> SecretFinder {
-        let mut literals = self.lock_known().literals();
+        let mut literals = lock(&self.known).literals();
         literals.extend(self.stand_ins.iter().enumerate().map(|(index, (_, value))| {
             SecretLiteral { value: value.clone().into_bytes(), kind: SecretKind::StandIn(index) }
         }));
         SecretFinder::new(literals, self.emails)
-    }
-
-    /// What is known is consistent after every statement, so a panic elsewhere cannot have spoilt
-    /// it.
-    fn lock_known(&self) -> MutexGuard<'_, KnownSecrets> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
