@@ -145,7 +145,7 @@ impl<'a> NormalizedConversation<'a> {
                     before.reply = exchange.reply;
                     before.reply_locations = exchange.reply_locations;
                 }
-                _ => settled.push(exchange),
+                Some(_) | None => settled.push(exchange),
             }
         }
         self.exchanges = settled;
@@ -172,7 +172,7 @@ impl<'a> NormalizedConversation<'a> {
             let start = exchange.start;
             let results = exchange.answer.iter_mut().filter_map(|part| match part {
                 AnswerPart::Call(call) => Some(call.result_mut().parts_mut().iter_mut()),
-                _ => None,
+                AnswerPart::Text(_) | AnswerPart::Thinking(..) | AnswerPart::Provider(..) => None,
             });
             results.flatten().chain(exchange.reply.iter_mut()).map(move |part| (start, part))
         });
@@ -191,7 +191,7 @@ impl<'a> ConversationExchange<'a> {
     pub fn calls(&self) -> impl Iterator<Item = &AnsweredCall<'a>> {
         self.answer.iter().filter_map(|part| match part {
             AnswerPart::Call(call) => Some(call),
-            _ => None,
+            AnswerPart::Text(_) | AnswerPart::Thinking(..) | AnswerPart::Provider(..) => None,
         })
     }
 

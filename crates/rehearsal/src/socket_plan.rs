@@ -73,8 +73,14 @@ pub(crate) fn plan_stream(
             acts.push(SocketAction::End);
             acts
         }
-        // The other faults never get as far as a stream.
-        _ => send_first_events(events, usize::MAX, pace, SocketAction::End),
+        // Of these only the missing fault gets as far as a stream; the others replace it.
+        None
+        | Some(
+            ScriptedFault::Refuse { .. }
+            | ScriptedFault::DropConnection { .. }
+            | ScriptedFault::Html { .. }
+            | ScriptedFault::BrokenGzip,
+        ) => send_first_events(events, usize::MAX, pace, SocketAction::End),
     }
 }
 

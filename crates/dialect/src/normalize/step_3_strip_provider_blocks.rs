@@ -168,7 +168,7 @@ fn find_half_pairs(links: &[ProviderBlockLink], last: usize) -> Vec<bool> {
 fn as_provider_block<'a>(part: &AnswerPart<'a>) -> Option<&'a ProviderBlock> {
     match part {
         AnswerPart::Provider(block, _) => Some(block),
-        _ => None,
+        AnswerPart::Text(_) | AnswerPart::Thinking(..) | AnswerPart::Call(_) => None,
     }
 }
 

@@ -346,7 +346,9 @@ impl McpConnection {
         let probe = async {
             match self.era() {
                 ProtocolEra::Stateless => self.running.discover(Default::default()).await.map(drop),
-                _ => self.running.send_request(ping).await.map(drop),
+                ProtocolEra::Unknown | ProtocolEra::Handshake => {
+                    self.running.send_request(ping).await.map(drop)
+                }
             }
         };
         match self.await_answer("ping", limit, probe).await {

@@ -82,9 +82,13 @@ impl McpServerActor {
         });
         let era = match order.transport {
             McpServerTransport::InProcess(_) => ProtocolEra::Handshake,
-            _ if known.is_stateless == Some(true) => ProtocolEra::Stateless,
-            _ if known.is_stateless == Some(false) => ProtocolEra::Handshake,
-            _ => ProtocolEra::Unknown,
+            McpServerTransport::Process(_)
+            | McpServerTransport::Http(_)
+            | McpServerTransport::Unavailable(_) => match known.is_stateless {
+                Some(true) => ProtocolEra::Stateless,
+                Some(false) => ProtocolEra::Handshake,
+                None => ProtocolEra::Unknown,
+            },
         };
         let waiters = Vec::new();
         let actor = Self {
@@ -299,7 +303,12 @@ impl McpServerActor {
     fn report_failure(&mut self, failure: &McpFailure) {
         let status = match failure {
             McpFailure::NeedsLogin { .. } => McpServerStatus::NeedsLogin,
-            _ => McpServerStatus::Failed,
+            McpFailure::TimedOut { .. }
+            | McpFailure::Refused { .. }
+            | McpFailure::Gone { .. }
+            | McpFailure::Unreachable { .. }
+            | McpFailure::ProtocolViolation { .. }
+            | McpFailure::Cancelled => McpServerStatus::Failed,
         };
         self.update_snapshot(|now| (now.status, now.error) = (status, Some(failure.to_string())));
         for waiter in self.waiters.drain(..) {
@@ -354,34 +363,30 @@ async fn open_connection(
     let _turn = common.start_slots.acquire().await;
     let limit = common.timeouts.connect;
     let name = order.name.as_str();
-    let helped = match &order.transport {
-        McpServerTransport::Http(http) => {
-            Some(with_command_headers(http, &common.surroundings).await?)
+    let http;
+    let channel = match &order.transport {
+        McpServerTransport::Process(process) => {
+            McpChannel::Process { config: process, surroundings: &common.surroundings }
         }
-        _ => None,
-    };
-    let channel = match (&order.transport, &helped) {
-        (McpServerTransport::Process(order), _) => {
-            McpChannel::Process { config: order, surroundings: &common.surroundings }
-        }
-        // What is written for this server goes before what a login gave.
-        (McpServerTransport::Http(_), None) => return Err(McpFailure::Cancelled),
-        (McpServerTransport::Http(_), Some(order)) => match &common.login_store {
-            None => McpChannel::Http(order),
-            Some(_) if order.is_authorized() => McpChannel::Http(order),
-            Some(vault) => {
-                let asking = tokio::time::timeout(limit, vault.load_access(&order.url)).await;
-                match asking.unwrap_or(Ok(None))? {
-                    Some(pass) => McpChannel::HttpAuthorized(order, pass),
-                    None => McpChannel::Http(order),
+        McpServerTransport::Http(configured) => {
+            http = with_command_headers(configured, &common.surroundings).await?;
+            match &common.login_store {
+                // What is configured for this server goes before what a login gave.
+                Some(store) if !http.is_authorized() => {
+                    let loading = tokio::time::timeout(limit, store.load_access(&http.url)).await;
+                    match loading.unwrap_or(Ok(None))? {
+                        Some(access) => McpChannel::HttpAuthorized(&http, access),
+                        None => McpChannel::Http(&http),
+                    }
                 }
+                Some(_) | None => McpChannel::Http(&http),
             }
-        },
-        (McpServerTransport::InProcess(inside), _) => {
-            let (outgoing, incoming) = inside.open_channels();
+        }
+        McpServerTransport::InProcess(in_process) => {
+            let (outgoing, incoming) = in_process.open_channels();
             McpChannel::InProcess { outgoing, incoming }
         }
-        (McpServerTransport::Unavailable(reason), _) => {
+        McpServerTransport::Unavailable(reason) => {
             return Err(McpFailure::Unreachable { reason: reason.clone() });
         }
     };

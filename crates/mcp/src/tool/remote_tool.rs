@@ -174,7 +174,9 @@ pub(super) fn describe_failure(server: &McpServer, failure: &McpFailure) -> Stri
         McpFailure::TimedOut { .. } | McpFailure::Cancelled => format!(
             "The MCP server `{name}`: {failure}. What the call did before that is not known."
         ),
-        _ => format!("The MCP server `{name}`: {failure}."),
+        McpFailure::Refused { .. }
+        | McpFailure::Unreachable { .. }
+        | McpFailure::ProtocolViolation { .. } => format!("The MCP server `{name}`: {failure}."),
     }
 }
 

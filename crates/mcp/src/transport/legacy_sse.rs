@@ -96,7 +96,9 @@ impl LegacySseEndpoint {
             MessageSendError::Challenged(wanted) => {
                 McpFailure::NeedsLogin { challenge: wanted.www_authenticate_header }
             }
-            other => unreachable_failure(&other),
+            MessageSendError::Failed(_) | MessageSendError::Refused(_) => {
+                unreachable_failure(&unsent)
+            }
         })?;
         Ok(stream_events(response, MESSAGE_BYTES_MAX))
     }

@@ -121,24 +121,38 @@ fn build_response(
         Some(ScriptedFault::ErrorEvent { kind, message, .. }) if !asked.streaming => {
             build_json_response(500, &wire::encode_error(wire, 500, Some(kind), message))
         }
-        fault => {
-            let error = match fault {
-                Some(ScriptedFault::ErrorEvent { kind, message, .. }) => {
-                    wire::encode_error_event(wire, &reply, kind, message)
-                }
-                _ => Vec::new(),
-            };
-            let (events, kind) = if asked.streaming {
-                (wire::encode_events(wire, &reply), EVENT_STREAM_TYPE)
-            } else {
-                (vec![wire::encode_whole(wire, &reply)], "application/json")
-            };
-            let words = FaultEvents { ping: wire::encode_ping(wire), error };
-            let acts = plan_stream(events, fault.as_ref(), answer.pace, words);
-            let headers = vec![header("content-type", kind), header("cache-control", "no-cache")];
-            PlannedResponse::Actions { headers, acts }
+        Some(ScriptedFault::ErrorEvent { kind, message, .. }) => {
+            let error = wire::encode_error_event(wire, &reply, kind, message);
+            build_stream(wire, &reply, asked.streaming, error)
         }
+        Some(
+            ScriptedFault::CutAfterEvent { .. }
+            | ScriptedFault::CutAfterByte { .. }
+            | ScriptedFault::StallAfterEvent { .. }
+            | ScriptedFault::MalformedAtEvent { .. }
+            | ScriptedFault::Slow { .. },
+        )
+        | None => build_stream(wire, &reply, asked.streaming, Vec::new()),
     }
+}
+
+/// The answer event by event, with what its fault does to it. `error` is the event of a fault that
+/// reports an error in the middle of the stream.
+fn build_stream(
+    wire: WireFormat,
+    reply: &WireReply<'_>,
+    is_streaming: bool,
+    error: Vec<u8>,
+) -> PlannedResponse {
+    let (events, content_type) = if is_streaming {
+        (wire::encode_events(wire, reply), EVENT_STREAM_TYPE)
+    } else {
+        (vec![wire::encode_whole(wire, reply)], "application/json")
+    };
+    let fault_events = FaultEvents { ping: wire::encode_ping(wire), error };
+    let acts = plan_stream(events, reply.answer.fault.as_ref(), reply.answer.pace, fault_events);
+    let headers = vec![header("content-type", content_type), header("cache-control", "no-cache")];
+    PlannedResponse::Actions { headers, acts }
 }
 
 fn build_fault_refusal(

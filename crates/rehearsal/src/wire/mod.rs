@@ -204,7 +204,9 @@ pub(crate) fn encode_error_event(
 pub(crate) fn encode_ping(wire: WireFormat) -> Vec<u8> {
     match wire {
         WireFormat::AnthropicMessages => encode_sse(Some("ping"), &json!({"type": "ping"})),
-        _ => b": ping\n\n".to_vec(),
+        WireFormat::OpenaiResponses | WireFormat::OpenaiChat | WireFormat::Gemini => {
+            b": ping\n\n".to_vec()
+        }
     }
 }
 
@@ -213,7 +215,9 @@ pub(crate) fn encode_token_count(wire: WireFormat, body_bytes: usize) -> Value {
     let tokens = body_bytes.div_ceil(4);
     match wire {
         WireFormat::Gemini => json!({"totalTokens": tokens}),
-        _ => json!({"input_tokens": tokens}),
+        WireFormat::AnthropicMessages | WireFormat::OpenaiResponses | WireFormat::OpenaiChat => {
+            json!({"input_tokens": tokens})
+        }
     }
 }
 

@@ -68,28 +68,30 @@ pub(super) fn encode_failed_event(reply: &WireReply<'_>, kind: &str, message: &s
 }
 
 fn build_final_response(reply: &WireReply<'_>, items: &[Value]) -> (&'static str, Value) {
-    let (name, status) = match reply.stop_reason() {
-        StopReason::MaxTokens => ("response.incomplete", "incomplete"),
-        StopReason::WindowExceeded => ("response.failed", "failed"),
-        _ => ("response.completed", "completed"),
+    let build = |status: &str| {
+        let mut response = build_response(reply, status, items);
+        set_field(&mut response, "usage", build_usage(&reply.usage));
+        response
     };
-    let mut response = build_response(reply, status, items);
-    set_field(&mut response, "usage", build_usage(&reply.usage));
     match reply.stop_reason() {
         StopReason::MaxTokens => {
+            let mut response = build("incomplete");
             set_field(&mut response, "incomplete_details", json!({"reason": "max_output_tokens"}));
+            ("response.incomplete", response)
         }
         StopReason::WindowExceeded => {
+            let mut response = build("failed");
             let message = "The script says that the window is full.";
-            set_field(
-                &mut response,
-                "error",
-                json!({"code": "context_length_exceeded", "message": message}),
-            );
+            let error = json!({"code": "context_length_exceeded", "message": message});
+            set_field(&mut response, "error", error);
+            ("response.failed", response)
         }
-        _ => {}
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::StopSequence
+        | StopReason::PauseTurn
+        | StopReason::Refusal => ("response.completed", build("completed")),
     }
-    (name, response)
 }
 
 fn build_response(reply: &WireReply<'_>, status: &str, output: &[Value]) -> Value {

@@ -102,15 +102,15 @@ impl<'a> JsonTokenizer<'a> {
         self.at += 1;
         match self.levels.last_mut() {
             Some(JsonLevel::Object { wants_key, .. }) => *wants_key = is_comma,
-            Some(JsonLevel::List { index }) if is_comma => *index += 1,
-            _ => {}
+            Some(JsonLevel::List { index }) => *index += usize::from(is_comma),
+            None => {}
         }
     }
 
     fn current_key(&self) -> Option<&str> {
         match self.levels.last() {
             Some(JsonLevel::Object { key, wants_key: false }) => Some(key),
-            _ => None,
+            Some(JsonLevel::Object { wants_key: true, .. } | JsonLevel::List { .. }) | None => None,
         }
     }
 
@@ -191,7 +191,9 @@ impl Iterator for JsonTokenizer<'_> {
         let found = self.scan_token();
         let upto = match &found {
             Some(JsonToken::Key(string) | JsonToken::Value(string)) => string.part.raw - 1,
-            _ => self.at,
+            Some(JsonToken::Gap(_) | JsonToken::Mark { .. } | JsonToken::EventEnd) | None => {
+                self.at
+            }
         };
         if upto > from {
             self.pending = found;

@@ -222,7 +222,7 @@ impl CassetteScrubber {
     fn placeholder_for(&self, kind: SecretKind, value: &[u8]) -> String {
         let stand_in = match kind {
             SecretKind::StandIn(index) => self.stand_ins.get(index),
-            _ => None,
+            SecretKind::Secret | SecretKind::Identity | SecretKind::Email => None,
         };
         match stand_in {
             Some((name, _)) => name.clone(),

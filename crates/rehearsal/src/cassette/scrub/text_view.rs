@@ -175,7 +175,7 @@ impl TextViewCollector<'_> {
                         parts: vec![part],
                     });
                 }
-                other => event.push(other),
+                JsonToken::Value(_) | JsonToken::Mark { .. } => event.push(token),
             }
         }
         self.collect_event(&mut event);
@@ -189,7 +189,7 @@ impl TextViewCollector<'_> {
             .filter_map(|token| match token {
                 JsonToken::Mark { parent, mark } => Some((format!("{parent}/"), mark.clone())),
                 JsonToken::Value(string) => string.stream_mark(),
-                _ => None,
+                JsonToken::Gap(_) | JsonToken::Key(_) | JsonToken::EventEnd => None,
             })
             .take(MARKS_MAX)
             .collect();
